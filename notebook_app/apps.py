@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class NotebookAppConfig(AppConfig):
+    name = "notebook_app"
+    label = "notebook_app"

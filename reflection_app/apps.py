@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class ReflectionAppConfig(AppConfig):
+    name = "reflection_app"
+    label = "reflection_app"

@@ -1,0 +1,11 @@
+"""The Celery application. Tasks live in reflection_app/tasks.py and stay thin."""
+
+import os
+
+from celery import Celery
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "reflection_app.config.settings")
+
+app = Celery("reflection_desk")
+app.config_from_object("django.conf:settings", namespace="CELERY")
+app.autodiscover_tasks(["reflection_app"])

@@ -1,0 +1,69 @@
+"""The one place that reads the environment. Every variable is declared here, with its meaning, and checked at start.
+
+`DOCUMENTED` feeds the settings table of the README (a test compares them) and the allow-list of what the web
+process may see: provider keys are not declared here, so that only workers ever have them.
+"""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import overload
+
+from django.core.exceptions import ImproperlyConfigured
+
+PROJECT_DIR = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class Variable:
+    name: str
+    default: str
+    meaning: str
+
+
+DOCUMENTED: dict[str, Variable] = {}
+
+
+def _read(name: str, default: str, meaning: str, environ: Mapping[str, str] | None) -> str:
+    DOCUMENTED[name] = Variable(name, default, meaning)
+    value = (os.environ if environ is None else environ).get(name, "").strip()
+    return value or default
+
+
+def text(name: str, default: str, meaning: str, *, environ: Mapping[str, str] | None = None) -> str:
+    """The variable's value, or `default` where it is unset or blank."""
+    return _read(name, default, meaning, environ)
+
+
+@overload
+def number(
+    name: str, default: int, meaning: str, *, at_least: int = 0, environ: Mapping[str, str] | None = None
+) -> int: ...
+@overload
+def number(
+    name: str, default: float, meaning: str, *, at_least: float = 0, environ: Mapping[str, str] | None = None
+) -> float: ...
+def number(
+    name: str, default: float, meaning: str, *, at_least: float = 0, environ: Mapping[str, str] | None = None
+) -> float:
+    """The variable as a number of `default`'s type. Raises ImproperlyConfigured where it is none or too small."""
+    raw = _read(name, str(default), meaning, environ)
+    kind: Callable[[str], float] = type(default)
+    try:
+        value = kind(raw)
+    except ValueError:
+        raise ImproperlyConfigured(f"{name}={raw!r} is not a number. {meaning}") from None
+    if value < at_least:
+        raise ImproperlyConfigured(f"{name}={raw} is below {at_least}. {meaning}")
+    return value
+
+
+def flag(name: str, *, default: bool, meaning: str, environ: Mapping[str, str] | None = None) -> bool:
+    """The variable as yes or no. Raises ImproperlyConfigured for anything else."""
+    raw = _read(name, "yes" if default else "no", meaning, environ).lower()
+    if raw in {"1", "true", "yes", "on"}:
+        return True
+    if raw in {"0", "false", "no", "off"}:
+        return False
+    raise ImproperlyConfigured(f"{name}={raw!r} is neither yes nor no. {meaning}")

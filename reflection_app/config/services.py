@@ -1,0 +1,62 @@
+"""Where the database and the broker are: the given URLs, else the sockets of the embedded engines."""
+
+import hashlib
+import tempfile
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+
+# A Unix socket's path may have 107 bytes; PostgreSQL adds 15 of its own. A deep checkout goes over that.
+LONGEST_SOCKET_DIR = 80
+
+
+def socket_dir(data_dir: Path) -> Path:
+    """The folder of the embedded engines' sockets: in the data folder, or in the temporary one if that is too deep."""
+    inside = data_dir.absolute() / "run"
+    if len(str(inside).encode()) <= LONGEST_SOCKET_DIR:
+        return inside
+    digest = hashlib.sha256(str(inside).encode()).hexdigest()[:16]
+    return Path(tempfile.gettempdir()) / f"reflection-desk-{digest}"
+
+
+def database_settings(url: str, *, data_dir: Path, pool_size: int) -> dict[str, Any]:
+    """Django's settings for `url`, or for the embedded PostgreSQL where it is empty.
+
+    Raises ImproperlyConfigured for anything but a PostgreSQL address.
+    """
+    # `"pool": True` would mean four connections. Pooled connections and CONN_MAX_AGE exclude each other.
+    common: dict[str, Any] = {
+        "ENGINE": "django.db.backends.postgresql",
+        "CONN_MAX_AGE": 0,
+        "OPTIONS": {"pool": {"min_size": 1, "max_size": pool_size, "timeout": 30}},
+    }
+    if not url:
+        return common | {"NAME": "desk", "USER": "postgres", "HOST": str(socket_dir(data_dir))}
+    parts = urlsplit(url)
+    if parts.scheme not in {"postgres", "postgresql"} or not parts.path.strip("/"):
+        raise ImproperlyConfigured("DATABASE_URL must look like postgresql://user:password@host:5432/name")
+    query = dict(parse_qsl(parts.query))
+    return common | {
+        "NAME": unquote(parts.path.strip("/")),
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": query.pop("host", parts.hostname or ""),
+        "PORT": str(parts.port or ""),
+        "OPTIONS": common["OPTIONS"] | query,
+    }
+
+
+def broker_url(url: str, *, data_dir: Path, celery: bool = False) -> str:
+    """`url`, or the embedded Valkey's socket in the form that redis-py (or, with `celery`, kombu) reads.
+
+    Raises ImproperlyConfigured for a scheme that is not Redis's.
+    """
+    if not url:
+        scheme = "redis+socket" if celery else "unix"
+        return f"{scheme}://{socket_dir(data_dir) / 'valkey.sock'}"
+    scheme = urlsplit(url).scheme
+    if scheme not in {"redis", "rediss", "unix"}:
+        raise ImproperlyConfigured("REDIS_URL must begin with redis://, rediss:// or unix://")
+    return url.replace("unix://", "redis+socket://", 1) if celery and scheme == "unix" else url

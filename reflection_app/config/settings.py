@@ -1,0 +1,203 @@
+"""Django's settings, all of them from the environment (see env.py) with defaults that suit one machine."""
+
+from pathlib import Path
+from typing import Any
+
+from django.core.exceptions import ImproperlyConfigured
+from django.utils.csp import CSP
+
+from reflection_app.config import env
+from reflection_app.config.secret_key import secret_key
+from reflection_app.config.services import broker_url, database_settings
+
+BASE_DIR = env.PROJECT_DIR
+
+PRODUCTION = env.flag(
+    "PRODUCTION", default=False, meaning="yes: secure cookies, HTTPS assumed, no generated secrets, no demo"
+)
+DEBUG = env.flag("DEBUG", default=False, meaning="yes: Django's debug pages; never in production")
+if PRODUCTION and DEBUG:
+    raise ImproperlyConfigured("DEBUG and PRODUCTION are both on; debug pages show secrets. Turn one off.")
+
+DATA_DIR = Path(env.text("REFLECTION_DATA_DIR", str(BASE_DIR / "var"), "where the embedded engines and keys live"))
+SECRET_KEY = secret_key(
+    env.text("SECRET_KEY", "", "signs sessions and links; made and kept in the data folder outside production"),
+    data_dir=DATA_DIR,
+    production=PRODUCTION,
+)
+ALLOWED_HOSTS = [
+    host.strip()
+    for host in env.text("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]", "host names the site answers to, commas").split(",")
+]
+CSRF_TRUSTED_ORIGINS = [
+    origin.strip()
+    for origin in env.text("CSRF_TRUSTED_ORIGINS", "", "origins behind a proxy, such as https://desk.example").split(",")
+    if origin.strip()
+]
+
+DATABASE_URL = env.text("DATABASE_URL", "", "PostgreSQL to use in place of the embedded one: postgresql://user:pw@host/db")
+REDIS_URL = env.text("REDIS_URL", "", "Valkey or Redis to use in place of the embedded one: redis://host:6379/0")
+DATABASE_POOL_SIZE = env.number("DATABASE_POOL_SIZE", 20, "database connections per process, at most", at_least=2)
+DATABASES: dict[str, Any] = {
+    "default": database_settings(DATABASE_URL, data_dir=DATA_DIR, pool_size=DATABASE_POOL_SIZE)
+}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+INSTALLED_APPS = [
+    "daphne",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.postgres",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "channels",
+    "django_htmx",
+    "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "reflection_app",
+    "notebook_app",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.middleware.csp.ContentSecurityPolicyMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+ROOT_URLCONF = "reflection_app.config.urls"
+ASGI_APPLICATION = "reflection_app.config.asgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "reflection_app.web.context.desk",
+            ],
+            "loaders": [
+                ("django.template.loaders.cached.Loader", ["django.template.loaders.filesystem.Loader"]),
+            ]
+            if not DEBUG
+            else ["django.template.loaders.filesystem.Loader"],
+        },
+    }
+]
+
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "overview"
+LOGOUT_REDIRECT_URL = "login"
+
+SECURE_CSP = {
+    "default-src": [CSP.NONE],
+    "script-src": [CSP.SELF],
+    "style-src": [CSP.SELF],
+    "img-src": [CSP.SELF, "data:"],
+    "font-src": [CSP.SELF],
+    "connect-src": [CSP.SELF],
+    "form-action": [CSP.SELF],
+    "frame-ancestors": [CSP.NONE],
+    "base-uri": [CSP.NONE],
+    "object-src": [CSP.NONE],
+}
+X_FRAME_OPTIONS = "DENY"
+SECURE_REFERRER_POLICY = "same-origin"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PRODUCTION
+SESSION_COOKIE_HTTPONLY = True
+SECURE_SSL_REDIRECT = False
+SECURE_HSTS_SECONDS = 31_536_000 if PRODUCTION else 0
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if PRODUCTION else None
+DATA_UPLOAD_MAX_MEMORY_SIZE = 10_000_000
+
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_I18N = True
+USE_TZ = True
+
+STATIC_URL = "static/"
+STATIC_ROOT = DATA_DIR / "static"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+}
+WHITENOISE_USE_FINDERS = True
+
+CHANNEL_LAYERS = {
+    "default": {
+        "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
+        "CONFIG": {"hosts": [broker_url(REDIS_URL, data_dir=DATA_DIR)], "prefix": "desk"},
+    }
+}
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["reflection_app.api.authentication.ApiKeyAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["reflection_app.api.permissions.HasScope"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_SCHEMA_CLASS": "reflection_app.api.schema.DeskSchema",
+    "EXCEPTION_HANDLER": "reflection_app.api.problems.problem_response",
+    "UNAUTHENTICATED_USER": None,
+    "COERCE_DECIMAL_TO_STRING": True,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Reflection Desk",
+    "DESCRIPTION": "Hand in tasks, follow their runs, and decide reviews.",
+    "VERSION": "1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "REDOC_DIST": "SIDECAR",
+    "SCHEMA_PATH_PREFIX": "/api/v1",
+}
+
+WORKER_CONCURRENCY = env.number("WORKER_CONCURRENCY", 64, "runs that one worker advances at once", at_least=1)
+RUN_LEASE_S = env.number("RUN_LEASE_S", 30.0, "a run whose worker is silent this long is taken over", at_least=1.0)
+RUN_RETRY_DELAY_S = env.number("RUN_RETRY_DELAY_S", 5.0, "wait before a failed advance is tried again; doubles", at_least=0.0)
+SWEEP_INTERVAL_S = env.number("SWEEP_INTERVAL_S", 5.0, "how often lost and expired runs are looked for", at_least=0.1)
+ENQUEUE_LOST_AFTER_S = env.number(
+    "ENQUEUE_LOST_AFTER_S", 30.0, "a queued run that nobody took this long is enqueued again", at_least=0.1
+)
+REVIEW_LEASE_S = env.number("REVIEW_LEASE_S", 600.0, "how long a claimed review is held without a heartbeat", at_least=1.0)
+
+LLM_MODEL = env.text("LLM_MODEL", "", "the model of every role, a litellm name; unset: the small local model")
+LLM_ACTOR_MODEL = env.text("LLM_ACTOR_MODEL", "", "the actor's model, where it is not LLM_MODEL")
+LLM_CRITIC_MODEL = env.text("LLM_CRITIC_MODEL", "", "the critic's model, where it is not LLM_MODEL")
+LLM_TIMEOUT_S = env.number("LLM_TIMEOUT_S", 120.0, "the longest one model call may take", at_least=0.1)
+LLM_MAX_TOKENS = env.number("LLM_MAX_TOKENS", 4096, "the longest answer asked of a model, in tokens", at_least=1)
+LOCAL_MODEL_URL = env.text("LOCAL_MODEL_URL", "", "set by `manage.py up` for its own small model")
+
+CELERY_BROKER_URL = broker_url(REDIS_URL, data_dir=DATA_DIR, celery=True)
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_WORKER_POOL = "threads"
+CELERY_WORKER_CONCURRENCY = WORKER_CONCURRENCY
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_TASK_DEFAULT_QUEUE = "desk"
+CELERY_BEAT_SCHEDULE = {
+    "sweep": {"task": "reflection_app.tasks.sweep", "schedule": SWEEP_INTERVAL_S, "options": {"expires": 60}},
+}
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"plain": {"format": "%(levelname)s %(name)s %(message)s"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
+    "root": {"handlers": ["console"], "level": "WARNING"},
+    "loggers": {"reflection_app": {"level": "INFO"}, "notebook_app": {"level": "INFO"}},
+}

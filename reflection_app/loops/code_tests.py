@@ -1,0 +1,119 @@
+"""Tests handed in with a code task, and what running them showed.
+
+The three forms of `tests` are those of the REST interface. These types are pure values: the sandbox fills a
+`TestReport`, loops read it, pages show it.
+"""
+
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
+
+MAX_CASES = 200
+
+
+class Value(BaseModel):
+    """A frozen value that refuses fields it does not know, so that a misspelt field is an error and not silence."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class CallCase(Value):
+    """One call of the entry point and the value it must return."""
+
+    name: str = Field(default="", max_length=200)
+    args: tuple[JsonValue, ...] = ()
+    kwargs: dict[str, JsonValue] = Field(default_factory=dict)
+    expected: JsonValue
+
+
+class StdinCase(Value):
+    """One run of the program with this standard input, and what it must print (trailing white space aside)."""
+
+    name: str = Field(default="", max_length=200)
+    stdin: str = Field(default="", max_length=1_000_000)
+    expected_stdout: str = Field(max_length=1_000_000)
+
+
+class CodeTests(Value):
+    """Exactly one of `cases` (with `entry_point`), `stdin_cases` and `script`."""
+
+    language: Literal["python"] = "python"
+    entry_point: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.]*$", max_length=200)] | None = None
+    cases: Annotated[tuple[CallCase, ...], Field(max_length=MAX_CASES)] = ()
+    stdin_cases: Annotated[tuple[StdinCase, ...], Field(max_length=MAX_CASES)] = ()
+    script: Annotated[str, Field(max_length=200_000)] | None = None
+
+    @model_validator(mode="after")
+    def check_one_form(self) -> "CodeTests":
+        forms = [bool(self.cases), bool(self.stdin_cases), bool(self.script and self.script.strip())]
+        if sum(forms) != 1:
+            raise ValueError("give exactly one of cases, stdin_cases and script, and not an empty one")
+        if self.cases and not self.entry_point:
+            raise ValueError("cases need an entry_point: the name of the function they call")
+        return self
+
+    @property
+    def form(self) -> Literal["cases", "stdin_cases", "script"]:
+        if self.cases:
+            return "cases"
+        return "stdin_cases" if self.stdin_cases else "script"
+
+
+class FailureReason(StrEnum):
+    """Why a test did not pass, in terms of what the candidate did."""
+
+    WRONG_ANSWER = "wrong_answer"
+    EXCEPTION = "exception"
+    TIMEOUT = "timeout"
+    MEMORY = "memory"
+    OUTPUT_LIMIT = "output_limit"
+    EXITED = "exited"
+    CRASHED = "crashed"
+    NOT_RUN = "not_run"
+    FORGED = "forged"
+
+
+class TestResult(Value):
+    """One test: what went in, what was expected, what came out; texts are shortened for people and prompts."""
+
+    __test__ = False  # keeps pytest from collecting a class whose name begins with Test
+
+    name: str
+    passed: bool
+    input: str = ""
+    expected: str = ""
+    actual: str = ""
+    error: str = ""
+    reason: FailureReason | None = None
+    duration_ms: float = 0.0
+
+
+class TestReport(Value):
+    """All tests of one run of the candidate. `results` is never empty: no tests is not a pass."""
+
+    __test__ = False
+
+    results: Annotated[tuple[TestResult, ...], Field(min_length=1)]
+    stdout: str = ""
+    stderr: str = ""
+    duration_ms: float = 0.0
+
+    @property
+    def total(self) -> int:
+        return len(self.results)
+
+    @property
+    def failures(self) -> tuple[TestResult, ...]:
+        return tuple(result for result in self.results if not result.passed)
+
+    @property
+    def all_passed(self) -> bool:
+        return not self.failures
+
+    @property
+    def score(self) -> float:
+        """Share of tests passed, 0–100."""
+        return round(100 * (self.total - len(self.failures)) / self.total, 2)
+
+
