@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import tempfile
 from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
@@ -17,13 +18,21 @@ def secret_key(given: str, *, data_dir: Path, production: bool) -> str:
     if production:
         raise ImproperlyConfigured("SECRET_KEY is not set. Production needs one: a long random text, kept secret.")
     path = data_dir / "secret_key"
-    data_dir.mkdir(parents=True, exist_ok=True)
+    if not path.exists():
+        data_dir.mkdir(parents=True, exist_ok=True)
+        _write_once(path, content=secrets.token_urlsafe(50))
+    return path.read_text().strip()
+
+
+def _write_once(path: Path, *, content: str) -> None:
+    """`path` holds a whole key, private to its owner: this one, or that of another process that was faster."""
+    # mkstemp makes the file 0600. A link appears with its content; a file opened at `path` would be empty at first.
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".secret_key-")
     try:
-        # O_EXCL decides between web and worker when both start first: one writes, the other reads.
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(content)
+        Path(path).hardlink_to(temporary)
     except FileExistsError:
-        return path.read_text().strip()
-    with os.fdopen(descriptor, "w") as file:
-        key = secrets.token_urlsafe(50)
-        file.write(key)
-    return key
+        return
+    finally:
+        Path(temporary).unlink()

@@ -15,23 +15,21 @@ LONGEST_SOCKET_DIR = 80
 def socket_dir(data_dir: Path) -> Path:
     """The folder of the embedded engines' sockets: in the data folder, or in the temporary one if that is too deep."""
     inside = data_dir.absolute() / "run"
-    if len(str(inside).encode()) <= LONGEST_SOCKET_DIR:
-        return inside
-    digest = hashlib.sha256(str(inside).encode()).hexdigest()[:16]
-    return Path(tempfile.gettempdir()) / f"reflection-desk-{digest}"
+    name = f"reflection-desk-{hashlib.sha256(str(inside).encode()).hexdigest()[:16]}"
+    for candidate in (inside, Path(tempfile.gettempdir()) / name):
+        if len(str(candidate).encode()) <= LONGEST_SOCKET_DIR:
+            return candidate
+    return Path("/tmp") / name  # noqa: S108 - private_folder() refuses one that somebody else made
 
 
 def database_settings(url: str, *, data_dir: Path, pool_size: int) -> dict[str, Any]:
-    """Django's settings for `url`, or for the embedded PostgreSQL where it is empty.
+    """Django's settings for `url`, or for the embedded PostgreSQL where it is empty; a pool unless its size is 0.
 
     Raises ImproperlyConfigured for anything but a PostgreSQL address.
     """
     # `"pool": True` would mean four connections. Pooled connections and CONN_MAX_AGE exclude each other.
-    common: dict[str, Any] = {
-        "ENGINE": "django.db.backends.postgresql",
-        "CONN_MAX_AGE": 0,
-        "OPTIONS": {"pool": {"min_size": 1, "max_size": pool_size, "timeout": 30}},
-    }
+    pool = {"pool": {"min_size": 1, "max_size": pool_size, "timeout": 30}} if pool_size else {}
+    common: dict[str, Any] = {"ENGINE": "django.db.backends.postgresql", "CONN_MAX_AGE": 0, "OPTIONS": pool}
     if not url:
         return common | {"NAME": "desk", "USER": "postgres", "HOST": str(socket_dir(data_dir))}
     parts = urlsplit(url)
@@ -59,4 +57,7 @@ def broker_url(url: str, *, data_dir: Path, celery: bool = False) -> str:
     scheme = urlsplit(url).scheme
     if scheme not in {"redis", "rediss", "unix"}:
         raise ImproperlyConfigured("REDIS_URL must begin with redis://, rediss:// or unix://")
-    return url.replace("unix://", "redis+socket://", 1) if celery and scheme == "unix" else url
+    if celery and scheme == "unix":
+        # kombu's names for the same two things
+        return url.replace("unix://", "redis+socket://", 1).replace("?db=", "?virtual_host=")
+    return url

@@ -1,6 +1,5 @@
 """Django's settings, all of them from the environment (see env.py) with defaults that suit one machine."""
 
-from pathlib import Path
 from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
@@ -19,7 +18,11 @@ DEBUG = env.flag("DEBUG", default=False, meaning="yes: Django's debug pages; nev
 if PRODUCTION and DEBUG:
     raise ImproperlyConfigured("DEBUG and PRODUCTION are both on; debug pages show secrets. Turn one off.")
 
-DATA_DIR = Path(env.text("REFLECTION_DATA_DIR", str(BASE_DIR / "var"), "where the embedded engines and keys live"))
+HOST = env.text("HOST", "127.0.0.1", "address that `make run` listens on; 0.0.0.0 is every network")
+PORT = env.number("PORT", 8000, "port that `make run` listens on", at_least=1)
+DATA_DIR = BASE_DIR / env.text(
+    "REFLECTION_DATA_DIR", "var", "folder of the embedded engines' data and of generated keys"
+)
 SECRET_KEY = secret_key(
     env.text("SECRET_KEY", "", "signs sessions and links; made and kept in the data folder outside production"),
     data_dir=DATA_DIR,
@@ -27,17 +30,25 @@ SECRET_KEY = secret_key(
 )
 ALLOWED_HOSTS = [
     host.strip()
-    for host in env.text("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]", "host names the site answers to, commas").split(",")
+    for host in env.text("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]", "host names the site answers to, commas").split(
+        ","
+    )
 ]
+if HOST not in {*ALLOWED_HOSTS, "0.0.0.0", "::"}:  # noqa: S104 - compared with, not listened on
+    ALLOWED_HOSTS.append(f"[{HOST}]" if ":" in HOST else HOST)
 CSRF_TRUSTED_ORIGINS = [
     origin.strip()
-    for origin in env.text("CSRF_TRUSTED_ORIGINS", "", "origins behind a proxy, such as https://desk.example").split(",")
+    for origin in env.text("CSRF_TRUSTED_ORIGINS", "", "origins behind a proxy, such as https://desk.example").split(
+        ","
+    )
     if origin.strip()
 ]
 
-DATABASE_URL = env.text("DATABASE_URL", "", "PostgreSQL to use in place of the embedded one: postgresql://user:pw@host/db")
+DATABASE_URL = env.text(
+    "DATABASE_URL", "", "PostgreSQL to use in place of the embedded one: postgresql://user:pw@host/db"
+)
 REDIS_URL = env.text("REDIS_URL", "", "Valkey or Redis to use in place of the embedded one: redis://host:6379/0")
-DATABASE_POOL_SIZE = env.number("DATABASE_POOL_SIZE", 20, "database connections per process, at most", at_least=2)
+DATABASE_POOL_SIZE = env.number("DATABASE_POOL_SIZE", 20, "database connections per process, at most; 0: no pool")
 DATABASES: dict[str, Any] = {
     "default": database_settings(DATABASE_URL, data_dir=DATA_DIR, pool_size=DATABASE_POOL_SIZE)
 }
@@ -167,12 +178,16 @@ SPECTACULAR_SETTINGS = {
 
 WORKER_CONCURRENCY = env.number("WORKER_CONCURRENCY", 64, "runs that one worker advances at once", at_least=1)
 RUN_LEASE_S = env.number("RUN_LEASE_S", 30.0, "a run whose worker is silent this long is taken over", at_least=1.0)
-RUN_RETRY_DELAY_S = env.number("RUN_RETRY_DELAY_S", 5.0, "wait before a failed advance is tried again; doubles", at_least=0.0)
+RUN_RETRY_DELAY_S = env.number(
+    "RUN_RETRY_DELAY_S", 5.0, "wait before a failed advance is tried again; doubles", at_least=0.0
+)
 SWEEP_INTERVAL_S = env.number("SWEEP_INTERVAL_S", 5.0, "how often lost and expired runs are looked for", at_least=0.1)
 ENQUEUE_LOST_AFTER_S = env.number(
     "ENQUEUE_LOST_AFTER_S", 30.0, "a queued run that nobody took this long is enqueued again", at_least=0.1
 )
-REVIEW_LEASE_S = env.number("REVIEW_LEASE_S", 600.0, "how long a claimed review is held without a heartbeat", at_least=1.0)
+REVIEW_LEASE_S = env.number(
+    "REVIEW_LEASE_S", 600.0, "how long a claimed review is held without a heartbeat", at_least=1.0
+)
 
 LLM_MODEL = env.text("LLM_MODEL", "", "the model of every role, a litellm name; unset: the small local model")
 LLM_ACTOR_MODEL = env.text("LLM_ACTOR_MODEL", "", "the actor's model, where it is not LLM_MODEL")
