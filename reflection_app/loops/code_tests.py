@@ -7,15 +7,11 @@ The three forms of `tests` are those of the REST interface. These types are pure
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
+from pydantic import Field, JsonValue, model_validator
+
+from reflection_app.loops.values import Value
 
 MAX_CASES = 200
-
-
-class Value(BaseModel):
-    """A frozen value that refuses fields it does not know, so that a misspelt field is an error and not silence."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class CallCase(Value):
@@ -115,5 +111,3 @@ class TestReport(Value):
     def score(self) -> float:
         """Share of tests passed, 0–100."""
         return round(100 * (self.total - len(self.failures)) / self.total, 2)
-
-

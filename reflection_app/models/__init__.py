@@ -1,0 +1,36 @@
+"""The tables, one file per aggregate. Import models from here."""
+
+from reflection_app.models.api_key import ApiKey, Scope
+from reflection_app.models.attempt import Attempt, Verdict
+from reflection_app.models.audit import Actor, AuditEntry, audit
+from reflection_app.models.event import Event, EventType, add_event
+from reflection_app.models.idempotency import IdempotentAnswer
+from reflection_app.models.project import Membership, Project, Role
+from reflection_app.models.review import Review, ReviewState
+from reflection_app.models.run import Run, RunState, Step, StepState
+from reflection_app.models.task import Execution, Task
+
+__all__ = [
+    "Actor",
+    "ApiKey",
+    "Attempt",
+    "AuditEntry",
+    "Event",
+    "EventType",
+    "Execution",
+    "IdempotentAnswer",
+    "Membership",
+    "Project",
+    "Review",
+    "ReviewState",
+    "Role",
+    "Run",
+    "RunState",
+    "Scope",
+    "Step",
+    "StepState",
+    "Task",
+    "Verdict",
+    "add_event",
+    "audit",
+]

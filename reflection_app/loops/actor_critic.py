@@ -1,0 +1,135 @@
+"""Actor and critic: one model works, another judges, and a person is asked where the judgement should not stand alone.
+
+Each new prompt is built from the original task and the feedback on earlier attempts, never from the last prompt, so
+that it does not nest inside itself.
+"""
+
+from dataclasses import dataclass
+
+from reflection_app.loops import critic
+from reflection_app.loops.critic import CriticAnswer
+from reflection_app.loops.effects import AskReviewer, Draw, Generate, RequestAudit
+from reflection_app.loops.ends import Outcome
+from reflection_app.loops.messages import Message, system, user
+from reflection_app.loops.progress import Progress
+from reflection_app.loops.prompts import prompt
+from reflection_app.loops.review_policy import reason_to_wait
+from reflection_app.loops.structured_answers import ask
+from reflection_app.loops.task_spec import TaskSpec
+from reflection_app.loops.verdicts import Feedback, Judgement, Referee, Verdict
+
+LONGEST_EARLIER = 8_000
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """An attempt that was sent back, and the judgement that did it."""
+
+    content: str
+    judgement: Judgement
+
+
+async def actor_critic(spec: TaskSpec, run: Progress) -> Outcome:
+    """Attempts until one is accepted, rejected, or a limit is reached."""
+    earlier: list[Earlier] = []
+    for number in range(1, spec.limits.max_iterations + 1):
+        if limit := run.exceeded():
+            return limit
+        answer = await run.perform(
+            Generate(
+                key=f"attempt-{number}/answer",
+                role="actor",
+                messages=actor_messages(spec.objective, earlier),
+                max_tokens=run.tokens_left,
+                timeout_s=run.time_left_s(),
+                attempt=number,
+            )
+        )
+        run.attempts.append(number)
+        if limit := run.exceeded():
+            return limit
+        judgement = await evaluate(spec, run, attempt=number, content=answer.text)
+        judgement = await settle(spec, run, judgement)
+        if judgement.verdict is Verdict.PASS:
+            return Outcome.SUCCEEDED
+        if judgement.verdict is Verdict.REJECT:
+            return Outcome.REJECTED
+        # A person who sends an attempt back wants another one, whatever the critic's scores say.
+        if judgement.referee is not Referee.PERSON and run.over_corrected():
+            return Outcome.OVER_CORRECTED
+        earlier.append(Earlier(answer.text, judgement))
+    return Outcome.EXHAUSTED
+
+
+async def evaluate(spec: TaskSpec, run: Progress, *, attempt: int, content: str) -> Judgement:
+    """The critic's verdict on an attempt, recorded."""
+    answer = await ask(
+        run,
+        lambda: Generate(
+            key=f"attempt-{attempt}/critique",
+            role="critic",
+            messages=critic.question(objective=spec.objective, content=content),
+            temperature=critic.TEMPERATURE,
+            max_tokens=run.tokens_left,
+            timeout_s=run.time_left_s(),
+            json_schema=critic.ANSWER_SCHEMA,
+        ),
+        schema=CriticAnswer,
+    )
+    judgement = critic.judge(answer, attempt=attempt, thresholds=spec.thresholds)
+    await run.record(judgement, key=f"attempt-{attempt}/verdict")
+    return judgement
+
+
+async def settle(spec: TaskSpec, run: Progress, judgement: Judgement) -> Judgement:
+    """The judgement that holds: the critic's own, or a person's where the policy makes the run wait for one."""
+    number = judgement.attempt
+    reason = reason_to_wait(judgement, policy=spec.review_policy)
+    if reason is None:
+        await _draw_audit(spec, run, judgement)
+        return judgement
+    decision = await run.perform(AskReviewer(key=f"attempt-{number}/review", judgement=judgement, reason=reason))
+    decided = Judgement(
+        attempt=number,
+        referee=Referee.PERSON,
+        verdict=decision.verdict,
+        score=decision.score,
+        issues=decision.issues,
+        feedback=Feedback(suggestions=(decision.reason,) if decision.reason else ()),
+    )
+    run.judgements.append(decided)
+    return decided
+
+
+async def _draw_audit(spec: TaskSpec, run: Progress, judgement: Judgement) -> None:
+    share = spec.review_policy.audit_share
+    if share <= 0:
+        return
+    drawn = await run.perform(Draw(key=f"attempt-{judgement.attempt}/audit-draw", share=share))
+    if drawn.hit:
+        await run.perform(RequestAudit(key=f"attempt-{judgement.attempt}/audit", judgement=judgement))
+
+
+def actor_messages(objective: str, earlier: list[Earlier]) -> tuple[Message, ...]:
+    """The actor's prompt: the task as it was given and, after the first attempt, all feedback so far."""
+    if not earlier:
+        return (system(prompt("write_system")), user(objective))
+    told = "\n\n".join(_told(number, one) for number, one in enumerate(earlier, start=1))
+    return (system(prompt("write_system")), user(prompt("write_again", objective=objective, earlier=told)))
+
+
+def _told(number: int, earlier: Earlier) -> str:
+    judgement = earlier.judgement
+    problems = [
+        f"- {issue.description}" + (f" ({issue.suggested_fix})" if issue.suggested_fix else "")
+        for issue in judgement.issues
+    ]
+    problems += [f"- {weakness}" for weakness in judgement.feedback.weaknesses]
+    problems += [f"- To do: {suggestion}" for suggestion in judgement.feedback.suggestions]
+    return prompt(
+        "write_earlier",
+        number=number,
+        score=f"{judgement.score:g}",
+        content=earlier.content[:LONGEST_EARLIER],
+        problems="\n".join(problems) or "- It was not approved, and no reason was given.",
+    )

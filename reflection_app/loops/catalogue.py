@@ -1,0 +1,38 @@
+"""The loops by name, and which one a task gets."""
+
+from collections.abc import Awaitable, Callable
+
+from reflection_app.loops.actor_critic import actor_critic
+from reflection_app.loops.effects import EffectTimedOut
+from reflection_app.loops.ends import Ended, Outcome
+from reflection_app.loops.external_loop import external_loop
+from reflection_app.loops.progress import Progress
+from reflection_app.loops.task_spec import Mode, TaskSpec
+
+Loop = Callable[[TaskSpec, Progress], Awaitable[Outcome]]
+
+LOOPS: dict[Mode, Loop] = {
+    Mode.EXTERNAL_LOOP: external_loop,
+    Mode.ACTOR_CRITIC: actor_critic,
+}
+
+# Raised by hand when a loop performs other effects, or in another order, than before: a run that was suspended under
+# another version cannot be replayed.
+LOOP_VERSION = 1
+
+
+def mode_for(*, asked: Mode, has_tests: bool) -> Mode:
+    """The loop that a task gets: a real signal if there is one, else a critic."""
+    if asked is not Mode.ADAPTIVE:
+        return asked
+    return Mode.EXTERNAL_LOOP if has_tests else Mode.ACTOR_CRITIC
+
+
+async def run_loop(spec: TaskSpec) -> Ended:
+    """Runs the loop of `spec` to its end. Raises EffectFailed where an effect failed for good."""
+    run = Progress(spec.limits)
+    try:
+        outcome = await LOOPS[spec.mode](spec, run)
+    except EffectTimedOut:
+        outcome = Outcome.TIMED_OUT
+    return run.ended(outcome)

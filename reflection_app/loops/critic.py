@@ -1,0 +1,148 @@
+"""The critic: what it is asked, and the verdict that code draws from its answer.
+
+The model gives the parts; the thresholds and the verdict are ours (after the Reflection Protocol of the design seeds).
+"""
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from reflection_app.loops.messages import Message, system, user
+from reflection_app.loops.prompts import prompt
+from reflection_app.loops.task_spec import Thresholds
+from reflection_app.loops.verdicts import Feedback, Issue, IssueCategory, Judgement, Referee, Severity, Verdict
+
+TEMPERATURE = 0.3
+LONGEST_WORK = 60_000
+
+
+def _known[E: (IssueCategory, Severity)](kind: type[E], otherwise: E) -> BeforeValidator:
+    """Critics invent categories; an unknown one is no reason to lose the judgement."""
+
+    def read(value: Any) -> E:
+        try:
+            return kind(str(value).strip().lower())
+        except ValueError:
+            return otherwise
+
+    return BeforeValidator(read)
+
+
+def _list(value: Any) -> Any:
+    """A lone text where a list was asked for is a list of one; null is none."""
+    if value is None:
+        return []
+    return [value] if isinstance(value, str) else value
+
+
+Texts = Annotated[tuple[str, ...], BeforeValidator(_list)]
+Part = Annotated[float, Field(ge=0, le=100)]
+
+
+class _Lenient(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class CriticIssue(_Lenient):
+    category: Annotated[IssueCategory, _known(IssueCategory, IssueCategory.OTHER)] = IssueCategory.OTHER
+    severity: Annotated[Severity, _known(Severity, Severity.MEDIUM)] = Severity.MEDIUM
+    description: str = Field(min_length=1)
+    suggested_fix: str = ""
+
+
+class CriticFeedback(_Lenient):
+    strengths: Texts = ()
+    weaknesses: Texts = ()
+    suggestions: Texts = ()
+
+
+class CriticAnswer(_Lenient):
+    """What the critic says. Either both parts or a score of its own must be there."""
+
+    completeness: Part | None = None
+    correctness: Part | None = None
+    score: Part | None = None
+    confidence: Annotated[float, Field(ge=0, le=1)] | None = None
+    approved: bool
+    feedback: CriticFeedback = CriticFeedback()
+    issues: Annotated[tuple[CriticIssue, ...], BeforeValidator(_list)] = ()
+
+    @model_validator(mode="after")
+    def check_it_has_a_score(self) -> "CriticAnswer":
+        if self.score is None and (self.completeness is None or self.correctness is None):
+            raise ValueError("completeness and correctness are missing")
+        return self
+
+    @property
+    def quality(self) -> float:
+        """0–100: half completeness, half correctness; the critic's own score where it gave no parts."""
+        if self.completeness is None or self.correctness is None:
+            assert self.score is not None
+            return self.score
+        return (self.completeness + self.correctness) / 2
+
+
+# Written out for providers that constrain the answer; stricter than what is accepted, on purpose.
+ANSWER_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["completeness", "correctness", "confidence", "approved", "feedback", "issues"],
+    "properties": {
+        "completeness": {"type": "integer", "minimum": 0, "maximum": 100},
+        "correctness": {"type": "integer", "minimum": 0, "maximum": 100},
+        "confidence": {"type": "number", "minimum": 0, "maximum": 1},
+        "approved": {"type": "boolean"},
+        "feedback": {
+            "type": "object",
+            "additionalProperties": False,
+            "required": ["strengths", "weaknesses", "suggestions"],
+            "properties": {
+                name: {"type": "array", "items": {"type": "string"}, "maxItems": 5}
+                for name in ("strengths", "weaknesses", "suggestions")
+            },
+        },
+        "issues": {
+            "type": "array",
+            "maxItems": 8,
+            "items": {
+                "type": "object",
+                "additionalProperties": False,
+                "required": ["category", "severity", "description", "suggested_fix"],
+                "properties": {
+                    "category": {"type": "string", "enum": [category.value for category in IssueCategory]},
+                    "severity": {"type": "string", "enum": [severity.value for severity in Severity]},
+                    "description": {"type": "string"},
+                    "suggested_fix": {"type": "string"},
+                },
+            },
+        },
+    },
+}
+
+
+def question(*, objective: str, content: str) -> tuple[Message, ...]:
+    """What the critic is asked. The work cannot close its own frame."""
+    framed = content[:LONGEST_WORK].replace("</work>", "<\\/work>")
+    return (
+        system(prompt("critic_system")),
+        user(prompt("critic_evaluate", objective=objective, content=framed)),
+    )
+
+
+def judge(answer: CriticAnswer, *, attempt: int, thresholds: Thresholds) -> Judgement:
+    """The verdict on the critic's answer: PASS needs its approval and the score, REJECT the score alone."""
+    if answer.quality < thresholds.revise_from:
+        verdict = Verdict.REJECT
+    elif answer.approved and answer.quality >= thresholds.pass_from:
+        verdict = Verdict.PASS
+    else:
+        verdict = Verdict.REVISE
+    return Judgement(
+        attempt=attempt,
+        referee=Referee.CRITIC,
+        verdict=verdict,
+        score=answer.quality,
+        confidence=answer.confidence,
+        issues=tuple(Issue(**issue.model_dump()) for issue in answer.issues),
+        feedback=Feedback(**answer.feedback.model_dump()),
+    )

@@ -1,0 +1,75 @@
+"""What a loop has done so far: spending against its limits, attempts and judgements.
+
+Loops perform every effect through `Progress`, so that nothing they spend goes uncounted. All of it is computed from
+results, never from a clock, and so comes out the same when a run is replayed from its journal.
+"""
+
+from decimal import Decimal
+
+from reflection_app.loops.best_attempt import best_attempt
+from reflection_app.loops.effects import Effect, EffectFailed, EffectTimedOut, RecordVerdict
+from reflection_app.loops.ends import Ended, Outcome
+from reflection_app.loops.over_correction import is_over_corrected
+from reflection_app.loops.task_spec import Limits
+from reflection_app.loops.verdicts import Judgement, Referee
+
+# A call that gets less than this cannot answer; the time is up.
+SHORTEST_CALL_S = 0.05
+
+
+class Progress:
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.tokens = 0
+        self.cost_usd = Decimal(0)
+        self.active_s = 0.0
+        self.attempts: list[int] = []
+        self.judgements: list[Judgement] = []
+
+    async def perform[R](self, effect: Effect[R]) -> R:
+        """The effect's result, its spending counted. Raises EffectFailed (counted too)."""
+        try:
+            performed = await effect
+        except EffectFailed as failure:
+            self._charge(failure.spent.tokens, failure.spent.cost_usd, failure.spent.duration_s)
+            raise
+        self._charge(performed.spent.tokens, performed.spent.cost_usd, performed.spent.duration_s)
+        return performed.value
+
+    def _charge(self, tokens: int, cost_usd: Decimal, duration_s: float) -> None:
+        self.tokens += tokens
+        self.cost_usd += cost_usd
+        self.active_s += duration_s
+
+    @property
+    def tokens_left(self) -> int:
+        """At least 1: a call is never asked for no answer at all."""
+        return max(1, self.limits.token_budget - self.tokens)
+
+    def time_left_s(self) -> float:
+        """Raises EffectTimedOut where nothing useful is left."""
+        left = self.limits.time_budget_s - self.active_s
+        if left < SHORTEST_CALL_S:
+            raise EffectTimedOut(f"the run's {self.limits.time_budget_s:g} s were used up")
+        return left
+
+    def exceeded(self) -> Outcome | None:
+        """The limit that is reached, or None while there is room for another call."""
+        if self.tokens >= self.limits.token_budget:
+            return Outcome.OVER_BUDGET
+        if self.limits.cost_budget_usd is not None and self.cost_usd >= self.limits.cost_budget_usd:
+            return Outcome.OVER_BUDGET
+        if self.active_s >= self.limits.time_budget_s:
+            return Outcome.TIMED_OUT
+        return None
+
+    async def record(self, judgement: Judgement, *, key: str) -> None:
+        """Keeps a judgement in the journal and in mind."""
+        await self.perform(RecordVerdict(key=key, judgement=judgement))
+        self.judgements.append(judgement)
+
+    def over_corrected(self) -> bool:
+        return is_over_corrected([judged for judged in self.judgements if judged.referee is not Referee.PERSON])
+
+    def ended(self, outcome: Outcome, *, error: str = "") -> Ended:
+        return Ended(outcome=outcome, best_attempt=best_attempt(self.attempts, self.judgements), error=error)

@@ -1,0 +1,58 @@
+"""What a run is asked to do and within which bounds, fixed when the run begins.
+
+A run keeps its own copy: a change of the project's settings never changes a run that is under way.
+"""
+
+from decimal import Decimal
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field
+
+from reflection_app.loops.code_tests import CodeTests
+from reflection_app.loops.values import Value
+from reflection_app.loops.verdicts import Confidence, Score
+
+
+class Mode(StrEnum):
+    """Which loop runs. `adaptive` lets the task decide."""
+
+    ADAPTIVE = "adaptive"
+    EXTERNAL_LOOP = "external_loop"
+    ACTOR_CRITIC = "actor_critic"
+
+
+class Limits(Value):
+    """Where a loop must stop. Time is the time that steps took; waiting for a person does not count."""
+
+    max_iterations: int = Field(default=3, ge=1, le=20)
+    token_budget: int = Field(default=10_000, ge=1, le=100_000_000)
+    time_budget_s: float = Field(default=30.0, gt=0, le=86_400)
+    cost_budget_usd: Annotated[Decimal, Field(gt=0, max_digits=12, decimal_places=6)] | None = None
+
+
+class Thresholds(Value):
+    """Scores from which a critic's verdict is PASS or REVISE; below is REJECT."""
+
+    pass_from: Score = 50.0
+    revise_from: Score = 30.0
+
+
+class ReviewPolicy(Value):
+    """Which verdicts of a critic wait for a person, and what share of the others is looked at without waiting."""
+
+    reject_waits: bool = True
+    confidence_below: Confidence = 0.6
+    audit_share: float = Field(default=0.1, ge=0, le=1)
+
+
+class TaskSpec(Value):
+    """All that a loop may know of its task."""
+
+    objective: str = Field(min_length=1, max_length=200_000)
+    mode: Mode
+    tests: CodeTests | None = None
+    limits: Limits = Limits()
+    thresholds: Thresholds = Thresholds()
+    review_policy: ReviewPolicy = ReviewPolicy()
+    models: dict[str, str] = Field(default_factory=dict, description="model names by role, over the settings' own")

@@ -1,0 +1,84 @@
+"""Judgements of attempts: who judged, how, and how much that referee's word is worth."""
+
+from enum import IntEnum, StrEnum
+from typing import Annotated
+
+from pydantic import Field
+
+from reflection_app.loops.code_tests import TestReport
+from reflection_app.loops.values import Value
+
+Score = Annotated[float, Field(ge=0, le=100)]
+Confidence = Annotated[float, Field(ge=0, le=1)]
+
+
+class Verdict(StrEnum):
+    PASS = "PASS"  # noqa: S105 - a verdict, not a password
+    REVISE = "REVISE"
+    REJECT = "REJECT"
+
+
+class Referee(IntEnum):
+    """Who judged, weakest first: a real signal outranks a critic, a critic outranks the model's own opinion."""
+
+    SELF = 1
+    CRITIC = 2
+    GENERATED_TESTS = 3
+    TOOL = 4
+    TESTS = 5
+    PERSON = 6
+
+    @property
+    def label(self) -> str:
+        return self.name.lower()
+
+    @property
+    def is_weak(self) -> bool:
+        return self < Referee.TOOL
+
+
+class IssueCategory(StrEnum):
+    COMPLETENESS = "completeness"
+    CORRECTNESS = "correctness"
+    FORMAT = "format"
+    QUALITY = "quality"
+    OTHER = "other"
+
+
+class Severity(StrEnum):
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+    CRITICAL = "critical"
+
+
+class Issue(Value):
+    """One thing wrong with an attempt, as a critic or a person states it."""
+
+    category: IssueCategory = IssueCategory.OTHER
+    severity: Severity = Severity.MEDIUM
+    description: str = Field(min_length=1, max_length=10_000)
+    suggested_fix: str = Field(default="", max_length=10_000)
+
+
+class Feedback(Value):
+    strengths: tuple[str, ...] = ()
+    weaknesses: tuple[str, ...] = ()
+    suggestions: tuple[str, ...] = ()
+
+
+class Judgement(Value):
+    """One referee's verdict on one attempt. `confidence` is None where the referee gave none."""
+
+    attempt: int = Field(ge=1)
+    referee: Referee
+    verdict: Verdict
+    score: Score
+    confidence: Confidence | None = None
+    issues: tuple[Issue, ...] = ()
+    feedback: Feedback = Feedback()
+    tests: TestReport | None = None
+
+    @property
+    def passed(self) -> bool:
+        return self.verdict is Verdict.PASS

@@ -1,0 +1,53 @@
+"""Events: the rows that live pages, long polls and webhooks are told from. The table is the truth, not the bell."""
+
+from typing import Any
+
+from django.db import models
+
+from reflection_app.models.identifiers import new_id
+from reflection_app.models.project import Project
+from reflection_app.models.run import Run
+
+
+class EventType(models.TextChoices):
+    RUN_CREATED = "run.created"
+    RUN_STARTED = "run.started"
+    RUN_WAITING = "run.waiting"
+    RUN_RESUMED = "run.resumed"
+    RUN_RETRIED = "run.retried"
+    RUN_FINISHED = "run.finished"
+    STEP_STARTED = "step.started"
+    STEP_FINISHED = "step.finished"
+    REVIEW_OPENED = "review.opened"
+    REVIEW_CLAIMED = "review.claimed"
+    REVIEW_RELEASED = "review.released"
+    REVIEW_DECIDED = "review.decided"
+
+
+class Event(models.Model):
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="events")
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="events")
+    seq = models.PositiveIntegerField()
+    type = models.CharField(max_length=30, choices=EventType)
+    payload = models.JSONField(default=dict)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ("seq",)
+        constraints = (models.UniqueConstraint(fields=("run", "seq"), name="event_seq_once"),)
+
+    def __str__(self) -> str:
+        return f"{self.seq} {self.type}"
+
+
+def add_event(run: Run, kind: EventType, **payload: Any) -> Event:
+    """The event, written with the next number of its run.
+
+    `run` must be locked by the transaction (select_for_update) and saved with `last_event_seq` by the caller: numbers
+    without gaps are what makes "all events after n" complete for a reader.
+    """
+    run.last_event_seq += 1
+    return Event.objects.create(
+        project_id=run.project_id, run=run, seq=run.last_event_seq, type=kind.value, payload=payload
+    )

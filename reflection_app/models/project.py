@@ -1,0 +1,74 @@
+"""Projects, the tenants: members, settings, and everything else hangs on one."""
+
+from django.conf import settings
+from django.contrib.auth.models import AnonymousUser, User
+from django.db import models
+
+from reflection_app.loops.task_spec import Limits, ReviewPolicy, Thresholds
+from reflection_app.models.identifiers import new_id
+
+
+class ProjectQuerySet(models.QuerySet["Project"]):
+    def of(self, user: User | AnonymousUser) -> "ProjectQuerySet":
+        """The projects that `user` is a member of."""
+        if not isinstance(user, User):
+            return self.none()
+        return self.filter(memberships__user=user)
+
+
+class Project(models.Model):
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    slug = models.SlugField(max_length=60, unique=True)
+    name = models.CharField(max_length=120)
+    limits = models.JSONField(default=dict, blank=True)
+    thresholds = models.JSONField(default=dict, blank=True)
+    review_policy = models.JSONField(default=dict, blank=True)
+    models_by_role = models.JSONField(default=dict, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = ProjectQuerySet.as_manager()
+
+    class Meta:
+        ordering = ("name",)
+
+    def __str__(self) -> str:
+        return self.name
+
+    def get_limits(self) -> Limits:
+        return Limits.model_validate(self.limits)
+
+    def get_thresholds(self) -> Thresholds:
+        return Thresholds.model_validate(self.thresholds)
+
+    def get_review_policy(self) -> ReviewPolicy:
+        return ReviewPolicy.model_validate(self.review_policy)
+
+
+class Role(models.TextChoices):
+    """What a member may do; each role may do all that the ones before it may."""
+
+    VIEWER = "viewer", "Viewer"
+    REVIEWER = "reviewer", "Reviewer"
+    CURATOR = "curator", "Curator"
+    ADMIN = "admin", "Admin"
+
+    @property
+    def rank(self) -> int:
+        return list(Role).index(self)
+
+
+class Membership(models.Model):
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="memberships")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships")
+    role = models.CharField(max_length=10, choices=Role, default=Role.REVIEWER)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("project", "user"), name="membership_once"),)
+
+    def __str__(self) -> str:
+        return f"{self.user} in {self.project}"
+
+    def may(self, role: Role) -> bool:
+        """Whether this member may do what `role` may."""
+        return Role(self.role).rank >= role.rank

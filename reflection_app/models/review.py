@@ -1,0 +1,71 @@
+"""Reviews: verdicts that a person looks at, and what the person decided."""
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from reflection_app.loops.effects import Decision, ReviewReason
+from reflection_app.models.attempt import Attempt, Verdict
+from reflection_app.models.identifiers import new_id
+from reflection_app.models.project import Project
+from reflection_app.models.run import Run, Step
+
+
+class ReviewState(models.TextChoices):
+    WAITING = "waiting", "Waiting"
+    CLAIMED = "claimed", "Claimed"
+    DECIDED = "decided", "Decided"
+    SKIPPED = "skipped", "Skipped"
+    WITHDRAWN = "withdrawn", "Withdrawn"
+
+
+class Review(models.Model):
+    """`holds_run` tells a review that the run waits for from an audit, which it does not."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="reviews")
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="reviews")
+    attempt = models.ForeignKey(Attempt, on_delete=models.CASCADE, related_name="reviews")
+    verdict = models.ForeignKey(Verdict, on_delete=models.CASCADE, related_name="reviews")
+    step = models.OneToOneField(Step, on_delete=models.CASCADE, related_name="review")
+    reason = models.CharField(max_length=20, choices=[(reason.value, reason.value) for reason in ReviewReason])
+    holds_run = models.BooleanField()
+    state = models.CharField(max_length=10, choices=ReviewState, default=ReviewState.WAITING)
+
+    holder = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="held_reviews"
+    )
+    holder_label = models.CharField(max_length=200, blank=True, default="")
+    lease_token = models.UUIDField(null=True, blank=True)
+    lease_until = models.DateTimeField(null=True, blank=True)
+
+    decision = models.CharField(
+        max_length=10, null=True, blank=True, choices=[(decision.value, decision.value) for decision in Decision]
+    )
+    decided_verdict = models.ForeignKey(
+        Verdict, null=True, blank=True, on_delete=models.SET_NULL, related_name="decided_by_reviews"
+    )
+    decision_reason = models.TextField(blank=True, default="")
+    decided_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="decided_reviews"
+    )
+    decided_by_label = models.CharField(max_length=200, blank=True, default="")
+    decided_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        indexes = (
+            models.Index(
+                fields=("project", "created_at", "id"),
+                name="review_open_oldest",
+                condition=Q(state__in=("waiting", "claimed")),
+            ),
+            models.Index(fields=("run",), name="review_of_run"),
+        )
+
+    def __str__(self) -> str:
+        return f"review {self.id}"
+
+    @property
+    def is_open(self) -> bool:
+        return self.state in {ReviewState.WAITING, ReviewState.CLAIMED}
