@@ -21,8 +21,8 @@ TUNING = {
     "jit": "off",
     # Small queries throughout; parallel workers would also need a large /dev/shm, which containers lack.
     "max_parallel_workers_per_gather": "0",
-    "log_min_messages": "warning",
-    "log_checkpoints": "off",
+    # Whoever sent a wrong statement is told; the log need not repeat it.
+    "log_min_messages": "fatal",
     "log_line_prefix": "",
 }
 # The builtin provider sorts; the C library's locale is still asked what a letter is, and macOS has no C.UTF-8.

@@ -1,0 +1,151 @@
+"""The whole desk on one machine: the order in which `manage.py up` starts its parts, and stops them."""
+
+import asyncio
+import http.client
+import os
+import secrets
+import signal
+from dataclasses import dataclass, field
+
+from django.conf import settings
+from django.core.management import call_command
+from django.db import connections
+from django.db.backends.postgresql.base import DatabaseWrapper
+from django.db.migrations.executor import MigrationExecutor
+
+from reflection_app.config import processes
+from reflection_app.config.child_process import Command
+from reflection_app.config.embedded.postgres import postgres_is_ready, prepared_postgres
+from reflection_app.config.embedded.valkey import prepared_valkey, valkey_is_ready
+from reflection_app.config.joint_log import JointLog
+from reflection_app.config.orphans import Register, stop_orphans
+from reflection_app.config.preconditions import check_port, free_port
+from reflection_app.config.services import socket_dir
+from reflection_app.config.supervisor import NotStarted, Supervisor
+
+
+@dataclass
+class Desk:
+    log: JointLog
+    supervisor: Supervisor = field(init=False)
+    login: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.supervisor = Supervisor(log=self.log, register=Register(settings.DATA_DIR / "processes.json"))
+
+    async def run(self) -> None:
+        """Runs everything until SIGINT, SIGTERM or SIGHUP; nothing is left running when it returns or raises.
+
+        Raises Refused, EmbeddedEngineError or NotStarted, each with one line that says why.
+        """
+        running = asyncio.create_task(self._start_and_wait())
+        loop = asyncio.get_running_loop()
+        for sign in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(sign, self._on_signal, running)
+        try:
+            await running
+        except asyncio.CancelledError:
+            self.log.say("stopping; again to stop at once")
+        finally:
+            await self._stop()
+
+    def _on_signal(self, running: asyncio.Task[None]) -> None:
+        if self.supervisor.stopping:
+            self.supervisor.kill(*processes.APPLICATION)
+        running.cancel()
+
+    async def _start_and_wait(self) -> None:
+        for name in await stop_orphans(self.supervisor.register):
+            self.log.say(f"stopped the {name} that an earlier copy left behind")
+        check_port(settings.HOST, port=settings.PORT)
+        self._mention_unused_keys()
+        shared, key = self._start_local_model()
+        await self._start_valkey()
+        await self._start_postgres()
+        await asyncio.to_thread(self._migrate)
+        self.supervisor.start(processes.web(shared))
+        self.supervisor.start(processes.worker(shared, local_model_key=key))
+        await asyncio.gather(
+            self._first_start(processes.first_start(shared)),
+            self.supervisor.wait_until(lambda _pid: answers(), name="web"),
+        )
+        self.supervisor.start(processes.beat(shared))
+        self.log.box([f"Reflection Desk is running at {address()}", *self.login])
+        await asyncio.Event().wait()
+
+    def _mention_unused_keys(self) -> None:
+        if unused := processes.keys_without_model(os.environ):
+            self.log.say(f"{', '.join(unused)} set, but not LLM_MODEL: no provider is used until it names a model")
+
+    def _start_local_model(self) -> tuple[dict[str, str], str]:
+        """What every process shall know, and the key that the worker and the local model share."""
+        key = secrets.token_urlsafe(24)
+        if settings.LLM_MODEL:
+            return processes.shared_environment(local_model_url=""), key
+        if not processes.can_serve_local_model():
+            self.log.say("no local model for this platform: set LLM_MODEL, and its provider's key")
+            return processes.shared_environment(local_model_url=""), key
+        port = free_port()
+        shared = processes.shared_environment(local_model_url=f"http://127.0.0.1:{port}/v1")
+        self.supervisor.start(processes.local_model(shared, port=port, local_model_key=key))
+        return shared, key
+
+    async def _start_postgres(self) -> None:
+        if settings.DATABASE_URL:
+            return
+        command = await prepared_postgres(settings.DATA_DIR, sockets=socket_dir(settings.DATA_DIR))
+        self.supervisor.start(command)
+        await self.supervisor.wait_until(lambda pid: postgres_is_ready(settings.DATA_DIR, pid=pid), name="postgres")
+
+    async def _start_valkey(self) -> None:
+        if settings.REDIS_URL:
+            return
+        sockets = socket_dir(settings.DATA_DIR)
+        self.supervisor.start(prepared_valkey(settings.DATA_DIR, sockets=sockets))
+        await self.supervisor.wait_until(lambda _pid: valkey_is_ready(sockets), name="valkey")
+
+    def _migrate(self) -> None:
+        """The database has this version's tables. Looking is quick; `migrate` with nothing to do is not."""
+        database = connections["default"]
+        assert isinstance(database, DatabaseWrapper)
+        try:
+            executor = MigrationExecutor(database)
+            if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+                self.log.say("bringing the database up to date")
+                call_command("migrate", verbosity=0, interactive=False)
+        finally:
+            database.close()
+            database.close_pool()
+
+    async def _first_start(self, command: Command) -> None:
+        code, self.login = await self.supervisor.run_once(command)
+        if code:
+            for line in self.login:
+                self.log.say(line, name=command.name)
+            raise NotStarted("The first start could not be finished; its own words are above.")
+
+    async def _stop(self) -> None:
+        # What uses the engines goes first, and the truth last.
+        await self.supervisor.stop(*processes.APPLICATION)
+        await self.supervisor.stop("valkey")
+        await self.supervisor.stop("postgres")
+        self.supervisor.register.clear()
+        self.log.say("stopped")
+
+
+def address() -> str:
+    """Where a browser on this machine finds the desk."""
+    host = "127.0.0.1" if settings.HOST in {"0.0.0.0", "::"} else settings.HOST  # noqa: S104 - compared with
+    return f"http://{f'[{host}]' if ':' in host else host}:{settings.PORT}"
+
+
+def answers() -> bool:
+    """Whether the web process answers requests, be it with a complaint about the host name."""
+    client = http.client.HTTPConnection(address().removeprefix("http://"), timeout=5)
+    try:
+        client.request("GET", "/healthz")
+        return client.getresponse().status < 500
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        client.close()

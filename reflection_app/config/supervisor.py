@@ -1,0 +1,123 @@
+"""Keeps the processes of `manage.py up` running: starts them, says what they say, restarts them, stops them."""
+
+import asyncio
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from reflection_app.config.child_process import Command, send, start_options, stop
+from reflection_app.config.joint_log import JointLog
+from reflection_app.config.orphans import Register
+
+FIRST_DELAY_S = 0.5
+LONGEST_DELAY_S = 30.0
+STEADY_AFTER_S = 60.0
+DEATHS_BEFORE_READY = 3
+
+
+class NotStarted(Exception):
+    """A process that the rest needs did not come up."""
+
+
+@dataclass
+class Supervisor:
+    log: JointLog
+    register: Register
+    stopping: bool = False
+    running: dict[str, asyncio.subprocess.Process] = field(default_factory=dict)
+    keepers: dict[str, asyncio.Task[None]] = field(default_factory=dict)
+    deaths: Counter[str] = field(default_factory=Counter)
+
+    def start(self, command: Command) -> None:
+        """The process is started, and started again whenever it ends, until it is stopped."""
+        self.keepers[command.name] = asyncio.create_task(self._keep(command))
+
+    async def wait_until(self, ready: Callable[[int], bool], *, name: str, within_s: float = 60) -> None:
+        """Returns once `ready` is true of the process's id.
+
+        Raises NotStarted where the process keeps dying instead, or takes too long.
+        """
+        deadline = time.monotonic() + within_s
+        while True:
+            process = self.running.get(name)
+            if process and process.returncode is None and await asyncio.to_thread(ready, process.pid):
+                return
+            if self.deaths[name] >= DEATHS_BEFORE_READY:
+                raise NotStarted(f"{name} does not start; its own words are above.")
+            if time.monotonic() > deadline:
+                raise NotStarted(f"{name} was not ready after {within_s:.0f} s.")
+            await asyncio.sleep(0.03)
+
+    async def stop(self, *names: str) -> None:
+        """These processes have ended, all asked at once; those that were never started are passed over."""
+        self.stopping = True
+        keepers = [self.keepers[name] for name in names if name in self.keepers]
+        for keeper in keepers:
+            keeper.cancel()
+        await asyncio.gather(*keepers, return_exceptions=True)
+
+    def kill(self, *names: str) -> None:
+        """These processes, and what they started, end at once."""
+        for name in names:
+            if name in self.running:
+                send(self.running[name], sign=signal.SIGKILL, group=True)
+
+    async def run_once(self, command: Command) -> tuple[int, list[str]]:
+        """The exit code and the lines of standard output; what goes to standard error is said at once."""
+        process = await asyncio.create_subprocess_exec(
+            *command.argv,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            **start_options(command),
+        )
+        assert process.stdout is not None
+        assert process.stderr is not None
+        try:
+            printed, _ = await asyncio.gather(
+                process.stdout.read(), self.log.forward(process.stderr, name=command.name)
+            )
+            return await process.wait(), printed.decode(errors="replace").splitlines()
+        except asyncio.CancelledError:
+            await stop(process, command=command)
+            raise
+
+    async def _keep(self, command: Command) -> None:
+        """Runs the command for ever. Cancelled, it ends the process in the command's own way first."""
+        delay = FIRST_DELAY_S
+        while True:
+            started = time.monotonic()
+            code = await self._run(command)
+            self.deaths[command.name] += 1
+            if time.monotonic() - started > STEADY_AFTER_S:
+                delay = FIRST_DELAY_S
+            self.log.say(f"{command.name} ended ({describe(code)}); starting it again in {delay:g} s")
+            await asyncio.sleep(delay)
+            delay = min(delay * 2, LONGEST_DELAY_S)
+
+    async def _run(self, command: Command) -> int:
+        process = await asyncio.create_subprocess_exec(
+            *command.argv,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            **start_options(command),
+        )
+        self.running[command.name] = process
+        self.register.note(command, pid=process.pid)
+        assert process.stdout is not None
+        forwarding = asyncio.create_task(self.log.forward(process.stdout, name=command.name))
+        try:
+            return await process.wait()
+        except asyncio.CancelledError:
+            await stop(process, command=command)
+            raise
+        finally:
+            # A grandchild may hold the pipe open; what the process itself said is through by then.
+            await asyncio.wait([forwarding], timeout=1)
+            forwarding.cancel()
+
+
+def describe(code: int) -> str:
+    """An exit code in words: negative ones are signals."""
+    return f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"

@@ -1,0 +1,24 @@
+import asyncio
+import sys
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand
+
+from reflection_app.config.desk import Desk
+from reflection_app.config.embedded.errors import EmbeddedEngineError
+from reflection_app.config.joint_log import JointLog
+from reflection_app.config.preconditions import Refused, sole_use
+from reflection_app.config.supervisor import NotStarted
+
+
+class Command(BaseCommand):
+    help = "Starts the whole desk on this machine: database, broker, model, web, worker and beat. Ctrl-C stops it."
+    requires_system_checks = ()
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            with sole_use(settings.DATA_DIR):
+                asyncio.run(Desk(log=JointLog(sys.stdout)).run())
+        except (Refused, EmbeddedEngineError, NotStarted) as problem:
+            sys.exit(str(problem))
