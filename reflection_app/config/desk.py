@@ -13,7 +13,7 @@ from django.db import connections
 from django.db.backends.postgresql.base import DatabaseWrapper
 from django.db.migrations.executor import MigrationExecutor
 
-from reflection_app.config import processes
+from reflection_app.config import local_model, processes
 from reflection_app.config.child_process import Command
 from reflection_app.config.embedded.postgres import postgres_is_ready, prepared_postgres
 from reflection_app.config.embedded.valkey import prepared_valkey, valkey_is_ready
@@ -82,7 +82,7 @@ class Desk:
         key = secrets.token_urlsafe(24)
         if settings.LLM_MODEL:
             return processes.shared_environment(local_model_url=""), key
-        if not processes.can_serve_local_model():
+        if not local_model.available():
             self.log.say("no local model for this platform: set LLM_MODEL, and its provider's key")
             return processes.shared_environment(local_model_url=""), key
         port = free_port()

