@@ -1,0 +1,32 @@
+"""Calls to language models. Only this package imports litellm, and only at the first call."""
+
+from reflection_app.llm.completion import Completion, CompletionRequest
+from reflection_app.llm.errors import (
+    ModelError,
+    ModelRefused,
+    ModelTimedOut,
+    ModelUnavailable,
+    NoModelConfigured,
+    ScriptExhausted,
+    ScriptInvalid,
+)
+from reflection_app.llm.gateway import complete, warm_up
+from reflection_app.llm.roles import LOCAL_MODEL, model_for
+from reflection_app.loops.messages import Message
+
+__all__ = [
+    "LOCAL_MODEL",
+    "Completion",
+    "CompletionRequest",
+    "Message",
+    "ModelError",
+    "ModelRefused",
+    "ModelTimedOut",
+    "ModelUnavailable",
+    "NoModelConfigured",
+    "ScriptExhausted",
+    "ScriptInvalid",
+    "complete",
+    "model_for",
+    "warm_up",
+]

@@ -1,0 +1,37 @@
+"""How a model call can fail. Every message is redacted before it gets here and can be shown to people."""
+
+
+class ModelError(Exception):
+    """The model call failed."""
+
+    def __init__(self, message: str, *, retries: int = 0) -> None:
+        super().__init__(message)
+        self.retries = retries
+
+
+class ModelUnavailable(ModelError):
+    """The model could not be reached or was overloaded, also after retries; the same call may work later."""
+
+    def __init__(self, message: str, *, retries: int = 0, retry_after_s: float | None = None) -> None:
+        super().__init__(message, retries=retries)
+        self.retry_after_s = retry_after_s
+
+
+class ModelTimedOut(ModelError):
+    """The call's deadline came before an answer."""
+
+
+class ModelRefused(ModelError):
+    """The provider turned the call down for good: the key, the name, the length or the content; a retry cannot help."""
+
+
+class NoModelConfigured(ModelError):
+    """No model is configured for this role."""
+
+
+class ScriptExhausted(ModelError):
+    """The scripted model has no answer for this step."""
+
+
+class ScriptInvalid(ModelError):
+    """The scripted model's script is missing, misnamed or malformed."""

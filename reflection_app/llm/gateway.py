@@ -1,0 +1,118 @@
+"""`complete`: one model call that ends by its deadline, with retries inside it and errors of our own kind."""
+
+import asyncio
+import random
+import time
+from concurrent.futures import TimeoutError as FutureTimeout
+
+from reflection_app.llm import provider
+from reflection_app.llm.completion import Completion, CompletionRequest
+from reflection_app.llm.errors import ModelError, ModelRefused, ModelTimedOut, ModelUnavailable
+from reflection_app.llm.faults import Fault, read_fault
+from reflection_app.llm.litellm_import import litellm
+from reflection_app.llm.model_loop import model_loop
+from reflection_app.llm.retry import MOST_TRIES, backoff_s
+from reflection_app.llm.scripted import PREFIX as SCRIPTED
+from reflection_app.llm.scripted import answer_from_script
+
+# A provider's code that ignores its cancellation must not hold the worker: the thread leaves this much later.
+GRACE_S = 2.0
+FORM_REFUSED = frozenset({400, 422})
+
+
+def complete(request: CompletionRequest) -> Completion:
+    """The model's answer, at the latest `timeout_s` after the call. Blocks; any number of threads may call at once.
+
+    Raises ModelUnavailable, ModelTimedOut, ModelRefused, NoModelConfigured; for scripted models ScriptExhausted and
+    ScriptInvalid. The process's first call takes seconds longer, for litellm's import: see `warm_up`.
+    """
+    if request.model.startswith(SCRIPTED):
+        return answer_from_script(request)
+    warm_up()
+    future = model_loop(provider.close_connections).submit(_answer(request))
+    try:
+        outcome = future.result(timeout=request.timeout_s + GRACE_S)
+    except FutureTimeout:
+        future.cancel()
+        outcome = _timed_out(request, None, retries=0)
+    if isinstance(outcome, ModelError):
+        # Raised here, outside any handler: the provider's own exception, which may hold a key, is not chained to it.
+        raise outcome
+    return outcome
+
+
+def warm_up() -> None:
+    """Imports litellm, so that the first call does not pay for it. Workers call this when they start."""
+    litellm()
+
+
+async def _answer(request: CompletionRequest) -> Completion | ModelError:
+    """The completion, or the error to raise; so that no traceback carries the provider's words out of the loop."""
+    tries = _Tries(request)
+    try:
+        async with asyncio.timeout(request.timeout_s):
+            return await tries.run()
+    except TimeoutError:
+        return _timed_out(request, tries.fault, retries=tries.failed)
+
+
+class _Tries:
+    """The tries of one call, one after the other, with what went wrong in the last."""
+
+    def __init__(self, request: CompletionRequest) -> None:
+        self._request = request
+        self._began = time.monotonic()
+        self.failed = 0
+        self.fault: Fault | None = None
+
+    async def run(self) -> Completion | ModelError:
+        try:
+            call = provider.prepare(self._request)
+        except ModelError as error:
+            return error
+        except Exception as error:  # noqa: BLE001 - litellm raises whatever its providers raise
+            return self._given_up(read_fault(error, model=self._request.model))
+        while True:
+            answer = await self._one(call)
+            if isinstance(answer, Completion):
+                return answer
+            self.fault = answer
+            # Servers word it in many ways, and a 400 costs nothing: the form is given up once, whatever was said.
+            if call.asks_for_form and answer.status in FORM_REFUSED:
+                call = call.without_form()
+                self.failed += 1
+                continue
+            wait_s = self._wait_after(answer)
+            if wait_s is None:
+                return self._given_up(answer)
+            self.failed += 1
+            await asyncio.sleep(wait_s)
+
+    async def _one(self, call: provider.Call) -> Completion | Fault:
+        try:
+            response = await provider.send(call)
+            elapsed_ms = round((time.monotonic() - self._began) * 1000)
+            return provider.read_answer(
+                response, self._request, latency_ms=elapsed_ms, retries=self.failed, local=call.local
+            )
+        except Exception as error:  # noqa: BLE001 - litellm raises whatever its providers raise
+            return read_fault(error, model=self._request.model)
+
+    def _wait_after(self, fault: Fault) -> float | None:
+        """The seconds to wait before the next try; None where there must be none."""
+        if not fault.transient or self.failed + 1 >= MOST_TRIES:
+            return None
+        jitter = random.random()  # noqa: S311 - spreads retries, guards nothing
+        wait_s = fault.retry_after_s if fault.retry_after_s is not None else backoff_s(self.failed + 1, chance=jitter)
+        return wait_s if time.monotonic() - self._began + wait_s < self._request.timeout_s else None
+
+    def _given_up(self, fault: Fault) -> ModelError:
+        if not fault.transient:
+            return ModelRefused(fault.message, retries=self.failed)
+        tried = f" Tried {self.failed + 1} times." if self.failed else ""
+        return ModelUnavailable(fault.message + tried, retries=self.failed, retry_after_s=fault.retry_after_s)
+
+
+def _timed_out(request: CompletionRequest, fault: Fault | None, *, retries: int) -> ModelTimedOut:
+    before = f" Before that: {fault.message}" if fault else ""
+    return ModelTimedOut(f"{request.model} gave no answer within {request.timeout_s:g} s.{before}", retries=retries)

@@ -1,0 +1,51 @@
+"""The one place that imports litellm: late, because it costs seconds and 160 MB, and made quiet.
+
+Nothing of a prompt, an answer or a key may reach a log, a callback or a network address that nobody configured.
+"""
+
+import logging
+import os
+import threading
+import warnings
+from typing import Any
+
+# These loggers print requests: prompts, addresses, sometimes headers.
+TALKATIVE = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "litellm", "openai", "httpx", "httpcore", "aiohttp")
+
+_lock = threading.Lock()
+_litellm: Any = None
+
+
+def litellm() -> Any:
+    """The litellm module, imported and made quiet at the first call."""
+    global _litellm  # noqa: PLW0603 - a module is loaded once per process
+    if _litellm is None:
+        with _lock:
+            if _litellm is None:
+                _litellm = _import()
+    return _litellm
+
+
+def _import() -> Any:
+    # Read at import: no download of the price list, and no `.env` of whatever folder the worker was started in.
+    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
+    os.environ["LITELLM_MODE"] = "PRODUCTION"
+    with warnings.catch_warnings():
+        # Deprecations inside litellm and its clients are theirs to mend; the version is pinned.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        # Pydantic says of litellm's own types that it does not enforce `ReadOnly`. It does so when the type of an
+        # answer is first built, which litellm puts off; built here, it cannot turn up in the middle of a call.
+        warnings.filterwarnings("ignore", message=".*`ReadOnly` qualifier.*", category=UserWarning)
+        import litellm as module
+
+        module.ModelResponse()
+    module.telemetry = False
+    module.suppress_debug_info = True
+    module.turn_off_message_logging = True
+    module.redact_messages_in_exceptions = True
+    module.num_retries = 0
+    for name in ("callbacks", "input_callback", "success_callback", "failure_callback", "service_callback"):
+        setattr(module, name, [])
+    for name in TALKATIVE:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    return module

@@ -1,0 +1,106 @@
+"""One try of one call through litellm: what is sent, and what is read from the answer."""
+
+import os
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any
+
+from reflection_app.llm.completion import Completion, CompletionRequest
+from reflection_app.llm.litellm_import import litellm
+from reflection_app.llm.roles import LOCAL_PREFIX, local_model_address
+from reflection_app.llm.structured import response_format
+
+# The OpenAI client will not start without a key, and many OpenAI-style servers ask for none.
+NO_KEY_NEEDED = "none"
+CONNECT_WITHIN_S = 10.0
+# Constant, because litellm keeps one client per value: a value per call would mean a connection per call. The
+# deadline of a call is kept by the gateway.
+READ_WITHIN_S = 3600.0
+
+
+@dataclass(frozen=True)
+class Call:
+    """The arguments of one try, kept between tries. `local` is for the model that this installation serves itself."""
+
+    arguments: dict[str, Any]
+    local: bool
+
+    @property
+    def asks_for_form(self) -> bool:
+        return "response_format" in self.arguments
+
+    def without_form(self) -> "Call":
+        """The same call with no `response_format`, for a server that does not take it."""
+        return replace(self, arguments={k: v for k, v in self.arguments.items() if k != "response_format"})
+
+
+def prepare(request: CompletionRequest) -> Call:
+    """What to send for `request`. Raises litellm's errors for a name that it cannot place."""
+    import httpx
+
+    local = request.model.startswith(LOCAL_PREFIX)
+    arguments: dict[str, Any] = {
+        "model": f"openai/{request.model.removeprefix(LOCAL_PREFIX)}" if local else request.model,
+        "messages": [{"role": message.role, "content": message.content} for message in request.messages],
+        "timeout": httpx.Timeout(READ_WITHIN_S, connect=CONNECT_WITHIN_S),
+        # Retries are ours: these two would multiply them and know nothing of the deadline.
+        "num_retries": 0,
+        "max_retries": 0,
+        # Some models take no temperature; they answer without it.
+        "drop_params": True,
+        "no-log": True,
+    }
+    if request.temperature is not None:
+        arguments["temperature"] = request.temperature
+    if request.max_tokens is not None:
+        arguments["max_tokens"] = request.max_tokens
+    if local:
+        arguments |= {"api_base": local_model_address(), "api_key": os.environ.get("LOCAL_MODEL_KEY") or NO_KEY_NEEDED}
+    return Call(arguments | _keyless(arguments) | _form(arguments, request.json_schema), local=local)
+
+
+async def send(call: Call) -> Any:
+    """The provider's answer in litellm's form. Raises litellm's errors."""
+    return await litellm().acompletion(**call.arguments)
+
+
+def read_answer(response: Any, request: CompletionRequest, *, latency_ms: int, retries: int, local: bool) -> Completion:
+    """The completion in `response`; an answer without text (a bare tool call) has the text ''."""
+    choice = response.choices[0]
+    usage = getattr(response, "usage", None)
+    # None where litellm does not know the model's price.
+    cost = 0.0 if local else (getattr(response, "_hidden_params", None) or {}).get("response_cost")
+    return Completion(
+        text=choice.message.content or "",
+        model=str(response.model or request.model),
+        prompt_tokens=int(getattr(usage, "prompt_tokens", 0) or 0),
+        completion_tokens=int(getattr(usage, "completion_tokens", 0) or 0),
+        # litellm multiplies floats; twelve places are a millionth of the smallest price and hide the float's tail.
+        cost_usd=Decimal(f"{cost or 0.0:.12f}").normalize(),
+        cost_known=cost is not None,
+        latency_ms=latency_ms,
+        finish_reason=str(choice.finish_reason or "stop"),
+        retries=retries,
+    )
+
+
+async def close_connections() -> None:
+    """Closes litellm's connections and forgets them, so that a later loop cannot be handed one of this loop's."""
+    module = litellm()
+    await module.close_litellm_async_clients()
+    module.in_memory_llm_clients_cache.flush_cache()
+
+
+def _keyless(arguments: dict[str, Any]) -> dict[str, Any]:
+    own_server = os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE")
+    if str(arguments["model"]).startswith("openai/") and own_server and not os.environ.get("OPENAI_API_KEY"):
+        return {"api_key": arguments.get("api_key", NO_KEY_NEEDED)}
+    return {}
+
+
+def _form(arguments: dict[str, Any], schema: dict[str, Any] | None) -> dict[str, Any]:
+    if schema is None:
+        return {}
+    model, provider, *_ = litellm().get_llm_provider(arguments["model"])
+    form = response_format(schema, model=model, provider=provider)
+    return {} if form is None else {"response_format": form}

@@ -1,0 +1,39 @@
+import pytest
+
+from reflection_app.llm.redact import HIDDEN, redact
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("Incorrect API key provided: sk-abc1234567890.", "sk-abc1234567890"),
+        ("Incorrect API key provided: sk-proj-ab***************yz.", "ab***************yz"),
+        ("Authorization: Bearer abc.def.ghi", "abc.def.ghi"),
+        ("{'Authorization': 'Basic dXNlcjpwYXNz'}", "dXNlcjpwYXNz"),
+        ('{"x-api-key": "0123456789"}', "0123456789"),
+        ("bearer eyJhbGciOi.J9-_x", "eyJhbGciOi"),
+        ("cannot reach https://user:hunter22@proxy.example/v1", "hunter22"),
+        ("GET https://api.example/v1?key=AIzaSyA0123456&alt=json", "AIzaSyA0123456"),
+        ("gsk_0123456789abcdef is wrong", "gsk_0123456789abcdef"),
+    ],
+)
+def test_what_looks_like_a_secret_is_hidden(text: str, secret: str) -> None:
+    cleaned = redact(text)
+    assert secret not in cleaned
+    assert HIDDEN in cleaned
+
+
+def test_the_values_of_secret_variables_are_hidden_wherever_they_stand(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ACME_API_KEY", "correct horse battery")
+    monkeypatch.setenv("ACME_TOKEN", "correct horse")
+    assert redact("you sent <correct horse battery>") == f"you sent <{HIDDEN}>"
+
+
+def test_ordinary_words_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHORT_KEY", "model")
+    text = "The model's task-oriented context is 4096 tokens; see https://example.com/docs?page=2."
+    assert redact(text) == text
+
+
+def test_a_long_page_is_cut() -> None:
+    assert len(redact("x" * 10_000)) < 700

@@ -1,0 +1,283 @@
+"""A real OpenAI-style HTTP server on loopback for tests and benchmarks: the answers are yours, the wire is real.
+
+Imports nothing but the standard library, so that it can also run as a process of its own:
+`python -m tests.openai_server --port 9100 --text "hello" --delay 1`.
+"""
+
+import argparse
+import asyncio
+import json
+import signal
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+REASONS = {200: "OK", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found", 429: "Too Many Requests"}
+TRICKLE_INTERVAL_S = 0.02
+LOOK_FOR_HANG_UP_EVERY_S = 0.25
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What the server sends back. An error's `text` becomes its message; `raw_body` replaces the whole body.
+
+    With `trickle` the headers come at once and then single spaces for ever: a server that is alive and never answers.
+    """
+
+    text: str = ""
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    delay_s: float = 0.0
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    finish_reason: str = "stop"
+    raw_body: bytes | None = None
+    trickle: bool = False
+
+
+Answer = Callable[[dict[str, Any]], str | Reply]
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request as it came in: the parsed body, the headers with lower-case names, and when."""
+
+    path: str
+    headers: Mapping[str, str]
+    body: dict[str, Any]
+    at: float
+
+
+class ScriptedAnswers:
+    """Answers in the order given; a request too many is answered 500 and remembered in `overrun`."""
+
+    def __init__(self, answers: Sequence[str | Reply]) -> None:
+        self._answers = list(answers)
+        self._lock = threading.Lock()
+        self.overrun = 0
+
+    def __call__(self, request: dict[str, Any]) -> str | Reply:
+        with self._lock:
+            if self._answers:
+                return self._answers.pop(0)
+            self.overrun += 1
+        return Reply("the test's script has no more answers", status=500)
+
+    @property
+    def left(self) -> int:
+        with self._lock:
+            return len(self._answers)
+
+
+class OpenAIServer:
+    """Serves `/v1/chat/completions` between `__enter__` and `__exit__`; `url` ends in `/v1`.
+
+    `answer` is called on the server's only thread, so it must return at once: let it wait by `Reply.delay_s`.
+    """
+
+    def __init__(self, answer: Answer, *, port: int = 0) -> None:
+        self._answer = answer
+        self._port = port
+        self._requests: list[Request] = []
+        self._lock = threading.Lock()
+        self._loop = asyncio.new_event_loop()
+        self._stop = asyncio.Event()
+        self._thread: threading.Thread | None = None
+        self._connections: set[asyncio.Task[None]] = set()
+        self._answering = 0
+        self.connections_opened = 0
+        self.most_at_once = 0
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._port}/v1"
+
+    @property
+    def requests(self) -> list[Request]:
+        """The requests so far, oldest first."""
+        with self._lock:
+            return list(self._requests)
+
+    @property
+    def connections_open(self) -> int:
+        return len(self._connections)
+
+    def __enter__(self) -> Self:
+        ready: Future[int] = Future()
+        self._thread = threading.Thread(target=self._run, args=(ready,), name="openai-server", daemon=True)
+        self._thread.start()
+        self._port = ready.result(timeout=10)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._loop.call_soon_threadsafe(self._stop.set)
+        if self._thread is not None:
+            self._thread.join(timeout=10)
+
+    def _run(self, ready: Future[int]) -> None:
+        try:
+            self._loop.run_until_complete(self._serve(ready))
+        finally:
+            self._loop.close()
+
+    async def _serve(self, ready: Future[int]) -> None:
+        try:
+            server = await asyncio.start_server(self._connected, "127.0.0.1", self._port, backlog=1024)
+        except OSError as error:
+            ready.set_exception(error)
+            return
+        ready.set_result(server.sockets[0].getsockname()[1])
+        await self._stop.wait()
+        server.close()
+        for connection in self._connections:
+            connection.cancel()
+        await asyncio.gather(*self._connections, return_exceptions=True)
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._connections.add(task)
+        self.connections_opened += 1
+        try:
+            # A client that hangs up in the middle (a deadline) is the normal end of a connection here.
+            with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+                while (request := await _read_request(reader)) is not None:
+                    await self._respond(request, reader, writer)
+        finally:
+            self._connections.discard(task)
+            writer.close()
+
+    async def _respond(self, request: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with self._lock:
+            self._requests.append(request)
+        self._answering += 1
+        self.most_at_once = max(self.most_at_once, self._answering)
+        try:
+            await self._send(request, reader, writer)
+        finally:
+            self._answering -= 1
+
+    async def _send(self, request: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        reply = self._reply_to(request)
+        await _wait(reply.delay_s, reader)
+        if reply.trickle:
+            await _trickle(writer)
+        elif request.body.get("stream") and reply.status == 200 and reply.raw_body is None:
+            await _send_stream(writer, request, reply)
+        else:
+            body = reply.raw_body if reply.raw_body is not None else json.dumps(_payload(request, reply)).encode()
+            writer.write(_head(reply, {"Content-Length": str(len(body))}) + body)
+            await writer.drain()
+
+    def _reply_to(self, request: Request) -> Reply:
+        if not request.path.endswith("/chat/completions"):
+            return Reply(f"there is no {request.path} here", status=404)
+        try:
+            answer = self._answer(request.body)
+        except Exception as error:  # noqa: BLE001 - a broken test answer must reach the test as a loud 500
+            return Reply(f"the test's answer raised {error!r}", status=500)
+        return Reply(answer) if isinstance(answer, str) else answer
+
+
+async def _wait(seconds: float, reader: asyncio.StreamReader) -> None:
+    """Returns after `seconds`. Raises ConnectionError soon after the client has hung up."""
+    until = time.monotonic() + seconds
+    while (left := until - time.monotonic()) > 0:
+        await asyncio.sleep(min(left, LOOK_FOR_HANG_UP_EVERY_S))
+        if reader.at_eof():
+            raise ConnectionError("the client hung up")
+
+
+async def _read_request(reader: asyncio.StreamReader) -> Request | None:
+    """The next request of a kept-alive connection, or None when the client has closed it."""
+    try:
+        head = await reader.readuntil(b"\r\n\r\n")
+    except asyncio.IncompleteReadError:
+        return None
+    first, *lines = head.decode("latin-1").rstrip("\r\n").split("\r\n")
+    headers = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+    body = await reader.readexactly(int(headers.get("content-length", "0")))
+    return Request(path=first.split(" ")[1], headers=headers, body=json.loads(body or b"{}"), at=time.monotonic())
+
+
+def _head(reply: Reply, extra: Mapping[str, str]) -> bytes:
+    headers = {"Content-Type": "application/json", **extra, **reply.headers}
+    status = f"HTTP/1.1 {reply.status} {REASONS.get(reply.status, 'Status')}\r\n"
+    return (status + "".join(f"{name}: {value}\r\n" for name, value in headers.items()) + "\r\n").encode("latin-1")
+
+
+def _usage(request: Request, reply: Reply) -> dict[str, int]:
+    asked = sum(len(str(message.get("content", ""))) for message in request.body.get("messages", ()))
+    prompt = reply.prompt_tokens if reply.prompt_tokens is not None else asked // 4 + 1
+    completion = reply.completion_tokens if reply.completion_tokens is not None else len(reply.text) // 4 + 1
+    return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
+
+
+def _payload(request: Request, reply: Reply) -> dict[str, Any]:
+    if reply.status != 200:
+        return {"error": {"message": reply.text, "type": "error", "param": None, "code": None}}
+    message = {"role": "assistant", "content": reply.text}
+    return {
+        "id": "chatcmpl-test",
+        "object": "chat.completion",
+        "created": 1,
+        "model": request.body.get("model", ""),
+        "choices": [{"index": 0, "message": message, "finish_reason": reply.finish_reason}],
+        "usage": _usage(request, reply),
+    }
+
+
+async def _chunks(request: Request, reply: Reply) -> AsyncIterator[dict[str, Any]]:
+    shape = {"id": "chatcmpl-test", "object": "chat.completion.chunk", "created": 1, "model": request.body.get("model")}
+    words = reply.text.split(" ")
+    for number, word in enumerate(words):
+        delta = {"role": "assistant", "content": word if number == 0 else f" {word}"}
+        yield shape | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
+    yield shape | {"choices": [{"index": 0, "delta": {}, "finish_reason": reply.finish_reason}]}
+    if (request.body.get("stream_options") or {}).get("include_usage"):
+        yield shape | {"choices": [], "usage": _usage(request, reply)}
+
+
+async def _send_stream(writer: asyncio.StreamWriter, request: Request, reply: Reply) -> None:
+    writer.write(_head(reply, {"Content-Type": "text/event-stream", "Transfer-Encoding": "chunked"}))
+    async for chunk in _chunks(request, reply):
+        _write_chunk(writer, f"data: {json.dumps(chunk)}\n\n".encode())
+        await writer.drain()
+    _write_chunk(writer, b"data: [DONE]\n\n")
+    writer.write(b"0\r\n\r\n")
+    await writer.drain()
+
+
+async def _trickle(writer: asyncio.StreamWriter) -> None:
+    writer.write(_head(Reply(), {"Transfer-Encoding": "chunked"}))
+    while True:
+        _write_chunk(writer, b" ")
+        await writer.drain()
+        await asyncio.sleep(TRICKLE_INTERVAL_S)
+
+
+def _write_chunk(writer: asyncio.StreamWriter, data: bytes) -> None:
+    writer.write(b"%x\r\n%s\r\n" % (len(data), data))
+
+
+def main() -> None:
+    """Serves one fixed answer until SIGTERM or SIGINT, and prints the address first."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--text", default="ok")
+    parser.add_argument("--delay", type=float, default=0.0)
+    options = parser.parse_args()
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    with OpenAIServer(lambda _: Reply(options.text, delay_s=options.delay), port=options.port) as server:
+        print(server.url, flush=True)
+        stop.wait()
+
+
+if __name__ == "__main__":
+    main()
