@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 
 from reflection_app.loops.actor_critic import actor_critic
-from reflection_app.loops.effects import EffectTimedOut
+from reflection_app.loops.effects import EffectFailed, EffectTimedOut
 from reflection_app.loops.ends import Ended, Outcome
 from reflection_app.loops.external_loop import external_loop
 from reflection_app.loops.progress import Progress
@@ -29,10 +29,12 @@ def mode_for(*, asked: Mode, has_tests: bool) -> Mode:
 
 
 async def run_loop(spec: TaskSpec) -> Ended:
-    """Runs the loop of `spec` to its end. Raises EffectFailed where an effect failed for good."""
+    """Runs the loop of `spec` to its end. An effect that failed for good ends it as failed, with the error."""
     run = Progress(spec.limits)
     try:
         outcome = await LOOPS[spec.mode](spec, run)
     except EffectTimedOut:
         outcome = Outcome.TIMED_OUT
+    except EffectFailed as failure:
+        return run.ended(Outcome.FAILED, error=str(failure))
     return run.ended(outcome)

@@ -11,7 +11,6 @@ from reflection_app.models.run import Run
 
 class EventType(models.TextChoices):
     RUN_CREATED = "run.created"
-    RUN_STARTED = "run.started"
     RUN_WAITING = "run.waiting"
     RUN_RESUMED = "run.resumed"
     RUN_RETRIED = "run.retried"

@@ -56,8 +56,8 @@ class Review(models.Model):
     class Meta:
         indexes = (
             models.Index(
-                fields=("project", "created_at", "id"),
-                name="review_open_oldest",
+                fields=("project", "-holds_run", "created_at", "id"),
+                name="review_open_first",
                 condition=Q(state__in=("waiting", "claimed")),
             ),
             models.Index(fields=("run",), name="review_of_run"),

@@ -1,0 +1,51 @@
+"""Making and revoking the keys of pipelines."""
+
+from datetime import datetime
+
+from django.db import transaction
+from django.utils import timezone
+
+from reflection_app.actions.errors import InvalidInput
+from reflection_app.models import Actor, ApiKey, Project, Scope, audit
+from reflection_app.models.api_key import digest_of, new_secret
+
+USUAL_SCOPES = (Scope.TASKS_WRITE, Scope.RUNS_READ, Scope.REVIEWS_WRITE)
+
+
+@transaction.atomic
+def create_api_key(
+    project: Project,
+    *,
+    name: str,
+    scopes: list[str],
+    actor: Actor,
+    expires_at: datetime | None = None,
+) -> tuple[ApiKey, str]:
+    """The key's row and its secret, which is not stored and cannot be shown again. Raises InvalidInput."""
+    unknown = sorted(set(scopes) - set(Scope.values))
+    if unknown or not scopes:
+        raise InvalidInput(
+            f"Unknown scopes: {', '.join(unknown)}." if unknown else "A key needs at least one scope.",
+            errors=[{"field": "scopes", "message": f"one or more of {', '.join(Scope.values)}"}],
+        )
+    if not name.strip() or len(name) > 120:
+        raise InvalidInput("A key needs a name.", errors=[{"field": "name", "message": "1 to 120 characters"}])
+    secret = new_secret()
+    key = ApiKey.objects.create(
+        project=project,
+        name=name.strip(),
+        hint=secret[:8],
+        digest=digest_of(secret),
+        scopes=sorted(set(scopes)),
+        created_by=actor.user,
+        expires_at=expires_at,
+    )
+    audit(project.pk, actor, "api_key.created", target=key, after={"name": key.name, "scopes": key.scopes})
+    return key, secret
+
+
+@transaction.atomic
+def revoke_api_key(key: ApiKey, *, actor: Actor) -> None:
+    """Revokes the key at once; revoking it twice changes nothing."""
+    if ApiKey.objects.filter(pk=key.pk, revoked_at__isnull=True).update(revoked_at=timezone.now()):
+        audit(key.project_id, actor, "api_key.revoked", target=key, before={"name": key.name})

@@ -1,0 +1,25 @@
+"""Cancelling a run, whoever has it."""
+
+from django.db import transaction
+
+from reflection_app.actions.errors import RunFinished
+from reflection_app.live.doorbell import ring
+from reflection_app.loops.ends import Ended, Outcome
+from reflection_app.models import Actor, Run, audit
+from reflection_app.runner.ending import best_of, end_run
+
+
+@transaction.atomic
+def cancel_run(run: Run, *, actor: Actor) -> Run:
+    """The run, ended as cancelled with its best attempt so far. Raises RunFinished where it had ended already.
+
+    A worker in the middle of a step finds its lease gone at its next write and stops.
+    """
+    locked = Run.objects.select_for_update(of=("self",)).select_related("task").get(pk=run.pk)
+    if locked.is_finished:
+        raise RunFinished(f"The run has ended already ({locked.outcome}); nothing was changed.")
+    before = locked.state
+    end_run(locked, Ended(outcome=Outcome.CANCELLED, best_attempt=best_of(locked)))
+    audit(locked.project_id, actor, "run.cancelled", target=locked, before={"state": before})
+    transaction.on_commit(lambda: ring(locked.pk, project_id=locked.project_id))
+    return locked

@@ -1,0 +1,99 @@
+"""Claiming, keeping and giving back reviews. A claim is a lease: a token, an end, a heartbeat that moves the end."""
+
+from datetime import datetime, timedelta
+from uuid import UUID, uuid4
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from reflection_app.actions.errors import AlreadyDecided, Conflict, ReviewHeld, ReviewLeaseLost
+from reflection_app.live.doorbell import ring
+from reflection_app.models import Actor, Project, Review, ReviewState, audit
+
+
+def free(now: datetime) -> Q:
+    """Reviews that can be claimed: waiting, or claimed by somebody whose lease ran out."""
+    return Q(state=ReviewState.WAITING) | Q(state=ReviewState.CLAIMED, lease_until__lte=now)
+
+
+def lease_end(now: datetime) -> datetime:
+    return now + timedelta(seconds=settings.REVIEW_LEASE_S)
+
+
+@transaction.atomic
+def claim_next(project: Project, *, actor: Actor) -> Review | None:
+    """The oldest free review, those that a run waits for first, now held by `actor`; None where there is none.
+
+    Two callers never get the same one: a row that one has locked is passed over by the other.
+    """
+    candidates = Review.objects.filter(free(timezone.now()), project=project)
+    review = (
+        candidates.select_for_update(skip_locked=True, of=("self",)).order_by("-holds_run", "created_at", "id").first()
+    )
+    return _hold(review, actor=actor) if review else None
+
+
+@transaction.atomic
+def claim_review(review: Review, *, actor: Actor) -> Review:
+    """This review, held by `actor`; its own holder gets a new token. Raises AlreadyDecided or ReviewHeld."""
+    locked = Review.objects.select_for_update(of=("self",)).get(pk=review.pk)
+    if not locked.is_open:
+        raise AlreadyDecided(why_closed(locked))
+    own = actor.user is not None and locked.holder_id == actor.user.pk
+    if locked.state == ReviewState.CLAIMED and locked.lease_until and locked.lease_until > timezone.now() and not own:
+        raise ReviewHeld(f"{locked.holder_label} holds this review until {locked.lease_until:%H:%M} UTC.")
+    return _hold(locked, actor=actor)
+
+
+def _hold(review: Review, *, actor: Actor) -> Review:
+    review.state, review.holder, review.holder_label = ReviewState.CLAIMED, actor.user, actor.label
+    review.lease_token, review.lease_until = uuid4(), lease_end(timezone.now())
+    review.save(update_fields=["state", "holder", "holder_label", "lease_token", "lease_until"])
+    audit(review.project_id, actor, "review.claimed", target=review)
+    _ring(review)
+    return review
+
+
+def keep_review(review: Review, *, lease_token: UUID) -> datetime:
+    """Moves the end of the lease; the new end. Raises ReviewLeaseLost where the token no longer holds it."""
+    now = timezone.now()
+    until = lease_end(now)
+    if not _held(review, lease_token=lease_token, now=now).update(lease_until=until):
+        raise lost(review)
+    return until
+
+
+@transaction.atomic
+def release_review(review: Review, *, lease_token: UUID, actor: Actor) -> None:
+    """Gives the review back to the queue. Raises ReviewLeaseLost."""
+    held = _held(review, lease_token=lease_token, now=timezone.now())
+    if not held.update(state=ReviewState.WAITING, holder=None, holder_label="", lease_token=None, lease_until=None):
+        raise lost(review)
+    audit(review.project_id, actor, "review.released", target=review)
+    _ring(review)
+
+
+def _held(review: Review, *, lease_token: UUID, now: datetime) -> QuerySet[Review]:
+    return Review.objects.filter(pk=review.pk, state=ReviewState.CLAIMED, lease_token=lease_token, lease_until__gt=now)
+
+
+def lost(review: Review) -> Conflict:
+    """Why a token does not hold the review, as the present state tells it."""
+    now_is = Review.objects.get(pk=review.pk)
+    if not now_is.is_open:
+        return AlreadyDecided(why_closed(now_is))
+    if now_is.state == ReviewState.CLAIMED and now_is.lease_until and now_is.lease_until > timezone.now():
+        return ReviewLeaseLost(f"{now_is.holder_label} holds this review now. Nothing was changed.")
+    return ReviewLeaseLost("Your hold on this review has run out. Claim it again; nothing was changed.")
+
+
+def why_closed(review: Review) -> str:
+    if review.state == ReviewState.DECIDED:
+        return f"{review.decided_by_label} has decided this review already ({review.decision})."
+    return "This review was withdrawn: its run has ended."
+
+
+def _ring(review: Review) -> None:
+    transaction.on_commit(lambda: ring(review.run_id, project_id=review.project_id))

@@ -1,0 +1,172 @@
+"""Deciding a review: the person's verdict is kept, and a run that waited for it goes on."""
+
+from typing import Annotated
+from uuid import UUID
+
+from django.db import transaction
+from django.utils import timezone
+from pydantic import AfterValidator, Field
+
+from reflection_app.actions.claim_review import lost
+from reflection_app.actions.errors import InvalidInput
+from reflection_app.live.doorbell import ring
+from reflection_app.loops.effects import Decision, ReviewDecision
+from reflection_app.loops.storable import storable
+from reflection_app.loops.task_spec import Thresholds
+from reflection_app.loops.values import Value
+from reflection_app.loops.verdicts import Feedback, Issue, Judgement, Referee, Score
+from reflection_app.loops.verdicts import Verdict as VerdictName
+from reflection_app.models import (
+    Actor,
+    EventType,
+    Review,
+    ReviewState,
+    Run,
+    RunState,
+    StepState,
+    Verdict,
+    add_event,
+    audit,
+)
+from reflection_app.tasks import enqueue
+
+
+class DecisionInput(Value):
+    """A reviewer's decision. `verdict` and `score` are for overruling; what is left out follows the critic."""
+
+    lease_token: UUID
+    decision: Decision
+    verdict: VerdictName | None = None
+    score: Score | None = None
+    issues: Annotated[tuple[Issue, ...], Field(max_length=50)] | None = None
+    reason: Annotated[str, Field(max_length=10_000), AfterValidator(storable)] = ""
+
+
+@transaction.atomic
+def decide_review(review: Review, decided: DecisionInput, *, actor: Actor) -> Review:
+    """The decided review. Raises AlreadyDecided or ReviewLeaseLost (nothing changed), or InvalidInput.
+
+    Lease and state are checked by the very UPDATE that records the decision, so that of two reviewers one wins.
+    """
+    # The run's lock comes first everywhere (cancel_run, the journal), so that nobody waits in a circle.
+    run = Run.objects.select_for_update().get(pk=review.run_id)
+    judgement = judgement_of(review, decided)
+    now = timezone.now()
+    row = Verdict.from_judgement(judgement, attempt=review.attempt, step=None)
+    row.given_by = actor.user
+    recorded = Review.objects.filter(
+        pk=review.pk, state=ReviewState.CLAIMED, lease_token=decided.lease_token, lease_until__gt=now
+    ).update(
+        state=ReviewState.DECIDED,
+        decision=decided.decision.value,
+        decision_reason=decided.reason,
+        decided_by=actor.user,
+        decided_by_label=actor.label,
+        decided_at=now,
+        lease_token=None,
+        lease_until=None,
+    )
+    if not recorded:
+        raise lost(review)
+    row.save()
+    Review.objects.filter(pk=review.pk).update(decided_verdict=row)
+    if review.holds_run:
+        _resume(run, review, ReviewDecision(**_told(decided, judgement), reviewer=actor.label))
+    add_event(run, EventType.REVIEW_DECIDED, review=str(review.pk), decision=decided.decision.value)
+    run.save(update_fields=["last_event_seq"])
+    _keep_trail(review, decided, judgement, actor=actor)
+    transaction.on_commit(lambda: ring(run.pk, project_id=run.project_id))
+    review.refresh_from_db()
+    return review
+
+
+def judgement_of(review: Review, decided: DecisionInput) -> Judgement:
+    """The judgement that holds from now on. Raises InvalidInput where the decision does not say enough."""
+    before = review.verdict
+    if decided.decision is Decision.APPROVE:
+        if decided.verdict not in {None, VerdictName(before.verdict)}:
+            raise InvalidInput("To give another verdict, overrule this one; approving keeps it as it is.")
+        verdict = VerdictName(before.verdict)
+    elif decided.verdict is None:
+        raise InvalidInput(
+            "Overruling needs a verdict.", errors=[{"field": "verdict", "message": "PASS, REVISE or REJECT"}]
+        )
+    else:
+        verdict = decided.verdict
+    issues = decided.issues if decided.issues is not None else _kept_issues(before, decided)
+    if (
+        decided.decision is Decision.OVERRULE
+        and verdict is VerdictName.REVISE
+        and not issues
+        and not decided.reason.strip()
+    ):
+        raise InvalidInput(
+            "Say what is to be revised: the next attempt is made from it.",
+            errors=[{"field": "issues", "message": "give an issue or a reason"}],
+        )
+    thresholds = review.run.get_spec().thresholds
+    return Judgement(
+        attempt=review.attempt.number,
+        referee=Referee.PERSON,
+        verdict=verdict,
+        score=decided.score if decided.score is not None else score_within(verdict, before.score, thresholds),
+        issues=issues,
+        feedback=Feedback(suggestions=(decided.reason,)) if decided.reason.strip() else Feedback(),
+    )
+
+
+def _kept_issues(before: Verdict, decided: DecisionInput) -> tuple[Issue, ...]:
+    """The critic's issues stand while the verdict does, or when a person sends the attempt back without own ones."""
+    if decided.verdict is VerdictName.PASS:
+        return ()
+    return tuple(Issue.model_validate(issue) for issue in before.issues)
+
+
+def score_within(verdict: VerdictName, score: float, thresholds: Thresholds) -> float:
+    """The score nearest to `score` that goes with `verdict`."""
+    match verdict:
+        case VerdictName.PASS:
+            return max(score, thresholds.pass_from)
+        case VerdictName.REVISE:
+            return max(score, thresholds.revise_from)
+        case VerdictName.REJECT:
+            return min(score, max(0.0, thresholds.revise_from - 1))
+
+
+def _told(decided: DecisionInput, judgement: Judgement) -> dict[str, object]:
+    return {
+        "decision": decided.decision,
+        "verdict": judgement.verdict,
+        "score": judgement.score,
+        "issues": judgement.issues,
+        "reason": decided.reason,
+    }
+
+
+def _resume(run: Run, review: Review, decision: ReviewDecision) -> None:
+    step = review.step
+    step.state, step.finished_at = StepState.DONE, timezone.now()
+    step.result = decision.model_dump(mode="json")
+    add_event(run, EventType.RUN_RESUMED, step=step.seq)
+    step.last_event_seq = run.last_event_seq
+    step.save(update_fields=["state", "finished_at", "result", "last_event_seq"])
+    run.state, run.waiting_for, run.enqueued_at = RunState.QUEUED, "", timezone.now()
+    run.save(update_fields=["state", "waiting_for", "enqueued_at", "last_event_seq"])
+    transaction.on_commit(lambda: enqueue(run.pk))
+
+
+def _keep_trail(review: Review, decided: DecisionInput, judgement: Judgement, *, actor: Actor) -> None:
+    audit(
+        review.project_id,
+        actor,
+        "review.decided",
+        target=review,
+        before={"verdict": review.verdict.verdict, "score": review.verdict.score},
+        after={
+            "decision": decided.decision.value,
+            "verdict": judgement.verdict.value,
+            "score": judgement.score,
+            "reason": decided.reason,
+            "issues": [issue.model_dump(mode="json") for issue in judgement.issues],
+        },
+    )

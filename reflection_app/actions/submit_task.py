@@ -1,0 +1,64 @@
+"""Handing in a task and starting its first run."""
+
+from django.db import transaction
+from django.utils import timezone
+
+from reflection_app.actions.task_submission import TaskSubmission
+from reflection_app.live.doorbell import ring
+from reflection_app.loops import prompts
+from reflection_app.loops.catalogue import LOOP_VERSION, mode_for
+from reflection_app.loops.task_spec import TaskSpec
+from reflection_app.models import Actor, EventType, Project, Run, Task, add_event, audit
+from reflection_app.models.run import spec_as_json
+from reflection_app.tasks import enqueue
+
+
+@transaction.atomic
+def submit_task(project: Project, submission: TaskSubmission, *, actor: Actor) -> Run:
+    """The first run of a new task, queued; the workers are told once it is committed."""
+    task = Task.objects.create(
+        project=project,
+        external_id=submission.external_id,
+        objective=submission.objective,
+        kind=submission.kind,
+        mode=submission.mode.value,
+        agent=submission.agent,
+        execution=submission.execution,
+        tests=submission.tests.model_dump(mode="json") if submission.tests else None,
+        limits=submission.limits.over(project.get_limits()).model_dump(mode="json"),
+        metadata=submission.metadata,
+        created_by=actor.user,
+    )
+    audit(project.pk, actor, "task.submitted", target=task)
+    return start_run(task, submission=submission, models=project.models_by_role)
+
+
+def start_run(task: Task, *, submission: TaskSubmission, models: dict[str, str]) -> Run:
+    """A queued run of `task`; call it inside a transaction."""
+    project = task.project
+    mode = mode_for(asked=submission.mode, has_tests=submission.tests is not None)
+    spec = TaskSpec(
+        objective=submission.objective,
+        mode=mode,
+        tests=submission.tests,
+        limits=submission.limits.over(project.get_limits()),
+        thresholds=project.get_thresholds(),
+        review_policy=project.get_review_policy(),
+        models=models,
+    )
+    run = Run(
+        project=project,
+        task=task,
+        mode=mode.value,
+        spec=spec_as_json(spec),
+        loop_version=LOOP_VERSION,
+        prompts_version=prompts.version(),
+        is_scripted=any(name.startswith("scripted/") for name in models.values()),
+        enqueued_at=timezone.now(),
+    )
+    run.save()
+    add_event(run, EventType.RUN_CREATED)
+    run.save(update_fields=["last_event_seq"])
+    transaction.on_commit(lambda: enqueue(run.pk))
+    transaction.on_commit(lambda: ring(run.pk, project_id=project.pk))
+    return run

@@ -1,0 +1,80 @@
+"""A task as it is handed in, by REST or by the page, checked field by field."""
+
+from decimal import Decimal
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field, JsonValue, ValidationError, model_validator
+
+from reflection_app.actions.errors import InvalidInput
+from reflection_app.loops.code_tests import CodeTests
+from reflection_app.loops.storable import is_storable
+from reflection_app.loops.task_spec import Limits, Mode
+from reflection_app.loops.values import Value
+
+
+def _storable(value: Any) -> Any:
+    if not is_storable(value):
+        raise ValueError("holds a NUL character or half a surrogate pair, which cannot be stored")
+    return value
+
+
+def _said(value: str) -> str:
+    if not value.strip():
+        raise ValueError("must not be blank")
+    return value
+
+
+class LimitsOverride(Value):
+    """Limits of this task alone; what is left out comes from the project."""
+
+    max_iterations: int | None = Field(default=None, ge=1, le=20)
+    token_budget: int | None = Field(default=None, ge=1, le=100_000_000)
+    time_budget_s: float | None = Field(default=None, gt=0, le=86_400)
+    cost_budget_usd: Annotated[Decimal, Field(gt=0, max_digits=12, decimal_places=6)] | None = None
+
+    def over(self, limits: Limits) -> Limits:
+        """`limits` with these in front."""
+        return Limits.model_validate(limits.model_dump() | self.model_dump(exclude_none=True))
+
+
+class TaskSubmission(Value):
+    """One objective and how it is to be worked on."""
+
+    objective: Annotated[str, Field(min_length=1, max_length=200_000), AfterValidator(_said)]
+    mode: Mode = Mode.ADAPTIVE
+    kind: str = Field(default="", max_length=60)
+    agent: str = Field(default="", max_length=120)
+    external_id: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    tests: CodeTests | None = None
+    limits: LimitsOverride = LimitsOverride()
+    execution: Literal["managed"] = "managed"
+    metadata: dict[str, JsonValue] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def check_it_can_run(self) -> "TaskSubmission":
+        if self.mode is Mode.EXTERNAL_LOOP and self.tests is None:
+            raise ValueError("external_loop needs tests: without a real signal, choose actor_critic")
+        _storable(self.model_dump(mode="json"))
+        return self
+
+
+def read_submission(body: Any) -> TaskSubmission:
+    """The submission in `body`. Raises InvalidInput, which names every field that is wrong."""
+    if not isinstance(body, dict):
+        raise InvalidInput("A task is a JSON object with at least an objective.")
+    try:
+        return TaskSubmission.model_validate(body)
+    except ValidationError as error:
+        raise invalid_input(error, what="task") from None
+
+
+def invalid_input(error: ValidationError, *, what: str) -> InvalidInput:
+    """Pydantic's complaints in the form that every interface of ours uses."""
+    errors = [
+        {
+            "field": ".".join(str(part) for part in problem["loc"]),
+            "message": problem["msg"].removeprefix("Value error, "),
+        }
+        for problem in error.errors(include_url=False, include_input=False, include_context=False)
+    ]
+    return InvalidInput(f"The {what} was not accepted; nothing was stored.", errors=errors)

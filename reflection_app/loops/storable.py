@@ -1,0 +1,23 @@
+"""Text that PostgreSQL can keep: no NUL characters and no halves of surrogate pairs."""
+
+import re
+from typing import Any
+
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+def is_storable(value: Any) -> bool:
+    """Whether every text inside a JSON value can be kept."""
+    match value:
+        case str():
+            return _UNSTORABLE.search(value) is None
+        case dict():
+            return all(is_storable(key) and is_storable(item) for key, item in value.items())
+        case list() | tuple():
+            return all(is_storable(item) for item in value)
+    return True
+
+
+def storable(text: str) -> str:
+    """`text` with what cannot be kept shown as the replacement character."""
+    return _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -1,0 +1,162 @@
+"""Moving a run on: replay its loop against the journal, perform what is new, until it ends or has to wait."""
+
+import logging
+import secrets
+from datetime import timedelta
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.db import connection
+from django.utils import timezone
+
+from reflection_app.loops.catalogue import LOOP_VERSION, run_loop
+from reflection_app.loops.effects import (
+    AnyEffect,
+    AskReviewer,
+    Draw,
+    Drawn,
+    EffectFailed,
+    Generate,
+    Performed,
+    RunTests,
+)
+from reflection_app.loops.ends import Ended
+from reflection_app.loops.task_spec import TaskSpec
+from reflection_app.models import EventType, Run, RunState, add_event
+from reflection_app.runner.consequences import consequences
+from reflection_app.runner.ending import end_as_failed, end_run
+from reflection_app.runner.journal import Journal, JournalMismatch
+from reflection_app.runner.lease import Lease, LeaseLost, claim, keeper
+from reflection_app.runner.performing import TryLater, model_of, perform
+
+log = logging.getLogger(__name__)
+
+MOST_FAILURES = 3
+LONGEST_RETRY_DELAY_S = 900.0
+
+Result = Performed[Any] | EffectFailed
+
+
+def advance(run_id: UUID) -> float | None:
+    """Moves the run on as far as it goes. Does nothing where another worker has it or it is not queued.
+
+    Returns after how many seconds the run wants to be tried again, or None where it does not.
+    """
+    lease = claim(run_id)
+    if lease is None:
+        return None
+    try:
+        with keeper.keep(lease):
+            return _advance_leased(lease)
+    except LeaseLost:
+        log.info("run %s was taken over or ended from outside", run_id)
+        return None
+    finally:
+        connection.close()
+
+
+def _advance_leased(lease: Lease) -> float | None:
+    journal = Journal(lease)
+    try:
+        ended = _drive(journal, _spec_of(lease))
+    except LeaseLost:
+        raise
+    except JournalMismatch as error:
+        with journal.locked_run() as run:
+            end_as_failed(run, str(error))
+        return None
+    except TryLater as error:
+        return _retry_later(journal, str(error), after_s=error.after_s)
+    except Exception as error:  # whatever went wrong, the run is tried again or ends with the error; it never hangs
+        log.exception("run %s could not be advanced", lease.run_id)
+        return _retry_later(journal, f"{type(error).__name__}: {error}")
+    if ended is not None:
+        with journal.locked_run() as run:
+            end_run(run, ended)
+    return None
+
+
+def _spec_of(lease: Lease) -> TaskSpec:
+    run = Run.objects.only("spec", "loop_version").get(pk=lease.run_id)
+    if run.loop_version != LOOP_VERSION:
+        raise JournalMismatch(
+            f"this run began under version {run.loop_version} of the loops, and this is version {LOOP_VERSION}; "
+            "fork the run to go on."
+        )
+    return run.get_spec()
+
+
+def _drive(journal: Journal, spec: TaskSpec) -> Ended | None:
+    """Runs the loop until it ends, or has to wait (None)."""
+    loop = run_loop(spec)
+    resume = partial(loop.send, None)
+    try:
+        while True:
+            try:
+                effect = resume()
+            except StopIteration as stop:
+                ended: Ended = stop.value
+                return ended
+            result = _result_of(effect, journal=journal, spec=spec)
+            if result is None:
+                return None
+            resume = partial(loop.throw, result) if isinstance(result, EffectFailed) else partial(loop.send, result)
+    finally:
+        loop.close()
+
+
+def _result_of(effect: AnyEffect, *, journal: Journal, spec: TaskSpec) -> Result | None:
+    """The effect's result, from the journal or fresh; None where the run has to wait for it."""
+    recalled = journal.recall(effect)
+    if recalled is not None:
+        return recalled
+    match effect:
+        case Generate() | RunTests():
+            return _perform(effect, journal=journal, spec=spec)
+        case AskReviewer():
+            journal.suspend(
+                effect, state=RunState.WAITING_REVIEW, waiting_for=effect.reason.value, follow=consequences(effect)
+            )
+            return None
+        case Draw():
+            drawn = Drawn(value=secrets.SystemRandom().random(), share=effect.share)
+            return journal.note(effect, drawn, follow=consequences(effect))
+        case _:
+            return journal.note(effect, None, follow=consequences(effect))
+
+
+def _perform(effect: Generate | RunTests, *, journal: Journal, spec: TaskSpec) -> Result:
+    model, failure = "", None
+    try:
+        model = model_of(effect, spec=spec)
+    except EffectFailed as error:
+        failure = error
+    step = journal.start(effect, model=model)
+    if failure is None:
+        try:
+            performed = perform(effect, model=model)
+        except EffectFailed as error:
+            failure = error
+        else:
+            journal.complete(step, effect, performed, follow=consequences(effect, performed.value))
+            return performed
+    journal.fail(step, failure)
+    return failure
+
+
+def _retry_later(journal: Journal, error: str, *, after_s: float | None = None) -> float | None:
+    """Puts the run back into the queue for later; the third time in a row without progress ends it as failed."""
+    with journal.locked_run() as run:
+        run.failures += 1
+        if run.failures >= MOST_FAILURES:
+            end_as_failed(run, error)
+            return None
+        delay_s = min(after_s or settings.RUN_RETRY_DELAY_S * 2 ** (run.failures - 1), LONGEST_RETRY_DELAY_S)
+        run.state, run.error = RunState.QUEUED, error
+        run.lease_token = run.lease_until = None
+        run.not_before = run.enqueued_at = timezone.now() + timedelta(seconds=delay_s)
+        add_event(run, EventType.RUN_RETRIED, error=error, delay_s=delay_s)
+        run.save()
+    return delay_s

@@ -1,0 +1,52 @@
+"""The rows that follow from an effect's result, written in the same transaction as the step itself."""
+
+from typing import Any
+
+from reflection_app.loops.effects import (
+    AnyEffect,
+    AskReviewer,
+    Generate,
+    RecordVerdict,
+    RequestAudit,
+    ReviewReason,
+)
+from reflection_app.models import Attempt, EventType, Review, Run, Step, Verdict, add_event
+from reflection_app.runner.journal import Follow
+
+
+def consequences(effect: AnyEffect, value: Any = None) -> Follow:
+    """What to write with the step of `effect`, once `value` is its result."""
+
+    def follow(run: Run, step: Step) -> None:
+        match effect:
+            case Generate(attempt=int(number)):
+                _make_attempt(run, step, number=number, content=value.text)
+            case RecordVerdict(judgement=judgement):
+                attempt = Attempt.objects.get(run=run, number=judgement.attempt)
+                Verdict.from_judgement(judgement, attempt=attempt, step=step).save()
+            case AskReviewer(judgement=judgement, reason=reason):
+                _open_review(run, step, number=judgement.attempt, reason=reason, holds_run=True)
+            case RequestAudit(judgement=judgement):
+                _open_review(run, step, number=judgement.attempt, reason=ReviewReason.AUDIT, holds_run=False)
+
+    return follow
+
+
+def _make_attempt(run: Run, step: Step, *, number: int, content: str) -> None:
+    Attempt.objects.create(run=run, number=number, step=step, content=content)
+    run.attempts_made += 1
+
+
+def _open_review(run: Run, step: Step, *, number: int, reason: ReviewReason, holds_run: bool) -> None:
+    attempt = Attempt.objects.get(run=run, number=number)
+    verdict = attempt.verdicts.latest("created_at", "id")
+    review = Review.objects.create(
+        project_id=run.project_id,
+        run=run,
+        attempt=attempt,
+        verdict=verdict,
+        step=step,
+        reason=reason.value,
+        holds_run=holds_run,
+    )
+    add_event(run, EventType.REVIEW_OPENED, review=str(review.pk), reason=reason.value)

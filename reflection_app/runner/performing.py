@@ -1,0 +1,105 @@
+"""Performing effects: the part outside of any transaction, with no database connection held."""
+
+import time
+from typing import Any
+
+from django.conf import settings
+from django.db import connection
+
+from reflection_app.llm import (
+    Completion,
+    CompletionRequest,
+    ModelError,
+    ModelTimedOut,
+    ModelUnavailable,
+    complete,
+    model_for,
+)
+from reflection_app.loops.effects import (
+    AnyEffect,
+    EffectFailed,
+    EffectTimedOut,
+    Generate,
+    Generation,
+    Performed,
+    RunTests,
+    Spent,
+)
+from reflection_app.loops.storable import storable
+from reflection_app.loops.task_spec import TaskSpec
+from reflection_app.sandbox import SandboxUnavailable, run_tests
+
+
+class TryLater(Exception):
+    """The effect could not be performed now; the run is tried again later."""
+
+    def __init__(self, message: str, *, after_s: float | None = None) -> None:
+        super().__init__(message)
+        self.after_s = after_s
+
+
+def model_of(effect: AnyEffect, *, spec: TaskSpec) -> str:
+    """The name of the model that `effect` will ask, or nothing where it asks none. Raises EffectFailed."""
+    if not isinstance(effect, Generate):
+        return ""
+    try:
+        return model_for(effect.role, spec.models)
+    except ModelError as error:
+        raise EffectFailed(str(error)) from None
+
+
+def perform(effect: Generate | RunTests, *, model: str) -> Performed[Any]:
+    """The effect's fresh result. Raises EffectFailed (for good), TryLater, or SandboxFailed."""
+    connection.close()  # back to the pool: others need it while this thread waits
+    if isinstance(effect, RunTests):
+        return _run_tests(effect)
+    return _generate(effect, model=model)
+
+
+def _run_tests(effect: RunTests) -> Performed[Any]:
+    began = time.monotonic()
+    try:
+        report = run_tests(effect.code, tests=effect.tests, deadline_s=effect.timeout_s)
+    except SandboxUnavailable as error:
+        raise EffectFailed(f"code is not run without a sandbox: {error}") from None
+    return Performed(value=report, spent=Spent(duration_s=time.monotonic() - began))
+
+
+def _generate(effect: Generate, *, model: str) -> Performed[Any]:
+    own_limit_s = settings.LLM_TIMEOUT_S
+    request = CompletionRequest(
+        model=model,
+        messages=effect.messages,
+        key=effect.key,
+        temperature=effect.temperature,
+        max_tokens=min(effect.max_tokens, settings.LLM_MAX_TOKENS),
+        timeout_s=min(effect.timeout_s, own_limit_s),
+        json_schema=effect.json_schema,
+    )
+    began = time.monotonic()
+    try:
+        completion = complete(request)
+    except ModelTimedOut as error:
+        if effect.timeout_s <= own_limit_s:
+            spent = Spent(duration_s=time.monotonic() - began)
+            raise EffectTimedOut(f"the run's time was up: {error}", spent=spent) from None
+        raise TryLater(str(error)) from None
+    except ModelUnavailable as error:
+        raise TryLater(str(error), after_s=error.retry_after_s) from None
+    except ModelError as error:
+        raise EffectFailed(str(error), spent=Spent(duration_s=time.monotonic() - began)) from None
+    return Performed(
+        value=Generation(
+            text=storable(completion.text), model=completion.model, finish_reason=completion.finish_reason
+        ),
+        spent=_spent(completion, duration_s=time.monotonic() - began),
+    )
+
+
+def _spent(completion: Completion, *, duration_s: float) -> Spent:
+    return Spent(
+        prompt_tokens=completion.prompt_tokens,
+        completion_tokens=completion.completion_tokens,
+        cost_usd=completion.cost_usd,
+        duration_s=duration_s,
+    )

@@ -1,0 +1,35 @@
+"""Celery's tasks. They carry an id and call the runner; all else is in the database."""
+
+import logging
+from uuid import UUID
+
+from celery import shared_task
+from kombu.exceptions import OperationalError
+
+from reflection_app.runner.advance import advance
+from reflection_app.runner.sweep import runs_to_enqueue
+
+log = logging.getLogger(__name__)
+
+
+@shared_task(name="reflection_app.tasks.advance_run")
+def advance_run(run_id: str) -> None:
+    """Moves a run on. A message that comes twice does nothing the second time."""
+    delay_s = advance(UUID(run_id))
+    if delay_s is not None:
+        enqueue(UUID(run_id), delay_s=delay_s)
+
+
+@shared_task(name="reflection_app.tasks.sweep")
+def sweep() -> None:
+    """Finds the runs whose worker or message was lost."""
+    for run_id in runs_to_enqueue():
+        enqueue(run_id)
+
+
+def enqueue(run_id: UUID, *, delay_s: float = 0) -> None:
+    """Asks the workers to move a run on. A broker that is away loses nothing: the sweep asks again."""
+    try:
+        advance_run.apply_async((str(run_id),), countdown=delay_s or None, retry=False)
+    except OperationalError as error:
+        log.warning("run %s waits for the next sweep, the broker is away: %s", run_id, error)
