@@ -1,7 +1,6 @@
 """The whole desk on one machine: the order in which `manage.py up` starts its parts, and stops them."""
 
 import asyncio
-import http.client
 import os
 import secrets
 import signal
@@ -14,6 +13,7 @@ from django.db.backends.postgresql.base import DatabaseWrapper
 from django.db.migrations.executor import MigrationExecutor
 
 from reflection_app.config import local_model, processes
+from reflection_app.config.answering import answers
 from reflection_app.config.child_process import Command
 from reflection_app.config.embedded.postgres import postgres_is_ready, prepared_postgres
 from reflection_app.config.embedded.valkey import prepared_valkey, valkey_is_ready
@@ -67,7 +67,7 @@ class Desk:
         self.supervisor.start(processes.worker(shared, local_model_key=key))
         await asyncio.gather(
             self._first_start(processes.first_start(shared)),
-            self.supervisor.wait_until(lambda _pid: answers(), name="web"),
+            self.supervisor.wait_until(lambda _pid: answers(address().removeprefix("http://")), name="web"),
         )
         self.supervisor.start(processes.beat(shared))
         self.log.box([f"Reflection Desk is running at {address()}", *self.login])
@@ -137,15 +137,3 @@ def address() -> str:
     """Where a browser on this machine finds the desk."""
     host = "127.0.0.1" if settings.HOST in {"0.0.0.0", "::"} else settings.HOST  # noqa: S104 - compared with
     return f"http://{f'[{host}]' if ':' in host else host}:{settings.PORT}"
-
-
-def answers() -> bool:
-    """Whether the web process answers requests, be it with a complaint about the host name."""
-    client = http.client.HTTPConnection(address().removeprefix("http://"), timeout=5)
-    try:
-        client.request("GET", "/healthz")
-        return client.getresponse().status < 500
-    except (OSError, http.client.HTTPException):
-        return False
-    finally:
-        client.close()

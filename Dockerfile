@@ -1,0 +1,30 @@
+# The desk for production: no embedded engines and no local model (the group "local" is left out).
+FROM python:3.13-slim AS build
+RUN pip install --no-cache-dir uv==0.13.9
+WORKDIR /app
+ENV UV_PYTHON_DOWNLOADS=never UV_LINK_MODE=copy UV_COMPILE_BYTECODE=1
+COPY pyproject.toml uv.lock ./
+RUN uv sync --locked --no-dev --no-group local
+COPY manage.py ./
+COPY reflection_app reflection_app
+COPY notebook_app notebook_app
+COPY templates templates
+COPY static static
+# This key signs nothing: it keeps a generated one from being baked into the image.
+RUN SECRET_KEY=only-while-building .venv/bin/python manage.py collectstatic --no-input
+
+FROM python:3.13-slim
+# The sandbox in which workers run the code of models. What it needs of the container: see docker-compose.yml.
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends bubblewrap \
+    && rm -rf /var/lib/apt/lists/* \
+    && useradd --uid 10001 --create-home --shell /usr/sbin/nologin desk
+WORKDIR /app
+# Owned by root: the process can read its code and not change it.
+COPY --from=build /app /app
+ENV PATH=/app/.venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 PRODUCTION=yes
+USER desk
+EXPOSE 8000
+HEALTHCHECK --interval=10s --timeout=6s --start-period=30s CMD ["python", "-m", "reflection_app.config.answering"]
+# A proxy with TLS stands in front: PRODUCTION makes cookies secure, and X-Forwarded-Proto is believed.
+CMD ["python", "-m", "daphne", "-b", "0.0.0.0", "-p", "8000", "--proxy-headers", "reflection_app.config.asgi:application"]

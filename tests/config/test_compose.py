@@ -1,0 +1,72 @@
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from django.conf import settings
+
+from reflection_app.config import env
+
+ROOT = Path(settings.BASE_DIR)
+OURS = {"migrate", "web", "worker", "beat"}
+LOOSENED = ["seccomp=", "apparmor=", "systempaths="]
+
+
+@pytest.fixture(scope="module")
+def services() -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+    return found
+
+
+def test_it_has_the_engines_and_the_desks_own_processes(services: dict[str, Any]) -> None:
+    assert services.keys() == {"postgres", "valkey", *OURS}
+
+
+@pytest.mark.parametrize("name", sorted(OURS))
+def test_every_variable_given_to_our_processes_is_documented(services: dict[str, Any], name: str) -> None:
+    assert services[name]["environment"].keys() <= env.DOCUMENTED.keys()
+
+
+def test_every_variable_that_the_file_asks_for_is_a_setting_or_the_databases_password() -> None:
+    asked = set(re.findall(r"\$\{([A-Z_]+)", (ROOT / "docker-compose.yml").read_text()))
+
+    assert asked <= env.DOCUMENTED.keys() | {"POSTGRES_PASSWORD"}
+
+
+def test_only_the_worker_is_given_provider_keys(services: dict[str, Any]) -> None:
+    assert [name for name, service in services.items() if "env_file" in service] == ["worker"]
+
+
+@pytest.mark.parametrize("name", sorted(OURS))
+def test_no_process_of_ours_is_privileged(services: dict[str, Any], name: str) -> None:
+    service = services[name]
+
+    assert service["cap_drop"] == ["ALL"]
+    assert "no-new-privileges:true" in service["security_opt"]
+    assert not {"privileged", "cap_add", "user", "pid", "network_mode"} & service.keys()
+
+
+def test_only_the_worker_is_loosened_and_only_by_what_bubblewrap_needs(services: dict[str, Any]) -> None:
+    options = {name: services[name]["security_opt"][1:] for name in OURS}
+
+    assert [option.split("=")[0] + "=" for option in options.pop("worker")] == LOOSENED
+    assert not any(options.values())
+
+
+def test_the_workers_system_calls_leave_bubblewrap_what_it_uses() -> None:
+    profile = json.loads((ROOT / "reflection_app/config/worker-seccomp.json").read_text())
+    refused = {name for rule in profile["syscalls"] for name in rule["names"]}
+
+    assert profile["defaultAction"] == "SCMP_ACT_ALLOW"
+    assert not refused & {"clone", "clone3", "unshare", "mount", "umount2", "pivot_root", "sethostname", "prctl"}
+
+
+def test_our_processes_wait_for_what_they_need(services: dict[str, Any]) -> None:
+    for name in OURS - {"migrate"}:
+        assert services[name]["depends_on"] == {
+            "postgres": {"condition": "service_healthy"},
+            "valkey": {"condition": "service_healthy"},
+            "migrate": {"condition": "service_completed_successfully"},
+        }

@@ -1,0 +1,149 @@
+import asyncio
+import io
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+
+import pytest
+
+from reflection_app.config.child_process import Command
+from reflection_app.config.joint_log import JointLog
+from reflection_app.config.orphans import Register, stop_orphans
+from reflection_app.config.supervisor import NotStarted, Supervisor
+
+
+@pytest.fixture
+def supervisor(tmp_path: Path) -> Supervisor:
+    return Supervisor(log=JointLog(io.StringIO()), register=Register(tmp_path / "processes.json"))
+
+
+def python(code: str, *, name: str = "child", patience_s: float = 5) -> Command:
+    return Command(name=name, argv=(sys.executable, "-c", code), patience_s=patience_s)
+
+
+def said(supervisor: Supervisor) -> str:
+    assert isinstance(supervisor.log.stream, io.StringIO)
+    return supervisor.log.stream.getvalue()
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 10
+    while not holds():
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.01)
+
+
+def run(story: Coroutine[None, None, None]) -> None:
+    asyncio.run(story)
+
+
+WAITS = "import time; print('ready', flush=True); time.sleep(60)"
+DEAF = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); " + WAITS
+
+
+def test_a_process_that_dies_is_started_again_and_that_is_said(supervisor: Supervisor) -> None:
+    async def story() -> None:
+        supervisor.start(python(WAITS))
+        await until(lambda: "ready" in said(supervisor))
+        first = supervisor.running["child"].pid
+        os.kill(first, signal.SIGKILL)
+        await until(lambda: said(supervisor).count("ready") == 2)
+        assert supervisor.running["child"].pid != first
+        await supervisor.stop("child")
+
+    run(story())
+
+    assert "child ended (killed by SIGKILL); starting it again in 0.5 s" in said(supervisor)
+
+
+def test_stopping_ends_a_process_for_good(supervisor: Supervisor) -> None:
+    async def story() -> None:
+        supervisor.start(python(WAITS))
+        await until(lambda: "ready" in said(supervisor))
+        await supervisor.stop("child", "never started")
+
+    run(story())
+
+    assert supervisor.running["child"].returncode == -signal.SIGTERM
+    assert "starting it again" not in said(supervisor)
+
+
+def test_a_process_that_does_not_listen_is_killed_when_patience_ends(supervisor: Supervisor) -> None:
+    async def story() -> None:
+        supervisor.start(python(DEAF, patience_s=0.2))
+        await until(lambda: "ready" in said(supervisor))
+        await supervisor.stop("child")
+
+    run(story())
+
+    assert supervisor.running["child"].returncode == -signal.SIGKILL
+
+
+def test_a_process_that_keeps_dying_before_it_is_ready_is_not_waited_for(
+    supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reflection_app.config.supervisor.FIRST_DELAY_S", 0.01)
+
+    async def story() -> None:
+        supervisor.start(python("raise SystemExit(7)"))
+        try:
+            with pytest.raises(NotStarted, match="child does not start"):
+                await supervisor.wait_until(lambda _pid: False, name="child")
+        finally:
+            await supervisor.stop("child")
+
+    run(story())
+
+    assert "child ended (exit code 7)" in said(supervisor)
+
+
+def test_what_processes_say_stands_in_one_log_after_their_names(supervisor: Supervisor) -> None:
+    async def story() -> None:
+        supervisor.start(python("print('x' * 200_000); print('äö'); " + WAITS, name="web"))
+        await until(lambda: "ready" in said(supervisor))
+        await supervisor.stop("web")
+
+    run(story())
+
+    assert said(supervisor).splitlines()[:3] == [f"web      | {'x' * 200_000}", "web      | äö", "web      | ready"]
+
+
+def test_a_single_run_gives_what_was_printed_and_says_the_rest(supervisor: Supervisor) -> None:
+    async def story() -> None:
+        code = "import sys; print('login: x'); print('working', file=sys.stderr); sys.exit(3)"
+        assert await supervisor.run_once(python(code, name="first")) == (3, ["login: x"])
+
+    run(story())
+
+    assert said(supervisor) == "first    | working\n"
+
+
+def test_processes_of_a_killed_supervisor_are_found_and_stopped(supervisor: Supervisor) -> None:
+    async def story() -> None:
+        supervisor.start(python(WAITS))
+        await until(lambda: "ready" in said(supervisor))
+        orphan = supervisor.running["child"]
+        assert await stop_orphans(Register(supervisor.register.path)) == ["child"]
+        await until(lambda: orphan.returncode == -signal.SIGKILL)
+        await supervisor.stop("child")
+
+    run(story())
+
+    assert not supervisor.register.path.exists()
+
+
+def test_a_stranger_that_was_given_an_old_process_id_is_left_alone(tmp_path: Path) -> None:
+    register = Register(tmp_path / "processes.json")
+    register.note(python("something else"), pid=os.getpid())
+
+    assert asyncio.run(stop_orphans(Register(register.path))) == []
+
+
+def test_a_register_that_was_cut_off_while_written_counts_as_empty(tmp_path: Path) -> None:
+    register = Register(tmp_path / "processes.json")
+    register.path.write_text('{"web": [12')
+
+    assert asyncio.run(stop_orphans(register)) == []
