@@ -49,13 +49,18 @@ def worker(shared: dict[str, str], *, local_model_key: str) -> Command:
     # Threads share one process: there is nobody to gossip with, and the broker's own time-outs tell of a lost worker.
     alone = ("--without-gossip", "--without-mingle", "--without-heartbeat")
     pool = ("-P", "threads", "-c", str(settings.WORKER_CONCURRENCY))
-    environment = dict(os.environ) | shared | {"LOCAL_MODEL_KEY": local_model_key}
-    return _python("celery", "-A", CELERY, "worker", *pool, *alone, "-l", "WARNING", name="worker", env=environment)
+    # Whether to be root is the owner's choice; celery would lament it in six lines at every start.
+    warnings = ",".join(filter(None, (os.environ.get("PYTHONWARNINGS"), "ignore:You're running the worker")))
+    own = {"LOCAL_MODEL_KEY": local_model_key, "PYTHONWARNINGS": warnings}
+    environment = dict(os.environ) | shared | own
+    return _python(
+        "celery", "-q", "-A", CELERY, "worker", *pool, *alone, "-l", "WARNING", name="worker", env=environment
+    )
 
 
 def beat(shared: dict[str, str]) -> Command:
     schedule = str(settings.DATA_DIR / "beat-schedule")
-    arguments = ("-A", CELERY, "beat", "-s", schedule, "--pidfile=", "-l", "WARNING")
+    arguments = ("-q", "-A", CELERY, "beat", "-s", schedule, "--pidfile=", "-l", "WARNING")
     return _python("celery", *arguments, name="beat", env=_public(shared), patience_s=3)
 
 

@@ -46,8 +46,8 @@ def test_a_folder_of_somebody_else_is_refused(tmp_path: Path) -> None:
 
 
 @ROOT_ONLY
-def test_folders_above_are_opened_for_passing_through_and_not_for_reading(tmp_path: Path) -> None:
-    closed = tmp_path / "closed"
+def test_folders_above_are_opened_for_passing_through_and_not_for_reading() -> None:
+    closed = Path(os.environ["REFLECTION_DATA_DIR"]) / "closed"
     closed.mkdir(mode=0o700)
 
     assert closed in system_user.make_passable(closed / "data")

@@ -35,6 +35,8 @@ def prepared_valkey(data_dir: Path, *, sockets: Path) -> Command:
         "appendonly": "no",
         "dir": str(folder),
         "daemonize": "no",
+        # So that an orphan is known by its command line.
+        "set-proc-title": "no",
         # Its warnings are about saving to disk, which is off; a wrong option is said on standard error all the same.
         "loglevel": "nothing",
     }
