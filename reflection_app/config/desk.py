@@ -63,13 +63,9 @@ class Desk:
         await self._start_valkey()
         await self._start_postgres()
         await asyncio.to_thread(self._migrate)
-        self.supervisor.start(processes.web(shared))
-        self.supervisor.start(processes.worker(shared, local_model_key=key))
         await asyncio.gather(
-            self._first_start(processes.first_start(shared)),
-            self.supervisor.wait_until(lambda _pid: answers(address().removeprefix("http://")), name="web"),
+            self._first_start(processes.first_start(shared)), self._start_application(shared, local_model_key=key)
         )
-        self.supervisor.start(processes.beat(shared))
         self.log.box([f"Reflection Desk is running at {address()}", *self.login])
         await asyncio.Event().wait()
 
@@ -116,6 +112,13 @@ class Desk:
         finally:
             database.close()
             database.close_pool()
+
+    async def _start_application(self, shared: dict[str, str], *, local_model_key: str) -> None:
+        # One after the other: on two cores they would slow each other down, and the page is what a person waits for.
+        self.supervisor.start(processes.web(shared))
+        await self.supervisor.wait_until(lambda _pid: answers(address().removeprefix("http://")), name="web")
+        self.supervisor.start(processes.worker(shared, local_model_key=local_model_key))
+        self.supervisor.start(processes.beat(shared))
 
     async def _first_start(self, command: Command) -> None:
         code, self.login = await self.supervisor.run_once(command)
