@@ -1,0 +1,51 @@
+"""Rows for tests, made by the same actions that make them in life wherever there is one."""
+
+from itertools import count
+from typing import Any
+from uuid import UUID
+
+from django.contrib.auth.models import User
+
+from reflection_app.actions.api_keys import USUAL_SCOPES, create_api_key
+from reflection_app.actions.submit_task import submit_task
+from reflection_app.actions.task_submission import read_submission
+from reflection_app.models import Actor, ApiKey, Membership, Project, Role, Run, Task
+
+PASSWORD = "a-long-test-password"
+_numbers = count(1)
+
+
+def make_user(username: str | None = None, **fields: Any) -> User:
+    """A user who logs in with PASSWORD."""
+    return User.objects.create_user(username or f"person-{next(_numbers)}", password=PASSWORD, **fields)
+
+
+def make_project(slug: str | None = None, **fields: Any) -> Project:
+    """A project; without `models_by_role` its runs ask the models of the settings."""
+    slug = slug or f"project-{next(_numbers)}"
+    fields.setdefault("name", slug.replace("-", " ").title())
+    return Project.objects.create(slug=slug, **fields)
+
+
+def make_member(project: Project, role: Role = Role.REVIEWER, *, user: User | None = None) -> User:
+    """A user who is a member of `project` with `role`."""
+    user = user or make_user()
+    Membership.objects.create(project=project, user=user, role=role)
+    return user
+
+
+def make_api_key(project: Project, scopes: list[str] | None = None, **fields: Any) -> tuple[ApiKey, str]:
+    """A key and its secret; with the usual scopes unless others are named."""
+    fields.setdefault("name", f"key {next(_numbers)}")
+    return create_api_key(project, scopes=scopes or [*USUAL_SCOPES], actor=Actor(), **fields)
+
+
+def submit(project: Project, *, actor: Actor | None = None, **submission: Any) -> Run:
+    """The queued first run of a task handed in with these fields of the REST interface."""
+    submission.setdefault("objective", "Write a haiku about the sea.")
+    return submit_task(project, read_submission(submission), actor=actor or Actor())
+
+
+def task_of(run_id: UUID) -> Task:
+    """The task of a run, read afresh."""
+    return Task.objects.get(runs=run_id)
