@@ -1,0 +1,158 @@
+"""From what a child reported to a verdict, outside the sandbox, where the expected values are."""
+
+import os
+import signal
+from typing import Any
+
+from reflection_app.loops.code_tests import CallCase, FailureReason, StdinCase, TestResult
+from reflection_app.sandbox.frames import Record
+from reflection_app.sandbox.script_plan import Item
+from reflection_app.sandbox.texts import clean, shown
+from reflection_app.sandbox.values import MalformedValue, check_tree, foreign_part, matches, read_message, render
+
+KINDS = {
+    "exception": FailureReason.EXCEPTION,
+    "missing": FailureReason.EXCEPTION,
+    "memory": FailureReason.MEMORY,
+    "too_large": FailureReason.OUTPUT_LIMIT,
+    "exit": FailureReason.EXITED,
+    "assertion": FailureReason.WRONG_ANSWER,
+}
+FORGED_TEXT = "The code wrote to the channel on which its results are reported."
+
+
+class Judge:
+    """Makes results of one run; `wall_s` is for the text of a time-out."""
+
+    def __init__(self, *, wall_s: float, entry_point: str | None) -> None:
+        self.wall_s, self.entry_point = wall_s, entry_point
+
+    def judge_case(self, case: CallCase, record: Record, *, name: str) -> TestResult:
+        """Passed only if the returned value, as data, is the expected one."""
+        arguments = [repr(value) for value in case.args] + [f"{key}={value!r}" for key, value in case.kwargs.items()]
+        result = TestResult(
+            name=name,
+            passed=False,
+            input=clean(f"{self.entry_point}({', '.join(arguments)})"),
+            expected=shown(case.expected),
+            duration_ms=record.duration_ms,
+        )
+        try:
+            message = self.read(record)
+            if isinstance(message, TestResult):
+                return result.model_copy(update=told(message))
+            tree = message["value"]
+            check_tree(tree)
+        except (MalformedValue, KeyError, RecursionError):
+            return failed(result, FailureReason.FORGED, FORGED_TEXT)
+        result = result.model_copy(update={"actual": clean(render(tree))})
+        if matches(tree, case.expected):
+            return result.model_copy(update={"passed": True})
+        foreign = foreign_part(tree)
+        error = "" if foreign is None else f"The returned value is not plain data: {clean(foreign, limit=500)}"
+        return failed(result, FailureReason.WRONG_ANSWER, error)
+
+    def judge_program(self, case: StdinCase, record: Record, *, name: str) -> TestResult:
+        """Passed only if the program ended well and printed the expected text, trailing white space aside."""
+        result = TestResult(
+            name=name,
+            passed=False,
+            input=clean(case.stdin),
+            expected=clean(case.expected_stdout),
+            actual=clean(record.stdout),
+            duration_ms=record.duration_ms,
+        )
+        try:
+            left_quietly = record.outcome == "ended" and record.status == 0 and not record.report
+            message = {"status": 0} if left_quietly else self.read(record)
+            if isinstance(message, TestResult):
+                return result.model_copy(update=told(message))
+            status = message["status"]
+        except (MalformedValue, KeyError):
+            return failed(result, FailureReason.FORGED, FORGED_TEXT)
+        if status != 0:
+            return failed(result, FailureReason.EXITED, f"The program ended with status {clean(str(status))}.")
+        if lines_of(record.stdout.decode("utf-8", "replace")) == lines_of(case.expected_stdout):
+            return result.model_copy(update={"passed": True})
+        return failed(result, FailureReason.WRONG_ANSWER, "")
+
+    def judge_item(self, item: Item, record: Record) -> TestResult:
+        """Passed only if the child said so in a record of its own form."""
+        result = TestResult(name=clean(item.name, limit=200), passed=False, duration_ms=record.duration_ms)
+        try:
+            message = self.read(record)
+        except MalformedValue:
+            return failed(result, FailureReason.FORGED, FORGED_TEXT)
+        if isinstance(message, TestResult):
+            return result.model_copy(update=told(message))
+        if message != {"ok": True}:
+            return failed(result, FailureReason.FORGED, FORGED_TEXT)
+        return result.model_copy(update={"passed": True})
+
+    def read(self, record: Record) -> dict[str, Any] | TestResult:
+        """The child's message if it reported a value, else the failure."""
+        ended = self.judge_end(record)
+        if ended is not None:
+            return ended
+        message = read_message(record.report)
+        kind = message.get("kind")
+        if kind is None:
+            return message
+        error = message.get("error")
+        if kind not in KINDS or not isinstance(error, str):
+            raise MalformedValue("not a failure")
+        if kind == "missing":
+            error = f"There is no function {self.entry_point}; the code defines: {error or 'nothing'}."
+        sides = {side: clean(text) for side in ("actual", "expected") if isinstance(text := message.get(side), str)}
+        return TestResult(name="", passed=False, reason=KINDS[kind], error=clean(error), **sides)
+
+    def judge_end(self, record: Record) -> TestResult | None:
+        """The failure, if the child did not end by itself with a report."""
+        reason, error = self.explain(record)
+        return None if reason is None else TestResult(name="", passed=False, reason=reason, error=error)
+
+    def explain(self, record: Record) -> tuple[FailureReason | None, str]:
+        killed_by = os.WTERMSIG(record.status) if os.WIFSIGNALED(record.status) else None
+        stopped = {
+            "forged": (FailureReason.FORGED, FORGED_TEXT),
+            "output": (FailureReason.OUTPUT_LIMIT, "The code wrote more than it may."),
+            "timeout": (FailureReason.TIMEOUT, f"No result within {self.wall_s:g} s."),
+        }
+        if record.outcome in stopped:
+            return stopped[record.outcome]
+        if killed_by is not None:
+            return explain_signal(killed_by)
+        if record.status or not record.report:
+            left = os.waitstatus_to_exitcode(record.status)
+            return FailureReason.EXITED, f"The process left with status {left} before it had given a result."
+        return None, ""
+
+
+def explain_signal(number: int) -> tuple[FailureReason, str]:
+    if number == signal.SIGXCPU:
+        return FailureReason.TIMEOUT, "The limit on CPU time was reached."
+    return FailureReason.CRASHED, f"The process was killed by {signal_name(number)}."
+
+
+def signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def failed(result: TestResult, reason: FailureReason, error: str) -> TestResult:
+    return result.model_copy(update={"passed": False, "reason": reason, "error": error})
+
+
+def told(failure: TestResult) -> dict[str, Any]:
+    """The fields that a failure sets in the result of its test."""
+    return {
+        "passed": False,
+        **failure.model_dump(include={"reason", "error", "actual", "expected"}, exclude_defaults=True),
+    }
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines without white space at their ends, and without empty lines at the end."""
+    return [line.rstrip() for line in text.rstrip().splitlines()]

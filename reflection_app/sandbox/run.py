@@ -1,0 +1,126 @@
+"""Code against its tests: builds the job, runs it in a sandbox, judges the records, accounts for every test."""
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+from reflection_app.loops.code_tests import CallCase, CodeTests, FailureReason, StdinCase, TestReport, TestResult
+from reflection_app.sandbox.frames import Record
+from reflection_app.sandbox.judge import Judge
+from reflection_app.sandbox.limits import SandboxLimits
+from reflection_app.sandbox.process import run_job
+from reflection_app.sandbox.script_plan import Item, UnusableScript, plan_script
+from reflection_app.sandbox.texts import clean
+
+# Imported once in the harness when the code names them, instead of once in each forked child.
+PRELOADED = ("bisect", "collections", "functools", "heapq", "itertools", "math", "re", "string", "typing")
+NO_TIME = "It had no turn: the time for all tests was used up before it."
+
+
+def run_tests(
+    code: str, *, tests: CodeTests, limits: SandboxLimits | None = None, deadline_s: float | None = None
+) -> TestReport:
+    """A result for every test, in order. SandboxUnavailable or SandboxFailed where nothing can be said of the code."""
+    limits = limits or SandboxLimits()
+    started = time.monotonic()
+    total_s = limits.total_s if deadline_s is None else max(0.1, min(limits.total_s, deadline_s))
+    try:
+        items = plan_script(tests.script or "", code=code, entry_point=tests.entry_point) if tests.script else []
+    except UnusableScript as error:
+        reason = f"The test script itself cannot be read: {clean(str(error), limit=500)}"
+        return TestReport(
+            results=(TestResult(name="script", passed=False, error=reason, reason=FailureReason.NOT_RUN),)
+        )
+    job = {
+        **build_items(tests, items),
+        "code": code.encode("utf-8", "backslashreplace").decode("utf-8"),
+        "entry_point": tests.entry_point,
+        "preload": [name for name in PRELOADED if name in code],
+        "limits": harness_limits(limits, total_s=total_s, form=tests.form),
+    }
+    judge = Judge(wall_s=limits.wall_s, entry_point=tests.entry_point)
+    collected = Collected(limits.output_bytes)
+    judged: dict[int, TestResult] = {}
+    one = judge_of(judge, tests, items)
+    for record in run_job(job, total_s=total_s, tmp_bytes=limits.tmp_bytes):
+        collected.add(record)
+        if record.index >= 0:
+            judged[record.index] = one(record)
+    return TestReport(
+        results=tuple(all_results(tests, items, judged)),
+        stdout=clean(bytes(collected.stdout), limit=limits.output_bytes),
+        stderr=clean(bytes(collected.stderr), limit=limits.output_bytes),
+        duration_ms=(time.monotonic() - started) * 1000,
+    )
+
+
+def harness_limits(limits: SandboxLimits, *, total_s: float, form: str) -> dict[str, Any]:
+    """A script is one process for all its tests, so its CPU time is that of the whole run."""
+    cpu_s = max(limits.cpu_s, round(total_s)) if form == "script" else limits.cpu_s
+    kept = limits.written_bytes if form == "stdin_cases" else limits.output_bytes
+    return {**asdict(limits), "total_s": total_s, "cpu_s": cpu_s, "kept_bytes": kept}
+
+
+def build_items(tests: CodeTests, items: list[Item]) -> dict[str, Any]:
+    """What the harness gets to know: inputs, never what is expected, except for a script, which holds both."""
+    if tests.cases:
+        given: list[dict[str, Any]] = [{"args": list(case.args), "kwargs": case.kwargs} for case in tests.cases]
+    elif tests.stdin_cases:
+        given = [{"stdin": case.stdin} for case in tests.stdin_cases]
+    else:
+        given = [{"kind": "skip" if item.needs else item.kind, "code": item.code, "path": item.path} for item in items]
+    return {"form": tests.form, "items": given, "script": tests.script or ""}
+
+
+def judge_of(judge: Judge, tests: CodeTests, items: list[Item]) -> Callable[[Record], TestResult]:
+    """The function that judges a record of this form of tests."""
+    names = [item.name for item in items] or test_names(tests)
+    if tests.cases:
+        return lambda record: judge.judge_case(tests.cases[record.index], record, name=names[record.index])
+    if tests.stdin_cases:
+        return lambda record: judge.judge_program(tests.stdin_cases[record.index], record, name=names[record.index])
+    return lambda record: judge.judge_item(items[record.index], record)
+
+
+def test_names(tests: CodeTests) -> list[str]:
+    """The names given, and numbers where none was."""
+    cases: tuple[CallCase | StdinCase, ...] = tests.cases or tests.stdin_cases
+    return [clean(case.name, limit=200) or f"case {number}" for number, case in enumerate(cases, 1)]
+
+
+def all_results(tests: CodeTests, items: list[Item], judged: dict[int, TestResult]) -> list[TestResult]:
+    """Every test once, those without a record as not run; and set-up statements of a script that failed."""
+    if not items:
+        return [judged.get(index) or not_run(name, NO_TIME) for index, name in enumerate(test_names(tests))]
+    broken = next((judged[index].name for index, item in enumerate(items) if is_setup(item) and index in judged), None)
+    why = NO_TIME if broken is None else f"It had no turn: a statement before it failed: {broken}"
+    results: list[TestResult] = []
+    for index, item in enumerate(items):
+        if index in judged:
+            results.append(judged[index])
+        elif item.needs:
+            results.append(not_run(item.name, f"It needs {item.needs}; test functions are called without arguments."))
+        elif not is_setup(item):
+            results.append(not_run(item.name, why))
+    return results
+
+
+def is_setup(item: Item) -> bool:
+    return item.kind == "setup"
+
+
+def not_run(name: str, why: str) -> TestResult:
+    return TestResult(name=clean(name, limit=200), passed=False, error=why, reason=FailureReason.NOT_RUN)
+
+
+class Collected:
+    """The first part of what all tests printed."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.stdout, self.stderr = bytearray(), bytearray()
+
+    def add(self, record: Record) -> None:
+        self.stdout += record.stdout[: self.most - len(self.stdout)]
+        self.stderr += record.stderr[: self.most - len(self.stderr)]
