@@ -33,8 +33,10 @@ def complete(request: CompletionRequest) -> Completion:
     try:
         outcome = future.result(timeout=request.timeout_s + GRACE_S)
     except FutureTimeout:
-        future.cancel()
         outcome = _timed_out(request, None, retries=0)
+    finally:
+        # Also where the thread is interrupted: a call that nobody waits for must not go on costing money.
+        future.cancel()
     if isinstance(outcome, ModelError):
         # Raised here, outside any handler: the provider's own exception, which may hold a key, is not chained to it.
         raise outcome

@@ -39,6 +39,9 @@ def _import() -> Any:
         import litellm as module
 
         module.ModelResponse()
+    # Any name that litellm does not have makes it register its own closing of connections at exit. That runs on a
+    # loop of its own, which is unsafe; registered now it comes after ours and finds nothing left to close.
+    hasattr(module, "no_such_name")
     module.telemetry = False
     module.suppress_debug_info = True
     module.turn_off_message_logging = True

@@ -14,6 +14,7 @@ from contextlib import suppress
 from typing import Any
 
 STOP_WITHIN_S = 5.0
+SETTLE_S = 0.05
 
 Closer = Callable[[], Awaitable[None]]
 
@@ -46,6 +47,8 @@ class ModelLoop:
             task.cancel()
         await asyncio.gather(*others, return_exceptions=True)
         await self._closer()
+        # A closed connection is let go of by the loop a moment later; stopped before that, it is reported as leaked.
+        await asyncio.sleep(SETTLE_S)
         await self._loop.shutdown_default_executor()
 
 

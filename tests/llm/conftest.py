@@ -10,8 +10,6 @@ from tests.openai_server import OpenAIServer
 
 API_KEY = "sk-testing-0123456789abcdef"
 
-Ask = Callable[..., CompletionRequest]
-
 
 @pytest.fixture
 def configured(monkeypatch: pytest.MonkeyPatch) -> Callable[[OpenAIServer], None]:

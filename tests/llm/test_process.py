@@ -47,7 +47,15 @@ def test_a_call_prints_nothing_and_the_process_ends_cleanly(debug: str) -> None:
             OPENAI_LOG=debug.lower(), DJANGO_SETTINGS_MODULE="reflection_app.config.settings",
         )  # fmt: skip
     assert (code, out.strip()) == (0, "a private answer")
-    for private in ("a private prompt", "a private answer", key, "Unclosed", "Traceback", "was destroyed"):
+    for private in (
+        "a private prompt",
+        "a private answer",
+        key,
+        "Unclosed",
+        "Traceback",
+        "was destroyed",
+        "ResourceWarning",
+    ):
         assert private not in err, err
 
 
