@@ -41,6 +41,9 @@ def read_fault(error: Exception, *, model: str) -> Fault:
     if status in {401, 403} or NO_KEY.search(said):
         status = status if status in {401, 403} else 401
         return Fault(status, transient=False, message=f"{model} refused the key ({status}): {said} {_key_hint(model)}")
+    if "LLM Provider NOT provided" in said:
+        hint = "Write it as provider/name, such as openai/gpt-4o-mini or openai/<name> for an OpenAI-style server."
+        return Fault(400, transient=False, message=f"{model!r} names no provider that litellm knows. {hint}")
     if status == 404:
         return Fault(status, transient=False, message=f"{model} was not found (404): {said} Check the model's name.")
     transient = status == 0 or status in TRANSIENT_STATUSES or status >= 500

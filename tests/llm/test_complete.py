@@ -188,7 +188,7 @@ def test_a_missing_key_says_which_variable_to_set(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_name_without_a_provider_is_refused() -> None:
-    with pytest.raises(ModelRefused, match="no-such-model"):
+    with pytest.raises(ModelRefused, match=r"'no-such-model' names no provider"):
         complete(asking("no-such-model", json_schema=SCHEMA))
 
 
