@@ -64,7 +64,8 @@ class Desk:
         await self._start_postgres()
         await asyncio.to_thread(self._migrate)
         await asyncio.gather(
-            self._first_start(processes.first_start(shared)), self._start_application(shared, local_model_key=key)
+            self._first_start(processes.first_start(shared, address=address())),
+            self._start_application(shared, local_model_key=key),
         )
         self.log.box([f"Reflection Desk is running at {address()}", *self.login])
         await asyncio.Event().wait()
