@@ -21,6 +21,7 @@ class Record:
     report: bytes
     stdout: bytes
     stderr: bytes
+    over_memory: bool = False
 
 
 class Reader:

@@ -120,6 +120,8 @@ class Judge:
         }
         if record.outcome in stopped:
             return stopped[record.outcome]
+        if killed_by == signal.SIGKILL and record.over_memory:
+            return FailureReason.MEMORY, "All processes of the code together took more memory than they may."
         if killed_by is not None:
             return explain_signal(killed_by)
         if record.status or not record.report:

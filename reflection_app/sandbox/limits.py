@@ -25,6 +25,7 @@ class SandboxLimits:
     total_s: float = 30.0
     cpu_s: int = 10
     memory_bytes: int = 512 * MEBIBYTE
+    sum_of_memory_bytes: int = 1024 * MEBIBYTE
     processes: int = 16
     file_bytes: int = 16 * MEBIBYTE
     tmp_bytes: int = 64 * MEBIBYTE

@@ -6,6 +6,7 @@ import selectors
 import subprocess
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from types import CodeType
@@ -13,7 +14,8 @@ from typing import Any
 
 from reflection_app.sandbox.bwrap import check, launch
 from reflection_app.sandbox.frames import BrokenStream, Reader, Record
-from reflection_app.sandbox.limits import SandboxFailed
+from reflection_app.sandbox.limits import SandboxFailed, SandboxLimits
+from reflection_app.sandbox.memory import LOOK_EVERY_S, MemoryWatch
 
 GRACE_S = 2.0
 INSIDE = "reflection_app.sandbox.inside"
@@ -46,25 +48,30 @@ def modules_inside() -> list[tuple[str, CodeType | None]]:
     return packages
 
 
-def run_job(job: dict[str, Any], *, total_s: float, tmp_bytes: int) -> Iterator[Record]:
+def run_job(job: dict[str, Any], *, total_s: float, limits: SandboxLimits) -> Iterator[Record]:
     """The records of the job's tests as they end, until all had their turn or the time is up."""
     status = check()
     with open_memory(marshal.dumps({**job, "modules": modules_inside()})) as given, open_memory(b"") as complaints:
         process = launch(
             status,
             program=BOOTSTRAP,
-            tmp_bytes=tmp_bytes,
+            tmp_bytes=limits.tmp_bytes,
             stdin=given.fileno(),
             stdout=subprocess.PIPE,
             stderr=complaints.fileno(),
         )
-        in_time = True
+        in_time, over_memory = True, False
+        watch = MemoryWatch(process.pid, most=limits.sum_of_memory_bytes)
         reader = Reader()
         try:
             for block in read_blocks(process, until=time.monotonic() + total_s + GRACE_S):
-                in_time = block is not None
-                if block is not None:
-                    yield from reader.feed(block)
+                if block is None:
+                    in_time = False
+                elif not block:
+                    over_memory |= watch.look()
+                for record in reader.feed(block or b""):
+                    yield replace(record, over_memory=over_memory)
+                    over_memory = False
         except BrokenStream as error:
             raise SandboxFailed("The harness in the sandbox wrote what is no record.") from error
         finally:
@@ -85,15 +92,18 @@ def open_memory(content: bytes) -> Any:
 
 
 def read_blocks(process: subprocess.Popen[bytes], *, until: float) -> Iterator[bytes | None]:
-    """What the sandbox writes until it ends; None, once, if the time was up before."""
+    """What the sandbox writes until it ends, nothing whenever it is silent; None, once, if the time was up before."""
     assert process.stdout is not None
     with selectors.DefaultSelector() as selector:
         selector.register(process.stdout, selectors.EVENT_READ)
         while True:
             left = until - time.monotonic()
-            if left <= 0 or not selector.select(left):
+            if left <= 0:
                 yield None
                 return
+            if not selector.select(min(left, LOOK_EVERY_S)):
+                yield b""
+                continue
             block = os.read(process.stdout.fileno(), 1 << 16)
             if not block:
                 process.wait(timeout=5)

@@ -43,7 +43,7 @@ def run_tests(
     collected = Collected(limits.output_bytes)
     judged: dict[int, TestResult] = {}
     one = judge_of(judge, tests, items)
-    for record in run_job(job, total_s=total_s, tmp_bytes=limits.tmp_bytes):
+    for record in run_job(job, total_s=total_s, limits=limits):
         collected.add(record)
         if record.index >= 0:
             judged[record.index] = one(record)

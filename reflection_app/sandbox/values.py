@@ -130,7 +130,8 @@ def order_of_json(value: Any) -> tuple[str, float, str]:
     if isinstance(value, bool) or value is None:
         return ("constant", 0.0, str(value))
     if isinstance(value, int | float):
-        return ("number", float(value) if abs(value) < 2**1000 else math.copysign(math.inf, value), "")
+        within = not isinstance(value, int) or abs(value) < 2**1000
+        return ("number", float(value) if within else math.copysign(math.inf, 1 if value > 0 else -1), "")
     if isinstance(value, str):
         return ("text", 0.0, value)
     if isinstance(value, list | tuple):

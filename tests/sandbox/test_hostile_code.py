@@ -110,6 +110,31 @@ def test_a_fork_bomb_leaves_the_next_test_its_processes() -> None:
     assert [result.passed for result in report.results] == [False, True]
 
 
+def test_processes_that_take_too_much_memory_together_are_stopped() -> None:
+    code = (
+        "import os, time\n"
+        "def f(x):\n"
+        "  while x:\n"
+        "    x -= 1\n"
+        "    if os.fork() == 0: kept = b'x' * (200 * 2**20); time.sleep(9)\n"
+        "    else: time.sleep(0.05)\n"
+        "  time.sleep(5)\n"
+    )
+    limits = SandboxLimits(wall_s=4, sum_of_memory_bytes=500 * 2**20)
+    result = run_calls(code, ([8], 1), ([0], 1), limits=limits).results[0]
+    assert result.reason is R.MEMORY, result
+
+
+def test_folders_nested_beyond_any_path_do_not_stop_the_next_test() -> None:
+    code = (
+        "import os\n"
+        "def f(x):\n"
+        "  for _ in range(3000 * x): os.mkdir('deep'); os.chdir('deep')\n"
+        "  return os.listdir('/tmp')\n"
+    )
+    assert [result.passed for result in run_calls(code, ([1], ["deep"]), ([0], [])).results] == [True, True]
+
+
 REDEFINED = (
     "import builtins, sys, os, json\n"
     "class Odd:\n"
@@ -148,8 +173,8 @@ def test_redefined_builtins_do_not_turn_a_failed_assertion_into_a_pass(assertion
             "  except OSError: pass\ndef f(): return 2"
         ),
         (
-            "import os\ndef f():\n  for fd in range(3, 64):\n    try: os.write(fd, b'x E 0 {\"ok\":true}\\nx Z 0 \\n')\n"
-            "    except OSError: pass\n  os._exit(0)"
+            "import os\ndef f():\n  for fd in range(3, 64):\n"
+            "    try: os.write(fd, b'x E 0 {\"ok\":true}\\nx Z 0 \\n')\n    except OSError: pass\n  os._exit(0)"
         ),
     ],
 )

@@ -21,6 +21,8 @@ from reflection_app.sandbox.inside.child import run_case, run_program
 from reflection_app.sandbox.inside.script import run_script
 
 STDIN, STDOUT, STDERR = 0, 1, 2
+TMP = "/tmp"  # noqa: S108 - the sandbox's own
+AT_THE_START = frozenset(entry.path for entry in os.scandir(TMP))
 DUMPABLE = 4  # PR_SET_DUMPABLE of prctl(2)
 RUN_AS_TESTS = ("statement", "call")
 ROOM_TO_REPORT = 32 * 1024 * 1024
@@ -158,22 +160,28 @@ def kill_all() -> bool:
     return True
 
 
-def empty_tmp(folder: str = "/tmp") -> None:  # noqa: S108 - the sandbox's own
-    """Leaves nothing for the next test, however deep the candidate nested it."""
-    pending = [folder]
+def empty_tmp() -> None:
+    """Leaves nothing in /tmp for the next test, but the interpreter if it lies there."""
+    pending = [path for path in names_in(TMP) if path not in AT_THE_START]
     while pending:
         current = pending[-1]
-        os.chmod(current, 0o700)  # noqa: PTH101 - pathlib would cost more than the fork
-        inner = list(os.scandir(current))
-        folders = [entry.path for entry in inner if entry.is_dir(follow_symlinks=False)]
-        for entry in inner:
-            if entry.path not in folders:
-                os.unlink(entry.path)  # noqa: PTH108
-        pending.extend(folders)
-        if not folders:
-            pending.pop()
-            if current != folder:
-                os.rmdir(current)  # noqa: PTH106
+        if os.path.islink(current) or not os.path.isdir(current):  # noqa: PTH112, PTH114 - pathlib costs more than a fork
+            os.unlink(pending.pop())  # noqa: PTH108
+            continue
+        os.chmod(current, 0o700)  # noqa: PTH101
+        if len(current) > 2000:  # nested until no path reaches its end: brought to the top, and taken from there
+            moved = f"{TMP}/{os.urandom(8).hex()}"
+            os.rename(pending.pop(), moved)  # noqa: PTH104
+            pending.insert(0, moved)
+            continue
+        inner = names_in(current)
+        pending.extend(inner)
+        if not inner:
+            os.rmdir(pending.pop())  # noqa: PTH106
+
+
+def names_in(folder: str) -> list[str]:
+    return [entry.path for entry in os.scandir(folder)]
 
 
 class Harness:

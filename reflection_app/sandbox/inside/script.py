@@ -29,7 +29,7 @@ class Pair:
 
 
 def run_script(job: dict[str, Any], done: set[int], dead: set[int], report_end: int, secret: int) -> NoReturn:
-    """Reports each item: `B` as it begins, `E` with its result, `P` for set-up and what is done already, `Z` at the end.
+    """Reports the items: `B` as a test begins, `E` its result, `P` for set-up and what is done already, `Z` at the end.
 
     Items in `dead` ended an earlier child and are left out.
     """

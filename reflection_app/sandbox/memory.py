@@ -1,0 +1,65 @@
+"""The memory of all processes of a sandbox together, seen from outside.
+
+The kernel limits each process; only a control group would limit their sum, and an ordinary user seldom has one. So it is
+looked at many times a second; when it is too much, every process of the candidate is killed; the harness
+stays, and goes on with the next test.
+"""
+
+import os
+import resource
+import signal
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+LOOK_EVERY_S = 0.05
+GONE = (OSError, IndexError, ValueError)
+
+
+class MemoryWatch:
+    """Kills what a sandbox's candidate runs once it holds more than `most` bytes in sum."""
+
+    def __init__(self, pid: int, *, most: int) -> None:
+        self.pid, self.most = pid, most
+        self.harness: int | None = None
+
+    def look(self) -> bool:
+        """Whether the candidate had to be killed."""
+        if self.harness is None:
+            self.harness = next((pid for pid in descendants(self.pid) if is_first_of_its_namespace(pid)), None)
+            return False
+        inside = list(descendants(self.harness))
+        if sum(map(own_memory, inside)) <= self.most:
+            return False
+        for pid in inside:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        return True
+
+
+def descendants(pid: int) -> Iterator[int]:
+    """The processes below this one, as far as they can still be seen."""
+    found: list[int] = []
+    with suppress(*GONE):
+        for path in Path(f"/proc/{pid}/task").iterdir():
+            found += map(int, (path / "children").read_text().split())
+    for child in found:
+        yield child
+        yield from descendants(child)
+
+
+def is_first_of_its_namespace(pid: int) -> bool:
+    """Whether it is process 1 of another namespace than ours."""
+    with suppress(*GONE):
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+        numbers = next(line for line in lines if line.startswith("NSpid:")).split()[1:]
+        return len(numbers) > 1 and numbers[-1] == "1"
+    return False
+
+
+def own_memory(pid: int) -> int:
+    """Bytes that the process holds and shares with no file."""
+    with suppress(*GONE):
+        _, resident, shared, *_ = map(int, Path(f"/proc/{pid}/statm").read_text().split())
+        return (resident - shared) * resource.getpagesize()
+    return 0
