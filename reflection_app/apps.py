@@ -1,6 +1,13 @@
+from importlib import import_module
+
 from django.apps import AppConfig
 
 
 class ReflectionAppConfig(AppConfig):
     name = "reflection_app"
     label = "reflection_app"
+
+    def ready(self) -> None:
+        # Whoever enqueues, be it a page or a command, has to find our Celery application and not Celery's fallback,
+        # which would look for a broker on localhost.
+        import_module("reflection_app.config.celery")

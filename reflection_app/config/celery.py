@@ -7,5 +7,7 @@ from celery import Celery
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "reflection_app.config.settings")
 
 app = Celery("reflection_desk")
+# "Current" holds for one thread only; pages and tasks enqueue from others.
+app.set_default()
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(["reflection_app"])
