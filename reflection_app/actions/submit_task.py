@@ -7,15 +7,20 @@ from reflection_app.actions.task_submission import TaskSubmission
 from reflection_app.live.doorbell import ring
 from reflection_app.loops import prompts
 from reflection_app.loops.catalogue import LOOP_VERSION, mode_for
-from reflection_app.loops.task_spec import TaskSpec
+from reflection_app.loops.task_spec import ReviewPolicy, TaskSpec
 from reflection_app.models import Actor, EventType, Project, Run, Task, add_event, audit
 from reflection_app.models.run import spec_as_json
 from reflection_app.tasks import enqueue
 
 
 @transaction.atomic
-def submit_task(project: Project, submission: TaskSubmission, *, actor: Actor) -> Run:
-    """The first run of a new task, queued; the workers are told once it is committed."""
+def submit_task(
+    project: Project, submission: TaskSubmission, *, actor: Actor, models: dict[str, str] | None = None
+) -> Run:
+    """The first run of a new task, queued; the workers are told once it is committed.
+
+    `models` are model names by role in front of the project's own.
+    """
     task = Task.objects.create(
         project=project,
         external_id=submission.external_id,
@@ -30,12 +35,13 @@ def submit_task(project: Project, submission: TaskSubmission, *, actor: Actor) -
         created_by=actor.user,
     )
     audit(project.pk, actor, "task.submitted", target=task)
-    return start_run(task, submission=submission, models=project.models_by_role)
+    return start_run(task, submission=submission, models=project.models_by_role | (models or {}))
 
 
 def start_run(task: Task, *, submission: TaskSubmission, models: dict[str, str]) -> Run:
     """A queued run of `task`; call it inside a transaction."""
     project = task.project
+    is_scripted = any(name.startswith("scripted/") for name in models.values())
     mode = mode_for(asked=submission.mode, has_tests=submission.tests is not None)
     spec = TaskSpec(
         objective=submission.objective,
@@ -43,7 +49,7 @@ def start_run(task: Task, *, submission: TaskSubmission, models: dict[str, str])
         tests=submission.tests,
         limits=submission.limits.over(project.get_limits()),
         thresholds=project.get_thresholds(),
-        review_policy=project.get_review_policy(),
+        review_policy=_policy_of(project, is_scripted=is_scripted),
         models=models,
     )
     run = Run(
@@ -53,7 +59,7 @@ def start_run(task: Task, *, submission: TaskSubmission, models: dict[str, str])
         spec=spec_as_json(spec),
         loop_version=LOOP_VERSION,
         prompts_version=prompts.version(),
-        is_scripted=any(name.startswith("scripted/") for name in models.values()),
+        is_scripted=is_scripted,
         enqueued_at=timezone.now(),
     )
     run.save()
@@ -62,3 +68,9 @@ def start_run(task: Task, *, submission: TaskSubmission, models: dict[str, str])
     transaction.on_commit(lambda: enqueue(run.pk))
     transaction.on_commit(lambda: ring(run.pk, project_id=project.pk))
     return run
+
+
+def _policy_of(project: Project, *, is_scripted: bool) -> ReviewPolicy:
+    """The project's policy. A script's verdicts are a sample of no critic, so they are never drawn for an audit."""
+    policy = project.get_review_policy()
+    return policy.model_copy(update={"audit_share": 0.0}) if is_scripted else policy

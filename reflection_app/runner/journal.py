@@ -185,7 +185,7 @@ def charge_late(step: Step) -> None:
         prompt_tokens=F("prompt_tokens") + step.prompt_tokens,
         completion_tokens=F("completion_tokens") + step.completion_tokens,
         cost_usd=F("cost_usd") + step.cost_usd,
-        llm_calls=F("llm_calls") + (step.kind == Generate.kind),
+        llm_calls=F("llm_calls") + int(step.kind == Generate.kind),
     )
 
 

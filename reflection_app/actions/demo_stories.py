@@ -1,0 +1,114 @@
+"""Five short stories for the demo project: loops really run, with a scripted model, and labelled as scripted."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.auth.models import User
+
+from reflection_app.actions.claim_review import claim_review
+from reflection_app.actions.decide_review import DecisionInput, decide_review
+from reflection_app.actions.submit_task import submit_task
+from reflection_app.actions.task_submission import TaskSubmission
+from reflection_app.loops.effects import Decision
+from reflection_app.models import Actor, Membership, Project, Review, ReviewState, Role, Run
+from reflection_app.runner.advance import advance
+
+DEMO_REVIEWER = "demo-reviewer"
+
+
+@dataclass(frozen=True)
+class Story:
+    script: str
+    task: dict[str, Any]
+    is_rejected_by_a_person: bool = False
+
+
+DURATION_CASES = [
+    {"name": "minutes", "args": ["30m"], "expected": 1800},
+    {"name": "hours and minutes", "args": ["1h30m"], "expected": 5400},
+    {"name": "seconds", "args": ["45s"], "expected": 45},
+    {"name": "all units", "args": ["1d2h3m4s"], "expected": 93784},
+]
+
+STORIES = (
+    Story(
+        script="demo-duration",
+        task={
+            "objective": "Write `parse_duration(text)`: it returns the seconds in a duration such as `1d2h30m15s`.",
+            "agent": "coder",
+            "kind": "code_generation",
+            "tests": {"entry_point": "parse_duration", "cases": DURATION_CASES},
+        },
+    ),
+    Story(
+        script="demo-release-note",
+        task={
+            "objective": "为 2.4 版写一份发布说明（中文，200 字以内）：导出功能、列表页提速、时间线修复；"
+            "必须写明不兼容的改动和升级步骤。",
+            "agent": "写作助手",
+            "kind": "creative_writing",
+        },
+    ),
+    Story(
+        script="demo-refund-reply",
+        task={
+            "objective": "Answer this customer: the kettle (€49.90) she bought 12 days ago came with a cracked lid. "
+            "Our policy: within 30 days the customer chooses between a new one and a refund.",
+            "agent": "support-writer",
+            "kind": "creative_writing",
+        },
+    ),
+    Story(
+        script="demo-market-summary",
+        task={
+            "objective": "Summarise the European heat pump market 2020–2024 on one page, with a table of units sold by "
+            "country and year, and a source for each figure.",
+            "agent": "researcher",
+            "kind": "research",
+            "limits": {"token_budget": 2000},
+        },
+    ),
+    Story(
+        script="demo-medical-advice",
+        task={
+            "objective": "From the enclosed leaflet of a beta blocker, answer a patient who asks what to do when "
+            "the pulse races and whether the tablets can be stopped.",
+            "agent": "support-writer",
+            "kind": "creative_writing",
+        },
+        is_rejected_by_a_person=True,
+    ),
+)
+
+
+def tell_demo_stories(project: Project) -> list[Run]:
+    """The runs of all stories, each as far as it goes by itself."""
+    reviewer, _ = User.objects.get_or_create(username=DEMO_REVIEWER, defaults={"is_active": False})
+    Membership.objects.get_or_create(project=project, user=reviewer, defaults={"role": Role.REVIEWER})
+    return [_tell(story, project=project, reviewer=reviewer) for story in STORIES]
+
+
+def _tell(story: Story, *, project: Project, reviewer: User) -> Run:
+    run = submit_task(
+        project,
+        TaskSubmission.model_validate(story.task),
+        actor=Actor(),
+        models={"default": f"scripted/{story.script}"},
+    )
+    advance(run.pk)
+    if story.is_rejected_by_a_person:
+        _uphold(Review.objects.get(run=run, state=ReviewState.WAITING), actor=Actor(user=reviewer))
+        advance(run.pk)
+    run.refresh_from_db()
+    return run
+
+
+def _uphold(review: Review, *, actor: Actor) -> None:
+    held = claim_review(review, actor=actor)
+    assert held.lease_token is not None
+    decision = DecisionInput(
+        lease_token=held.lease_token,
+        decision=Decision.APPROVE,
+        reason="Dangerous advice. It must not reach a patient in any form.",
+    )
+    decide_review(held, decision, actor=actor)

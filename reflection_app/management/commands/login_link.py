@@ -1,0 +1,24 @@
+"""A way in for somebody who lost the password, for those who may run commands on the server."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.core.management.base import BaseCommand, CommandError
+
+from reflection_app.web.login_links import one_time_login_path
+
+
+class Command(BaseCommand):
+    help = "Print a login link for USERNAME that works once."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("username")
+        parser.add_argument("--address", default="http://127.0.0.1:8000", help="where the site answers")
+
+    def handle(self, *args: Any, username: str, address: str, **options: Any) -> None:
+        user = User.objects.filter(username=username, is_active=True).first()
+        if user is None:
+            known = ", ".join(User.objects.filter(is_active=True).values_list("username", flat=True)[:20])
+            raise CommandError(f"There is no active user {username!r}. There are: {known or 'none'}.")
+        self.stdout.write(f"{address.rstrip('/')}{one_time_login_path(user)}")

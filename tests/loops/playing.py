@@ -1,0 +1,99 @@
+"""Driving a loop by hand: each effect is answered by the test, and everything asked for is kept."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from reflection_app.loops.catalogue import run_loop
+from reflection_app.loops.code_tests import CallCase, CodeTests, FailureReason, TestReport, TestResult
+from reflection_app.loops.effects import (
+    AnyEffect,
+    AskReviewer,
+    Draw,
+    Drawn,
+    EffectFailed,
+    Generate,
+    Generation,
+    Performed,
+    RunTests,
+    Spent,
+)
+from reflection_app.loops.ends import Ended
+from reflection_app.loops.task_spec import Limits, Mode, ReviewPolicy, TaskSpec
+
+TESTS = CodeTests(entry_point="f", cases=(CallCase(args=(1,), expected=2), CallCase(args=(2,), expected=3)))
+NO_AUDIT = ReviewPolicy(audit_share=0)
+
+Answer = Callable[[AnyEffect], Any]
+
+
+@dataclass
+class Played:
+    ended: Ended
+    effects: list[AnyEffect] = field(default_factory=list)
+
+    @property
+    def keys(self) -> list[str]:
+        return [effect.key for effect in self.effects]
+
+
+def play(spec: TaskSpec, answer: Answer) -> Played:
+    """The loop's end when `answer` performs its effects; a returned exception is raised inside of the loop."""
+    loop = run_loop(spec)
+    effects: list[AnyEffect] = []
+    resume: Callable[[], Any] = lambda: loop.send(None)  # noqa: E731
+    while True:
+        try:
+            effect = resume()
+        except StopIteration as stop:
+            return Played(ended=stop.value, effects=effects)
+        effects.append(effect)
+        result = answer(effect)
+        if isinstance(result, EffectFailed):
+            resume = lambda failure=result: loop.throw(failure)  # noqa: E731
+        else:
+            performed = result if isinstance(result, Performed) else Performed(value=result)
+            resume = lambda value=performed: loop.send(value)  # noqa: E731
+
+
+def code_spec(**limits: Any) -> TaskSpec:
+    return TaskSpec(objective="add one", mode=Mode.EXTERNAL_LOOP, tests=TESTS, limits=Limits(**limits))
+
+
+def text_spec(*, policy: ReviewPolicy = NO_AUDIT, **limits: Any) -> TaskSpec:
+    return TaskSpec(objective="write a haiku", mode=Mode.ACTOR_CRITIC, limits=Limits(**limits), review_policy=policy)
+
+
+def said(text: str, *, tokens: int = 10, cost_usd: str = "0", duration_s: float = 0.1) -> Performed[Generation]:
+    spent = Spent(
+        prompt_tokens=tokens // 2,
+        completion_tokens=tokens - tokens // 2,
+        cost_usd=Decimal(cost_usd),
+        duration_s=duration_s,
+    )
+    return Performed(value=Generation(text=text, model="m"), spent=spent)
+
+
+def report(*passed: bool) -> TestReport:
+    return TestReport(
+        results=tuple(
+            TestResult(name=f"t{number}", passed=ok, reason=None if ok else FailureReason.WRONG_ANSWER, actual="7")
+            for number, ok in enumerate(passed)
+        )
+    )
+
+
+def sequence(answers: list[Any]) -> Answer:
+    """Answers in turn for everything that asks the outside; draws never hit, records are kept."""
+    waiting = iter(answers)
+
+    def answer(effect: AnyEffect) -> Any:
+        match effect:
+            case Generate() | RunTests() | AskReviewer():
+                return next(waiting)
+            case Draw(share=share):
+                return Drawn(value=0.999, share=share)
+        return None
+
+    return answer

@@ -1,0 +1,133 @@
+from typing import Any
+
+from reflection_app.loops.effects import (
+    AskReviewer,
+    Decision,
+    Draw,
+    Drawn,
+    Generate,
+    RecordVerdict,
+    RequestAudit,
+    ReviewDecision,
+    ReviewReason,
+)
+from reflection_app.loops.ends import Outcome
+from reflection_app.loops.task_spec import ReviewPolicy
+from reflection_app.loops.verdicts import Issue, Verdict
+from tests.critiques import critique
+from tests.loops.playing import play, said, sequence, text_spec
+
+
+def decided(verdict: Verdict, *, score: float = 70, issues: tuple[Issue, ...] = (), reason: str = "") -> ReviewDecision:
+    return ReviewDecision(decision=Decision.OVERRULE, verdict=verdict, score=score, issues=issues, reason=reason)
+
+
+def test_an_approved_attempt_ends_the_loop_as_succeeded() -> None:
+    played = play(text_spec(), sequence([said("haiku"), said(critique(90, approved=True))]))
+
+    assert played.ended.outcome is Outcome.SUCCEEDED
+    assert played.keys == ["attempt-1/answer", "attempt-1/critique", "attempt-1/verdict"]
+
+
+def test_the_next_prompt_is_rebuilt_from_the_task_and_never_nests() -> None:
+    sent_back = critique(50, feedback={"weaknesses": ["no season word"], "suggestions": ["name a season"]})
+    answers = [said("one"), said(sent_back), said("two"), said(critique(60)), said("three"), said(critique(70))]
+    played = play(text_spec(), sequence(answers))
+
+    prompts = [
+        effect.messages[-1].content for effect in played.effects if isinstance(effect, Generate) and effect.attempt
+    ]
+    assert prompts[0] == "write a haiku"
+    assert all(text.count("write a haiku") == 1 for text in prompts)
+    assert "no season word" in prompts[2]
+    assert "one" in prompts[2]
+    assert "two" in prompts[2]
+    assert played.ended.outcome is Outcome.EXHAUSTED
+    assert played.ended.best_attempt == 3
+
+
+def test_under_a_critic_the_first_attempt_that_does_not_improve_stops_the_loop() -> None:
+    answers = [said("one"), said(critique(60)), said("two"), said(critique(60))]
+    played = play(text_spec(max_iterations=9), sequence(answers))
+
+    assert played.ended.outcome is Outcome.OVER_CORRECTED
+    assert played.ended.best_attempt == 1
+
+
+def test_a_rejection_waits_for_a_person_who_may_uphold_it() -> None:
+    upheld = ReviewDecision(decision=Decision.APPROVE, verdict=Verdict.REJECT, score=10)
+    played = play(text_spec(), sequence([said("one"), said(critique(10)), upheld]))
+
+    asked = [effect for effect in played.effects if isinstance(effect, AskReviewer)]
+    assert [effect.reason for effect in asked] == [ReviewReason.REJECTED]
+    assert played.ended.outcome is Outcome.REJECTED
+    assert played.ended.best_attempt == 1
+
+
+def test_a_person_who_accepts_a_rejected_attempt_ends_the_loop_as_succeeded() -> None:
+    played = play(text_spec(), sequence([said("one"), said(critique(10)), decided(Verdict.PASS)]))
+    assert played.ended.outcome is Outcome.SUCCEEDED
+
+
+def test_a_person_who_sends_an_attempt_back_is_heard_by_the_next_one() -> None:
+    issue = Issue(description="five syllables too many", suggested_fix="cut the last line")
+    back = decided(Verdict.REVISE, score=40, issues=(issue,), reason="Keep the frog.")
+    answers = [said("one"), said(critique(10)), back, said("two"), said(critique(80, approved=True))]
+    played = play(text_spec(), sequence(answers))
+
+    second = next(effect for effect in played.effects if isinstance(effect, Generate) and effect.attempt == 2)
+    told = second.messages[-1].content
+    assert "five syllables too many (cut the last line)" in told
+    assert "Keep the frog." in told
+    assert played.ended.best_attempt == 2
+
+
+def test_a_pass_without_confidence_in_itself_waits_for_a_person() -> None:
+    unsure = critique(90, approved=True, confidence=0.4)
+    approved = ReviewDecision(decision=Decision.APPROVE, verdict=Verdict.PASS, score=90)
+    played = play(text_spec(), sequence([said("one"), said(unsure), approved]))
+
+    assert [effect.reason for effect in played.effects if isinstance(effect, AskReviewer)] == [
+        ReviewReason.LOW_CONFIDENCE
+    ]
+    assert played.ended.outcome is Outcome.SUCCEEDED
+
+
+def test_a_verdict_that_stands_is_audited_when_the_draw_says_so() -> None:
+    def answer(effect: Any) -> Any:
+        if isinstance(effect, Draw):
+            return Drawn(value=0.05, share=effect.share)
+        if isinstance(effect, Generate):
+            return said("one" if effect.attempt else critique(90, approved=True))
+        return None
+
+    played = play(text_spec(policy=ReviewPolicy(audit_share=0.1)), answer)
+    assert [effect.key for effect in played.effects if isinstance(effect, RequestAudit)] == ["attempt-1/audit"]
+
+
+def test_a_malformed_critique_is_asked_for_again_with_what_was_wrong() -> None:
+    answers = [said("one"), said("I like it."), said(critique(90, approved=True))]
+    played = play(text_spec(), sequence(answers))
+
+    again = played.effects[2]
+    assert isinstance(again, Generate)
+    assert again.key == "attempt-1/critique/again-1"
+    assert "there is no JSON object in it" in again.messages[-1].content
+    assert played.ended.outcome is Outcome.SUCCEEDED
+
+
+def test_a_critic_that_never_answers_usably_fails_the_run_and_invents_no_verdict() -> None:
+    played = play(text_spec(), sequence([said("one"), said("no"), said("{}"), said('{"approved": "maybe"}')]))
+
+    assert played.ended.outcome is Outcome.FAILED
+    assert "no usable answer in 3 tries" in played.ended.error
+    assert "maybe" in played.ended.error
+    assert not [effect for effect in played.effects if isinstance(effect, RecordVerdict)]
+    assert played.ended.best_attempt == 1
+
+
+def test_a_budget_spent_on_the_answer_leaves_it_unjudged_and_never_looks_like_success() -> None:
+    played = play(text_spec(token_budget=100), sequence([said("one", tokens=100)]))
+
+    assert played.ended.outcome is Outcome.OVER_BUDGET
+    assert played.ended.best_attempt == 1

@@ -1,0 +1,28 @@
+"""Scripted models for runner tests, and runs that use them."""
+
+from itertools import count
+from typing import Any
+
+from reflection_app.actions.submit_task import submit_task
+from reflection_app.actions.task_submission import read_submission
+from reflection_app.llm.scripted import register_script
+from reflection_app.models import Actor, Project, Run
+from tests.factories import make_project
+
+_numbers = count(1)
+
+TESTS = {"entry_point": "f", "cases": [{"args": [1], "expected": 2}, {"args": [5], "expected": 6}]}
+WRONG = "```python\ndef f(x):\n    return 2\n```"
+RIGHT = "```python\ndef f(x):\n    return x + 1\n```"
+
+
+def scripted_run(answers: dict[str, str], *, project: Project | None = None, **submission: Any) -> Run:
+    """A queued run whose models answer with `answers`, by step key."""
+    model = register_script(f"test-{next(_numbers)}", answers)
+    submission.setdefault("objective", "Write something.")
+    return submit_task(project or make_project(), read_submission(submission), actor=Actor(), models={"default": model})
+
+
+def code_run(answers: dict[str, str], **submission: Any) -> Run:
+    """A queued run of the external loop."""
+    return scripted_run(answers, tests=TESTS, **submission)

@@ -1,0 +1,178 @@
+"""A worker may die after any commit: the run ends the same, and no answered call is made again."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from reflection_app.actions.cancel_run import cancel_run
+from reflection_app.llm import gateway
+from reflection_app.models import Actor, Attempt, Event, Run, RunState, Step, StepState, Verdict
+from reflection_app.runner import advance as advancing
+from reflection_app.runner.advance import advance
+from reflection_app.runner.journal import Journal
+from reflection_app.runner.lease import LeaseLost, claim
+from reflection_app.runner.sweep import runs_to_enqueue
+from tests.critiques import critique
+from tests.runner.scripts import RIGHT, WRONG, code_run, scripted_run
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+class Killed(BaseException):
+    """Stands for kill -9: nothing of the runner's own error handling sees it."""
+
+
+def let_lease_run_out(run: Run) -> None:
+    Run.objects.filter(pk=run.pk, state=RunState.RUNNING).update(lease_until=timezone.now() - timedelta(seconds=1))
+
+
+def commits_of(run: Run) -> int:
+    return Event.objects.filter(run=run).count()
+
+
+def killing_after(commits: int, monkeypatch: pytest.MonkeyPatch, method: str) -> None:
+    """Kills the worker right after the n-th time that the journal's `method` committed."""
+    original = getattr(Journal, method)
+    left = [commits]
+
+    def killed_after(self: Journal, *args: object, **kwargs: object) -> object:
+        result = original(self, *args, **kwargs)
+        left[0] -= 1
+        if left[0] == 0:
+            raise Killed
+        return result
+
+    monkeypatch.setattr(Journal, method, killed_after)
+
+
+POINTS = [("start", 1), ("start", 2), ("start", 3), ("complete", 1), ("complete", 2), ("complete", 3), ("complete", 4)]
+
+
+@pytest.mark.parametrize(("method", "commits"), POINTS)
+def test_a_run_killed_after_any_commit_ends_the_same(
+    method: str, commits: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = code_run({"attempt-1/answer": WRONG, "attempt-2/answer": RIGHT})
+    calls: list[str] = []
+    complete = gateway.answer_from_script
+
+    def counted(request: object, *args: object, **kwargs: object) -> object:
+        calls.append(request.key)  # type: ignore[attr-defined]
+        return complete(request, *args, **kwargs)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("reflection_app.llm.gateway.answer_from_script", counted)
+    with monkeypatch.context() as patched:
+        killing_after(commits, patched, method)
+        with pytest.raises(Killed):
+            advance(run.pk)
+    answered = set(Step.objects.filter(run=run, state=StepState.DONE, kind="generate").values_list("key", flat=True))
+    made_before = list(calls)
+
+    let_lease_run_out(run)
+    assert runs_to_enqueue() == [run.pk]
+    advance(run.pk)
+
+    run.refresh_from_db()
+    assert (run.outcome, run.attempts_made, run.failures) == ("succeeded", 2, 0)
+    assert list(Attempt.objects.filter(run=run).values_list("number", flat=True)) == [1, 2]
+    assert Verdict.objects.filter(attempt__run=run).count() == 2
+    assert answered.isdisjoint(calls[len(made_before) :])
+    seqs = list(Event.objects.filter(run=run).values_list("seq", flat=True))
+    assert seqs == list(range(1, len(seqs) + 1))
+
+
+def test_a_worker_that_lost_its_lease_is_refused_and_the_other_ends_the_run() -> None:
+    run = code_run({"attempt-1/answer": RIGHT})
+    slow = claim(run.pk)
+    assert slow is not None
+    let_lease_run_out(run)
+    runs_to_enqueue()
+    advance(run.pk)
+
+    journal = Journal(slow)
+    with pytest.raises(LeaseLost), journal.locked_run():
+        pytest.fail("the slow worker could still write")
+    run.refresh_from_db()
+    assert run.outcome == "succeeded"
+
+
+def test_a_worker_that_dies_three_times_without_progress_fails_the_run() -> None:
+    run = code_run({"attempt-1/answer": RIGHT})
+    for _ in range(3):
+        assert claim(run.pk) is not None
+        let_lease_run_out(run)
+        runs_to_enqueue()
+
+    run.refresh_from_db()
+    assert (run.state, run.outcome) == (RunState.FINISHED, "failed")
+    assert "worker stopped 3 times" in run.error
+
+
+def test_progress_forgives_earlier_failures() -> None:
+    run = code_run({"attempt-1/answer": RIGHT})
+    for _ in range(2):
+        claim(run.pk)
+        let_lease_run_out(run)
+        runs_to_enqueue()
+    advance(run.pk)
+
+    run.refresh_from_db()
+    assert (run.outcome, run.failures) == ("succeeded", 0)
+
+
+def test_a_sandbox_that_breaks_is_tried_again_and_never_blamed_on_the_code(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run = code_run({"attempt-1/answer": RIGHT})
+
+    def broken(*args: object, **kwargs: object) -> None:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr("reflection_app.runner.performing.run_tests", broken)
+    delays = []
+    for _ in range(3):
+        delays.append(advance(run.pk))
+        Run.objects.filter(pk=run.pk, state=RunState.QUEUED).update(not_before=None)
+
+    run.refresh_from_db()
+    assert delays == [5.0, 10.0, None]
+    assert run.outcome == "failed"
+    assert "no space left on device" in run.error
+    assert run.llm_calls == 1
+    assert not Verdict.objects.filter(attempt__run=run).exists()
+
+
+def test_a_run_put_off_is_not_claimed_before_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = code_run({"attempt-1/answer": RIGHT})
+    Run.objects.filter(pk=run.pk).update(not_before=timezone.now() + timedelta(minutes=1))
+    assert claim(run.pk) is None
+
+
+def test_a_run_whose_message_was_lost_is_found_and_only_once() -> None:
+    run = code_run({"attempt-1/answer": RIGHT})
+    assert runs_to_enqueue() == []
+    Run.objects.filter(pk=run.pk).update(enqueued_at=timezone.now() - timedelta(minutes=5))
+    assert runs_to_enqueue() == [run.pk]
+    assert runs_to_enqueue() == []
+
+
+def test_a_run_cancelled_under_a_workers_hands_stays_cancelled_and_what_was_paid_is_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run = scripted_run({"attempt-1/answer": "text", "attempt-1/critique": critique(90, approved=True)})
+    perform = advancing.perform
+
+    def cancelled_meanwhile(*args: object, **kwargs: object) -> object:
+        result = perform(*args, **kwargs)  # type: ignore[arg-type]
+        cancel_run(run, actor=Actor())
+        return result
+
+    monkeypatch.setattr(advancing, "perform", cancelled_meanwhile)
+    assert advance(run.pk) is None
+
+    run.refresh_from_db()
+    assert (run.state, run.outcome, run.best_attempt) == (RunState.FINISHED, "cancelled", None)
+    assert run.llm_calls == 1
+    assert run.total_tokens > 0
+    assert Step.objects.get(run=run).state == StepState.ABANDONED
