@@ -1,3 +1,25 @@
-from django.urls import URLPattern, URLResolver
+from django.urls import path, re_path
 
-urlpatterns: list[URLPattern | URLResolver] = []
+from reflection_app.api import docs, reviews, run_history, runs, tasks
+from reflection_app.api.unknown_path import NoSuchPath
+
+urlpatterns = [
+    path("tasks", tasks.TaskList.as_view(), name="api-tasks"),
+    path("tasks/batch", tasks.TaskBatch.as_view(), name="api-task-batch"),
+    path("tasks/<uuid:task_id>", tasks.TaskDetail.as_view(), name="api-task"),
+    path("runs", runs.RunList.as_view(), name="api-runs"),
+    path("runs/<uuid:run_id>", runs.RunDetail.as_view(), name="api-run"),
+    path("runs/<uuid:run_id>/cancel", runs.CancelRun.as_view(), name="api-run-cancel"),
+    path("runs/<uuid:run_id>/steps", run_history.RunSteps.as_view(), name="api-run-steps"),
+    path("runs/<uuid:run_id>/attempts", run_history.RunAttempts.as_view(), name="api-run-attempts"),
+    path("runs/<uuid:run_id>/events", run_history.RunEvents.as_view(), name="api-run-events"),
+    path("reviews", reviews.ReviewList.as_view(), name="api-reviews"),
+    path("reviews/claim", reviews.ClaimReview.as_view(), name="api-review-claim"),
+    path("reviews/<uuid:review_id>", reviews.ReviewDetail.as_view(), name="api-review"),
+    path("reviews/<uuid:review_id>/heartbeat", reviews.Heartbeat.as_view(), name="api-review-heartbeat"),
+    path("reviews/<uuid:review_id>/decision", reviews.Decide.as_view(), name="api-review-decision"),
+    path("reviews/<uuid:review_id>/release", reviews.Release.as_view(), name="api-review-release"),
+    path("schema", docs.schema, name="api-schema"),
+    path("docs", docs.docs, name="api-docs"),
+    re_path(r"^.*$", NoSuchPath.as_view(), name="api-unknown"),
+]

@@ -1,0 +1,32 @@
+"""Rows by their id, for a key: another project's row is as good as none."""
+
+from uuid import UUID
+
+from reflection_app.actions.errors import NotFound
+from reflection_app.api.review_answers import reviews_to_show
+from reflection_app.api.run_answers import runs_to_show
+from reflection_app.models import Project, Review, Run, Task
+
+
+def get_task_for(project: Project, task_id: UUID) -> Task:
+    """The task. Raises NotFound."""
+    task = Task.objects.filter(project=project, pk=task_id).first()
+    if task is None:
+        raise NotFound("There is no such task.")
+    return task
+
+
+def get_run_for(project: Project, run_id: UUID) -> Run:
+    """The run. Raises NotFound."""
+    run = runs_to_show(Run.objects.filter(project=project, pk=run_id)).first()
+    if run is None:
+        raise NotFound("There is no such run.")
+    return run
+
+
+def get_review_for(project: Project, review_id: UUID) -> Review:
+    """The review. Raises NotFound."""
+    review = reviews_to_show(Review.objects.filter(project=project, pk=review_id)).first()
+    if review is None:
+        raise NotFound("There is no such review.")
+    return review

@@ -1,0 +1,47 @@
+"""The base of every view: JSON only, a key with a scope, and rows of the key's project alone."""
+
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from reflection_app.api.negotiation import AlwaysJson
+from reflection_app.api.permissions import Scopes, needs
+from reflection_app.api.reading import read_query
+from reflection_app.models import Actor, ApiKey, Project
+
+
+class NoParameters(BaseModel):
+    """Of a call that takes no query parameters."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class DeskView(APIView):
+    http_method_names: ClassVar[list[str]] = ["get", "post", "head"]  # type: ignore[misc]
+    content_negotiation_class = AlwaysJson
+    scopes: ClassVar[Scopes] = needs()
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        if request.method == "POST":
+            read_query(request, NoParameters)
+
+    @property
+    def key(self) -> ApiKey:
+        """The caller's key; there is one, or the permission would have refused."""
+        assert isinstance(self.request.auth, ApiKey)
+        return self.request.auth
+
+    @property
+    def project(self) -> Project:
+        return self.key.project
+
+    @property
+    def actor(self) -> Actor:
+        return Actor(api_key=self.key, address=self.request.META.get("REMOTE_ADDR") or None)
+
+    @property
+    def default_response_headers(self) -> dict[str, str]:
+        return {**super().default_response_headers, "Cache-Control": "no-store"}

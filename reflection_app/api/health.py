@@ -1,0 +1,72 @@
+"""`/healthz`: the process answers. `/readyz`: so does everything that it needs."""
+
+import logging
+from collections.abc import Callable
+from functools import cache
+
+from django.conf import settings
+from django.db import DEFAULT_DB_ALIAS, connection
+from django.db.migrations.executor import MigrationExecutor
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+from kombu import Connection
+
+log = logging.getLogger(__name__)
+
+PATIENCE_S = 2
+
+
+class NotReady(Exception):
+    """A dependency answers, and is not fit for use."""
+
+
+@require_safe
+@never_cache
+def healthz(request: HttpRequest) -> HttpResponse:
+    return HttpResponse("ok", content_type="text/plain")
+
+
+@require_safe
+@never_cache
+def readyz(request: HttpRequest) -> JsonResponse:
+    checks: dict[str, Callable[[], None]] = {
+        "database": check_database,
+        "migrations": check_migrations,
+        "broker": check_broker,
+    }
+    states = {name: _state_of(check, name=name) for name, check in checks.items()}
+    ready = all(state == "ok" for state in states.values())
+    return JsonResponse({"ready": ready, "checks": states}, status=200 if ready else 503)
+
+
+def check_database() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+
+
+@cache
+def check_migrations() -> None:
+    """Returns once every migration is applied; that they are is remembered, since they stay so."""
+    executor = MigrationExecutor(connection)
+    missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    if missing:
+        raise NotReady(f"{len(missing)} migrations are not applied to {DEFAULT_DB_ALIAS}")
+
+
+def check_broker() -> None:
+    patience = {"socket_connect_timeout": PATIENCE_S, "socket_timeout": PATIENCE_S}
+    with Connection(settings.CELERY_BROKER_URL, transport_options=patience) as broker:
+        broker.ensure_connection(max_retries=1, interval_start=0, timeout=PATIENCE_S)
+
+
+def _state_of(check: Callable[[], None], *, name: str) -> str:
+    """`ok` or the reason. Messages of drivers name hosts and users: they go to the log, and only their kind is told."""
+    try:
+        check()
+    except NotReady as error:
+        return str(error)
+    except Exception as error:  # noqa: BLE001 - each driver has its own; whichever it is, the dependency is not there
+        log.warning("%s is not ready: %s", name, error)
+        return f"cannot be reached ({type(error).__name__})"
+    return "ok"

@@ -1,0 +1,61 @@
+"""`Idempotency-Key`: a request that is sent again is answered again, and carried out once."""
+
+import hashlib
+import re
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.db import transaction
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from reflection_app.actions.errors import InvalidInput
+from reflection_app.api.desk_view import DeskView
+from reflection_app.api.problems import KeyReused
+from reflection_app.models import IdempotentAnswer
+
+HEADER = "Idempotency-Key"
+REPLAYED = "Idempotency-Replayed"
+USABLE = re.compile(r"[\x20-\x7e]{1,200}")
+
+Handler = Callable[..., Response]
+
+
+def idempotent(handler: Handler) -> Handler:
+    """`handler`, carried out once per idempotency key. A refusal is not kept: the same key may be tried again."""
+
+    @wraps(handler)
+    def post(view: DeskView, request: Request, **ids: Any) -> Response:
+        key = request.headers.get(HEADER)
+        if key is None:
+            return handler(view, request, **ids)
+        if not USABLE.fullmatch(key):
+            raise InvalidInput(
+                f"{HEADER} is not usable.", errors=[{"field": HEADER, "message": "1 to 200 printable ASCII characters"}]
+            )
+        with transaction.atomic():
+            # A request with the same key waits here, on the unique index, until this one has committed or given up.
+            answer, is_first = IdempotentAnswer.objects.get_or_create(
+                api_key=view.key, key=key, defaults={"fingerprint": fingerprint(request)}
+            )
+            if not is_first:
+                return _replay(answer, request)
+            response = handler(view, request, **ids)
+            answer.status, answer.body = response.status_code, response.data
+            answer.save(update_fields=["status", "body"])
+        return response
+
+    return post
+
+
+def fingerprint(request: Request) -> str:
+    """Hash of method, path and body."""
+    line = f"{request.method} {request.get_full_path()}\n".encode()
+    return hashlib.sha256(line + request.body).hexdigest()
+
+
+def _replay(answer: IdempotentAnswer, request: Request) -> Response:
+    if answer.fingerprint != fingerprint(request):
+        raise KeyReused(f"This {HEADER} was used for another request. Use a new one; nothing was changed.")
+    return Response(answer.body, answer.status, headers={REPLAYED: "true"})

@@ -1,0 +1,130 @@
+"""What happened inside a run, as REST tells it: steps, attempts with their verdicts, events."""
+
+from typing import Any
+
+from pydantic import AwareDatetime, Field, JsonValue
+
+from reflection_app.api.answer import Answer, Money, PageAnswer
+from reflection_app.loops import verdicts
+from reflection_app.loops.code_tests import TestReport
+from reflection_app.loops.verdicts import Feedback, Issue
+from reflection_app.models import Attempt, Event, EventType, Step, StepState, Verdict
+
+
+class StepAnswer(Answer):
+    """One effect that the run performed, and its recorded result."""
+
+    seq: int
+    key: str = Field(examples=["attempt-1/answer"])
+    kind: str = Field(examples=["generate"])
+    state: StepState
+    role: str | None = Field(description="which model was asked, of a model call", examples=["actor"])
+    model: str | None
+    attempt: int | None
+    prompt_tokens: int
+    completion_tokens: int
+    cost_usd: Money
+    cost_known: bool = Field(description="false where the model's price is not known")
+    duration_s: float
+    tries: int = Field(description="how often it was begun: more than once only after a crash")
+    request: JsonValue
+    result: JsonValue
+    error: str | None
+    timed_out: bool
+    started_at: AwareDatetime
+    finished_at: AwareDatetime | None
+
+
+class StepPage(PageAnswer):
+    results: list[StepAnswer]
+
+
+class VerdictAnswer(Answer):
+    """One referee's judgement of an attempt."""
+
+    referee: str = Field(json_schema_extra={"enum": [referee.label for referee in verdicts.Referee]})
+    verdict: verdicts.Verdict
+    score: float = Field(description="0 to 100")
+    confidence: float | None = Field(description="0 to 1, null where the referee gave none")
+    issues: list[Issue]
+    feedback: Feedback
+    tests: TestReport | None
+    given_by: str | None = Field(description="the person, where it was one")
+    created_at: AwareDatetime
+
+
+class AttemptAnswer(Answer):
+    """One candidate answer with every verdict on it, oldest first."""
+
+    number: int
+    content: str
+    verdicts: list[VerdictAnswer]
+    created_at: AwareDatetime
+
+
+class AttemptPage(PageAnswer):
+    results: list[AttemptAnswer]
+
+
+class EventAnswer(Answer):
+    seq: int
+    type: EventType
+    payload: dict[str, Any]
+    created_at: AwareDatetime
+
+
+class EventPage(PageAnswer):
+    results: list[EventAnswer]
+
+
+def step_answer(step: Step) -> StepAnswer:
+    return StepAnswer(
+        seq=step.seq,
+        key=step.key,
+        kind=step.kind,
+        state=StepState(step.state),
+        role=step.role or None,
+        model=step.model or None,
+        attempt=step.attempt_number,
+        prompt_tokens=step.prompt_tokens,
+        completion_tokens=step.completion_tokens,
+        cost_usd=f"{step.cost_usd:f}",
+        cost_known=step.cost_known,
+        duration_s=step.duration_s,
+        tries=step.tries,
+        request=step.request,
+        result=step.result,
+        error=step.error or None,
+        timed_out=step.timed_out,
+        started_at=step.started_at,
+        finished_at=step.finished_at,
+    )
+
+
+def verdict_answer(row: Verdict) -> VerdictAnswer:
+    """The answer of `row`, whose `given_by` should have been fetched with it."""
+    return VerdictAnswer(
+        referee=row.referee_label,
+        verdict=verdicts.Verdict(row.verdict),
+        score=row.score,
+        confidence=row.confidence,
+        issues=row.issues,
+        feedback=Feedback.model_validate(row.feedback),
+        tests=row.get_tests(),
+        given_by=row.given_by.get_username() if row.given_by else None,
+        created_at=row.created_at,
+    )
+
+
+def attempt_answer(attempt: Attempt) -> AttemptAnswer:
+    """The answer of `attempt`, whose verdicts should have been prefetched."""
+    return AttemptAnswer(
+        number=attempt.number,
+        content=attempt.content,
+        verdicts=[verdict_answer(row) for row in attempt.verdicts.all()],
+        created_at=attempt.created_at,
+    )
+
+
+def event_answer(event: Event) -> EventAnswer:
+    return EventAnswer(seq=event.seq, type=EventType(event.type), payload=event.payload, created_at=event.created_at)

@@ -1,0 +1,134 @@
+"""Every refusal as application/problem+json (RFC 9457). The one place where exceptions become statuses."""
+
+import logging
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from django.core.exceptions import PermissionDenied, RequestDataTooBig
+from django.db import InterfaceError, OperationalError
+from django.http import Http404, UnreadablePostError
+from django.utils.text import slugify
+from pydantic import BaseModel, ConfigDict, Field
+from rest_framework.exceptions import APIException
+from rest_framework.response import Response
+
+from reflection_app.actions.errors import ActionError
+
+log = logging.getLogger(__name__)
+
+MEDIA_TYPE = "application/problem+json"
+
+
+class FieldError(BaseModel):
+    """One field that is wrong. `index` is the place of the item where several were sent."""
+
+    index: int | None = Field(default=None, exclude_if=lambda value: value is None)
+    field: str = Field(description="the path of the field, such as limits.max_iterations")
+    message: str
+
+
+class Problem(BaseModel):
+    """What went wrong, for programs (`type`, `status`, `errors`) and for people (`title`, `detail`)."""
+
+    model_config = ConfigDict(
+        json_schema_serialization_defaults_required=True,
+        json_schema_extra={
+            "example": {
+                "type": "urn:reflection-desk:invalid-input",
+                "title": "Invalid input",
+                "status": 400,
+                "detail": "The task was not accepted; nothing was stored.",
+                "errors": [{"field": "objective", "message": "must not be blank"}],
+            }
+        },
+    )
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    errors: list[FieldError] = []
+
+
+class UnsupportedBody(ActionError):
+    """The body is of a kind that is not read here."""
+
+    status = 415
+    title = "Unsupported media type"
+
+
+class BodyTooLarge(ActionError):
+    """The body is larger than the server takes."""
+
+    status = 413
+    title = "Body too large"
+
+
+class KeyReused(ActionError):
+    """The idempotency key was used for another request before."""
+
+    status = 422
+    title = "Idempotency key reused"
+
+
+class UnknownPath(ActionError):
+    """There is no such path."""
+
+    status = 404
+    title = "Not found"
+
+
+# What Django raises, with a text of ours: its own may tell of the inside.
+FROM_BELOW: tuple[tuple[type[Exception], int, str], ...] = (
+    (RequestDataTooBig, 413, "The body is too large."),
+    (UnreadablePostError, 400, "The body could not be read to its end."),
+    (Http404, 404, "There is no such thing, or not for you."),
+    (PermissionDenied, 403, "This is not allowed."),
+    (OperationalError, 503, "The database cannot be reached. Try again in a moment."),
+    (InterfaceError, 503, "The database cannot be reached. Try again in a moment."),
+)
+
+
+def problem_response(error: Exception, context: Mapping[str, Any]) -> Response:
+    """The answer to `error`. An unexpected one is logged, and its text stays here."""
+    problem = problem_of(error)
+    if problem.status >= 500:
+        log.error("%s %s failed", *_request_line(context), exc_info=error)
+    headers = {}
+    if authenticate := getattr(error, "auth_header", None):
+        headers["WWW-Authenticate"] = authenticate
+    return Response(problem.model_dump(mode="json"), problem.status, headers=headers, content_type=MEDIA_TYPE)
+
+
+def problem_of(error: Exception) -> Problem:
+    if isinstance(error, ActionError):
+        return _problem(error.status, str(error), title=error.title, errors=getattr(error, "errors", []))
+    if isinstance(error, APIException):
+        return _problem(error.status_code, _text_of(error.detail))
+    for kind, status, detail in FROM_BELOW:
+        if isinstance(error, kind):
+            return _problem(status, detail)
+    return _problem(500, "Something went wrong on our side. It was logged.")
+
+
+def _problem(status: int, detail: str, *, title: str = "", errors: list[Any] | None = None) -> Problem:
+    title = title or HTTPStatus(status).phrase.capitalize()
+    return Problem(
+        type=f"urn:reflection-desk:{slugify(title)}",
+        title=title,
+        status=status,
+        detail=detail,
+        errors=[FieldError.model_validate(one) for one in errors or []],
+    )
+
+
+def _text_of(detail: Any) -> str:
+    if isinstance(detail, dict):
+        return " ".join(_text_of(part) for part in detail.values())
+    return " ".join(_text_of(part) for part in detail) if isinstance(detail, list) else str(detail)
+
+
+def _request_line(context: Mapping[str, Any]) -> tuple[str, str]:
+    request = context.get("request")
+    return (request.method, request.path) if request is not None else ("?", "?")

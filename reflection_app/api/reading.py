@@ -1,0 +1,126 @@
+"""Reading what was sent: bodies and query parameters become values, or a refusal that names each field."""
+
+import json
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from django.conf import settings
+from pydantic import BaseModel, ValidationError
+from rest_framework.request import Request
+
+from reflection_app.actions.errors import InvalidInput
+from reflection_app.actions.task_submission import invalid_input
+from reflection_app.api.problems import BodyTooLarge, UnsupportedBody
+from reflection_app.loops.storable import is_storable, storable
+
+# Far deeper than any honest body, and far from the depth at which recursive code gives up.
+DEEPEST = 64
+
+
+def read_input[T: BaseModel](request: Request, schema: type[T], *, what: str) -> T:
+    """The body as a `schema`; no body is an empty one. Raises InvalidInput, which names every field that is wrong."""
+    body = read_body(request)
+    if body is None:
+        body = {}
+    if not isinstance(body, dict):
+        raise InvalidInput(f"The {what} must be a JSON object.")
+    try:
+        return schema.model_validate(body)
+    except ValidationError as error:
+        raise invalid_input(error, what=what) from None
+
+
+def read_query[T: BaseModel](request: Request, schema: type[T]) -> T:
+    """The query parameters as a `schema`; of one that is given twice the last counts. Raises InvalidInput."""
+    given = {name: request.query_params[name] for name in request.query_params}
+    unknown = [name for name in given if name not in schema.model_fields]
+    if unknown:
+        allowed = ", ".join(schema.model_fields) or "none"
+        message = f"not a query parameter of this call; allowed: {allowed}"
+        raise InvalidInput(
+            f"Unknown query parameter. Allowed: {allowed}.",
+            errors=[{"field": storable(name), "message": message} for name in unknown],
+        )
+    _refuse_defects(given)
+    try:
+        return schema.model_validate(given)
+    except ValidationError as error:
+        raise invalid_input(error, what="query") from None
+
+
+def read_body(request: Request) -> Any:
+    """The JSON value of the body, None where there is none.
+
+    Every text in it can be stored, every number is finite, and it is not nested too deeply for code that recurses.
+    """
+    body = _bytes_of(request)
+    if not body.strip():
+        return None
+    media_type = (request.headers.get("Content-Type") or "").partition(";")[0].strip().lower()
+    if media_type != "application/json" and not (
+        media_type.startswith("application/") and media_type.endswith("+json")
+    ):
+        raise UnsupportedBody("Send JSON, with the header Content-Type: application/json.")
+    try:
+        value = json.loads(body.decode(), parse_constant=_refuse_constant, parse_float=_finite)
+    except RecursionError:
+        raise _too_deep() from None
+    except UnicodeDecodeError:
+        raise InvalidInput("The body is not UTF-8.") from None
+    except ValueError as error:
+        raise InvalidInput(f"The body is not valid JSON: {error}") from None
+    _refuse_defects(value)
+    return value
+
+
+def _bytes_of(request: Request) -> bytes:
+    # Django looks at Content-Length alone, which a chunked body does not have.
+    body = request.body
+    limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    if len(body) > limit:
+        raise BodyTooLarge(f"The body is larger than {limit} bytes.")
+    return body
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError("a number is too large")
+    return value
+
+
+def _too_deep() -> InvalidInput:
+    return InvalidInput(f"The body is nested more than {DEEPEST} levels deep.")
+
+
+def _refuse_defects(value: Any) -> None:
+    errors = [
+        {"field": path, "message": "holds a NUL character or half a surrogate pair, which cannot be stored"}
+        for path in _unstorable(value)
+    ]
+    if errors:
+        raise InvalidInput("Some text cannot be stored; nothing was.", errors=errors)
+
+
+def _unstorable(value: Any) -> Iterator[str]:
+    """The paths of texts that cannot be kept. Walks without recursion, since the depth is what the sender chose."""
+    left: list[tuple[str, int, Any]] = [("", 0, value)]
+    while left:
+        path, depth, one = left.pop()
+        if depth > DEEPEST:
+            raise _too_deep()
+        if isinstance(one, str) and not is_storable(one):
+            yield path or "body"
+        elif isinstance(one, list):
+            left += [(f"{path}.{index}".lstrip("."), depth + 1, item) for index, item in enumerate(one)]
+        elif isinstance(one, dict):
+            for key, item in one.items():
+                inner = f"{path}.{storable(key)}".lstrip(".")
+                if not is_storable(key):
+                    yield inner
+                left.append((inner, depth + 1, item))

@@ -1,0 +1,158 @@
+"""Reviews: the queue, and a reviewer's way through it: claim, heartbeat, decide or release."""
+
+from uuid import UUID
+
+from pydantic import Field
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from reflection_app.actions.claim_review import claim_next, claim_review, keep_review, release_review
+from reflection_app.actions.decide_review import DecisionInput, decide_review
+from reflection_app.api.access import get_review_for
+from reflection_app.api.desk_view import DeskView, NoParameters
+from reflection_app.api.idempotency import idempotent
+from reflection_app.api.pages import NEWEST_FIRST, PageQuery, get_page
+from reflection_app.api.permissions import needs
+from reflection_app.api.reading import read_input, read_query
+from reflection_app.api.review_answers import (
+    ClaimAnswer,
+    HeartbeatAnswer,
+    ReviewAnswer,
+    ReviewPage,
+    review_answer,
+    reviews_to_show,
+)
+from reflection_app.api.schema import described_get, described_post
+from reflection_app.loops.effects import ReviewReason
+from reflection_app.loops.values import Value
+from reflection_app.models import Review, ReviewState, Scope
+
+DECISIONS = {
+    "Approve": {"lease_token": "7f9c24e5-1d0b-4a0c-9f3e-2f1f0a4b6c8d", "decision": "approve"},
+    "Overrule": {
+        "lease_token": "7f9c24e5-1d0b-4a0c-9f3e-2f1f0a4b6c8d",
+        "decision": "overrule",
+        "verdict": "REVISE",
+        "issues": [{"category": "correctness", "severity": "high", "description": "The total is wrong."}],
+        "reason": "Add up the second column again.",
+    },
+}
+
+
+class ReviewFilters(PageQuery):
+    state: ReviewState | None = None
+    run: UUID | None = Field(default=None, description="the id of a run")
+    reason: ReviewReason | None = None
+
+
+class ClaimInput(Value):
+    """Which review to claim; without one, the next in the queue."""
+
+    review_id: UUID | None = None
+
+
+class LeaseInput(Value):
+    """The token that came with the claim."""
+
+    lease_token: UUID
+
+
+class ReviewList(DeskView):
+    scopes = needs(get=(Scope.RUNS_READ, Scope.REVIEWS_WRITE))
+
+    @described_get("list_reviews", summary="Reviews, newest first", query=ReviewFilters, answer=ReviewPage)
+    def get(self, request: Request) -> Response:
+        query = read_query(request, ReviewFilters)
+        wanted = query.model_dump(exclude_none=True, include={"state", "run", "reason"})
+        reviews = reviews_to_show(Review.objects.filter(project=self.project, **wanted))
+        page = get_page(reviews, request=request, query=query, order=NEWEST_FIRST)
+        return Response(page.with_results([review_answer(review) for review in page.rows]))
+
+
+class ReviewDetail(DeskView):
+    scopes = needs(get=(Scope.RUNS_READ, Scope.REVIEWS_WRITE))
+
+    @described_get("get_review", summary="One review", answer=ReviewAnswer, problems=(404,))
+    def get(self, request: Request, review_id: UUID) -> Response:
+        read_query(request, NoParameters)
+        return Response(review_answer(get_review_for(self.project, review_id)).model_dump(mode="json"))
+
+
+class ClaimReview(DeskView):
+    scopes = needs(post=(Scope.REVIEWS_WRITE,))
+
+    @described_post(
+        "claim_review",
+        summary="Hold the next review, or a certain one",
+        body=ClaimInput,
+        answers={200: ClaimAnswer, 204: None},
+        problems=(404, 409),
+        examples={"The next": {}, "A certain one": {"review_id": "01890a5d-ac96-774b-bcce-b302099a8057"}},
+    )
+    @idempotent
+    def post(self, request: Request) -> Response:
+        wanted = read_input(request, ClaimInput, what="claim").review_id
+        review = self.claim(wanted)
+        if review is None:
+            return Response(status=204)
+        assert review.lease_token is not None
+        claimed = ClaimAnswer(review=review_answer(review), lease_token=review.lease_token)
+        return Response(claimed.model_dump(mode="json"))
+
+    def claim(self, wanted: UUID | None) -> Review | None:
+        if wanted is None:
+            return claim_next(self.project, actor=self.actor)
+        return claim_review(get_review_for(self.project, wanted), actor=self.actor)
+
+
+class Heartbeat(DeskView):
+    scopes = needs(post=(Scope.REVIEWS_WRITE,))
+
+    @described_post(
+        "keep_review",
+        summary="Hold a claimed review longer",
+        body=LeaseInput,
+        answers={200: HeartbeatAnswer},
+        problems=(404, 409),
+    )
+    @idempotent
+    def post(self, request: Request, review_id: UUID) -> Response:
+        review = get_review_for(self.project, review_id)
+        token = read_input(request, LeaseInput, what="heartbeat").lease_token
+        return Response(HeartbeatAnswer(lease_until=keep_review(review, lease_token=token)).model_dump(mode="json"))
+
+
+class Decide(DeskView):
+    scopes = needs(post=(Scope.REVIEWS_WRITE,))
+
+    @described_post(
+        "decide_review",
+        summary="Approve or overrule the verdict; the run goes on",
+        body=DecisionInput,
+        answers={200: ReviewAnswer},
+        problems=(404, 409),
+        examples=DECISIONS,
+    )
+    @idempotent
+    def post(self, request: Request, review_id: UUID) -> Response:
+        review = get_review_for(self.project, review_id)
+        decided = decide_review(review, read_input(request, DecisionInput, what="decision"), actor=self.actor)
+        return Response(review_answer(decided).model_dump(mode="json"))
+
+
+class Release(DeskView):
+    scopes = needs(post=(Scope.REVIEWS_WRITE,))
+
+    @described_post(
+        "release_review",
+        summary="Give a claimed review back to the queue",
+        body=LeaseInput,
+        answers={200: ReviewAnswer},
+        problems=(404, 409),
+    )
+    @idempotent
+    def post(self, request: Request, review_id: UUID) -> Response:
+        review = get_review_for(self.project, review_id)
+        token = read_input(request, LeaseInput, what="release").lease_token
+        release_review(review, lease_token=token, actor=self.actor)
+        return Response(review_answer(get_review_for(self.project, review_id)).model_dump(mode="json"))

@@ -1,0 +1,82 @@
+"""Runs: find them, wait for one, cancel one."""
+
+from typing import Annotated
+from uuid import UUID
+
+from pydantic import Field
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from reflection_app.actions.cancel_run import cancel_run
+from reflection_app.api.access import get_run_for
+from reflection_app.api.desk_view import DeskView
+from reflection_app.api.idempotency import idempotent
+from reflection_app.api.pages import NEWEST_FIRST, PageQuery, get_page
+from reflection_app.api.permissions import needs
+from reflection_app.api.reading import read_input, read_query
+from reflection_app.api.run_answers import RunAnswer, RunPage, run_answer, run_answers, runs_to_show
+from reflection_app.api.schema import described_get, described_post
+from reflection_app.api.waiting import LONGEST_WAIT_S, wait_until_settled
+from reflection_app.loops.ends import Outcome
+from reflection_app.loops.task_spec import Mode
+from reflection_app.loops.values import Value
+from reflection_app.models import Run, RunState, Scope
+
+
+class RunFilters(PageQuery):
+    state: RunState | None = None
+    outcome: Outcome | None = None
+    mode: Mode | None = None
+    task: UUID | None = Field(default=None, description="the id of a task")
+
+
+class RunQuery(Value):
+    wait: Annotated[float, Field(ge=0, allow_inf_nan=False)] = Field(
+        default=0,
+        description=f"answer only when the run has finished or waits for somebody, or after so many seconds; "
+        f"at most {LONGEST_WAIT_S:g} are waited",
+    )
+
+
+class Nothing(Value):
+    """An empty object; the body may as well be left out."""
+
+
+class RunList(DeskView):
+    scopes = needs(get=(Scope.RUNS_READ,))
+
+    @described_get("list_runs", summary="Runs, newest first", query=RunFilters, answer=RunPage)
+    def get(self, request: Request) -> Response:
+        query = read_query(request, RunFilters)
+        wanted = query.model_dump(exclude_none=True, include={"state", "outcome", "mode", "task"})
+        runs = runs_to_show(Run.objects.filter(project=self.project, **wanted))
+        page = get_page(runs, request=request, query=query, order=NEWEST_FIRST)
+        return Response(page.with_results(run_answers(page.rows)))
+
+
+class RunDetail(DeskView):
+    scopes = needs(get=(Scope.RUNS_READ,))
+
+    @described_get(
+        "get_run", summary="One run, at once or when it is settled", query=RunQuery, answer=RunAnswer, problems=(404,)
+    )
+    def get(self, request: Request, run_id: UUID) -> Response:
+        query = read_query(request, RunQuery)
+        run = get_run_for(self.project, run_id)
+        if query.wait:
+            wait_until_settled(run.pk, longest_s=query.wait)
+            run = get_run_for(self.project, run_id)
+        return Response(run_answer(run).model_dump(mode="json"))
+
+
+class CancelRun(DeskView):
+    scopes = needs(post=(Scope.TASKS_WRITE,))
+
+    @described_post(
+        "cancel_run", summary="End a run as cancelled", body=Nothing, answers={200: RunAnswer}, problems=(404, 409)
+    )
+    @idempotent
+    def post(self, request: Request, run_id: UUID) -> Response:
+        read_input(request, Nothing, what="body")
+        cancelled = cancel_run(get_run_for(self.project, run_id), actor=self.actor)
+        return Response(run_answer(cancelled).model_dump(mode="json"))

@@ -1,0 +1,154 @@
+"""How the OpenAPI description is made: from the pydantic values that requests and answers are checked by."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from drf_spectacular.contrib.pydantic import PydanticExtension
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.plumbing import ResolvedComponent
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse, extend_schema
+from pydantic import BaseModel
+from pydantic.json_schema import model_json_schema
+
+from reflection_app.api.problems import MEDIA_TYPE, Problem
+from reflection_app.models import Scope
+
+REF = "#/components/schemas/{model}"
+
+MEANINGS = {
+    400: "The request is not understood; `errors` names each field that is wrong.",
+    401: "There is no key, or it is unknown, revoked or expired.",
+    403: "The key lacks the scope.",
+    404: "There is no such thing, or it belongs to another project.",
+    409: "The state has moved on; nothing was changed.",
+    413: "The body is too large.",
+    415: "The body is not JSON.",
+    422: "The idempotency key was used for another request.",
+}
+OF_EVERY_CALL = (400, 401, 403)
+OF_EVERY_POST = (413, 415, 422)
+
+IDEMPOTENCY_KEY = OpenApiParameter(
+    "Idempotency-Key",
+    {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[ -~]+$"},
+    OpenApiParameter.HEADER,
+    description="Sent again with the same key, the request is answered again and not carried out again.",
+)
+REPLAYED = OpenApiParameter(
+    "Idempotency-Replayed",
+    str,
+    OpenApiParameter.HEADER,
+    description="`true` where the answer is that of an earlier request with the same key",
+    response=[200, 201, 204],
+)
+
+
+def described_get(
+    operation: str,
+    *,
+    summary: str,
+    answer: type[BaseModel],
+    query: type[BaseModel] | None = None,
+    problems: Sequence[int] = (),
+) -> Callable[[Any], Any]:
+    """Describes a reading call in the schema."""
+    parameters = _parameters_of(query) if query else []
+    responses = {(200, "application/json"): answer} | _problems((*OF_EVERY_CALL, *problems))
+    return extend_schema(operation_id=operation, summary=summary, parameters=parameters, responses=responses)
+
+
+def described_post(
+    operation: str,
+    *,
+    summary: str,
+    answers: Mapping[int, type[BaseModel] | None],
+    body: type[BaseModel] | None = None,
+    problems: Sequence[int] = (),
+    examples: Mapping[str, Any] | None = None,
+) -> Callable[[Any], Any]:
+    """Describes a changing call in the schema."""
+    given = {
+        (status, "application/json"): answer or OpenApiResponse(description="There is nothing to tell.")
+        for status, answer in answers.items()
+    }
+    return extend_schema(
+        operation_id=operation,
+        summary=summary,
+        parameters=[IDEMPOTENCY_KEY, REPLAYED],
+        request=body,
+        responses=given | _problems((*OF_EVERY_CALL, *OF_EVERY_POST, *problems)),
+        examples=[OpenApiExample(name, value=value, request_only=True) for name, value in (examples or {}).items()],
+    )
+
+
+def _problems(statuses: Sequence[int]) -> dict[tuple[int, str], OpenApiResponse]:
+    return {(status, MEDIA_TYPE): OpenApiResponse(Problem, description=MEANINGS[status]) for status in sorted(statuses)}
+
+
+def _parameters_of(query: type[BaseModel]) -> list[OpenApiParameter]:
+    """The query's fields as parameters, with the names of enums written out in place."""
+    described = model_json_schema(query, mode="validation")
+    known = described.get("$defs", {})
+    return [_parameter(name, field, known=known) for name, field in described["properties"].items()]
+
+
+def _parameter(name: str, field: dict[str, Any], *, known: dict[str, Any]) -> OpenApiParameter:
+    kinds = [kind for kind in field.get("anyOf", [field]) if kind.get("type") != "null"]
+    kind = {key: value for key, value in kinds[0].items() if key not in {"title", "description"}}
+    if reference := kind.pop("$ref", None):
+        kind = {**known[reference.rpartition("/")[2]], **kind}
+    if field.get("default") is not None:
+        kind["default"] = field["default"]
+    kind.pop("title", None)
+    kind.pop("description", None)
+    return OpenApiParameter(name, kind, OpenApiParameter.QUERY, description=field.get("description", ""))
+
+
+class DeskSchema(AutoSchema):
+    """Says which scope a call needs, and that a body may be left out where nothing in it is required."""
+
+    def get_description(self) -> str:  # type: ignore[override]  # the stubs know DRF's own generator only
+        scopes: tuple[Scope, ...] = getattr(self.view, "scopes", {}).get(self.method, ())
+        needed = " or ".join(f"`{scope.value}`" for scope in scopes)
+        described = (super().get_description() or "").strip()
+        return "\n\n".join(part for part in (described, f"Needs the scope {needed}." if needed else "") if part)
+
+    def _get_request_body(self, direction: str = "request") -> Any:
+        body: dict[str, Any] | None = super()._get_request_body(direction)  # type: ignore[no-untyped-call]
+        if body is None:
+            return None
+        sent: Any = self.get_request_serializer()
+        if not any(field.is_required() for field in sent.model_fields.values()):
+            body.pop("required", None)
+        return body
+
+
+class ValueExtension(PydanticExtension):  # type: ignore[no-untyped-call]
+    """Values as they are accepted where they are sent, and as they are written where they are answered."""
+
+    target_class = "pydantic.BaseModel"
+    match_subclasses = True
+    priority = 1
+
+    def map_serializer(self, auto_schema: AutoSchema, direction: str) -> dict[str, Any]:
+        mode = "validation" if direction == "request" else "serialization"
+        described = model_json_schema(self.target, ref_template=REF, mode=mode)  # type: ignore[arg-type]
+        for name, part in described.pop("$defs", {}).items():
+            component = ResolvedComponent(  # type: ignore[no-untyped-call]
+                name=name, type=ResolvedComponent.SCHEMA, object=name, schema=part
+            )
+            auto_schema.registry.register_on_missing(component)
+        return described
+
+
+class ApiKeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    target_class = "reflection_app.api.authentication.ApiKeyAuthentication"
+    name = "apiKey"
+
+    def get_security_definition(self, auto_schema: AutoSchema) -> dict[str, str]:
+        return {
+            "type": "http",
+            "scheme": "bearer",
+            "description": "A key made on the settings page or by `manage.py create_api_key`.",
+        }

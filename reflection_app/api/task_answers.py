@@ -1,0 +1,82 @@
+"""Tasks as REST tells them, each with its newest run."""
+
+from collections.abc import Sequence
+from typing import Literal
+from uuid import UUID
+
+from pydantic import AwareDatetime, Field, JsonValue
+
+from reflection_app.api.answer import Answer, Money, PageAnswer
+from reflection_app.api.run_answers import RunAnswer, run_answers, runs_to_show
+from reflection_app.loops.task_spec import Limits, Mode
+from reflection_app.models import Execution, Run, Task
+
+
+class LimitsAnswer(Answer):
+    """The limits of the task: its own over those of the project."""
+
+    max_iterations: int
+    token_budget: int
+    time_budget_s: float
+    cost_budget_usd: Money | None
+
+
+class TaskAnswer(Answer):
+    """One objective as it was handed in, and its newest run."""
+
+    id: UUID
+    external_id: str | None
+    objective: str
+    kind: str
+    mode: Mode = Field(description="the loop that was asked for; the run names the one that was chosen")
+    agent: str
+    execution: Literal["managed", "external"]
+    limits: LimitsAnswer
+    metadata: dict[str, JsonValue]
+    created_at: AwareDatetime
+    run: RunAnswer | None
+
+
+class TaskPage(PageAnswer):
+    results: list[TaskAnswer]
+
+
+class BatchAnswer(Answer):
+    """The tasks in the order in which they were handed in."""
+
+    results: list[TaskAnswer]
+
+
+def task_answers(tasks: Sequence[Task]) -> list[TaskAnswer]:
+    """The answers of `tasks`, with two queries more for all of them together."""
+    newest = Run.objects.filter(task__in=tasks).order_by("task_id", "-created_at", "-id").distinct("task_id")
+    by_task = {answer.task_id: answer for answer in run_answers(list(runs_to_show(newest)))}
+    return [_task_answer(task, run=by_task.get(task.pk)) for task in tasks]
+
+
+def submitted_answers(runs: Sequence[Run]) -> list[TaskAnswer]:
+    """The answers of tasks just handed in, by their first runs; nothing is read again."""
+    return [_task_answer(run.task, run=answer) for run, answer in zip(runs, run_answers(runs), strict=True)]
+
+
+def _task_answer(task: Task, *, run: RunAnswer | None) -> TaskAnswer:
+    limits = Limits.model_validate(task.limits)
+    cost_budget = limits.cost_budget_usd
+    return TaskAnswer(
+        id=task.pk,
+        external_id=task.external_id,
+        objective=task.objective,
+        kind=task.kind,
+        mode=Mode(task.mode),
+        agent=task.agent,
+        execution=Execution(task.execution).value,
+        limits=LimitsAnswer(
+            max_iterations=limits.max_iterations,
+            token_budget=limits.token_budget,
+            time_budget_s=limits.time_budget_s,
+            cost_budget_usd=None if cost_budget is None else f"{cost_budget:f}",
+        ),
+        metadata=task.metadata,
+        created_at=task.created_at,
+        run=run,
+    )

@@ -1,0 +1,28 @@
+"""Waiting for a run, without holding a database connection meanwhile."""
+
+import time
+from uuid import UUID
+
+from django.db import connection
+
+from reflection_app.models import Run, RunState
+
+LONGEST_WAIT_S = 60.0
+LOOK_EVERY_S = 0.2
+
+# Nothing more happens by itself: the run has ended, or it is somebody else's turn.
+SETTLED = frozenset({RunState.FINISHED, RunState.WAITING_REVIEW, RunState.WAITING_AGENT})
+
+
+def wait_until_settled(run_id: UUID, *, longest_s: float) -> None:
+    """Returns when the run has ended or waits for somebody, or when the time is up. Call it outside transactions."""
+    deadline = time.monotonic() + min(longest_s, LONGEST_WAIT_S)
+    while (left := deadline - time.monotonic()) > 0:
+        if _state_of(run_id) in SETTLED | {None}:
+            return
+        connection.close()
+        time.sleep(min(LOOK_EVERY_S, left))
+
+
+def _state_of(run_id: UUID) -> str | None:
+    return Run.objects.filter(pk=run_id).values_list("state", flat=True).first()
