@@ -147,10 +147,12 @@ def view_command(bwrap: str) -> list[str]:
     parents = sorted({str(parent) for path in shown for parent in Path(path).parents} - {"/"})
     return [
         *(bwrap, "--die-with-parent", "--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"),
+        # Its process 1 stays root's, so that the death of this command reaches it, and with it goes all below.
+        "--unshare-pid",
         *("--clearenv", "--setenv", "LD_LIBRARY_PATH", ":".join(interpreter.library_folders)),
         *(part for parent in parents for part in ("--perms", "0755", "--dir", parent)),
         *read_only(shown),
-        *("--dev-bind", "/dev", "/dev", "--bind", "/proc", "/proc", "--dir", "/tmp", "--"),  # noqa: S108
+        *("--dev-bind", "/dev", "/dev", "--proc", "/proc", "--dir", "/tmp", "--"),  # noqa: S108
         *change,
     ]
 

@@ -1,7 +1,7 @@
 """The memory of all processes of a sandbox together, seen from outside.
 
-The kernel limits each process; only a control group would limit their sum, and an ordinary user seldom has one. So it is
-looked at many times a second; when it is too much, every process of the candidate is killed; the harness
+The kernel limits each process; only a control group would limit their sum, and an ordinary user seldom has one.
+So it is looked at many times a second; when it is too much, every process of the candidate is killed. The harness
 stays, and goes on with the next test.
 """
 
@@ -19,14 +19,14 @@ GONE = (OSError, IndexError, ValueError)
 class MemoryWatch:
     """Kills what a sandbox's candidate runs once it holds more than `most` bytes in sum."""
 
-    def __init__(self, pid: int, *, most: int) -> None:
-        self.pid, self.most = pid, most
+    def __init__(self, pid: int, *, most: int, nesting: int) -> None:
+        self.pid, self.most, self.nesting = pid, most, nesting
         self.harness: int | None = None
 
     def look(self) -> bool:
         """Whether the candidate had to be killed."""
         if self.harness is None:
-            self.harness = next((pid for pid in descendants(self.pid) if is_first_of_its_namespace(pid)), None)
+            self.harness = next((pid for pid in descendants(self.pid) if self.is_harness(pid)), None)
             return False
         inside = list(descendants(self.harness))
         if sum(map(own_memory, inside)) <= self.most:
@@ -35,6 +35,11 @@ class MemoryWatch:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         return True
+
+    def is_harness(self, pid: int) -> bool:
+        """Whether it is process 1 of a namespace as far below ours as the sandbox is."""
+        numbers = numbers_of(pid)
+        return len(numbers) == len(numbers_of("self")) + self.nesting and numbers[-1] == "1"
 
 
 def descendants(pid: int) -> Iterator[int]:
@@ -48,13 +53,12 @@ def descendants(pid: int) -> Iterator[int]:
         yield from descendants(child)
 
 
-def is_first_of_its_namespace(pid: int) -> bool:
-    """Whether it is process 1 of another namespace than ours."""
+def numbers_of(pid: int | str) -> list[str]:
+    """The numbers of a process in the namespaces from ours down to its own."""
     with suppress(*GONE):
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-        numbers = next(line for line in lines if line.startswith("NSpid:")).split()[1:]
-        return len(numbers) > 1 and numbers[-1] == "1"
-    return False
+        return next(line.split()[1:] for line in lines if line.startswith("NSpid:"))
+    return []
 
 
 def own_memory(pid: int) -> int:

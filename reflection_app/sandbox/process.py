@@ -61,7 +61,7 @@ def run_job(job: dict[str, Any], *, total_s: float, limits: SandboxLimits) -> It
             stderr=complaints.fileno(),
         )
         in_time, over_memory = True, False
-        watch = MemoryWatch(process.pid, most=limits.sum_of_memory_bytes)
+        watch = MemoryWatch(process.pid, most=limits.sum_of_memory_bytes, nesting=2 if status.in_view else 1)
         reader = Reader()
         try:
             for block in read_blocks(process, until=time.monotonic() + total_s + GRACE_S):

@@ -1,0 +1,43 @@
+"""A worker that is killed takes its sandboxes with it."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from reflection_app.sandbox.memory import descendants, numbers_of
+
+WORKER = """
+from tests.sandbox.runs import SandboxLimits, run_call
+run_call("import time\\ndef f(): time.sleep(60)", limits=SandboxLimits(wall_s=60, total_s=60))
+"""
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+
+
+def wait_until_it_sleeps(pid: int) -> list[int]:
+    """The processes below the worker, once the candidate runs: the last two are in the sandbox."""
+    until = time.monotonic() + 20
+    while time.monotonic() < until:
+        found = list(descendants(pid))
+        if sum(len(numbers_of(child)) > 1 for child in found) >= 2 and numbers_of(found[-1])[-1] != "1":
+            time.sleep(0.3)
+            return list(descendants(pid))
+        time.sleep(0.05)
+    raise AssertionError("the sandbox did not start")
+
+
+def test_no_process_of_a_sandbox_outlives_a_killed_worker() -> None:
+    with subprocess.Popen([sys.executable, "-c", WORKER]) as worker:
+        inside = wait_until_it_sleeps(worker.pid)
+        worker.kill()
+    until = time.monotonic() + 5
+    while any(map(is_alive, inside)) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert len(inside) >= 3
+    assert [pid for pid in inside if is_alive(pid)] == []
