@@ -21,7 +21,7 @@ def supervisor(tmp_path: Path) -> Supervisor:
 
 
 def python(code: str, *, name: str = "child", patience_s: float = 5) -> Command:
-    return Command(name=name, argv=(sys.executable, "-c", code), patience_s=patience_s)
+    return Command(name=name, argv=(sys.executable, "-c", code), env=dict(os.environ), patience_s=patience_s)
 
 
 def said(supervisor: Supervisor) -> str:
