@@ -30,6 +30,6 @@ def sweep() -> None:
 def enqueue(run_id: UUID, *, delay_s: float = 0) -> None:
     """Asks the workers to move a run on. A broker that is away loses nothing: the sweep asks again."""
     try:
-        advance_run.apply_async((str(run_id),), countdown=delay_s or None, retry=False)
+        advance_run.apply_async((str(run_id),), countdown=delay_s, retry=False)
     except OperationalError as error:
         log.warning("run %s waits for the next sweep, the broker is away: %s", run_id, error)
