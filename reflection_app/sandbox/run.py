@@ -28,7 +28,7 @@ def run_tests(
     try:
         items = plan_script(tests.script or "", code=code, entry_point=tests.entry_point) if tests.script else []
     except UnusableScript as error:
-        reason = f"The test script itself cannot be read: {clean(str(error), limit=500)}"
+        reason = f"The test script itself cannot be used: {clean(str(error), limit=500)}"
         return TestReport(
             results=(TestResult(name="script", passed=False, error=reason, reason=FailureReason.NOT_RUN),)
         )

@@ -34,6 +34,8 @@ def plan_script(script: str, *, code: str, entry_point: str | None) -> list[Item
     """The items in the order in which they run, at least one of them a test."""
     try:
         tree = ast.parse(script, SCRIPT_FILE)
+        script += missing_call(tree, entry_point=entry_point)
+        tree = ast.parse(script, SCRIPT_FILE)
         true_names = names_to_protect(tree, code=code, entry_point=entry_point)
         checkers = {node.name for node in tree.body if isinstance(node, Function) and asserts(node)}
         names = [first_line(ast.get_source_segment(script, node) or "") for node in tree.body]
@@ -45,9 +47,27 @@ def plan_script(script: str, *, code: str, entry_point: str | None) -> list[Item
             Item("statement" if test else "setup", name, code=compile_nodes([node], true_names))
             for node, name, test in zip([*tree.body], names, tests, strict=True)
         ]
+    except UnusableScript:
+        raise
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise UnusableScript(str(error)) from error
     return items + calls
+
+
+def missing_call(tree: ast.Module, *, entry_point: str | None) -> str:
+    """The line `check(entry_point)` where the script defines such a function, as HumanEval does, and calls nothing.
+
+    Without an entry point it is an UnusableScript: it would pass without having tested anything.
+    """
+    statements = [node for node in tree.body if not isinstance(node, Function | ast.ClassDef)]
+    calls = any(isinstance(inner, ast.Assert | ast.Call) for node in statements for inner in ast.walk(node))
+    checkers = [node for node in tree.body if isinstance(node, Function) and asserts(node)]
+    if calls or any(test_functions(tree)) or not checkers:
+        return ""
+    checker = checkers[-1]
+    if entry_point is None or len(checker.args.args) != 1:
+        raise UnusableScript(f"it defines {checker.name}, which asserts, but never calls it")
+    return f"\n{checker.name}({entry_point})\n"
 
 
 def first_line(source: str) -> str:

@@ -99,6 +99,15 @@ def test_a_check_function_in_the_style_of_humaneval_is_one_test() -> None:
     assert "assert candidate(2) == 4" in wrong.results[0].error
 
 
+def test_a_check_function_that_nothing_calls_is_called_with_the_entry_point_and_never_passes_unseen() -> None:
+    script = "def check(candidate):\n    assert candidate(1) == 2\n"
+    code = "def add_one(x): return x"
+    assert [(r.name, r.passed) for r in run_script(code, script, entry_point="add_one").results] == [
+        ("check(add_one)", False)
+    ]
+    assert run_script(code, script).results[0].reason is FailureReason.NOT_RUN
+
+
 def test_test_functions_and_methods_are_tests_of_their_own() -> None:
     script = (
         "import unittest\n"
