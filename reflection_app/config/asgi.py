@@ -11,7 +11,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "reflection_app.config.settings"
 pages = get_asgi_application()
 
 # Django has to be set up before anything that imports models.
-from reflection_app.live.routing import websocket_urlpatterns  # noqa: E402
+from reflection_app.web.sockets import websocket_urlpatterns  # noqa: E402
 
 application = ProtocolTypeRouter(
     {

@@ -95,6 +95,7 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "reflection_app.web.context.desk",
             ],
+            "builtins": ["django.templatetags.static", "reflection_app.web.template_filters"],
             "loaders": [
                 ("django.template.loaders.cached.Loader", ["django.template.loaders.filesystem.Loader"]),
             ]

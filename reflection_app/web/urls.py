@@ -1,3 +1,44 @@
-from django.urls import URLPattern, URLResolver
+"""The addresses of the pages."""
 
-urlpatterns: list[URLPattern | URLResolver] = []
+from django.contrib.auth.views import LoginView, LogoutView
+from django.urls import URLPattern, URLResolver, include, path
+
+from reflection_app.web import (
+    new_task,
+    overview,
+    review_decision,
+    review_page,
+    review_queue,
+    run_pages,
+    runs,
+    settings_page,
+)
+from reflection_app.web.login_links import login_link
+
+project_pages: list[URLPattern | URLResolver] = [
+    path("", overview.project_overview, name="project_overview"),
+    path("runs/", runs.run_list, name="runs"),
+    path("runs/<uuid:run_id>/", run_pages.run_page, name="run"),
+    path("runs/<uuid:run_id>/cancel/", run_pages.cancel, name="cancel_run"),
+    path("runs/<uuid:run_id>/steps/<int:seq>/", run_pages.step_page, name="step"),
+    path("tasks/new/", new_task.new_task, name="new_task"),
+    path("reviews/", review_queue.queue, name="reviews"),
+    path("reviews/count/", review_queue.count, name="review_count"),
+    path("reviews/next/", review_queue.take_next, name="next_review"),
+    path("reviews/<uuid:review_id>/", review_page.review_page, name="review"),
+    path("reviews/<uuid:review_id>/claim/", review_page.claim, name="claim_review"),
+    path("reviews/<uuid:review_id>/release/", review_page.release, name="release_review"),
+    path("reviews/<uuid:review_id>/heartbeat/", review_page.heartbeat, name="keep_review"),
+    path("reviews/<uuid:review_id>/decision/", review_decision.decide, name="decide_review"),
+    path("settings/", settings_page.settings_page, name="settings"),
+    path("settings/keys/", settings_page.create_key, name="create_key"),
+    path("settings/keys/<uuid:key_id>/revoke/", settings_page.revoke_key, name="revoke_key"),
+]
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("", overview.home, name="overview"),
+    path("login/", LoginView.as_view(redirect_authenticated_user=True), name="login"),
+    path("login/link/<str:uidb64>/<str:token>/", login_link, name="login_link"),
+    path("logout/", LogoutView.as_view(), name="logout"),
+    path("p/<slug:slug>/", include(project_pages)),
+]

@@ -1,0 +1,111 @@
+"""The socket of a run's page. The event table is the truth; a ring only says that it is worth a look.
+
+What the page shows is drawn by a function that is handed in (web/sockets.py), since pages are a layer above.
+"""
+
+import asyncio
+import logging
+from typing import Any, Protocol
+from uuid import UUID
+
+from channels.db import database_sync_to_async
+from channels.generic.websocket import AsyncWebsocketConsumer
+from django.contrib.auth.models import AnonymousUser, User
+from django.db import DatabaseError
+
+from reflection_app.live.doorbell import group_of_run
+from reflection_app.live.page_state import Look, PageState, Refusal
+
+log = logging.getLogger(__name__)
+
+# A lost ring delays news by this much. Each look also tells the browser that the connection is alive.
+LOOK_EVERY_S = 10.0
+STILL_HERE = "<!-- nothing new -->"
+LISTS = ("run-attempts", "run-steps")
+
+
+class LookAtRun(Protocol):
+    def __call__(
+        self, user: User | AnonymousUser, *, session_key: str | None, slug: str, run_id: UUID, after: int
+    ) -> Look | Refusal:
+        """What changed in the run after event `after` (0: all of it), or why this user may not know."""
+
+
+class RunConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
+    """Accepts, sends a snapshot, then changes only. A socket refused before accept would be retried for ever."""
+
+    look_every_s = LOOK_EVERY_S
+
+    def __init__(self, look: LookAtRun, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._look_at = look
+        self._page = PageState()
+        self._busy = asyncio.Lock()
+        self._looking: asyncio.Task[None] | None = None
+        self._group = ""
+
+    async def connect(self) -> None:
+        await self.accept()
+        # Joined before the snapshot is taken: what happens in between rings, and is not missed.
+        self._group = group_of_run(self.scope["url_route"]["kwargs"]["run_id"])
+        await self._join()
+        await self._tell(whole=True)
+        self._looking = asyncio.create_task(self._look_regularly())
+
+    async def _join(self) -> None:
+        try:
+            await self.channel_layer.group_add(self._group, self.channel_name)
+        except OSError as error:
+            log.warning("a page listens without a bell, the broker is away: %s", error)
+
+    async def disconnect(self, code: int) -> None:
+        if self._looking is not None:
+            self._looking.cancel()
+        try:
+            await self.channel_layer.group_discard(self._group, self.channel_name)
+        except OSError as error:
+            log.warning("a page could not leave its bell, the broker is away: %s", error)
+
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        """Whatever a page sends asks for a fresh snapshot: it slept, and does not trust what it shows."""
+        await self._tell(whole=True)
+
+    async def ring(self, _event: dict[str, Any]) -> None:
+        await self._tell(whole=False)
+
+    async def _look_regularly(self) -> None:
+        while True:
+            await asyncio.sleep(self.look_every_s)
+            await self._tell(whole=False, or_else=STILL_HERE)
+
+    async def _tell(self, *, whole: bool, or_else: str = "") -> None:
+        async with self._busy:
+            look = await self._look(after=0 if whole else self._page.seq)
+            if look is None:
+                return
+            if isinstance(look, Refusal):
+                await self.close(code=look.value)
+                return
+            message = self._page.snapshot(look, lists=LISTS) if whole else self._page.changes(look)
+            if message or or_else:
+                await self.send(text_data=message or or_else)
+            if look.is_last:
+                await self.close(code=1000)
+
+    async def _look(self, *, after: int) -> Look | Refusal | None:
+        """The look, or None where the database is away: the page stays as it is until the next look."""
+        kwargs = self.scope["url_route"]["kwargs"]
+        session = self.scope.get("session")
+        try:
+            # All consumers of a process would share one thread, were it thread-sensitive.
+            look: Look | Refusal = await database_sync_to_async(self._look_at, thread_sensitive=False)(
+                self.scope["user"],
+                session_key=session.session_key if session is not None else None,
+                slug=kwargs["slug"],
+                run_id=kwargs["run_id"],
+                after=after,
+            )
+        except DatabaseError:
+            log.warning("a page could not look at its run", exc_info=True)
+            return None
+        return look

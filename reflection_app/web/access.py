@@ -1,0 +1,104 @@
+"""Who may see and do what on the pages. Views obtain projects, runs and reviews only through here."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any, Concatenate, cast
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+
+from reflection_app.actions.errors import ActionError
+from reflection_app.models import Actor, ApiKey, Membership, Project, Review, Role, Run, Step
+from reflection_app.web.refusals import refused
+
+
+@dataclass(frozen=True)
+class Place:
+    """The project that a request is about, and the member who makes it."""
+
+    project: Project
+    membership: Membership
+    actor: Actor
+
+    def may(self, role: Role) -> bool:
+        return self.membership.may(role)
+
+
+class DeskRequest(HttpRequest):
+    """A request of somebody who is logged in and a member of the project in its address."""
+
+    user: User
+    place: Place
+
+
+def get_membership_for(user: User, *, slug: str) -> Membership | None:
+    """The membership of `user` in the project, with the project; None where there is none."""
+    return Membership.objects.select_related("project").filter(user=user, project__slug=slug).first()
+
+
+def get_run_for(place: Place, run_id: UUID) -> Run:
+    """The project's run, with its task. Raises Http404."""
+    run = Run.objects.select_related("task", "project", "best_attempt").filter(project=place.project, pk=run_id).first()
+    if run is None:
+        raise Http404("no such run")
+    return run
+
+
+def get_step_for(place: Place, run_id: UUID, seq: int) -> Step:
+    """The step of the project's run. Raises Http404."""
+    step = Step.objects.select_related("run__task").filter(run__project=place.project, run=run_id, seq=seq).first()
+    if step is None:
+        raise Http404("no such step")
+    return step
+
+
+def get_review_for(place: Place, review_id: UUID) -> Review:
+    """The project's review with all that its page shows. Raises Http404."""
+    related = ("run__task", "attempt", "verdict__attempt", "decided_verdict", "step")
+    review = Review.objects.select_related(*related).filter(project=place.project, pk=review_id).first()
+    if review is None:
+        raise Http404("no such review")
+    return review
+
+
+def get_api_key_for(place: Place, key_id: UUID) -> ApiKey:
+    """The project's key. Raises Http404."""
+    key = ApiKey.objects.filter(project=place.project, pk=key_id).first()
+    if key is None:
+        raise Http404("no such key")
+    return key
+
+
+type ProjectView[**P] = Callable[Concatenate[DeskRequest, P], HttpResponse]
+
+
+def project_page[**P](*, role: Role = Role.VIEWER) -> Callable[[ProjectView[P]], Callable[..., HttpResponse]]:
+    """A view of `/p/<slug>/…`, for members with `role`; a stranger gets 404, as if the project did not exist."""
+
+    def decorate(view: ProjectView[P]) -> Callable[..., HttpResponse]:
+        @wraps(view)
+        def guarded(request: HttpRequest, slug: str, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+            desk_request = cast("DeskRequest", request)
+            desk_request.place = _place_of(desk_request, slug=slug)
+            if not desk_request.place.may(role):
+                raise PermissionDenied
+            try:
+                return view(desk_request, *args, **kwargs)
+            except ActionError as error:
+                return refused(request, error)
+
+        return cast("Callable[..., HttpResponse]", login_required(cast("Any", guarded)))
+
+    return decorate
+
+
+def _place_of(request: DeskRequest, *, slug: str) -> Place:
+    membership = get_membership_for(request.user, slug=slug)
+    if membership is None:
+        raise Http404("no such project")
+    actor = Actor(user=request.user, address=request.META.get("REMOTE_ADDR") or None)
+    return Place(project=membership.project, membership=membership, actor=actor)

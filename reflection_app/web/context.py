@@ -1,0 +1,71 @@
+"""What every page shows around its content. Nothing is asked of the database before a template uses it."""
+
+from functools import cached_property
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest
+
+from reflection_app.llm.errors import ModelError
+from reflection_app.llm.roles import LOCAL_PREFIX, model_for
+from reflection_app.models import Project, Review, ReviewState, Role
+from reflection_app.web.access import Place
+
+OPEN = (ReviewState.WAITING, ReviewState.CLAIMED)
+
+
+def open_reviews(project: Project) -> int:
+    """How many reviews of the project nobody has decided yet."""
+    return Review.objects.filter(project=project, state__in=OPEN).count()
+
+
+class Desk:
+    def __init__(self, request: HttpRequest) -> None:
+        self._request = request
+        self._place: Place | None = getattr(request, "place", None)
+
+    @cached_property
+    def project(self) -> Project | None:
+        return self._place.project if self._place else None
+
+    @cached_property
+    def projects(self) -> list[Project]:
+        """All projects of the user, for changing between them."""
+        return list(Project.objects.of(self._request.user))
+
+    @cached_property
+    def open_reviews(self) -> int:
+        return open_reviews(self.project) if self.project else 0
+
+    @property
+    def section(self) -> str:
+        """The page's name in the address book, which the navigation marks."""
+        match = self._request.resolver_match
+        return match.url_name or "" if match else ""
+
+    @property
+    def may_review(self) -> bool:
+        return self._place is not None and self._place.may(Role.REVIEWER)
+
+    @property
+    def may_administer(self) -> bool:
+        return self._place is not None and self._place.may(Role.ADMIN)
+
+    @property
+    def role(self) -> str:
+        return Role(self._place.membership.role).label if self._place else ""
+
+    @cached_property
+    def local_model(self) -> str:
+        """The name of the small local model where it answers for this project, else nothing."""
+        if not settings.LOCAL_MODEL_URL or self.project is None:
+            return ""
+        try:
+            model = model_for("actor", self.project.models_by_role)
+        except ModelError:
+            return ""
+        return model if model.startswith(LOCAL_PREFIX) else ""
+
+
+def desk(request: HttpRequest) -> dict[str, Any]:
+    return {"desk": Desk(request)}

@@ -1,0 +1,58 @@
+"""What the socket of a run's page sends: the same templates as the page itself, one fragment at a time."""
+
+from importlib import import_module
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib.auth.models import AnonymousUser, User
+from django.template.loader import render_to_string
+
+from reflection_app.live.page_state import Fragment, Look, Refusal
+from reflection_app.models import Membership, Run
+from reflection_app.web.access import get_membership_for
+from reflection_app.web.run_story import RunStory, tell
+
+
+def look_at_run(
+    user: User | AnonymousUser, *, session_key: str | None, slug: str, run_id: UUID, after: int
+) -> Look | Refusal:
+    """What changed in the run after event `after`, as fragments of its page; or why this user may not see it.
+
+    Asked again at every look, so that who logs out or is removed from the project sees nothing more.
+    """
+    if not isinstance(user, User) or not is_logged_in(user, session_key=session_key):
+        return Refusal.NOT_LOGGED_IN
+    membership = get_membership_for(user, slug=slug)
+    if membership is None:
+        return Refusal.NOT_ALLOWED if after else Refusal.NOT_FOUND
+    # Before its steps, on purpose: see tell().
+    run = Run.objects.select_related("task", "project", "best_attempt").filter(project__slug=slug, pk=run_id).first()
+    if run is None:
+        return Refusal.NOT_FOUND
+    return Look(
+        seq=run.last_event_seq,
+        fragments=fragments_of(tell(run, after=after), membership=membership),
+        is_last=run.is_finished,
+    )
+
+
+def is_logged_in(user: User, *, session_key: str | None) -> bool:
+    store = import_module(settings.SESSION_ENGINE).SessionStore
+    return User.objects.filter(pk=user.pk, is_active=True).exists() and bool(
+        session_key and store().exists(session_key)
+    )
+
+
+def fragments_of(story: RunStory, *, membership: Membership) -> tuple[Fragment, ...]:
+    """The header, the steps of the story and all attempts, in the order of the page."""
+    common: dict[str, Any] = {"run": story.run, "project": membership.project, "story": story}
+
+    def drawn(template: str, **more: Any) -> str:
+        return render_to_string(template, common | more).strip()
+
+    return (
+        Fragment("run-header", drawn("runs/_header.html")),
+        *(Fragment(card.place, drawn("runs/_attempt.html", card=card), "run-attempts") for card in story.attempts),
+        *(Fragment(line.place, drawn("runs/_step.html", line=line), "run-steps") for line in story.steps),
+    )

@@ -1,0 +1,55 @@
+"""Handing in a task by hand."""
+
+import json
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from reflection_app.actions.errors import InvalidInput
+from reflection_app.actions.submit_task import submit_task
+from reflection_app.actions.task_submission import read_submission
+from reflection_app.loops.task_spec import Mode
+from reflection_app.models import Role
+from reflection_app.web.access import DeskRequest, project_page
+from reflection_app.web.forms import Typed, blame, read_typed
+
+LIMITS = ("max_iterations", "token_budget", "time_budget_s", "cost_budget_usd")
+FIELDS = ("objective", "mode", "tests", "external_id", *LIMITS)
+
+
+@project_page(role=Role.REVIEWER)
+@require_http_methods(["GET", "HEAD", "POST"])
+def new_task(request: DeskRequest) -> HttpResponse:
+    typed = read_typed(request.POST, FIELDS)
+    if request.method == "POST":
+        try:
+            body = _body(typed)
+            if body is not None:
+                run = submit_task(request.place.project, read_submission(body), actor=request.place.actor)
+                return redirect("run", slug=request.place.project.slug, run_id=run.pk)
+        except InvalidInput as error:
+            blame(typed, error.errors)
+    context = {
+        "form": typed,
+        "fields": typed.fields,
+        "mode": typed.values["mode"] or Mode.ADAPTIVE.value,
+        "modes": list(Mode),
+        "defaults": request.place.project.get_limits(),
+    }
+    return render(request, "tasks/new.html", context, status=400 if typed.errors else 200)
+
+
+def _body(typed: Typed) -> dict[str, Any] | None:
+    """The task as the REST interface would get it; None where the tests are not even JSON."""
+    body: dict[str, Any] = {"objective": typed.values["objective"], **typed.given("mode", "external_id")}
+    if limits := typed.given(*LIMITS):
+        body["limits"] = limits
+    if typed.values["tests"]:
+        try:
+            body["tests"] = json.loads(typed.values["tests"])
+        except (ValueError, RecursionError) as error:
+            typed.add_error("tests", f"This is not JSON: {error}")
+            return None
+    return body

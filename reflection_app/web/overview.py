@@ -1,0 +1,86 @@
+"""The overview: what needs a person, what is under way, and how the last week went."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.contrib.auth.decorators import login_required
+from django.db.models import Count, F
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from reflection_app.loops.ends import Outcome
+from reflection_app.models import Project, Review, Run, RunState
+from reflection_app.web.access import DeskRequest, project_page
+from reflection_app.web.context import OPEN
+from reflection_app.web.runs import runs_for_list
+
+SHOWN = 6
+WEEK = timedelta(days=7)
+
+
+@login_required
+@require_safe
+def home(request: HttpRequest) -> HttpResponse:
+    """The overview of the user's first project, or what to do where there is none."""
+    project = Project.objects.of(request.user).first()
+    if project is None:
+        return render(request, "no_project.html")
+    return redirect("project_overview", slug=project.slug)
+
+
+@project_page()
+@require_safe
+def project_overview(request: DeskRequest) -> HttpResponse:
+    project = request.place.project
+    runs = runs_for_list(project)
+    reviews = Review.objects.filter(project=project, state__in=OPEN).select_related("run__task", "verdict", "attempt")
+    context = {
+        "reviews": reviews.order_by("-holds_run", "created_at", "id")[:SHOWN],
+        "in_progress": runs.exclude(state=RunState.FINISHED)[:SHOWN],
+        "recent": runs.filter(state=RunState.FINISHED).order_by("-finished_at", "-id")[:SHOWN],
+        "week": outcomes_of_week(project),
+        "is_new": not Run.objects.filter(project=project).exists(),
+    }
+    return render(request, "overview.html", context)
+
+
+@dataclass(frozen=True)
+class Share:
+    """How many runs ended this way, and where its part of the bar begins and ends, in percent."""
+
+    outcome: str
+    count: int
+    start: float
+    width: float
+
+
+@dataclass(frozen=True)
+class Week:
+    total: int
+    shares: tuple[Share, ...]
+
+
+def outcomes_of_week(project: Project) -> Week:
+    rows = (
+        Run.objects.filter(project=project, finished_at__gte=timezone.now() - WEEK)
+        .order_by()
+        .values_list(F("outcome"))
+        .annotate(Count("pk"))
+    )
+    counts: dict[str, int] = {str(outcome): count for outcome, count in rows}
+    return shares_of(counts)
+
+
+def shares_of(counts: dict[str, int]) -> Week:
+    """The counts in the order of the outcomes, laid end to end on a bar of 100."""
+    total = sum(counts.values())
+    shares: list[Share] = []
+    start = 0.0
+    for outcome in Outcome:
+        if count := counts.get(outcome.value, 0):
+            width = 100 * count / total
+            shares.append(Share(outcome.value, count, round(start, 3), round(width, 3)))
+            start += width
+    return Week(total, tuple(shares))

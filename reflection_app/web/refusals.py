@@ -1,0 +1,10 @@
+"""The page for a change that was not made. Each class of error has its status (actions/errors.py)."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from reflection_app.actions.errors import ActionError
+
+
+def refused(request: HttpRequest, error: ActionError) -> HttpResponse:
+    return render(request, "refused.html", {"error": error, "title": error.title}, status=error.status)

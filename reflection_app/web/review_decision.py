@@ -1,0 +1,48 @@
+"""Deciding a review in the browser."""
+
+from dataclasses import replace
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_POST
+from pydantic import ValidationError
+
+from reflection_app.actions.decide_review import DecisionInput, decide_review
+from reflection_app.actions.errors import Conflict, InvalidInput
+from reflection_app.actions.task_submission import invalid_input
+from reflection_app.loops.effects import Decision
+from reflection_app.models import Review, Role
+from reflection_app.web.access import DeskRequest, get_review_for, project_page
+from reflection_app.web.decision_form import as_input, read_decision
+from reflection_app.web.review_page import show
+from reflection_app.web.review_queue import go_to_next
+
+
+@project_page(role=Role.REVIEWER)
+@require_POST
+def decide(request: DeskRequest, review_id: UUID) -> HttpResponse:
+    """Decides, and goes on to the next review; where that is refused, the page comes back with all that was typed."""
+    review = get_review_for(request.place, review_id)
+    form = read_decision(request.POST, review)
+    try:
+        try:
+            decided = DecisionInput.model_validate(as_input(form, review))
+        except ValidationError as error:
+            raise invalid_input(error, what="decision") from None
+        decide_review(review, decided, actor=request.place.actor)
+    except InvalidInput as problem:
+        return show(request, review, form=replace(form, errors=problem.errors), problem=problem, status=400)
+    except Conflict as problem:
+        now_is = get_review_for(request.place, review_id)
+        return show(request, now_is, form=form, problem=problem, status=409)
+    messages.success(request, _done(review, decided))
+    if request.POST.get("then") == "queue":
+        return redirect("reviews", slug=request.place.project.slug)
+    return go_to_next(request)
+
+
+def _done(review: Review, decided: DecisionInput) -> str:
+    what = "Approved" if decided.decision is Decision.APPROVE else f"Overruled with {decided.verdict}"
+    return f"{what}. The run goes on." if review.holds_run else f"{what}."

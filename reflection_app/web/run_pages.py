@@ -1,0 +1,47 @@
+"""The pages of one run: its story, one step in full, and cancelling."""
+
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from reflection_app.actions.cancel_run import cancel_run
+from reflection_app.models import Role
+from reflection_app.web.access import DeskRequest, get_run_for, get_step_for, project_page
+from reflection_app.web.run_story import StepLine, tell
+
+
+@project_page()
+@require_safe
+def run_page(request: DeskRequest, run_id: UUID) -> HttpResponse:
+    run = get_run_for(request.place, run_id)
+    context = {
+        "run": run,
+        "project": request.place.project,
+        "story": tell(run),
+        "may_cancel": request.place.may(Role.REVIEWER),
+    }
+    return render(request, "runs/page.html", context)
+
+
+@project_page()
+@require_safe
+def step_page(request: DeskRequest, run_id: UUID, seq: int) -> HttpResponse:
+    step = get_step_for(request.place, run_id, seq)
+    context = {"run": step.run, "project": request.place.project, "line": StepLine(step), "in_full": True}
+    return render(request, "runs/step.html", context)
+
+
+@project_page(role=Role.REVIEWER)
+@require_http_methods(["GET", "HEAD", "POST"])
+def cancel(request: DeskRequest, run_id: UUID) -> HttpResponse:
+    """Asks first; the POST cancels."""
+    run = get_run_for(request.place, run_id)
+    if request.method == "POST":
+        cancel_run(run, actor=request.place.actor)
+        messages.success(request, "The run was cancelled.")
+    elif not run.is_finished:
+        return render(request, "runs/cancel.html", {"run": run})
+    return redirect("run", slug=request.place.project.slug, run_id=run.pk)

@@ -1,0 +1,161 @@
+"""A run as its page tells it: the header, the steps and the attempts with what was said of them."""
+
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from django.utils.safestring import SafeString
+
+from reflection_app.loops.code_tests import TestReport
+from reflection_app.loops.effects import AskReviewer, Draw, Generate, RecordVerdict, RequestAudit, RunTests
+from reflection_app.loops.task_spec import TaskSpec
+from reflection_app.models import Attempt, Review, Run, Step, StepState, Verdict
+from reflection_app.web.rendering import render_answer, render_markdown
+
+QUIET_KINDS = frozenset({RecordVerdict.kind, Draw.kind, RequestAudit.kind})
+
+
+@dataclass(frozen=True)
+class StepLine:
+    """One step of the timeline."""
+
+    step: Step
+
+    @property
+    def place(self) -> str:
+        return f"step-{self.step.seq}"
+
+    @property
+    def is_quiet(self) -> bool:
+        """Bookkeeping that takes no time."""
+        return self.step.kind in QUIET_KINDS
+
+    @property
+    def is_reask(self) -> bool:
+        return "/again-" in self.step.key
+
+    @property
+    def what(self) -> str:
+        """`answer`, `critique`, `generate`, `tests`, `review`, `verdict`, `draw`, `audit`: what the templates name."""
+        if self.step.kind == Generate.kind:
+            return {"actor": "answer", "critic": "critique"}.get(self.step.role, "generate")
+        names = {RunTests.kind: "tests", AskReviewer.kind: "review", RecordVerdict.kind: "verdict", Draw.kind: "draw"}
+        return names.get(self.step.kind, "audit")
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        found = self.step.request.get("messages") if isinstance(self.step.request, dict) else None
+        return found if isinstance(found, list) else []
+
+    @property
+    def text(self) -> str:
+        """What the model said."""
+        result = self.step.result
+        return str(result.get("text", "")) if isinstance(result, dict) else ""
+
+    @property
+    def judgement(self) -> dict[str, Any]:
+        found = self.step.request.get("judgement") if isinstance(self.step.request, dict) else None
+        return found if isinstance(found, dict) else {}
+
+    @property
+    def was_drawn(self) -> bool:
+        result = self.step.result
+        return isinstance(result, dict) and result["value"] < result["share"]
+
+    @property
+    def report(self) -> TestReport | None:
+        is_report = self.step.kind == RunTests.kind and self.step.result
+        return TestReport.model_validate(self.step.result) if is_report else None
+
+    @property
+    def is_running(self) -> bool:
+        return self.step.state == StepState.STARTED
+
+
+@dataclass(frozen=True)
+class AttemptCard:
+    """One attempt with its verdicts and reviews."""
+
+    attempt: Attempt
+    verdicts: tuple[Verdict, ...]
+    reviews: tuple[Review, ...]
+    is_best: bool
+    is_code: bool
+
+    @property
+    def place(self) -> str:
+        return f"attempt-{self.attempt.number}"
+
+    @cached_property
+    def rendered(self) -> SafeString:
+        return render_answer(self.attempt.content, is_code=self.is_code)
+
+    @property
+    def decisive(self) -> Verdict | None:
+        """The verdict that counts: the strongest referee's, of two equal ones the later."""
+        return max(self.verdicts, key=lambda verdict: (verdict.referee, verdict.created_at), default=None)
+
+    @property
+    def open_reviews(self) -> tuple[Review, ...]:
+        return tuple(review for review in self.reviews if review.is_open)
+
+
+@dataclass(frozen=True)
+class RunStory:
+    run: Run
+    steps: tuple[StepLine, ...]
+    attempts: tuple[AttemptCard, ...]
+
+    @cached_property
+    def spec(self) -> TaskSpec:
+        return self.run.get_spec()
+
+    @property
+    def is_code(self) -> bool:
+        return bool(self.run.spec.get("tests"))
+
+    @cached_property
+    def objective(self) -> SafeString:
+        return render_markdown(self.run.task.objective)
+
+    @property
+    def best(self) -> AttemptCard | None:
+        return next((card for card in self.attempts if card.is_best), None)
+
+    @property
+    def waiting_review(self) -> Review | None:
+        """The open review that the run waits for."""
+        open_reviews = (review for card in self.attempts for review in card.open_reviews if review.holds_run)
+        return next(open_reviews, None)
+
+
+def tell(run: Run, *, after: int = 0) -> RunStory:
+    """The story of `run`; of its steps only those that events after number `after` have touched.
+
+    `run` has to be read before this is called: what changes in between comes again with the next look, while the
+    other way round it would never come.
+    """
+    steps = Step.objects.filter(run=run, last_event_seq__gt=after) if after else Step.objects.filter(run=run)
+    return RunStory(run=run, steps=tuple(StepLine(step) for step in steps), attempts=attempt_cards(run))
+
+
+def attempt_cards(run: Run) -> tuple[AttemptCard, ...]:
+    verdicts: dict[Any, list[Verdict]] = defaultdict(list)
+    reviews: dict[Any, list[Review]] = defaultdict(list)
+    attempts = list(Attempt.objects.filter(run=run))
+    for verdict in Verdict.objects.filter(attempt__run=run).select_related("given_by"):
+        verdicts[verdict.attempt_id].append(verdict)
+    for review in Review.objects.filter(run=run).order_by("created_at", "id"):
+        reviews[review.attempt_id].append(review)
+    return tuple(
+        AttemptCard(
+            attempt=attempt,
+            verdicts=tuple(verdicts[attempt.pk]),
+            reviews=tuple(reviews[attempt.pk]),
+            is_best=attempt.pk == run.best_attempt_id,
+            is_code=bool(run.spec.get("tests")),
+        )
+        for attempt in attempts
+    )

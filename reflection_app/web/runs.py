@@ -1,0 +1,108 @@
+"""The list of runs: filtered and searched by its address alone, page by page from the newest."""
+
+from dataclasses import dataclass
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.db.models import OuterRef, Q, QuerySet, Subquery
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils.cache import patch_vary_headers
+from django.views.decorators.http import require_safe
+
+from reflection_app.loops.ends import Outcome
+from reflection_app.loops.storable import storable
+from reflection_app.loops.task_spec import Mode
+from reflection_app.models import Project, Run, RunState, Verdict
+from reflection_app.web.access import DeskRequest, project_page
+
+PAGE = 50
+LONGEST_SEARCH = 200
+STATES = (RunState.QUEUED, RunState.RUNNING, RunState.WAITING_REVIEW)
+MODES = (Mode.EXTERNAL_LOOP, Mode.ACTOR_CRITIC)
+
+
+@dataclass(frozen=True)
+class Filters:
+    """What of the address is understood; anything else in it is left aside."""
+
+    status: str = ""
+    mode: str = ""
+    q: str = ""
+
+    @property
+    def any(self) -> bool:
+        return bool(self.status or self.mode or self.q)
+
+    @property
+    def query(self) -> str:
+        given = {"status": self.status, "mode": self.mode, "q": self.q}
+        return urlencode({name: value for name, value in given.items() if value})
+
+
+def read_filters(request: DeskRequest) -> Filters:
+    status, mode = request.GET.get("status", ""), request.GET.get("mode", "")
+    known = {*RunState.values, *(outcome.value for outcome in Outcome)}
+    return Filters(
+        status=status if status in known else "",
+        mode=mode if mode in {mode.value for mode in MODES} else "",
+        q=storable(request.GET.get("q", "").strip())[:LONGEST_SEARCH],
+    )
+
+
+def runs_for_list(project: Project) -> QuerySet[Run]:
+    """The project's runs, newest first, each with its task and the score of its best attempt as `best_score`."""
+    decisive = Verdict.objects.filter(attempt=OuterRef("best_attempt")).order_by("-referee", "-created_at", "-id")
+    return (
+        Run.objects.filter(project=project)
+        .select_related("task")
+        .defer("spec", "task__tests", "task__metadata")
+        .annotate(best_score=Subquery(decisive.values("score")[:1]))
+        .order_by("-created_at", "-id")
+    )
+
+
+def filtered(runs: QuerySet[Run], filters: Filters) -> QuerySet[Run]:
+    if filters.status in RunState.values:
+        runs = runs.filter(state=filters.status)
+    elif filters.status:
+        runs = runs.filter(outcome=filters.status)
+    if filters.mode:
+        runs = runs.filter(mode=filters.mode)
+    if filters.q:
+        runs = runs.filter(Q(task__objective__icontains=filters.q) | Q(task__external_id__icontains=filters.q))
+    return runs
+
+
+def older_than(runs: QuerySet[Run], run_id: str) -> QuerySet[Run]:
+    """The runs after `run_id` in the list; all of them where there is no such run."""
+    try:
+        last = runs.model.objects.only("created_at").filter(pk=UUID(run_id)).first()
+    except ValueError:
+        return runs
+    if last is None:
+        return runs
+    return runs.filter(Q(created_at__lt=last.created_at) | Q(created_at=last.created_at, pk__lt=last.pk))
+
+
+@project_page()
+@require_safe
+def run_list(request: DeskRequest) -> HttpResponse:
+    filters = read_filters(request)
+    before = request.GET.get("before", "")
+    runs = filtered(runs_for_list(request.place.project), filters)
+    page = list((older_than(runs, before) if before else runs)[: PAGE + 1])
+    context = {
+        "runs": page[:PAGE],
+        "older": page[PAGE - 1].pk if len(page) > PAGE else None,
+        "before": before,
+        "filters": filters,
+        "states": STATES,
+        "outcomes": list(Outcome),
+        "modes": MODES,
+    }
+    # A restored page asks by htmx as well, and wants the whole page.
+    swap = request.headers.get("HX-Request") and not request.headers.get("HX-History-Restore-Request")
+    response = render(request, "runs/list.html#results" if swap else "runs/list.html", context)
+    patch_vary_headers(response, ["HX-Request", "HX-History-Restore-Request"])
+    return response

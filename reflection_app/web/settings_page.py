@@ -1,0 +1,148 @@
+"""A project's settings: limits, review policy, API keys, and which model plays which role."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+from pydantic import ValidationError
+
+from reflection_app.actions.api_keys import USUAL_SCOPES, create_api_key, revoke_api_key
+from reflection_app.actions.change_settings import change_settings
+from reflection_app.actions.errors import InvalidInput
+from reflection_app.actions.task_submission import invalid_input
+from reflection_app.llm.errors import ModelError
+from reflection_app.llm.roles import model_for
+from reflection_app.loops.task_spec import Limits, ReviewPolicy
+from reflection_app.loops.values import Value
+from reflection_app.models import Project, Role, Scope
+from reflection_app.web.access import DeskRequest, get_api_key_for, project_page
+from reflection_app.web.forms import Typed, blame, read_typed
+
+LIMITS = ("max_iterations", "token_budget", "time_budget_s", "cost_budget_usd")
+POLICY = ("reject_waits", "confidence_below", "audit_share")
+KEY_FIELDS = ("name", "days")
+ROLES = ("actor", "critic")
+
+
+@dataclass(frozen=True)
+class RoleModel:
+    role: str
+    model: str
+
+
+@project_page()
+@require_http_methods(["GET", "HEAD", "POST"])
+def settings_page(request: DeskRequest) -> HttpResponse:
+    if request.method != "POST":
+        return _page(request)
+    if not request.place.may(Role.ADMIN):
+        return _page(request, status=403)
+    typed = read_typed(request.POST, (*LIMITS, *POLICY))
+    limits = _read(Limits, typed, {name: typed.values[name] or None for name in LIMITS})
+    given = typed.given(*POLICY) | {"reject_waits": bool(typed.values["reject_waits"])}
+    policy = _read(ReviewPolicy, typed, given)
+    if limits is None or policy is None:
+        return _page(request, typed=typed, status=400)
+    change_settings(request.place.project, limits=limits, review_policy=policy, actor=request.place.actor)
+    messages.success(request, "Saved. Runs that are under way keep the settings they began with.")
+    return redirect("settings", slug=request.place.project.slug)
+
+
+def _read[V: Value](kind: type[V], typed: Typed, given: object) -> V | None:
+    try:
+        return kind.model_validate(given)
+    except ValidationError as error:
+        blame(typed, invalid_input(error, what="form").errors)
+        return None
+
+
+def _typed_of(project: Project) -> Typed:
+    values = project.get_limits().model_dump() | project.get_review_policy().model_dump()
+    texts = {name: "" if value is None else str(value) for name, value in values.items()}
+    return Typed(texts | {"reject_waits": "on" if values["reject_waits"] else ""})
+
+
+def _page(
+    request: DeskRequest,
+    *,
+    typed: Typed | None = None,
+    key_form: Typed | None = None,
+    scopes: list[str] | None = None,
+    secret: str = "",
+    status: int = 200,
+) -> HttpResponse:
+    project = request.place.project
+    form = typed or _typed_of(project)
+    keys = key_form or Typed(dict.fromkeys(KEY_FIELDS, ""))
+    context = {
+        "form": form,
+        "fields": form.fields,
+        "may_change": request.place.may(Role.ADMIN),
+        "keys": project.api_keys.select_related("created_by"),
+        "key_form": keys,
+        "key_fields": keys.fields,
+        "all_scopes": list(Scope),
+        "chosen_scopes": [scope.value for scope in USUAL_SCOPES] if scopes is None else scopes,
+        "secret": secret,
+        "role_models": models_by_role(project),
+    }
+    return render(request, "settings/page.html", context, status=status)
+
+
+def models_by_role(project: Project) -> list[RoleModel]:
+    """The model of each role as a run that began now would get it; no name where none is configured."""
+    return [RoleModel(role, _model_or_none(role, project.models_by_role)) for role in ROLES]
+
+
+def _model_or_none(role: str, overrides: dict[str, str]) -> str:
+    try:
+        return model_for(role, overrides)
+    except ModelError:
+        return ""
+
+
+@never_cache
+@project_page(role=Role.ADMIN)
+@require_POST
+def create_key(request: DeskRequest) -> HttpResponse:
+    """The settings with the new key's secret, on this one answer and never again."""
+    typed = read_typed(request.POST, KEY_FIELDS)
+    scopes = request.POST.getlist("scopes")
+    try:
+        expires_at = timezone.now() + timedelta(days=_days(typed)) if typed.values["days"] else None
+        _, secret = create_api_key(
+            request.place.project,
+            name=typed.values["name"],
+            scopes=scopes,
+            actor=request.place.actor,
+            expires_at=expires_at,
+        )
+    except InvalidInput as error:
+        blame(typed, error.errors)
+        return _page(request, key_form=typed, scopes=scopes, status=400)
+    return _page(request, secret=secret)
+
+
+def _days(typed: Typed) -> int:
+    text = typed.values["days"]
+    if not (text.isascii() and text.isdigit() and 1 <= int(text[:6]) <= 3650 and len(text) <= 4):
+        raise InvalidInput("When should the key expire?", errors=[{"field": "days", "message": "1 to 3650 days"}])
+    return int(text)
+
+
+@project_page(role=Role.ADMIN)
+@require_http_methods(["GET", "HEAD", "POST"])
+def revoke_key(request: DeskRequest, key_id: UUID) -> HttpResponse:
+    """Asks first; the POST revokes."""
+    key = get_api_key_for(request.place, key_id)
+    if request.method != "POST":
+        return render(request, "settings/revoke.html", {"key": key})
+    revoke_api_key(key, actor=request.place.actor)
+    messages.success(request, f"The key “{key.name}” no longer works.")
+    return redirect("settings", slug=request.place.project.slug)
