@@ -1,15 +1,24 @@
 """Celery's tasks. They carry an id and call the runner; all else is in the database."""
 
 import logging
+import threading
 from uuid import UUID
 
 from celery import shared_task
+from celery.signals import worker_ready
 from kombu.exceptions import OperationalError
 
+from reflection_app.llm import warm_up
 from reflection_app.runner.advance import advance
 from reflection_app.runner.sweep import runs_to_enqueue
 
 log = logging.getLogger(__name__)
+
+
+@worker_ready.connect
+def warm_up_models(**_: object) -> None:
+    """Loads the model library beside the worker's first tasks: it takes seconds, which no run should be charged for."""
+    threading.Thread(target=warm_up, name="warm-up", daemon=True).start()
 
 
 @shared_task(name="reflection_app.tasks.advance_run")

@@ -12,6 +12,8 @@ from reflection_app.llm.structured import response_format
 
 # The OpenAI client will not start without a key, and many OpenAI-style servers ask for none.
 NO_KEY_NEEDED = "none"
+# The small model says nothing useful after this many tokens, and on two busy cores they are half a run's time.
+LONGEST_LOCAL_ANSWER = 400
 CONNECT_WITHIN_S = 10.0
 # Constant, because litellm keeps one client per value: a value per call would mean a connection per call. The
 # deadline of a call is kept by the gateway.
@@ -53,7 +55,7 @@ def prepare(request: CompletionRequest) -> Call:
     if request.temperature is not None:
         arguments["temperature"] = request.temperature
     if request.max_tokens is not None:
-        arguments["max_tokens"] = request.max_tokens
+        arguments["max_tokens"] = min(request.max_tokens, LONGEST_LOCAL_ANSWER) if local else request.max_tokens
     if local:
         arguments |= {"api_base": local_model_address(), "api_key": os.environ.get("LOCAL_MODEL_KEY") or NO_KEY_NEEDED}
     return Call(arguments | _keyless(arguments) | _form(arguments, request.json_schema), local=local)

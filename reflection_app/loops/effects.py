@@ -18,11 +18,12 @@ from reflection_app.loops.verdicts import Issue, Judgement, Score, Verdict
 
 
 class Spent(Value):
-    """What one effect used up."""
+    """What one effect used up. Where the model has no known price, `cost_usd` is 0 and `cost_known` says so."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cost_usd: Decimal = Decimal(0)
+    cost_known: bool = True
     duration_s: float = 0.0
 
     @property

@@ -7,7 +7,7 @@ results, never from a clock, and so comes out the same when a run is replayed fr
 from decimal import Decimal
 
 from reflection_app.loops.best_attempt import best_attempt
-from reflection_app.loops.effects import Effect, EffectFailed, EffectTimedOut, RecordVerdict
+from reflection_app.loops.effects import Effect, EffectFailed, EffectTimedOut, RecordVerdict, Spent
 from reflection_app.loops.ends import Ended, Outcome
 from reflection_app.loops.over_correction import is_over_corrected
 from reflection_app.loops.task_spec import Limits
@@ -27,19 +27,27 @@ class Progress:
         self.judgements: list[Judgement] = []
 
     async def perform[R](self, effect: Effect[R]) -> R:
-        """The effect's result, its spending counted. Raises EffectFailed (counted too)."""
+        """The effect's result, its spending counted.
+
+        Raises EffectFailed (counted too), also where a money budget cannot be kept because the price is unknown.
+        """
         try:
             performed = await effect
         except EffectFailed as failure:
-            self._charge(failure.spent.tokens, failure.spent.cost_usd, failure.spent.duration_s)
+            self._charge(failure.spent)
             raise
-        self._charge(performed.spent.tokens, performed.spent.cost_usd, performed.spent.duration_s)
+        self._charge(performed.spent)
+        if self.limits.cost_budget_usd is not None and not performed.spent.cost_known:
+            raise EffectFailed(
+                "the cost budget cannot be kept: the price of this model is not known. "
+                "Use a model with a known price, or leave cost_budget_usd out."
+            )
         return performed.value
 
-    def _charge(self, tokens: int, cost_usd: Decimal, duration_s: float) -> None:
-        self.tokens += tokens
-        self.cost_usd += cost_usd
-        self.active_s += duration_s
+    def _charge(self, spent: Spent) -> None:
+        self.tokens += spent.tokens
+        self.cost_usd += spent.cost_usd
+        self.active_s += spent.duration_s
 
     @property
     def tokens_left(self) -> int:

@@ -135,7 +135,7 @@ class Journal:
     def _close(self, step: Step, spent: Spent, *, follow: Follow) -> None:
         step.finished_at = timezone.now()
         step.prompt_tokens, step.completion_tokens = spent.prompt_tokens, spent.completion_tokens
-        step.cost_usd, step.duration_s = spent.cost_usd, spent.duration_s
+        step.cost_usd, step.cost_known, step.duration_s = spent.cost_usd, spent.cost_known, spent.duration_s
         try:
             self._write_closed(step, follow=follow)
         except LeaseLost:
@@ -194,6 +194,7 @@ def spent_by(step: Step) -> Spent:
         prompt_tokens=step.prompt_tokens,
         completion_tokens=step.completion_tokens,
         cost_usd=step.cost_usd,
+        cost_known=step.cost_known,
         duration_s=step.duration_s,
     )
 

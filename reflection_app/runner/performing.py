@@ -101,5 +101,6 @@ def _spent(completion: Completion, *, duration_s: float) -> Spent:
         prompt_tokens=completion.prompt_tokens,
         completion_tokens=completion.completion_tokens,
         cost_usd=completion.cost_usd,
+        cost_known=completion.cost_known,
         duration_s=duration_s,
     )

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from reflection_app.loops.catalogue import run_loop
@@ -42,7 +43,7 @@ def play(spec: TaskSpec, answer: Answer) -> Played:
     """The loop's end when `answer` performs its effects; a returned exception is raised inside of the loop."""
     loop = run_loop(spec)
     effects: list[AnyEffect] = []
-    resume: Callable[[], Any] = lambda: loop.send(None)  # noqa: E731
+    resume: Callable[[], Any] = partial(loop.send, None)
     while True:
         try:
             effect = resume()
@@ -51,10 +52,9 @@ def play(spec: TaskSpec, answer: Answer) -> Played:
         effects.append(effect)
         result = answer(effect)
         if isinstance(result, EffectFailed):
-            resume = lambda failure=result: loop.throw(failure)  # noqa: E731
+            resume = partial(loop.throw, result)
         else:
-            performed = result if isinstance(result, Performed) else Performed(value=result)
-            resume = lambda value=performed: loop.send(value)  # noqa: E731
+            resume = partial(loop.send, result if isinstance(result, Performed) else Performed(value=result))
 
 
 def code_spec(**limits: Any) -> TaskSpec:

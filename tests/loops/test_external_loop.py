@@ -1,6 +1,6 @@
 from decimal import Decimal
 
-from reflection_app.loops.effects import EffectFailed, EffectTimedOut, Generate, RunTests
+from reflection_app.loops.effects import EffectFailed, EffectTimedOut, Generate, Generation, Performed, RunTests, Spent
 from reflection_app.loops.ends import Outcome
 from tests.loops.playing import code_spec, play, report, said, sequence
 
@@ -82,6 +82,15 @@ def test_a_spent_token_budget_is_named_and_no_further_call_is_made() -> None:
 def test_a_spent_money_budget_is_named() -> None:
     answers = [said("a", cost_usd="0.02"), report(False)]
     assert play(code_spec(cost_budget_usd=Decimal("0.01")), sequence(answers)).ended.outcome is Outcome.OVER_BUDGET
+
+
+def test_a_money_budget_that_cannot_be_kept_fails_the_run_and_says_why() -> None:
+    unpriced: Performed[Generation] = Performed(value=Generation(text="a", model="m"), spent=Spent(cost_known=False))
+    played = play(code_spec(cost_budget_usd=Decimal(1)), sequence([unpriced]))
+
+    assert played.ended.outcome is Outcome.FAILED
+    assert "price of this model is not known" in played.ended.error
+    assert play(code_spec(), sequence([unpriced, report(True)])).ended.outcome is Outcome.SUCCEEDED
 
 
 def test_an_answer_that_passes_is_a_success_even_where_it_used_up_the_budget() -> None:
