@@ -3,7 +3,7 @@
 from decimal import Decimal
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 
 class Answer(BaseModel):
@@ -19,9 +19,9 @@ class PageAnswer(Answer):
     previous: str | None = Field(description="the address of the page before")
 
 
-def _plain(value: Decimal | str) -> str:
-    """Without an exponent, which str() would give to small amounts."""
-    return f"{value:f}" if isinstance(value, Decimal) else value
+Money = Annotated[str, Field(pattern=r"^\d+(\.\d+)?$", examples=["0.00123400"])]
 
 
-Money = Annotated[str, BeforeValidator(_plain), Field(pattern=r"^\d+(\.\d+)?$", examples=["0.00123400"])]
+def money(amount: Decimal) -> str:
+    """The amount in USD, never with an exponent, which str() would give to small ones."""
+    return f"{amount:.8f}"

@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import AwareDatetime, Field, JsonValue
 
-from reflection_app.api.answer import Answer, Money, PageAnswer
+from reflection_app.api.answer import Answer, Money, PageAnswer, money
 from reflection_app.loops import verdicts
 from reflection_app.loops.code_tests import TestReport
 from reflection_app.loops.verdicts import Feedback, Issue
@@ -88,7 +88,7 @@ def step_answer(step: Step) -> StepAnswer:
         attempt=step.attempt_number,
         prompt_tokens=step.prompt_tokens,
         completion_tokens=step.completion_tokens,
-        cost_usd=f"{step.cost_usd:f}",
+        cost_usd=money(step.cost_usd),
         cost_known=step.cost_known,
         duration_s=step.duration_s,
         tries=step.tries,

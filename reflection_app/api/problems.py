@@ -58,13 +58,6 @@ class UnsupportedBody(ActionError):
     title = "Unsupported media type"
 
 
-class BodyTooLarge(ActionError):
-    """The body is larger than the server takes."""
-
-    status = 413
-    title = "Body too large"
-
-
 class KeyReused(ActionError):
     """The idempotency key was used for another request before."""
 

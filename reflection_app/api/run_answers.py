@@ -6,7 +6,7 @@ from uuid import UUID
 from django.db.models import QuerySet
 from pydantic import AwareDatetime, Field
 
-from reflection_app.api.answer import Answer, Money, PageAnswer
+from reflection_app.api.answer import Answer, Money, PageAnswer, money
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.verdicts import Referee
@@ -100,7 +100,7 @@ def _run_answer(run: Run, *, decisive: dict[UUID, tuple[float, str]]) -> RunAnsw
         usage=Usage(
             prompt_tokens=run.prompt_tokens,
             completion_tokens=run.completion_tokens,
-            cost_usd=f"{run.cost_usd:f}",
+            cost_usd=money(run.cost_usd),
             llm_calls=run.llm_calls,
         ),
         parent_id=run.parent_id,

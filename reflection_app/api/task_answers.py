@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import AwareDatetime, Field, JsonValue
 
-from reflection_app.api.answer import Answer, Money, PageAnswer
+from reflection_app.api.answer import Answer, Money, PageAnswer, money
 from reflection_app.api.run_answers import RunAnswer, run_answers, runs_to_show
 from reflection_app.loops.task_spec import Limits, Mode
 from reflection_app.models import Execution, Run, Task
@@ -74,7 +74,7 @@ def _task_answer(task: Task, *, run: RunAnswer | None) -> TaskAnswer:
             max_iterations=limits.max_iterations,
             token_budget=limits.token_budget,
             time_budget_s=limits.time_budget_s,
-            cost_budget_usd=None if cost_budget is None else f"{cost_budget:f}",
+            cost_budget_usd=None if cost_budget is None else money(cost_budget),
         ),
         metadata=task.metadata,
         created_at=task.created_at,

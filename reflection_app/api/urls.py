@@ -21,5 +21,5 @@ urlpatterns = [
     path("reviews/<uuid:review_id>/release", reviews.Release.as_view(), name="api-review-release"),
     path("schema", docs.schema, name="api-schema"),
     path("docs", docs.docs, name="api-docs"),
-    re_path(r"^.*$", NoSuchPath.as_view(), name="api-unknown"),
+    re_path("", NoSuchPath.as_view(), name="api-unknown"),
 ]

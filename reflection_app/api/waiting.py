@@ -1,6 +1,6 @@
 """Waiting for a run, without holding a database connection meanwhile."""
 
-import time
+from time import monotonic, sleep
 from uuid import UUID
 
 from django.db import connection
@@ -16,12 +16,12 @@ SETTLED = frozenset({RunState.FINISHED, RunState.WAITING_REVIEW, RunState.WAITIN
 
 def wait_until_settled(run_id: UUID, *, longest_s: float) -> None:
     """Returns when the run has ended or waits for somebody, or when the time is up. Call it outside transactions."""
-    deadline = time.monotonic() + min(longest_s, LONGEST_WAIT_S)
-    while (left := deadline - time.monotonic()) > 0:
+    deadline = monotonic() + min(longest_s, LONGEST_WAIT_S)
+    while (left := deadline - monotonic()) > 0:
         if _state_of(run_id) in SETTLED | {None}:
             return
         connection.close()
-        time.sleep(min(LOOK_EVERY_S, left))
+        sleep(min(LOOK_EVERY_S, left))
 
 
 def _state_of(run_id: UUID) -> str | None:

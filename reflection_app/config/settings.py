@@ -171,6 +171,7 @@ SPECTACULAR_SETTINGS = {
     "TITLE": "Reflection Desk",
     "DESCRIPTION": "Hand in tasks, follow their runs, and decide reviews.",
     "VERSION": "1",
+    "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",

@@ -1,0 +1,91 @@
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from reflection_app.actions.api_keys import revoke_api_key
+from reflection_app.models import Actor, ApiKey, Scope
+from tests.api.caller import Answer, Caller, assert_problem, make_caller
+from tests.factories import make_api_key, make_member
+
+pytestmark = pytest.mark.django_db
+
+
+def refused(caller: Caller) -> Answer:
+    answer = caller.get("tasks")
+    assert_problem(answer, 401)
+    assert answer.headers["www-authenticate"].startswith("Bearer")
+    return answer
+
+
+def test_a_call_without_a_key_is_refused() -> None:
+    response = Client().get("/api/v1/tasks")
+    assert response.status_code == 401
+    assert response["Content-Type"] == "application/problem+json"
+    assert response["WWW-Authenticate"].startswith("Bearer")
+
+
+def test_an_unknown_key_is_refused(caller: Caller) -> None:
+    refused(Caller(caller.project, caller.key, "rd_wrong"))
+
+
+@pytest.mark.parametrize("header", ["", "Bearer", "Bearer ", "Basic abc", "Token abc", "Bearer \xff\xfe", "Bearer a b"])
+def test_a_header_that_is_no_bearer_key_is_refused(db: None, header: str) -> None:
+    assert Client().get("/api/v1/tasks", headers={"Authorization": header}).status_code == 401
+
+
+def test_a_revoked_key_is_refused(caller: Caller) -> None:
+    revoke_api_key(caller.key, actor=Actor())
+    refused(caller)
+
+
+def test_an_expired_key_is_refused(caller: Caller) -> None:
+    ApiKey.objects.filter(pk=caller.key.pk).update(expires_at=timezone.now() - timedelta(seconds=1))
+    refused(caller)
+
+
+def test_a_key_that_expires_later_works(caller: Caller) -> None:
+    ApiKey.objects.filter(pk=caller.key.pk).update(expires_at=timezone.now() + timedelta(days=1))
+    assert caller.get("tasks").status == 200
+
+
+def test_a_session_of_the_browser_is_no_key(caller: Caller) -> None:
+    client = Client()
+    client.force_login(make_member(caller.project))
+    assert client.get("/api/v1/tasks").status_code == 401
+
+
+def test_the_last_use_of_a_key_is_kept_to_the_minute(caller: Caller) -> None:
+    caller.get("tasks")
+    first = ApiKey.objects.get(pk=caller.key.pk).last_used_at
+    caller.get("tasks")
+    assert first is not None
+    assert ApiKey.objects.get(pk=caller.key.pk).last_used_at == first
+
+    long_ago = timezone.now() - timedelta(minutes=5)
+    ApiKey.objects.filter(pk=caller.key.pk).update(last_used_at=long_ago)
+    caller.get("tasks")
+    now = ApiKey.objects.get(pk=caller.key.pk).last_used_at
+    assert now is not None
+    assert now > long_ago
+
+
+def test_reading_does_not_allow_to_write(caller: Caller) -> None:
+    reader = make_caller(caller.project, [Scope.RUNS_READ])
+    assert reader.get("tasks").status == 200
+    answer = reader.post("tasks", {"objective": "x"})
+    assert_problem(answer, 403)
+    assert "tasks:write" in answer.body["detail"]
+
+
+def test_the_admin_scope_allows_everything(caller: Caller) -> None:
+    admin = make_caller(caller.project, [Scope.ADMIN])
+    assert admin.post("tasks", {"objective": "x"}).status == 201
+    assert admin.get("runs").status == 200
+    assert admin.post("reviews/claim").status == 204
+
+
+def test_a_key_is_made_with_the_usual_scopes(caller: Caller) -> None:
+    key, _ = make_api_key(caller.project)
+    assert key.scopes == sorted([Scope.TASKS_WRITE, Scope.RUNS_READ, Scope.REVIEWS_WRITE])

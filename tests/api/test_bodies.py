@@ -1,0 +1,113 @@
+"""Bodies that are broken, hostile or merely unusual."""
+
+import json
+from io import BytesIO
+
+import pytest
+from django.core.exceptions import RequestDataTooBig
+from django.core.handlers.asgi import ASGIRequest
+from pytest_django.fixtures import Settings
+from rest_framework.request import Request
+
+from reflection_app.api.reading import read_body
+from reflection_app.models import Task
+from tests.api.caller import Caller, assert_problem, fields
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"{",
+        b"not json",
+        b'{"objective": "x",}',
+        b"\xff\xfe{}",
+        b'{"objective": NaN}',
+        b'{"objective": "x", "metadata": {"a": Infinity}}',
+        b'{"objective": "x", "metadata": {"a": -1e999}}',
+        b'{"objective": "x", "metadata": {"a": ' + b"9" * 5000 + b"}}",
+        b'{"objective": "x"} {"objective": "y"}',
+        b"[" * 100_000,
+        b'{"a":' * 100_000 + b"1" + b"}" * 100_000,
+        b'{"objective": "x", "metadata": {"a": ' + b"[" * 300 + b"]" * 300 + b"}}",
+        b"\x00",
+    ],
+)
+def test_a_body_that_is_not_usable_json_is_refused(caller: Caller, body: bytes) -> None:
+    assert_problem(caller.call("POST", "tasks", data=body), 400)
+    assert not Task.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ('{"objective": "a\\u0000b"}', "objective"),
+        ('{"objective": "a\\ud800b"}', "objective"),
+        ('{"objective": "x", "metadata": {"list": [1, {"deep": "\\udfff"}]}}', "metadata.list.1.deep"),
+        ('{"objective": "x", "metadata": {"\\ud800": 1}}', "metadata.\N{REPLACEMENT CHARACTER}"),
+        ('{"\\u0000": 1}', "\N{REPLACEMENT CHARACTER}"),
+    ],
+)
+def test_text_that_cannot_be_stored_is_refused_with_its_field(caller: Caller, body: str, field: str) -> None:
+    answer = caller.call("POST", "tasks", data=body)
+    assert_problem(answer, 400)
+    assert fields(answer) == [field]
+
+
+def test_unusual_values_come_back_as_they_were_sent(caller: Caller) -> None:
+    metadata = {
+        "huge": 10**300,
+        "tiny": 5e-324,
+        "emoji": "\N{GRINNING FACE}",
+        "中文": "值",
+        "right to left": "\u202eabc",
+        "": "no name",
+        "deep": [[[[[[]]]]]],
+        "none": None,
+    }
+    task = caller.post("tasks", {"objective": "x", "metadata": metadata}).body
+    assert caller.get(f"tasks/{task['id']}").body["metadata"] == metadata
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/xml", ""],
+)
+def test_a_body_that_is_not_said_to_be_json_is_refused(caller: Caller, content_type: str) -> None:
+    answer = caller.call("POST", "tasks", data='{"objective": "x"}', content_type=content_type)
+    assert_problem(answer, 415)
+    assert "application/json" in answer.body["detail"]
+
+
+@pytest.mark.parametrize("content_type", ["application/json; charset=utf-8", "Application/JSON", "application/x+json"])
+def test_each_way_to_say_json_is_understood(caller: Caller, content_type: str) -> None:
+    assert caller.call("POST", "tasks", data='{"objective": "x"}', content_type=content_type).status == 201
+
+
+def test_a_body_over_the_limit_is_refused(caller: Caller, settings: Settings) -> None:
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 1000
+    body = json.dumps({"objective": "x" * 1000})
+    assert_problem(caller.call("POST", "tasks", data=body), 413)
+
+
+def chunked(body: bytes) -> Request:
+    """A request as it comes from the server where the client sent no length."""
+    headers = [(b"content-type", b"application/json")]
+    scope = {"type": "http", "method": "POST", "path": "/api/v1/tasks", "query_string": b"", "headers": headers}
+    return Request(ASGIRequest(scope, BytesIO(body)))
+
+
+def test_a_body_without_a_length_is_read() -> None:
+    assert read_body(chunked(b'{"objective": "x"}')) == {"objective": "x"}
+
+
+def test_a_body_without_a_length_over_the_limit_is_refused(settings: Settings) -> None:
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 1000
+    with pytest.raises(RequestDataTooBig):
+        read_body(chunked(b'"' + b"x" * 1000 + b'"'))
+
+
+def test_an_accept_header_that_wants_something_else_still_gets_json(caller: Caller) -> None:
+    answer = caller.call("GET", "tasks", headers={"Accept": "text/html"})
+    assert (answer.status, answer.headers["content-type"]) == (200, "application/json")

@@ -1,0 +1,79 @@
+from datetime import timedelta
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from reflection_app.models import ApiKey, AuditEntry
+from reflection_app.models.api_key import digest_of
+from tests.api.caller import Caller
+from tests.factories import make_project
+
+pytestmark = pytest.mark.django_db
+
+
+def create(*arguments: str, **options: Any) -> tuple[str, str]:
+    """What the command wrote to standard output and to standard error."""
+    out, err = StringIO(), StringIO()
+    call_command("create_api_key", *arguments, stdout=out, stderr=err, **options)
+    return out.getvalue(), err.getvalue()
+
+
+def test_the_key_alone_is_printed_and_works() -> None:
+    project = make_project("desk")
+    out, err = create("pipeline", project="desk")
+
+    secret = out.removesuffix("\n")
+    assert secret.startswith("rd_")
+    assert secret.split() == [secret]
+    assert secret not in err
+    key = ApiKey.objects.get()
+    assert (key.project, key.name, key.digest, key.expires_at) == (project, "pipeline", digest_of(secret), None)
+    assert set(key.scopes) == {"tasks:write", "runs:read", "reviews:write"}
+    assert Caller(project, key, secret).get("tasks").status == 200
+    assert AuditEntry.objects.get().action == "api_key.created"
+
+
+def test_scopes_and_an_end_can_be_given() -> None:
+    make_project("desk")
+    create("reader", "--project", "desk", "--scopes", "runs:read, metrics:read", "--expires-days", "30")
+    key = ApiKey.objects.get()
+    assert key.scopes == ["metrics:read", "runs:read"]
+    assert key.expires_at is not None
+    assert timedelta(days=29) < key.expires_at - timezone.now() <= timedelta(days=30)
+
+
+def test_an_unknown_project_is_refused_with_those_that_exist() -> None:
+    make_project("one")
+    make_project("two")
+    with pytest.raises(CommandError, match=r"'three'.*one, two"):
+        create("pipeline", project="three")
+
+
+def test_without_any_project_it_says_so() -> None:
+    with pytest.raises(CommandError, match="none yet"):
+        create("pipeline", project="desk")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--scopes", "everything"], "everything"),
+        (["--scopes", " , "], "at least one scope"),
+        (["--expires-days", "0"], "from 1 to"),
+        (["--expires-days", "999999999"], "from 1 to"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(options: list[str], message: str) -> None:
+    make_project("desk")
+    with pytest.raises(CommandError, match=message):
+        create("pipeline", "--project", "desk", *options)
+    assert not ApiKey.objects.exists()
+
+
+def test_a_key_needs_a_name() -> None:
+    make_project("desk")
+    with pytest.raises(CommandError, match="needs a name"):
+        create(" ", project="desk")

@@ -1,0 +1,47 @@
+import pytest
+from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
+from django.test import Client
+from pytest_django.fixtures import Settings
+
+from reflection_app.api.health import check_migrations
+
+
+def test_the_process_is_alive_without_a_database() -> None:
+    response = Client().get("/healthz")
+    assert (response.status_code, response.content) == (200, b"ok")
+    assert "no-store" in response["Cache-Control"]
+
+
+@pytest.mark.django_db
+def test_it_is_ready_when_everything_answers() -> None:
+    response = Client().get("/readyz")
+    assert response.status_code == 200
+    assert response.json() == {"ready": True, "checks": {"database": "ok", "migrations": "ok", "broker": "ok"}}
+    assert "no-store" in response["Cache-Control"]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("url", ["redis://:hunter2@127.0.0.1:1/0", "redis+socket:///nowhere/valkey.sock"])
+def test_a_broker_that_is_away_is_named_without_secrets(settings: Settings, url: str) -> None:
+    settings.CELERY_BROKER_URL = url
+    response = Client().get("/readyz")
+    assert response.status_code == 503
+    checks = response.json()["checks"]
+    assert checks["broker"].startswith("cannot be reached")
+    assert checks["database"] == "ok"
+    assert "hunter2" not in response.content.decode()
+
+
+@pytest.mark.django_db
+def test_a_missing_migration_is_not_ready() -> None:
+    check_migrations.cache_clear()
+    MigrationRecorder(connection).record_unapplied("reflection_app", "0001_initial")
+    response = Client().get("/readyz")
+    assert response.status_code == 503
+    assert "not applied" in response.json()["checks"]["migrations"]
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+def test_health_is_only_read(path: str) -> None:
+    assert Client().post(path).status_code == 405

@@ -1,0 +1,102 @@
+import threading
+
+import pytest
+from django.db import connections
+
+from reflection_app.models import AuditEntry, IdempotentAnswer, Task
+from tests.api.caller import Answer, Caller, assert_problem, fields, make_caller
+from tests.api.stories import waiting_review
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_request_sent_again_is_answered_again_and_carried_out_once(caller: Caller) -> None:
+    first = caller.post("tasks", {"objective": "x"}, idempotency_key="a")
+    again = caller.post("tasks", {"objective": "x"}, idempotency_key="a")
+
+    assert (again.status, again.body) == (201, first.body)
+    assert "idempotency-replayed" not in first.headers
+    assert again.headers["idempotency-replayed"] == "true"
+    assert Task.objects.count() == 1
+
+
+def test_without_a_key_each_request_is_carried_out(caller: Caller) -> None:
+    caller.post("tasks", {"objective": "x"})
+    caller.post("tasks", {"objective": "x"})
+    assert Task.objects.count() == 2
+
+
+def test_a_key_used_for_another_body_is_refused(caller: Caller) -> None:
+    caller.post("tasks", {"objective": "x"}, idempotency_key="a")
+    assert_problem(caller.post("tasks", {"objective": "y"}, idempotency_key="a"), 422)
+    assert Task.objects.count() == 1
+
+
+def test_a_key_used_for_another_path_is_refused(caller: Caller) -> None:
+    caller.post("reviews/claim", {}, idempotency_key="a")
+    assert_problem(caller.post("tasks", {}, idempotency_key="a"), 422)
+
+
+def test_two_callers_may_use_the_same_key(caller: Caller) -> None:
+    assert caller.post("tasks", {"objective": "x"}, idempotency_key="a").status == 201
+    assert make_caller(caller.project).post("tasks", {"objective": "y"}, idempotency_key="a").status == 201
+
+
+def test_a_refusal_is_not_kept(caller: Caller) -> None:
+    assert_problem(caller.post("tasks", {"objective": ""}, idempotency_key="a"), 400)
+    assert not IdempotentAnswer.objects.exists()
+    assert caller.post("tasks", {"objective": "x"}, idempotency_key="a").status == 201
+
+
+def test_an_answer_without_content_is_replayed_too(caller: Caller) -> None:
+    caller.post("reviews/claim", {}, idempotency_key="a")
+    again = caller.post("reviews/claim", {}, idempotency_key="a")
+    assert (again.status, again.body, again.headers["idempotency-replayed"]) == (204, None, "true")
+
+
+@pytest.mark.parametrize("key", ["", "x" * 201, "ä", "tab\there"])
+def test_a_key_that_is_not_usable_is_refused(caller: Caller, key: str) -> None:
+    answer = caller.post("tasks", {"objective": "x"}, idempotency_key=key)
+    assert_problem(answer, 400)
+    assert fields(answer) == ["Idempotency-Key"]
+
+
+def test_a_key_may_have_200_characters(caller: Caller) -> None:
+    assert caller.post("tasks", {"objective": "x"}, idempotency_key="x" * 200).status == 201
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_decision_sent_again_is_no_conflict(caller: Caller) -> None:
+    review = waiting_review(caller.project)
+    token = caller.post("reviews/claim", idempotency_key="claim").body["lease_token"]
+    assert caller.post("reviews/claim", idempotency_key="claim").body["lease_token"] == token
+
+    body = {"lease_token": token, "decision": "approve"}
+    path = f"reviews/{review.pk}/decision"
+    first, again = (caller.post(path, body, idempotency_key="decide") for _ in range(2))
+    assert (first.status, again.status, again.body) == (200, 200, first.body)
+    assert AuditEntry.objects.filter(action="review.decided").count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_requests_with_one_key_at_the_same_time_are_carried_out_once(caller: Caller) -> None:
+    answers: list[Answer] = []
+    together = threading.Barrier(6)
+
+    def send() -> None:
+        together.wait()
+        try:
+            answers.append(caller.post("tasks/batch", {"tasks": [{"objective": "x"}] * 5}, idempotency_key="a"))
+        finally:
+            connections.close_all()
+
+    threads = [threading.Thread(target=send) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+
+    assert [answer.status for answer in answers] == [201] * 6
+    assert all(answer.body == answers[0].body for answer in answers)
+    assert sum("idempotency-replayed" in answer.headers for answer in answers) == 5
+    assert Task.objects.count() == 5

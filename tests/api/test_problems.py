@@ -1,0 +1,48 @@
+import pytest
+from django.core.exceptions import PermissionDenied, RequestDataTooBig
+from django.db import OperationalError
+from django.http import Http404, UnreadablePostError
+from rest_framework.exceptions import Throttled, ValidationError
+
+from reflection_app.actions import errors
+from reflection_app.api.problems import problem_of, problem_response
+
+SECRET = "host=10.0.0.1 password=hunter2"
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (errors.InvalidInput("x"), 400),
+        (errors.NotFound("x"), 404),
+        (errors.AlreadyDecided("x"), 409),
+        (errors.RunFinished("x"), 409),
+        (RequestDataTooBig(SECRET), 413),
+        (UnreadablePostError(SECRET), 400),
+        (Http404(SECRET), 404),
+        (PermissionDenied(SECRET), 403),
+        (Throttled(), 429),
+        (ValidationError({"a": ["wrong", "bad"]}), 400),
+        (OperationalError(SECRET), 503),
+        (RuntimeError(SECRET), 500),
+    ],
+)
+def test_each_error_has_its_status(error: Exception, status: int) -> None:
+    problem = problem_of(error)
+    assert problem.status == status
+    assert problem.title
+    assert problem.type.startswith("urn:")
+    assert SECRET not in problem.detail
+
+
+def test_an_unexpected_error_is_logged_and_not_told(caplog: pytest.LogCaptureFixture) -> None:
+    response = problem_response(RuntimeError(SECRET), {})
+    assert response.status_code == 500
+    assert response.content_type == "application/problem+json"
+    assert SECRET not in str(response.data)
+    assert SECRET in caplog.text
+
+
+def test_an_index_is_told_only_where_there_is_one() -> None:
+    problem = problem_of(errors.InvalidInput("x", errors=[{"field": "a", "message": "b"}]))
+    assert problem.model_dump(mode="json")["errors"] == [{"field": "a", "message": "b"}]

@@ -1,0 +1,120 @@
+"""What holds for every route, whichever it is: walks over all of them."""
+
+from uuid import UUID, uuid4
+
+import pytest
+from django.urls import URLPattern
+from django.urls.resolvers import RoutePattern
+
+from reflection_app.api.desk_view import DeskView
+from reflection_app.api.urls import urlpatterns
+from reflection_app.models import Scope
+from tests.api.caller import Caller, assert_problem, make_caller
+from tests.api.stories import waiting_review
+
+pytestmark = pytest.mark.django_db
+
+
+def view_of(pattern: URLPattern) -> type[DeskView] | None:
+    view = getattr(pattern.callback, "view_class", None) or getattr(pattern.callback, "cls", None)
+    return view if isinstance(view, type) and issubclass(view, DeskView) else None
+
+
+ROUTES = [
+    (method, str(pattern.pattern), view)
+    for pattern in urlpatterns
+    if isinstance(pattern.pattern, RoutePattern) and (view := view_of(pattern))
+    for method in ("GET", "POST")
+    if hasattr(view, method.lower())
+]
+WITH_IDS = [(method, route) for method, route, _ in ROUTES if "<uuid:" in route]
+BODIES = {
+    "heartbeat": {"lease_token": str(uuid4())},
+    "decision": {"lease_token": str(uuid4()), "decision": "approve"},
+    "release": {"lease_token": str(uuid4())},
+}
+
+
+def path_of(route: str, ids: dict[str, UUID]) -> str:
+    for name, value in ids.items():
+        route = route.replace(f"<uuid:{name}>", str(value))
+    assert "<" not in route
+    return route
+
+
+def call(caller: Caller, method: str, path: str) -> int:
+    body = BODIES.get(path.rsplit("/", 1)[-1])
+    answer = caller.get(path) if method == "GET" else caller.post(path, body)
+    if answer.status >= 400:
+        assert_problem(answer, answer.status)
+    return answer.status
+
+
+def test_there_are_routes_to_walk() -> None:
+    assert len(ROUTES) >= 15
+    assert len(WITH_IDS) >= 9
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(("method", "route"), WITH_IDS)
+def test_the_ids_of_another_project_are_not_found(method: str, route: str) -> None:
+    owner, stranger = make_caller(), make_caller(scopes=[Scope.ADMIN])
+    review = waiting_review(owner.project)
+    ids = {"task_id": review.run.task_id, "run_id": review.run_id, "review_id": review.pk}
+    path = path_of(route, ids)
+
+    assert call(stranger, method, path) == 404
+    assert call(owner, method, path) in {200, 409}
+
+
+@pytest.mark.parametrize(("method", "route"), WITH_IDS)
+def test_an_id_that_nothing_has_is_not_found(caller: Caller, method: str, route: str) -> None:
+    path = path_of(route, dict.fromkeys(("task_id", "run_id", "review_id"), uuid4()))
+    assert call(caller, method, path) == 404
+
+
+@pytest.mark.parametrize(("method", "route"), WITH_IDS)
+def test_an_id_that_is_none_is_not_found(caller: Caller, method: str, route: str) -> None:
+    path = route.split("<", 1)[0] + "not-an-id" + route.split(">", 1)[1]
+    assert call(caller, method, path) == 404
+
+
+@pytest.mark.parametrize(("method", "route", "view"), ROUTES)
+def test_every_route_declares_the_scopes_it_needs(method: str, route: str, view: type[DeskView]) -> None:
+    assert view.scopes.get(method), f"{method} {route} declares none"
+
+
+@pytest.mark.parametrize(("method", "route", "view"), ROUTES)
+def test_a_key_without_the_scope_is_refused(caller: Caller, method: str, route: str, view: type[DeskView]) -> None:
+    other = next(scope for scope in Scope if scope not in view.scopes[method] and scope is not Scope.ADMIN)
+    poor = make_caller(caller.project, [other])
+    path = path_of(route, dict.fromkeys(("task_id", "run_id", "review_id"), uuid4()))
+    assert call(poor, method, path) == 403
+
+
+@pytest.mark.parametrize(("method", "route", "view"), ROUTES)
+def test_an_unknown_query_parameter_is_refused(caller: Caller, method: str, route: str, view: type[DeskView]) -> None:
+    path = path_of(route, dict.fromkeys(("task_id", "run_id", "review_id"), uuid4()))
+    name = "project__memberships__user__password__startswith"
+    answer = caller.call(method, path, query={name: "pbkdf2"})
+    assert_problem(answer, 400)
+    assert answer.body["errors"][0]["field"] == name
+
+
+@pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "POST"])
+def test_a_method_that_a_path_does_not_know_is_refused(caller: Caller, method: str) -> None:
+    answer = caller.call(method, "runs")
+    assert_problem(answer, 405)
+    assert set(answer.headers["allow"].split(", ")) == {"GET", "HEAD"}
+
+
+@pytest.mark.parametrize(
+    "path", ["", "nothing", "tasks/", "tasks/1/2/3", "../v1/none", "runs/%00", "tasks%0A", "a%0Ab"]
+)
+@pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
+def test_an_unknown_path_is_a_problem_too(caller: Caller, path: str, method: str) -> None:
+    assert_problem(caller.call(method, path), 404)
+
+
+def test_no_answer_is_kept_by_caches(caller: Caller) -> None:
+    assert caller.get("tasks").headers["cache-control"] == "no-store"

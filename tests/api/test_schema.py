@@ -1,0 +1,103 @@
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from django.contrib.staticfiles import finders
+from django.core.management import call_command
+from django.test import Client
+
+from reflection_app.loops.verdicts import Referee
+from tests.api.test_routes import ROUTES
+
+WRITTEN = Path(__file__).parents[2] / "docs" / "openapi.yaml"
+REFRESH = "manage.py spectacular --file docs/openapi.yaml --validate --fail-on-warn"
+
+
+@pytest.fixture(scope="module")
+def described() -> str:
+    out = StringIO()
+    call_command("spectacular", validate=True, fail_on_warn=True, stdout=out)
+    return out.getvalue()
+
+
+@pytest.fixture(scope="module")
+def schema(described: str) -> Any:
+    return yaml.safe_load(described)
+
+
+def operations(schema: Any) -> list[Any]:
+    return [operation for path in schema["paths"].values() for operation in path.values()]
+
+
+def test_the_written_description_is_up_to_date(described: str) -> None:
+    assert WRITTEN.read_text().strip() == described.strip(), f"write it anew: {REFRESH}"
+
+
+def test_every_route_is_described(schema: Any) -> None:
+    described = {(method.upper(), path) for path, methods in schema["paths"].items() for method in methods}
+    routed = {(method, f"/api/v1/{route.replace('<uuid:', '{').replace('>', '}')}") for method, route, _ in ROUTES}
+    assert described == routed
+
+
+def test_every_call_needs_a_key_and_tells_its_problems(schema: Any) -> None:
+    assert schema["components"]["securitySchemes"]["apiKey"]["scheme"] == "bearer"
+    for operation in operations(schema):
+        assert operation["security"] == [{"apiKey": []}]
+        assert "Needs the scope" in operation["description"]
+        assert {"400", "401", "403"} <= set(operation["responses"])
+        for status, response in operation["responses"].items():
+            kinds = set(response.get("content", {}))
+            assert kinds <= ({"application/problem+json"} if status >= "400" else {"application/json"})
+
+
+def test_every_post_takes_an_idempotency_key(schema: Any) -> None:
+    posts = [methods["post"] for methods in schema["paths"].values() if "post" in methods]
+    assert len(posts) >= 7
+    for operation in posts:
+        assert "Idempotency-Key" in [parameter["name"] for parameter in operation["parameters"]]
+
+
+def test_a_body_is_required_only_where_something_in_it_is(schema: Any) -> None:
+    paths = schema["paths"]
+    assert paths["/api/v1/tasks"]["post"]["requestBody"]["required"] is True
+    assert "required" not in paths["/api/v1/reviews/claim"]["post"]["requestBody"]
+
+
+def test_every_referee_is_described(schema: Any) -> None:
+    described = schema["components"]["schemas"]["RefereeEnum"]
+    assert set(described["enum"]) == {referee.label for referee in Referee}
+
+
+@pytest.mark.parametrize("accept", ["application/json", "*/*", "application/vnd.oai.openapi"])
+def test_the_description_is_served_without_a_key(accept: str) -> None:
+    response = Client().get("/api/v1/schema", headers={"Accept": accept})
+    assert response.status_code == 200
+    assert yaml.safe_load(response.content)["openapi"].startswith("3.1")
+
+
+def test_the_docs_page_loads_everything_from_here_and_relaxes_styles_alone() -> None:
+    response = Client().get("/api/v1/docs")
+    assert response.status_code == 200
+    page = response.content.decode()
+    assert "http://" not in page
+    assert "https://" not in page
+    assert "<style" not in page
+    assert "<script>" not in page
+    policy = response["Content-Security-Policy"]
+    assert "style-src 'self' 'unsafe-inline'" in policy
+    assert "script-src 'self';" in f"{policy};"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "js/api-docs.js",
+        "drf_spectacular_sidecar/swagger-ui-dist/swagger-ui-bundle.js",
+        "drf_spectacular_sidecar/swagger-ui-dist/swagger-ui.css",
+    ],
+)
+def test_the_files_of_the_docs_page_are_there(name: str) -> None:
+    assert finders.find(name)
+    assert f"/static/{name}" in Client().get("/api/v1/docs").content.decode()

@@ -1,0 +1,169 @@
+from typing import Any
+from uuid import UUID
+
+import pytest
+from pytest_django.fixtures import DjangoAssertNumQueries
+
+from reflection_app.models import AuditEntry, Run, Task
+from tests.api.caller import Caller, assert_problem, fields
+from tests.api.stories import finished_run
+from tests.factories import submit
+
+pytestmark = pytest.mark.django_db
+
+CODE = {
+    "objective": "Write add(a, b).",
+    "kind": "code_generation",
+    "agent": "builder",
+    "external_id": "job-1",
+    "tests": {"entry_point": "add", "cases": [{"args": [1, 2], "expected": 3}]},
+    "limits": {"max_iterations": 5, "cost_budget_usd": "0.10"},
+    "metadata": {"ticket": 12345678901234567890123, "tags": ["数学", None, True, 1.5]},
+}
+
+
+def test_a_task_is_answered_with_its_queued_run(caller: Caller) -> None:
+    answer = caller.post("tasks", CODE)
+
+    assert answer.status == 201
+    task = answer.body
+    assert UUID(task["id"]).version == 7
+    assert task["created_at"].endswith("Z")
+    assert {name: task[name] for name in ("external_id", "objective", "kind", "agent", "metadata")} == {
+        name: CODE[name] for name in ("external_id", "objective", "kind", "agent", "metadata")
+    }
+    assert (task["mode"], task["execution"]) == ("adaptive", "managed")
+    assert task["limits"] == {
+        "max_iterations": 5,
+        "token_budget": 10_000,
+        "time_budget_s": 30.0,
+        "cost_budget_usd": "0.10000000",
+    }
+    run = task["run"]
+    assert run["task_id"] == task["id"]
+    assert (run["mode"], run["state"], run["outcome"], run["best_attempt"]) == ("external_loop", "queued", None, None)
+    assert run["usage"] == {"prompt_tokens": 0, "completion_tokens": 0, "cost_usd": "0.00000000", "llm_calls": 0}
+    assert caller.get(f"tasks/{task['id']}").body == task
+    assert caller.get(f"runs/{run['id']}").body == run
+
+
+def test_a_handed_in_task_is_in_the_audit_trail_under_the_keys_name(caller: Caller) -> None:
+    caller.post("tasks", {"objective": "x"})
+    entry = AuditEntry.objects.get(action="task.submitted")
+    assert entry.actor_label == f"key {caller.key.name}"
+    assert entry.api_key_id == caller.key.pk
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({}, "objective"),
+        ({"objective": " \n"}, "objective"),
+        ({"objective": 5}, "objective"),
+        ({"objective": None}, "objective"),
+        ({"objective": "x" * 200_001}, "objective"),
+        ({"objective": "x", "mode": "sideways"}, "mode"),
+        ({"objective": "x", "limits": {"max_iterations": 0}}, "limits.max_iterations"),
+        ({"objective": "x", "limits": {"max_iterations": 10**400}}, "limits.max_iterations"),
+        ({"objective": "x", "limits": {"cost_budget_usd": "NaN"}}, "limits.cost_budget_usd"),
+        ({"objective": "x", "limits": {"surprise": 1}}, "limits.surprise"),
+        ({"objective": "x", "surprise": 1}, "surprise"),
+        ({"objective": "x", "metadata": []}, "metadata"),
+        ({"objective": "x", "external_id": ""}, "external_id"),
+        ({"objective": "x", "tests": {"script": " "}}, "tests"),
+        ({"objective": "x", "tests": {"cases": [{"expected": 1}]}}, "tests"),
+        ({"objective": "x", "tests": {"entry_point": "a b", "cases": [{"expected": 1}]}}, "tests.entry_point"),
+        ({"objective": "x", "execution": "elsewhere"}, "execution"),
+        ({"objective": "x", "mode": "external_loop"}, ""),
+    ],
+)
+def test_a_task_that_cannot_be_used_is_refused_with_the_field(caller: Caller, body: Any, field: str) -> None:
+    answer = caller.post("tasks", body)
+    assert_problem(answer, 400)
+    assert field in fields(answer)
+    assert not Task.objects.exists()
+
+
+@pytest.mark.parametrize("body", [[], "text", 5, True, [{"objective": "x"}]])
+def test_a_task_that_is_no_object_is_refused(caller: Caller, body: Any) -> None:
+    assert_problem(caller.post("tasks", body), 400)
+
+
+def test_a_batch_is_stored_in_its_order(caller: Caller) -> None:
+    answer = caller.post("tasks/batch", {"tasks": [{"objective": f"task {number}"} for number in range(3)]})
+    assert answer.status == 201
+    assert [task["objective"] for task in answer.body["results"]] == ["task 0", "task 1", "task 2"]
+    assert all(task["run"]["state"] == "queued" for task in answer.body["results"])
+    assert Run.objects.count() == 3
+
+
+def test_a_batch_with_bad_tasks_names_each_and_stores_none(caller: Caller) -> None:
+    answer = caller.post(
+        "tasks/batch", {"tasks": [{"objective": "good"}, {"objective": ""}, 7, {"objective": 1, "x": 2}]}
+    )
+    assert_problem(answer, 400)
+    named = {(error["index"], error["field"]) for error in answer.body["errors"]}
+    assert named == {(1, "objective"), (2, ""), (3, "objective"), (3, "x")}
+    assert not Task.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [None, {}, [], {"tasks": []}, {"tasks": {}}, {"tasks": [{"objective": "x"}], "more": 1}, {"tasks": [{}] * 501}],
+)
+def test_a_batch_of_another_form_is_refused(caller: Caller, body: Any) -> None:
+    answer = caller.post("tasks/batch", body)
+    assert_problem(answer, 400)
+    assert fields(answer) == ["tasks"]
+
+
+def test_a_batch_may_have_500_tasks(caller: Caller) -> None:
+    answer = caller.post("tasks/batch", {"tasks": [{"objective": "x"}] * 500})
+    assert answer.status == 201
+    assert len(answer.body["results"]) == 500
+
+
+def test_tasks_are_found_by_what_they_were_handed_in_with(caller: Caller) -> None:
+    wanted = submit(caller.project, external_id="a", kind="poem", agent="poet", mode="actor_critic")
+    submit(caller.project, external_id="b", kind="prose", agent="writer")
+    for query in ({"external_id": "a"}, {"kind": "poem"}, {"agent": "poet"}, {"mode": "actor_critic"}):
+        assert [task["id"] for task in caller.get("tasks", **query).body["results"]] == [str(wanted.task_id)]
+    assert caller.get("tasks", kind="poem", agent="writer").body["results"] == []
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"mode": "none"},
+        {"mode": ""},
+        {"kind": "a\x00b"},
+        {"kind": "x" * 61},
+        {"limit": "0"},
+        {"limit": "201"},
+        {"limit": "many"},
+        {"cursor": "nonsense"},
+        {"cursor": "Pg"},
+        {"cursor": "ä"},
+    ],
+)
+def test_a_filter_that_makes_no_sense_is_refused(caller: Caller, query: dict[str, str]) -> None:
+    answer = caller.get("tasks", **query)
+    assert_problem(answer, 400)
+    assert fields(answer) == list(query)
+
+
+def test_the_last_of_a_parameter_given_twice_counts(caller: Caller) -> None:
+    submit(caller.project, kind="poem")
+    assert len(caller.get("tasks", kind=["prose", "poem"]).body["results"]) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_list_of_tasks_takes_as_many_queries_for_many_as_for_one(
+    caller: Caller, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    for _ in range(3):
+        finished_run(caller.project)
+    caller.get("tasks")
+    with django_assert_max_num_queries(4):
+        tasks = caller.get("tasks").body["results"]
+    assert [task["run"]["best_attempt"]["content"] for task in tasks] == ["second"] * 3

@@ -1,0 +1,81 @@
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+from django.db import connection, connections
+
+from reflection_app.actions.cancel_run import cancel_run
+from reflection_app.api import waiting
+from reflection_app.models import Actor
+from tests.api.caller import Answer, Caller, assert_problem, fields
+from tests.api.stories import waiting_review
+from tests.factories import submit
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def in_thread(call: Callable[[], Answer]) -> Callable[[], Answer]:
+    """Starts `call` in a thread; what is returned waits for its answer."""
+    answers: list[Answer] = []
+
+    def work() -> None:
+        try:
+            answers.append(call())
+        finally:
+            connections.close_all()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+
+    def answer() -> Answer:
+        thread.join(20)
+        return answers[0]
+
+    return answer
+
+
+def test_waiting_ends_when_the_run_ends(caller: Caller) -> None:
+    run = submit(caller.project)
+    answer = in_thread(lambda: caller.get(f"runs/{run.pk}", wait=15))
+    time.sleep(0.3)
+    cancel_run(run, actor=Actor())
+    assert answer().body["outcome"] == "cancelled"
+
+
+def test_waiting_ends_at_once_where_somebody_else_has_to_act(caller: Caller) -> None:
+    review = waiting_review(caller.project)
+    assert caller.get(f"runs/{review.run_id}", wait=15).body["state"] == "waiting_review"
+
+
+def test_waiting_ends_when_the_time_is_up(caller: Caller) -> None:
+    run = submit(caller.project)
+    assert caller.get(f"runs/{run.pk}", wait="0.3").body["state"] == "queued"
+
+
+def test_no_connection_is_held_while_waiting(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    held: list[bool] = []
+
+    def sleep(seconds: float) -> None:
+        held.append(connection.connection is not None)
+        time.sleep(seconds)
+
+    run = submit(caller.project)
+    monkeypatch.setattr(waiting, "sleep", sleep)
+    caller.get(f"runs/{run.pk}", wait="0.5")
+    assert held
+    assert not any(held)
+
+
+def test_nobody_waits_longer_than_the_longest_wait(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = submit(caller.project)
+    monkeypatch.setattr(waiting, "LONGEST_WAIT_S", 0.3)
+    assert caller.get(f"runs/{run.pk}", wait="1e300").status == 200
+
+
+@pytest.mark.parametrize("wait", ["-1", "soon", "", "nan", "inf", "1,5", "\x00"])
+def test_a_wait_that_is_no_time_is_refused(caller: Caller, wait: str) -> None:
+    run = submit(caller.project)
+    answer = caller.get(f"runs/{run.pk}", wait=wait)
+    assert_problem(answer, 400)
+    assert fields(answer) == ["wait"]
