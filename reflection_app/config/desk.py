@@ -59,13 +59,13 @@ class Desk:
             self.log.say(f"stopped the {name} that an earlier copy left behind")
         check_port(settings.HOST, port=settings.PORT)
         self._mention_unused_keys()
-        shared, key = self._start_local_model()
+        shared, behind = self._plan()
         await self._start_valkey()
         await self._start_postgres()
         await asyncio.to_thread(self._migrate)
         await asyncio.gather(
             self._first_start(processes.first_start(shared, address=address())),
-            self._start_application(shared, local_model_key=key),
+            self._start_application(processes.web(shared), behind=behind),
         )
         self.log.box([f"Reflection Desk is running at {address()}", *self.login])
         await asyncio.Event().wait()
@@ -74,18 +74,21 @@ class Desk:
         if unused := processes.keys_without_model(os.environ):
             self.log.say(f"{', '.join(unused)} set, but not LLM_MODEL: no provider is used until it names a model")
 
-    def _start_local_model(self) -> tuple[dict[str, str], str]:
-        """What every process shall know, and the key that the worker and the local model share."""
+    def _plan(self) -> tuple[dict[str, str], list[Command]]:
+        """What every process is told, and the processes behind the page: local model (if used), worker and beat."""
         key = secrets.token_urlsafe(24)
+        port = free_port() if self._needs_local_model() else 0
+        shared = processes.shared_environment(local_model_url=f"http://127.0.0.1:{port}/v1" if port else "")
+        model = [processes.local_model(shared, port=port, local_model_key=key)] if port else []
+        return shared, [*model, processes.worker(shared, local_model_key=key), processes.beat(shared)]
+
+    def _needs_local_model(self) -> bool:
         if settings.LLM_MODEL:
-            return processes.shared_environment(local_model_url=""), key
+            return False
         if not local_model.available():
             self.log.say("no local model for this platform: set LLM_MODEL, and its provider's key")
-            return processes.shared_environment(local_model_url=""), key
-        port = free_port()
-        shared = processes.shared_environment(local_model_url=f"http://127.0.0.1:{port}/v1")
-        self.supervisor.start(processes.local_model(shared, port=port, local_model_key=key))
-        return shared, key
+            return False
+        return True
 
     async def _start_postgres(self) -> None:
         if settings.DATABASE_URL:
@@ -116,12 +119,12 @@ class Desk:
             database.close()
             database.close_pool()
 
-    async def _start_application(self, shared: dict[str, str], *, local_model_key: str) -> None:
+    async def _start_application(self, web: Command, *, behind: list[Command]) -> None:
         # One after the other: on two cores they would slow each other down, and the page is what a person waits for.
-        self.supervisor.start(processes.web(shared))
+        self.supervisor.start(web)
         await self.supervisor.wait_until(lambda _pid: answers(address().removeprefix("http://")), name="web")
-        self.supervisor.start(processes.worker(shared, local_model_key=local_model_key))
-        self.supervisor.start(processes.beat(shared))
+        for command in behind:
+            self.supervisor.start(command)
 
     async def _first_start(self, command: Command) -> None:
         code, self.login = await self.supervisor.run_once(command)
