@@ -27,21 +27,26 @@ class Command(BaseCommand):
         if User.objects.filter(is_superuser=True).exists():
             self.stdout.write("Log in as before. A way in for a lost password: manage.py login_link USERNAME")
             return
-        password = secrets.token_urlsafe(12)
-        project = make_first_project(password)
-        if not settings.PRODUCTION:
+        project = make_first_project()
+        if not settings.PRODUCTION and not project.tasks.exists():
             tell_demo_stories(project)
-        admin = User.objects.get(username=ADMIN)
-        self.stdout.write(f"User:      {ADMIN}")
+        # Last of all: who stops a first start half-way has not lost a password that nobody saw.
+        password = secrets.token_urlsafe(12)
+        admin = make_admin(project, password=password)
+        self.stdout.write(f"User:      {admin.get_username()}")
         self.stdout.write(f"Password:  {password}   (shown this once)")
         self.stdout.write(f"One-time login link: {address.rstrip('/')}{one_time_login_path(admin)}")
 
 
+def make_first_project() -> Project:
+    """The first project; the one that is there, where an earlier first start was stopped half-way."""
+    name = "First project" if settings.PRODUCTION else "Demo"
+    return Project.objects.get_or_create(slug=PROJECT, defaults={"name": name})[0]
+
+
 @transaction.atomic
-def make_first_project(password: str) -> Project:
-    """The first project, with an admin who may do everything in it."""
+def make_admin(project: Project, *, password: str) -> User:
+    """An admin who may do everything in `project`."""
     admin = User.objects.create_superuser(ADMIN, password=password)
-    name = "Demo" if not settings.PRODUCTION else "First project"
-    project, _ = Project.objects.get_or_create(slug=PROJECT, defaults={"name": name})
     Membership.objects.create(project=project, user=admin, role=Role.ADMIN)
-    return project
+    return admin

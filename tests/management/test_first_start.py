@@ -1,0 +1,78 @@
+import re
+from io import StringIO
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.test import Client
+
+from reflection_app.models import Project, Review, Role, Run
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def first_start() -> str:
+    out = StringIO()
+    call_command("first_start", address="http://desk.test/", stdout=out)
+    return out.getvalue()
+
+
+def test_the_first_start_makes_an_admin_who_gets_in_by_the_printed_password() -> None:
+    printed = first_start()
+    password = re.search(r"Password:\s+(\S+)", printed)
+    assert password
+    assert Client().login(username="admin", password=password[1])
+    admin = User.objects.get(username="admin")
+    assert Project.objects.get(slug="demo").memberships.get(user=admin).role == Role.ADMIN
+
+
+def test_the_printed_link_logs_in_once() -> None:
+    link = re.search(r"http://desk\.test(/\S+)", first_start())
+    assert link
+    first, second = Client(), Client()
+    assert first.post(link[1]).status_code == 302
+    assert "_auth_user_id" in first.session
+    second.post(link[1])
+    assert "_auth_user_id" not in second.session
+
+
+def test_the_demo_tells_five_scripted_stories_with_their_five_ends() -> None:
+    first_start()
+    runs = list(Run.objects.filter(project__slug="demo").order_by("created_at"))
+
+    assert all(run.is_scripted for run in runs)
+    assert [(run.state, run.outcome, run.attempts_made) for run in runs] == [
+        ("finished", "succeeded", 2),
+        ("finished", "succeeded", 2),
+        ("waiting_review", None, 1),
+        ("finished", "over_budget", 1),
+        ("finished", "rejected", 1),
+    ]
+    assert "发布说明" in runs[1].task.objective
+    assert Review.objects.filter(state="waiting").count() == 1
+
+
+def test_a_second_start_changes_nothing() -> None:
+    first_start()
+    before = Run.objects.count(), User.objects.count()
+    assert "Password" not in first_start()
+    assert (Run.objects.count(), User.objects.count()) == before
+
+
+def test_a_first_start_that_was_stopped_half_way_is_taken_up_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(*args: object, **kwargs: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("reflection_app.management.commands.first_start.make_admin", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            first_start()
+    assert "Password" in first_start()
+    assert Run.objects.count() == 5
+
+
+def test_production_gets_a_project_and_no_demo(settings: pytest.FixtureRequest) -> None:
+    settings.PRODUCTION = True  # type: ignore[attr-defined]
+    first_start()
+    assert not Run.objects.exists()
+    assert User.objects.count() == 1
