@@ -38,7 +38,8 @@ def project_overview(request: DeskRequest) -> HttpResponse:
     reviews = Review.objects.filter(project=project, state__in=OPEN).select_related("run__task", "verdict", "attempt")
     context = {
         "reviews": reviews.order_by("-holds_run", "created_at", "id")[:SHOWN],
-        "in_progress": runs.exclude(state=RunState.FINISHED)[:SHOWN],
+        # What waits for a review stands among the reviews already.
+        "in_progress": runs.exclude(state__in=[RunState.FINISHED, RunState.WAITING_REVIEW])[:SHOWN],
         "recent": runs.filter(state=RunState.FINISHED).order_by("-finished_at", "-id")[:SHOWN],
         "week": outcomes_of_week(project),
         "is_new": not Run.objects.filter(project=project).exists(),

@@ -64,7 +64,7 @@ def _read[V: Value](kind: type[V], typed: Typed, given: object) -> V | None:
 
 def _typed_of(project: Project) -> Typed:
     values = project.get_limits().model_dump() | project.get_review_policy().model_dump()
-    texts = {name: "" if value is None else str(value) for name, value in values.items()}
+    texts = {name: "" if value is None else str(value).removesuffix(".0") for name, value in values.items()}
     return Typed(texts | {"reject_waits": "on" if values["reject_waits"] else ""})
 
 

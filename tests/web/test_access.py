@@ -1,0 +1,82 @@
+"""Every page of a project, walked by those who may not see it."""
+
+from uuid import uuid4
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from reflection_app.models import Role
+from reflection_app.web.urls import project_pages
+from tests.factories import make_api_key, make_member, make_project
+from tests.web.stories import logged_in, unsure_project, waiting_review
+
+# Advancing a run gives its connection back, so these tests cannot live in one transaction.
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def addresses() -> dict[str, str]:
+    """The address of each page, with ids of things that exist."""
+    project = unsure_project("walked")
+    review = waiting_review(project)
+    key, _ = make_api_key(project)
+    ids = {"run_id": review.run_id, "seq": 1, "review_id": review.pk, "key_id": key.pk}
+    found = {}
+    for page in project_pages:
+        wanted = {name: ids[name] for name in page.pattern.converters}
+        found[str(page.name)] = reverse(str(page.name), kwargs={"slug": project.slug, **wanted})
+    return found
+
+
+def test_the_walk_covers_every_page(addresses: dict[str, str]) -> None:
+    assert len(addresses) == len(project_pages) >= 15
+
+
+@pytest.mark.parametrize("method", ["get", "post"])
+def test_a_member_of_another_project_finds_nothing(client: Client, addresses: dict[str, str], method: str) -> None:
+    logged_in(client, make_project())
+    statuses = {name: getattr(client, method)(address).status_code for name, address in addresses.items()}
+    assert set(statuses.values()) == {404}, statuses
+
+
+@pytest.mark.parametrize("method", ["get", "post"])
+def test_whoever_is_not_logged_in_is_asked_to(client: Client, addresses: dict[str, str], method: str) -> None:
+    for address in addresses.values():
+        response = getattr(client, method)(address)
+        assert response.status_code == 302
+        assert response["Location"].startswith("/login/")
+
+
+def test_a_projects_things_are_not_found_under_another_slug(client: Client, addresses: dict[str, str]) -> None:
+    own = make_project("own")
+    logged_in(client, own)
+    for name, address in addresses.items():
+        if name in {"run", "step", "cancel_run", "review", "revoke_key"}:
+            assert client.get(address.replace("/p/walked/", "/p/own/")).status_code == 404, name
+
+
+def test_a_viewer_reads_and_changes_nothing(client: Client, addresses: dict[str, str]) -> None:
+    from reflection_app.models import Project
+
+    client.force_login(make_member(Project.objects.get(slug="walked"), Role.VIEWER))
+    for name in ("project_overview", "runs", "run", "step", "reviews", "review", "settings"):
+        assert client.get(addresses[name]).status_code == 200, name
+    changing = ("new_task", "cancel_run", "next_review", "claim_review", "decide_review", "create_key", "revoke_key")
+    for name in (*changing, "settings"):
+        assert client.post(addresses[name]).status_code == 403, name
+
+
+def test_a_reviewer_cannot_change_settings_or_keys(client: Client, addresses: dict[str, str]) -> None:
+    from reflection_app.models import Project
+
+    client.force_login(make_member(Project.objects.get(slug="walked"), Role.REVIEWER))
+    for name in ("settings", "create_key", "revoke_key"):
+        assert client.post(addresses[name]).status_code == 403, name
+
+
+def test_an_unknown_id_is_not_found(client: Client) -> None:
+    project = make_project("known")
+    logged_in(client, project)
+    assert client.get(f"/p/known/runs/{uuid4()}/").status_code == 404
+    assert client.get(f"/p/known/reviews/{uuid4()}/").status_code == 404

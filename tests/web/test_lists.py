@@ -1,0 +1,104 @@
+import pytest
+from django.test import Client
+from pytest_django import DjangoAssertNumQueries
+
+from reflection_app.models import Run
+from tests.critiques import critique
+from tests.factories import make_project, submit
+from tests.web.stories import finished, logged_in, project_with, unsure_project, waiting_review
+
+# Advancing a run gives its connection back, so these tests cannot live in one transaction.
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_an_empty_project_says_how_to_begin(client: Client) -> None:
+    logged_in(client, make_project("empty"))
+    assert "Hand in the first task" in client.get("/p/empty/").text
+    assert "No runs yet" in client.get("/p/empty/runs/").text
+    assert "Nothing waits for a review" in client.get("/p/empty/reviews/").text
+    assert "No keys yet" in client.get("/p/empty/settings/").text
+
+
+def test_the_overview_shows_what_waits_what_runs_and_how_it_went(client: Client) -> None:
+    project = unsure_project("busy")
+    waiting_review(project, objective="Waiting for a person")
+    submit(project, objective="Still in the queue")
+    done = project_with("done", {"attempt-1/answer": "x", "attempt-1/critique": critique(80, approved=True)})
+    Run.objects.filter(pk=finished(done, objective="Finished well").pk).update(project=project)
+    logged_in(client, project)
+    text = client.get("/p/busy/").text
+    assert "Waiting for a person" in text
+    assert "The critic is not sure" in text
+    assert "Still in the queue" in text
+    assert "Finished well" in text
+    assert "1 run ended" in text
+
+
+def test_runs_are_filtered_and_searched_by_the_address(client: Client) -> None:
+    project = make_project("many")
+    submit(project, objective="Write a haiku", external_id="EXT-7")
+    submit(project, objective="Write a limerick", mode="external_loop", tests={"script": "assert 1"})
+    logged_in(client, project)
+
+    def shown(query: str) -> list[str]:
+        return [run.task.objective for run in client.get(f"/p/many/runs/?{query}").context["runs"]]
+
+    assert shown("") == ["Write a limerick", "Write a haiku"]
+    assert shown("q=ext-7") == ["Write a haiku"]
+    assert shown("mode=external_loop") == ["Write a limerick"]
+    assert shown("status=queued&q=haiku") == ["Write a haiku"]
+    assert shown("status=succeeded") == []
+    assert shown("status=__all__&mode=%27%3B--&before=nonsense") == ["Write a limerick", "Write a haiku"]
+    assert shown("q=%00") == ["Write a limerick", "Write a haiku"] or shown("q=%00") == []
+
+
+def test_older_runs_follow_page_by_page(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reflection_app.web.runs.PAGE", 2)
+    project = make_project("paged")
+    for number in range(5):
+        submit(project, objective=f"Task {number}")
+    logged_in(client, project)
+    seen, before = [], ""
+    while True:
+        context = client.get(f"/p/paged/runs/?before={before}").context
+        seen += [run.task.objective for run in context["runs"]]
+        if context["older"] is None:
+            break
+        before = context["older"]
+    assert seen == [f"Task {number}" for number in range(4, -1, -1)]
+
+
+def test_htmx_gets_the_same_results_without_the_page_around(client: Client) -> None:
+    project = make_project("swap")
+    submit(project, objective="Write a haiku")
+    logged_in(client, project)
+    part = client.get("/p/swap/runs/", headers={"HX-Request": "true"}).text
+    assert "Write a haiku" in part
+    assert "<html" not in part
+    assert part.strip() in client.get("/p/swap/runs/").text
+    restored = client.get("/p/swap/runs/", headers={"HX-Request": "true", "HX-History-Restore-Request": "true"})
+    assert "<html" in restored.text
+
+
+@pytest.mark.parametrize("path", ["", "runs/", "reviews/"])
+def test_a_list_asks_as_often_for_twelve_rows_as_for_two(
+    client: Client, django_assert_max_num_queries: DjangoAssertNumQueries, path: str
+) -> None:
+    project = unsure_project("counted")
+    logged_in(client, project)
+    for _ in range(2):
+        waiting_review(project)
+    with django_assert_max_num_queries(40) as few:
+        client.get(f"/p/counted/{path}")
+    for _ in range(10):
+        waiting_review(project)
+    with django_assert_max_num_queries(len(few)):
+        client.get(f"/p/counted/{path}")
+
+
+def test_the_count_of_open_reviews_is_a_small_answer(client: Client) -> None:
+    project = unsure_project("counting")
+    logged_in(client, project)
+    assert client.get("/p/counting/reviews/count/").text.strip() == ""
+    waiting_review(project)
+    assert ">1<" in client.get("/p/counting/reviews/count/").text

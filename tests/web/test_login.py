@@ -1,0 +1,62 @@
+import pytest
+from django.test import Client
+
+from reflection_app.web.login_links import one_time_login_path
+from tests.factories import PASSWORD, make_member, make_project, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_user_without_a_project_is_told_what_to_do(client: Client) -> None:
+    client.force_login(make_user("lonely"))
+    response = client.get("/")
+    assert response.status_code == 200
+    assert "You are not in any project yet" in response.text
+    assert "lonely" in response.text
+
+
+def test_a_member_lands_in_the_first_project(client: Client) -> None:
+    user = make_member(make_project("first"))
+    response = client.post("/login/", {"username": user.username, "password": PASSWORD}, follow=True)
+    assert response.redirect_chain[-1][0] == "/p/first/"
+
+
+def test_a_wrong_password_is_said_and_the_name_kept(client: Client) -> None:
+    make_user("ann")
+    response = client.post("/login/", {"username": "ann", "password": "wrong"})
+    assert "Name and password do not match" in response.text
+    assert 'value="ann"' in response.text
+
+
+def test_a_login_link_works_once_and_only_by_post(client: Client) -> None:
+    user = make_member(make_project("first"))
+    path = one_time_login_path(user)
+    assert f"Log in as {user.username}" in client.get(path).text
+    assert "_auth_user_id" not in client.session
+    assert client.post(path).status_code == 302
+    assert client.session["_auth_user_id"] == str(user.pk)
+    assert client.post(path).status_code == 404
+    assert "This link no longer works" in Client().get(path).text
+
+
+@pytest.mark.parametrize(
+    "path", ["/login/link/MQ/x-y/", "/login/link/!!/x-y/", "/login/link/OTk5OTk5OTk5OTk5OTk5/x-y/"]
+)
+def test_a_forged_login_link_is_refused(client: Client, path: str) -> None:
+    make_user()
+    assert client.get(path).status_code == 404
+    assert client.post(path).status_code == 404
+
+
+def test_logging_out_takes_a_post(client: Client) -> None:
+    client.force_login(make_user())
+    assert client.get("/logout/").status_code == 405
+    assert client.post("/logout/").status_code == 302
+    assert "_auth_user_id" not in client.session
+
+
+def test_errors_have_the_same_look() -> None:
+    assert "<h1>Not found</h1>" in Client().get("/nothing-here/").text
+    expired = Client(enforce_csrf_checks=True).post("/login/", {"username": "a", "password": "b"})
+    assert expired.status_code == 403
+    assert "This form has expired" in expired.text

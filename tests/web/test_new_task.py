@@ -1,0 +1,47 @@
+import pytest
+from django.test import Client
+
+from reflection_app.models import Run, Task
+from tests.factories import make_project
+from tests.web.stories import logged_in
+
+pytestmark = pytest.mark.django_db
+TESTS = '{"entry_point": "add", "cases": [{"args": [1, 2], "expected": 3}]}'
+
+
+@pytest.fixture
+def member(client: Client) -> Client:
+    return logged_in(client, make_project("tasks"))
+
+
+def test_a_task_is_handed_in_and_its_run_opened(member: Client) -> None:
+    typed = {"objective": "Write add", "mode": "adaptive", "tests": TESTS, "max_iterations": "5", "external_id": "A-1"}
+    response = member.post("/p/tasks/tasks/new/", typed)
+    run = Run.objects.get()
+    assert response.status_code == 302
+    assert response["Location"] == f"/p/tasks/runs/{run.pk}/"
+    assert run.mode == "external_loop"
+    assert run.get_spec().limits.max_iterations == 5
+    assert run.task.external_id == "A-1"
+    assert run.task.created_by is not None
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ({"objective": "  "}, "error-objective"),
+        ({"objective": "x", "mode": "nonsense"}, "error-mode"),
+        ({"objective": "x", "tests": "{not json"}, "This is not JSON"),
+        ({"objective": "x", "tests": '{"cases": []}'}, "give exactly one of"),
+        ({"objective": "x", "mode": "external_loop"}, "external_loop needs tests"),
+        ({"objective": "x", "token_budget": "-4"}, "error-token_budget"),
+        ({"objective": "x", "cost_budget_usd": "much"}, "error-cost_budget_usd"),
+        ({"objective": "x", "tests": '{"script": "a\\u0000"}'}, "cannot be stored"),
+    ],
+)
+def test_what_is_wrong_is_said_and_what_was_typed_is_kept(member: Client, typed: dict[str, str], said: str) -> None:
+    response = member.post("/p/tasks/tasks/new/", typed | {"external_id": "keep-me"})
+    assert response.status_code == 400
+    assert said in response.text
+    assert 'value="keep-me"' in response.text
+    assert not Task.objects.exists()

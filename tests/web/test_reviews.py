@@ -1,0 +1,188 @@
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from reflection_app.models import Project, Review, ReviewState, Role, Run
+from tests.factories import make_member
+from tests.web.stories import claimed_by, logged_in, unsure_project, waiting_review
+
+# Advancing a run gives its connection back, so these tests cannot live in one transaction.
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def project() -> Project:
+    return unsure_project("desk")
+
+
+@pytest.fixture
+def reviewer(client: Client, project: Project) -> Client:
+    return logged_in(client, project, Role.REVIEWER)
+
+
+def decision(review: Review, **typed: object) -> dict[str, object]:
+    return {"lease_token": str(review.lease_token), "decision": "approve", "score": "80", "reason": ""} | typed
+
+
+def issues(*descriptions: str) -> dict[str, list[str]]:
+    return {
+        "issue_category": ["quality"] * len(descriptions),
+        "issue_severity": ["high"] * len(descriptions),
+        "issue_description": list(descriptions),
+        "issue_suggested_fix": [""] * len(descriptions),
+    }
+
+
+def test_the_queue_tells_what_waits_and_why(reviewer: Client, project: Project) -> None:
+    waiting_review(project, objective="A text to look at")
+    page = reviewer.get("/p/desk/reviews/").text
+    assert "A text to look at" in page
+    assert "The critic is not sure" in page
+    assert "the run waits for you" in page
+
+
+def test_review_next_claims_the_oldest_and_opens_it(reviewer: Client, project: Project) -> None:
+    first = waiting_review(project)
+    waiting_review(project)
+    page = reviewer.post("/p/desk/reviews/next/", follow=True)
+    first.refresh_from_db()
+    assert page.redirect_chain[-1][0] == f"/p/desk/reviews/{first.pk}/"
+    assert first.state == ReviewState.CLAIMED
+    assert f'value="{first.lease_token}"' in page.text
+    assert 'value="No title"' in page.text
+
+
+def test_opening_alone_claims_nothing(reviewer: Client, project: Project) -> None:
+    review = waiting_review(project)
+    page = reviewer.get(f"/p/desk/reviews/{review.pk}/").text
+    review.refresh_from_db()
+    assert review.state == ReviewState.WAITING
+    assert "Claim and decide" in page
+    assert "data-decision" not in page
+
+
+def test_approving_resumes_the_run_and_goes_on_to_the_next(reviewer: Client, project: Project) -> None:
+    review, following = waiting_review(project), waiting_review(project)
+    claimed = claimed_by(reviewer, review)
+    page = reviewer.post(f"/p/desk/reviews/{review.pk}/decision/", decision(claimed), follow=True)
+    review.refresh_from_db()
+    assert (review.state, review.decision) == (ReviewState.DECIDED, "approve")
+    assert Run.objects.get(pk=review.run_id).state == "queued"
+    assert page.redirect_chain[-1][0] == f"/p/desk/reviews/{following.pk}/"
+    assert "Approved. The run goes on." in page.text
+
+
+def test_after_the_last_one_the_queue_says_so(reviewer: Client, project: Project) -> None:
+    review = waiting_review(project)
+    page = reviewer.post(f"/p/desk/reviews/{review.pk}/decision/", decision(claimed_by(reviewer, review)), follow=True)
+    assert page.redirect_chain[-1][0] == "/p/desk/reviews/"
+    assert "Nothing is waiting for a review." in page.text
+
+
+def test_overruling_keeps_verdict_issues_and_reason(reviewer: Client, project: Project) -> None:
+    review = waiting_review(project)
+    typed = decision(claimed_by(reviewer, review), decision="overrule", verdict="REVISE", score="41", reason="Why")
+    reviewer.post(f"/p/desk/reviews/{review.pk}/decision/", typed | issues("Too short", "", "No title"))
+    review.refresh_from_db()
+    assert review.decided_verdict is not None
+    assert (review.decided_verdict.verdict, review.decided_verdict.score) == ("REVISE", 41)
+    assert [issue["description"] for issue in review.decided_verdict.issues] == ["Too short", "No title"]
+    assert review.decision_reason == "Why"
+
+
+def test_a_score_left_alone_moves_to_fit_the_verdict(reviewer: Client, project: Project) -> None:
+    review = waiting_review(project)
+    typed = decision(claimed_by(reviewer, review), decision="overrule", verdict="REJECT", reason="No")
+    reviewer.post(f"/p/desk/reviews/{review.pk}/decision/", typed)
+    review.refresh_from_db()
+    assert review.decided_verdict is not None
+    assert review.decided_verdict.score == 29
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"decision": ""}, "decision"),
+        ({"decision": "overrule"}, "Overruling needs a verdict"),
+        ({"decision": "overrule", "verdict": "REVISE", "score": "many"}, "score"),
+        ({"decision": "overrule", "verdict": "REVISE"}, "Say what is to be revised"),
+    ],
+)
+def test_an_unclear_decision_is_refused_with_all_kept(
+    reviewer: Client, project: Project, wrong: dict[str, str], said: str
+) -> None:
+    review = waiting_review(project)
+    typed = decision(claimed_by(reviewer, review)) | wrong
+    page = reviewer.post(f"/p/desk/reviews/{review.pk}/decision/", typed | issues(""))
+    assert page.status_code == 400
+    assert said in page.text
+    assert Review.objects.get(pk=review.pk).state == ReviewState.CLAIMED
+    reviewer.post(f"/p/desk/reviews/{review.pk}/decision/", typed | {"reason": "kept words"} | issues(""))
+
+
+def test_a_lost_lease_keeps_what_was_typed_and_offers_to_claim_again(reviewer: Client, project: Project) -> None:
+    review = claimed_by(reviewer, waiting_review(project))
+    Review.objects.filter(pk=review.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
+    typed = decision(review, decision="overrule", verdict="REVISE", reason="My long reason") | issues("Mine")
+    page = reviewer.post(f"/p/desk/reviews/{review.pk}/decision/", typed)
+    assert page.status_code == 409
+    assert "has run out" in page.text
+    assert "My long reason" in page.text
+    assert 'value="Mine"' in page.text
+    assert "Claim again" in page.text
+
+    again = reviewer.post(f"/p/desk/reviews/{review.pk}/claim/", typed)
+    review.refresh_from_db()
+    assert again.status_code == 200
+    assert "My long reason" in again.text
+    assert f'value="{review.lease_token}"' in again.text
+    assert str(typed["lease_token"]) not in again.text
+    reviewer.post(f"/p/desk/reviews/{review.pk}/decision/", typed | {"lease_token": str(review.lease_token)})
+    review.refresh_from_db()
+    assert review.state == ReviewState.DECIDED
+
+
+def test_what_somebody_else_decided_is_said_by_whom(reviewer: Client, project: Project) -> None:
+    review = claimed_by(reviewer, waiting_review(project))
+    reviewer.post(f"/p/desk/reviews/{review.pk}/decision/", decision(review))
+    other = Client()
+    other.force_login(make_member(project))
+    page = other.post(f"/p/desk/reviews/{review.pk}/decision/", decision(review, reason="Mine, late"))
+    review.refresh_from_db()
+    assert page.status_code == 409
+    assert f"{review.decided_by_label} has decided this review already" in page.text
+    assert "Mine, late" in page.text
+
+
+def test_what_somebody_else_holds_cannot_be_claimed(reviewer: Client, project: Project) -> None:
+    review = claimed_by(reviewer, waiting_review(project))
+    other = Client()
+    other.force_login(make_member(project))
+    assert "holds this review" in other.get(f"/p/desk/reviews/{review.pk}/").text
+    assert str(review.lease_token) not in other.get(f"/p/desk/reviews/{review.pk}/").text
+    assert other.post(f"/p/desk/reviews/{review.pk}/claim/").status_code == 409
+
+
+def test_a_heartbeat_keeps_the_lease_and_says_when_it_is_lost(reviewer: Client, project: Project) -> None:
+    review = claimed_by(reviewer, waiting_review(project))
+    Review.objects.filter(pk=review.pk).update(lease_until=timezone.now() + timedelta(seconds=5))
+    path = f"/p/desk/reviews/{review.pk}/heartbeat/"
+    kept = reviewer.post(path, {"lease_token": str(review.lease_token)})
+    review.refresh_from_db()
+    assert "Held for you" in kept.text
+    assert review.lease_until is not None
+    assert review.lease_until > timezone.now() + timedelta(minutes=5)
+    Review.objects.filter(pk=review.pk).update(lease_until=timezone.now() - timedelta(seconds=5))
+    lost = reviewer.post(path, {"lease_token": str(review.lease_token)})
+    assert lost.status_code == 200
+    assert "has run out" in lost.text
+    assert "hx-post" not in lost.text
+
+
+def test_giving_back_frees_the_review(reviewer: Client, project: Project) -> None:
+    review = claimed_by(reviewer, waiting_review(project))
+    reviewer.post(f"/p/desk/reviews/{review.pk}/release/", decision(review))
+    review.refresh_from_db()
+    assert review.state == ReviewState.WAITING

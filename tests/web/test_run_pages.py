@@ -1,0 +1,101 @@
+import re
+
+import pytest
+from django.test import Client
+
+from reflection_app.loops.ends import Outcome
+from reflection_app.models import Run, RunState
+from tests.critiques import critique
+from tests.factories import submit
+from tests.web.stories import HOSTILE, finished, logged_in, project_with, unsure_project, waiting_review
+
+# Advancing a run gives its connection back, so these tests cannot live in one transaction.
+pytestmark = pytest.mark.django_db(transaction=True)
+ACTIVE = re.compile(r"<script(?! defer src=\"/static/)|<[^>]+\son\w+=|href=\"javascript:|<img", re.IGNORECASE)
+
+
+def test_a_queued_run_has_a_page(client: Client) -> None:
+    project = unsure_project("queued")
+    run = submit(project)
+    page = logged_in(client, project).get(f"/p/queued/runs/{run.pk}/").text
+    assert "Waiting for a worker" in page
+    assert f'ws-connect="/ws/p/queued/runs/{run.pk}"' in page
+
+
+def test_a_waiting_run_calls_for_its_review(client: Client) -> None:
+    project = unsure_project("called")
+    review = waiting_review(project)
+    page = logged_in(client, project).get(f"/p/called/runs/{review.run_id}/").text
+    assert "This run waits for a person" in page
+    assert f'href="/p/called/reviews/{review.pk}/"' in page
+    assert "A first text." in page
+    assert "No title" in page
+
+
+def test_a_finished_run_needs_no_socket_and_tells_the_whole_story(client: Client) -> None:
+    project = project_with("told", {"attempt-1/answer": "A text.", "attempt-1/critique": critique(91, approved=True)})
+    run = finished(project)
+    page = logged_in(client, project).get(f"/p/told/runs/{run.pk}/").text
+    assert "Attempt 1 was accepted" in page
+    assert "Kept" in page
+    assert "ws-connect" not in page
+    assert "scripted" in page
+    assert "Critique of attempt 1" in page
+
+
+@pytest.mark.parametrize("outcome", list(Outcome))
+def test_every_outcome_is_explained_in_words(client: Client, outcome: Outcome) -> None:
+    project = project_with("ends", {"attempt-1/answer": "A text.", "attempt-1/critique": critique(80, approved=True)})
+    run = finished(project)
+    Run.objects.filter(pk=run.pk).update(outcome=outcome.value, error="it broke" * (outcome is Outcome.FAILED))
+    page = logged_in(client, project).get(f"/p/ends/runs/{run.pk}/").text
+    explained = re.search(r'<p class="run-explained">(.*?)</p>', page, re.DOTALL)
+    assert explained
+    assert explained[1].strip()
+    assert ("it broke" in page) is (outcome is Outcome.FAILED)
+
+
+def test_hostile_text_is_inert_everywhere(client: Client) -> None:
+    said = critique(
+        80,
+        approved=True,
+        confidence=0.1,
+        feedback={"strengths": [HOSTILE], "weaknesses": [HOSTILE], "suggestions": [HOSTILE]},
+        issues=[{"description": HOSTILE, "suggested_fix": HOSTILE}],
+    )
+    text = (
+        f"# {HOSTILE}\n\n{HOSTILE}\n\n```{HOSTILE}\n{HOSTILE}\n```\n\n![x](javascript:alert(5)) <javascript:alert(6)>"
+    )
+    project = unsure_project("hostile", text=text, said=said)
+    review = waiting_review(project, objective=text, external_id=HOSTILE)
+    logged_in(client, project)
+    paths = ["", "runs/", f"runs/{review.run_id}/", f"runs/{review.run_id}/steps/1/", "reviews/"]
+    for path in (*paths, f"reviews/{review.pk}/"):
+        page = client.get(f"/p/hostile/{path}").text
+        assert "alert(1)" in page
+        assert not ACTIVE.search(page), (path, ACTIVE.search(page))
+
+
+def test_hostile_names_of_tests_are_inert(client: Client) -> None:
+    project = project_with("named", {"attempt-1/answer": "def f(x): return x"}, limits={"max_iterations": 1})
+    run = finished(
+        project, tests={"entry_point": "f", "cases": [{"name": HOSTILE, "args": [HOSTILE], "expected": "no"}]}
+    )
+    page = logged_in(client, project).get(f"/p/named/runs/{run.pk}/").text
+    assert run.outcome == "exhausted"
+    assert "1 of 1 failed" in page
+    assert not ACTIVE.search(page)
+
+
+def test_a_run_is_cancelled_after_asking(client: Client) -> None:
+    project = unsure_project("cancel")
+    run = submit(project)
+    logged_in(client, project)
+    assert "Cancel this run?" in client.get(f"/p/cancel/runs/{run.pk}/cancel/").text
+    page = client.post(f"/p/cancel/runs/{run.pk}/cancel/", follow=True).text
+    run.refresh_from_db()
+    assert (run.state, run.outcome) == (RunState.FINISHED, "cancelled")
+    assert "The run was cancelled." in page
+    refused = client.post(f"/p/cancel/runs/{run.pk}/cancel/")
+    assert refused.status_code == 409
+    assert "has ended already" in refused.text

@@ -1,0 +1,85 @@
+from collections.abc import Mapping
+
+import pytest
+from django.test import Client
+from pytest_django import Settings
+
+from reflection_app.models import ApiKey, Project
+from reflection_app.models.api_key import digest_of
+from tests.factories import make_api_key, make_project
+from tests.web.stories import logged_in
+
+pytestmark = pytest.mark.django_db
+TYPED = {
+    "max_iterations": "4",
+    "token_budget": "100000000",
+    "time_budget_s": "12.5",
+    "cost_budget_usd": "",
+    "confidence_below": "0.7",
+    "audit_share": "0",
+}
+
+
+@pytest.fixture
+def admin(client: Client) -> Client:
+    return logged_in(client, make_project("set"))
+
+
+def test_settings_are_saved_and_shown(admin: Client) -> None:
+    page = admin.post("/p/set/settings/", TYPED, follow=True)
+    project = Project.objects.get(slug="set")
+    assert "Saved." in page.text
+    assert 'value="100000000"' in page.text
+    assert project.get_limits().time_budget_s == 12.5
+    assert project.get_limits().cost_budget_usd is None
+    assert project.get_review_policy().reject_waits is False
+
+
+@pytest.mark.parametrize("wrong", [{"max_iterations": "0"}, {"audit_share": "2"}, {"cost_budget_usd": "x"}])
+def test_wrong_settings_are_refused_at_their_field(admin: Client, wrong: Mapping[str, str]) -> None:
+    page = admin.post("/p/set/settings/", TYPED | wrong)
+    assert page.status_code == 400
+    assert f"error-{next(iter(wrong))}" in page.text
+    assert 'value="12.5"' in page.text
+    assert Project.objects.get(slug="set").limits == {}
+
+
+def test_a_new_key_is_shown_once_and_kept_hashed(admin: Client) -> None:
+    page = admin.post("/p/set/settings/keys/", {"name": "ci", "days": "30", "scopes": ["tasks:write"]})
+    secret = page.context["secret"]
+    assert secret in page.text
+    assert "no-store" in page["Cache-Control"]
+    key = ApiKey.objects.get()
+    assert key.digest == digest_of(secret)
+    assert key.expires_at is not None
+    assert secret not in admin.get("/p/set/settings/").text
+
+
+@pytest.mark.parametrize(
+    "typed", [{"name": "", "scopes": ["tasks:write"]}, {"name": "x"}, {"name": "x", "scopes": ["root"]}]
+    + [{"name": "x", "scopes": ["admin"], "days": days} for days in ("0", "-1", "soon", "²", "99999999")],
+)  # fmt: skip
+def test_a_key_that_makes_no_sense_is_refused(admin: Client, typed: dict[str, object]) -> None:
+    page = admin.post("/p/set/settings/keys/", typed)
+    assert page.status_code == 400
+    assert "field-error" in page.text
+    assert not ApiKey.objects.exists()
+
+
+def test_a_key_is_revoked_after_asking(admin: Client) -> None:
+    key, _ = make_api_key(Project.objects.get(slug="set"))
+    path = f"/p/set/settings/keys/{key.pk}/revoke/"
+    assert "cannot be undone" in admin.get(path).text
+    assert "no longer works" in admin.post(path, follow=True).text
+    key.refresh_from_db()
+    assert key.revoked_at is not None
+
+
+def test_the_small_local_model_is_owned_up_to(admin: Client, settings: Settings) -> None:
+    assert "very small local model" not in admin.get("/p/set/").text
+    settings.LOCAL_MODEL_URL = "http://127.0.0.1:1/v1"
+    assert "very small local model" in admin.get("/p/set/").text
+    settings.LLM_MODEL = "openai/some-model"
+    page = admin.get("/p/set/settings/").text
+    assert "very small local model" not in page
+    assert "openai/some-model" in page
