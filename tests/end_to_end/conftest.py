@@ -1,0 +1,53 @@
+"""One desk for all tests of this folder: its own database on the session's PostgreSQL, the rest of its own."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from tests.end_to_end.desk import Desk, running_desk
+from tests.end_to_end.playback import Playback
+from tests.openai_server import OpenAIServer
+
+# Short enough that a worker's death is noticed within seconds.
+IMPATIENT = {
+    "RUN_LEASE_S": "2",
+    "SWEEP_INTERVAL_S": "0.5",
+    "ENQUEUE_LOST_AFTER_S": "2",
+    "RUN_RETRY_DELAY_S": "0.2",
+}
+
+
+@pytest.fixture(scope="session")
+def playback() -> Playback:
+    return Playback()
+
+
+@pytest.fixture(scope="session")
+def models(playback: Playback) -> Iterator[OpenAIServer]:
+    with OpenAIServer(playback) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def own_database() -> Iterator[str]:
+    """The address of a new, empty database, which goes at the end."""
+    url = os.environ["DATABASE_URL"]
+    name = f"end_to_end_{os.getpid()}"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        yield urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
+        connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+@pytest.fixture(scope="session")
+def desk(models: OpenAIServer, own_database: str) -> Iterator[Desk]:
+    """A running desk whose models are `models`."""
+    provider = {"LLM_MODEL": "openai/playback", "OPENAI_API_BASE": models.url, "OPENAI_API_KEY": "sk-not-a-real-key"}
+    data = Path(os.environ["REFLECTION_DATA_DIR"]) / "end-to-end"
+    with running_desk(data, provider | IMPATIENT | {"DATABASE_URL": own_database}) as running:
+        yield running
