@@ -86,7 +86,9 @@ FROM_BELOW: tuple[tuple[type[Exception], int, str], ...] = (
 def problem_response(error: Exception, context: Mapping[str, Any]) -> Response:
     """The answer to `error`. An unexpected one is logged, and its text stays here."""
     problem = problem_of(error)
-    if problem.status >= 500:
+    if problem.status == 503:
+        log.error("%s %s could not be served: %s", *_request_line(context), error)
+    elif problem.status >= 500:
         log.error("%s %s failed", *_request_line(context), exc_info=error)
     headers = {}
     if authenticate := getattr(error, "auth_header", None):

@@ -34,6 +34,17 @@ def test_a_broker_that_is_away_is_named_without_secrets(settings: Settings, url:
 
 
 @pytest.mark.django_db
+def test_a_database_that_is_away_is_told_soon_and_without_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"HOST": "127.0.0.1", "PORT": "1", "PASSWORD": "hunter2"}.items():
+        monkeypatch.setitem(connection.settings_dict, name, value)
+    response = Client().get("/readyz")
+    assert response.status_code == 503
+    checks = response.json()["checks"]
+    assert checks == {"database": "cannot be reached (OperationalError)", "migrations": "not known", "broker": "ok"}
+    assert "hunter2" not in response.content.decode()
+
+
+@pytest.mark.django_db
 def test_a_missing_migration_is_not_ready() -> None:
     check_migrations.cache_clear()
     MigrationRecorder(connection).record_unapplied("reflection_app", "0001_initial")

@@ -1,11 +1,14 @@
+from typing import NoReturn
+
 import pytest
 from django.core.exceptions import PermissionDenied, RequestDataTooBig
-from django.db import OperationalError
+from django.db import OperationalError, connection
 from django.http import Http404, UnreadablePostError
 from rest_framework.exceptions import Throttled, ValidationError
 
 from reflection_app.actions import errors
 from reflection_app.api.problems import problem_of, problem_response
+from tests.api.caller import Caller, assert_problem
 
 SECRET = "host=10.0.0.1 password=hunter2"
 
@@ -46,3 +49,14 @@ def test_an_unexpected_error_is_logged_and_not_told(caplog: pytest.LogCaptureFix
 def test_an_index_is_told_only_where_there_is_one() -> None:
     problem = problem_of(errors.InvalidInput("x", errors=[{"field": "a", "message": "b"}]))
     assert problem.model_dump(mode="json")["errors"] == [{"field": "a", "message": "b"}]
+
+
+@pytest.mark.django_db
+def test_a_database_that_went_away_is_a_problem_that_passes(caller: Caller) -> None:
+    with connection.execute_wrapper(_lose_connection):
+        assert_problem(caller.get("tasks"), 503)
+    assert caller.get("tasks").status == 200
+
+
+def _lose_connection(*_: object) -> NoReturn:
+    raise OperationalError(SECRET)
