@@ -9,6 +9,7 @@ from celery.signals import worker_ready
 from kombu.exceptions import OperationalError
 
 from reflection_app.llm import warm_up
+from reflection_app.models.idempotency import forget_old_answers
 from reflection_app.runner.advance import advance
 from reflection_app.runner.sweep import runs_to_enqueue
 
@@ -34,6 +35,12 @@ def sweep() -> None:
     """Finds the runs whose worker or message was lost."""
     for run_id in runs_to_enqueue():
         enqueue(run_id)
+
+
+@shared_task(name="reflection_app.tasks.tidy")
+def tidy() -> None:
+    """Deletes what was kept for a while only."""
+    forget_old_answers()
 
 
 def enqueue(run_id: UUID, *, delay_s: float = 0) -> None:

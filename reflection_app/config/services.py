@@ -28,7 +28,7 @@ def database_settings(url: str, *, data_dir: Path, pool_size: int) -> dict[str, 
     Raises ImproperlyConfigured for anything but a PostgreSQL address.
     """
     # `"pool": True` would mean four connections. Pooled connections and CONN_MAX_AGE exclude each other.
-    pool = {"pool": {"min_size": 1, "max_size": pool_size, "timeout": 30}} if pool_size else {}
+    pool = {"pool": {"min_size": 1, "max_size": pool_size, "timeout": 10}} if pool_size else {}
     common: dict[str, Any] = {"ENGINE": "django.db.backends.postgresql", "CONN_MAX_AGE": 0, "OPTIONS": pool}
     if not url:
         return common | {"NAME": "desk", "USER": "postgres", "HOST": str(socket_dir(data_dir))}

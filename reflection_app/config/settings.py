@@ -209,6 +209,7 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TASK_DEFAULT_QUEUE = "desk"
 CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "reflection_app.tasks.sweep", "schedule": SWEEP_INTERVAL_S, "options": {"expires": 60}},
+    "tidy": {"task": "reflection_app.tasks.tidy", "schedule": 3600.0, "options": {"expires": 3600}},
 }
 
 LOGGING = {

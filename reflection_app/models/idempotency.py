@@ -1,8 +1,15 @@
 """Answers already given, so that a repeated request is answered again and not carried out again."""
 
+from datetime import timedelta
+
 from django.db import models
+from django.utils import timezone
 
 from reflection_app.models.api_key import ApiKey
+
+
+# A pipeline that repeats a request does so within minutes or hours, not days.
+KEPT_FOR = timedelta(days=2)
 
 
 class IdempotentAnswer(models.Model):
@@ -20,3 +27,8 @@ class IdempotentAnswer(models.Model):
 
     def __str__(self) -> str:
         return self.key
+
+
+def forget_old_answers() -> int:
+    """Deletes the answers that nobody will ask for again; how many there were."""
+    return IdempotentAnswer.objects.filter(created_at__lt=timezone.now() - KEPT_FOR).delete()[0]

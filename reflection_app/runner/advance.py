@@ -22,11 +22,11 @@ from reflection_app.loops.effects import (
     Performed,
     RunTests,
 )
-from reflection_app.loops.ends import Ended
+from reflection_app.loops.ends import Ended, Outcome
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.models import EventType, Run, RunState, add_event
 from reflection_app.runner.consequences import consequences
-from reflection_app.runner.ending import end_as_failed, end_run
+from reflection_app.runner.ending import end_early, end_run
 from reflection_app.runner.journal import Journal, JournalMismatch
 from reflection_app.runner.lease import Lease, LeaseLost, claim, keeper
 from reflection_app.runner.performing import TryLater, model_of, perform
@@ -65,7 +65,7 @@ def _advance_leased(lease: Lease) -> float | None:
         raise
     except JournalMismatch as error:
         with journal.locked_run() as run:
-            end_as_failed(run, str(error))
+            end_early(run, Outcome.FAILED, error=str(error))
         return None
     except TryLater as error:
         return _retry_later(journal, str(error), after_s=error.after_s)
@@ -151,7 +151,7 @@ def _retry_later(journal: Journal, error: str, *, after_s: float | None = None) 
     with journal.locked_run() as run:
         run.failures += 1
         if run.failures >= MOST_FAILURES:
-            end_as_failed(run, error)
+            end_early(run, Outcome.FAILED, error=error)
             return None
         delay_s = min(after_s or settings.RUN_RETRY_DELAY_S * 2 ** (run.failures - 1), LONGEST_RETRY_DELAY_S)
         run.state, run.error = RunState.QUEUED, error

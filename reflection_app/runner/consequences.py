@@ -11,6 +11,7 @@ from reflection_app.loops.effects import (
     ReviewReason,
 )
 from reflection_app.models import Attempt, EventType, Review, Run, Step, Verdict, add_event
+from reflection_app.runner.best_so_far import best_of
 from reflection_app.runner.journal import Follow
 
 
@@ -24,6 +25,7 @@ def consequences(effect: AnyEffect, value: Any = None) -> Follow:
             case RecordVerdict(judgement=judgement):
                 attempt = Attempt.objects.get(run=run, number=judgement.attempt)
                 Verdict.from_judgement(judgement, attempt=attempt, step=step).save()
+                run.best_attempt = best_of(run)
             case AskReviewer(judgement=judgement, reason=reason):
                 _open_review(run, step, number=judgement.attempt, reason=reason, holds_run=True)
             case RequestAudit(judgement=judgement):
@@ -33,8 +35,10 @@ def consequences(effect: AnyEffect, value: Any = None) -> Follow:
 
 
 def _make_attempt(run: Run, step: Step, *, number: int, content: str) -> None:
-    Attempt.objects.create(run=run, number=number, step=step, content=content)
+    attempt = Attempt.objects.create(run=run, number=number, step=step, content=content)
     run.attempts_made += 1
+    if run.best_attempt_id is None:
+        run.best_attempt = attempt
 
 
 def _open_review(run: Run, step: Step, *, number: int, reason: ReviewReason, holds_run: bool) -> None:

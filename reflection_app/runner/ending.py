@@ -2,7 +2,6 @@
 
 from django.utils import timezone
 
-from reflection_app.loops.best_attempt import best_attempt
 from reflection_app.loops.ends import Ended, Outcome
 from reflection_app.models import (
     Attempt,
@@ -13,15 +12,9 @@ from reflection_app.models import (
     RunState,
     Step,
     StepState,
-    Verdict,
     add_event,
 )
-
-
-def best_of(run: Run) -> int | None:
-    """The number of the attempt to keep by what is recorded, for runs that no loop brought to an end."""
-    judgements = [row.get_judgement() for row in Verdict.objects.filter(attempt__run=run).select_related("attempt")]
-    return best_attempt(Attempt.objects.filter(run=run).values_list("number", flat=True), judgements)
+from reflection_app.runner.best_so_far import best_of
 
 
 def end_run(run: Run, ended: Ended) -> None:
@@ -42,6 +35,7 @@ def end_run(run: Run, ended: Ended) -> None:
     run.save()
 
 
-def end_as_failed(run: Run, error: str) -> None:
-    """Ends a locked run as failed, keeping the best attempt so far."""
-    end_run(run, Ended(outcome=Outcome.FAILED, best_attempt=best_of(run), error=error))
+def end_early(run: Run, outcome: Outcome, *, error: str = "") -> None:
+    """Ends a locked run that its loop did not bring to an end, keeping the best attempt so far."""
+    best = best_of(run)
+    end_run(run, Ended(outcome=outcome, best_attempt=best.number if best else None, error=error))

@@ -19,6 +19,7 @@ from reflection_app.runner.lease import Lease, LeaseLost
 
 RUN_FIELDS_OF_A_STEP = (
     "attempts_made",
+    "best_attempt",
     "prompt_tokens",
     "completion_tokens",
     "cost_usd",

@@ -9,9 +9,10 @@ from django.db.models import Q
 from django.utils import timezone
 
 from reflection_app.live.doorbell import ring
+from reflection_app.loops.ends import Outcome
 from reflection_app.models import EventType, Run, RunState, add_event
 from reflection_app.runner.advance import MOST_FAILURES
-from reflection_app.runner.ending import end_as_failed
+from reflection_app.runner.ending import end_early
 
 MOST_AT_ONCE = 500
 
@@ -41,7 +42,7 @@ def _take_back(run_id: UUID) -> UUID | None:
         run.failures += 1
         error = f"its worker stopped {run.failures} times without getting further"
         if run.failures >= MOST_FAILURES:
-            end_as_failed(run, f"{error}; {run.error}" if run.error else error)
+            end_early(run, Outcome.FAILED, error=f"{error}; {run.error}" if run.error else error)
             return None
         run.state, run.enqueued_at = RunState.QUEUED, timezone.now()
         run.lease_token = run.lease_until = None
