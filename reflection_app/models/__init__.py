@@ -3,7 +3,7 @@
 from reflection_app.models.api_key import ApiKey, Scope
 from reflection_app.models.attempt import Attempt, Verdict
 from reflection_app.models.audit import Actor, AuditEntry, audit
-from reflection_app.models.event import Event, EventType, add_event
+from reflection_app.models.event import Event, EventType, add_event, next_event
 from reflection_app.models.idempotency import IdempotentAnswer
 from reflection_app.models.project import Membership, Project, Role
 from reflection_app.models.review import Review, ReviewState
@@ -33,4 +33,5 @@ __all__ = [
     "Verdict",
     "add_event",
     "audit",
+    "next_event",
 ]

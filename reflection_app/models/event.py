@@ -46,7 +46,12 @@ def add_event(run: Run, kind: EventType, **payload: Any) -> Event:
     `run` must be locked by the transaction (select_for_update) and saved with `last_event_seq` by the caller: numbers
     without gaps are what makes "all events after n" complete for a reader.
     """
+    event = next_event(run, kind, **payload)
+    event.save(force_insert=True)
+    return event
+
+
+def next_event(run: Run, kind: EventType, **payload: Any) -> Event:
+    """The event with the next number of its run, as `add_event` makes it, to be written by the caller."""
     run.last_event_seq += 1
-    return Event.objects.create(
-        project_id=run.project_id, run=run, seq=run.last_event_seq, type=kind.value, payload=payload
-    )
+    return Event(project_id=run.project_id, run=run, seq=run.last_event_seq, type=kind.value, payload=payload)

@@ -112,19 +112,18 @@ def _result_of(effect: AnyEffect, *, journal: Journal, spec: TaskSpec) -> Result
     recalled = journal.recall(effect)
     if recalled is not None:
         return recalled
+    follow = consequences(effect, attempts=journal.attempts)
     match effect:
         case Generate() | RunTests():
             return _perform(effect, journal=journal, spec=spec)
         case AskReviewer():
-            journal.suspend(
-                effect, state=RunState.WAITING_REVIEW, waiting_for=effect.reason.value, follow=consequences(effect)
-            )
+            journal.suspend(effect, state=RunState.WAITING_REVIEW, waiting_for=effect.reason.value, follow=follow)
             return None
         case Draw():
             drawn = Drawn(value=secrets.SystemRandom().random(), share=effect.share)
-            return journal.note(effect, drawn, follow=consequences(effect))
+            return journal.note(effect, drawn, follow=follow)
         case _:
-            return journal.note(effect, None, follow=consequences(effect))
+            return journal.note(effect, None, follow=follow)
 
 
 def _perform(effect: Generate | RunTests, *, journal: Journal, spec: TaskSpec) -> Result:
@@ -140,7 +139,9 @@ def _perform(effect: Generate | RunTests, *, journal: Journal, spec: TaskSpec) -
         except EffectFailed as error:
             failure = error
         else:
-            journal.complete(step, effect, performed, follow=consequences(effect, performed.value))
+            journal.complete(
+                step, effect, performed, follow=consequences(effect, performed.value, attempts=journal.attempts)
+            )
             return performed
     journal.fail(step, failure)
     return failure

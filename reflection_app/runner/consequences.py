@@ -11,38 +11,37 @@ from reflection_app.loops.effects import (
     ReviewReason,
 )
 from reflection_app.models import Attempt, EventType, Review, Run, Step, Verdict, add_event
-from reflection_app.runner.best_so_far import best_of
-from reflection_app.runner.journal import Follow
+from reflection_app.runner.journal import Attempts, Follow
 
 
-def consequences(effect: AnyEffect, value: Any = None) -> Follow:
-    """What to write with the step of `effect`, once `value` is its result."""
+def consequences(effect: AnyEffect, value: Any = None, *, attempts: Attempts) -> Follow:
+    """What to write with the step of `effect`, once `value` is its result. `attempts` are those made or read so far."""
 
     def follow(run: Run, step: Step) -> None:
         match effect:
             case Generate(attempt=int(number)):
-                _make_attempt(run, step, number=number, content=value.text)
+                attempts[number] = Attempt.objects.create(run=run, number=number, step=step, content=value.text)
+                run.attempts_made += 1
             case RecordVerdict(judgement=judgement):
-                attempt = Attempt.objects.get(run=run, number=judgement.attempt)
-                Verdict.from_judgement(judgement, attempt=attempt, step=step).save()
-                run.best_attempt = best_of(run)
+                attempt = _attempt(run, judgement.attempt, attempts=attempts)
+                Verdict.from_judgement(judgement, attempt=attempt, step=step).save(force_insert=True)
             case AskReviewer(judgement=judgement, reason=reason):
-                _open_review(run, step, number=judgement.attempt, reason=reason, holds_run=True)
+                attempt = _attempt(run, judgement.attempt, attempts=attempts)
+                _open_review(run, step, attempt=attempt, reason=reason, holds_run=True)
             case RequestAudit(judgement=judgement):
-                _open_review(run, step, number=judgement.attempt, reason=ReviewReason.AUDIT, holds_run=False)
+                attempt = _attempt(run, judgement.attempt, attempts=attempts)
+                _open_review(run, step, attempt=attempt, reason=ReviewReason.AUDIT, holds_run=False)
 
     return follow
 
 
-def _make_attempt(run: Run, step: Step, *, number: int, content: str) -> None:
-    attempt = Attempt.objects.create(run=run, number=number, step=step, content=content)
-    run.attempts_made += 1
-    if run.best_attempt_id is None:
-        run.best_attempt = attempt
+def _attempt(run: Run, number: int, *, attempts: Attempts) -> Attempt:
+    if number not in attempts:
+        attempts[number] = Attempt.objects.get(run=run, number=number)
+    return attempts[number]
 
 
-def _open_review(run: Run, step: Step, *, number: int, reason: ReviewReason, holds_run: bool) -> None:
-    attempt = Attempt.objects.get(run=run, number=number)
+def _open_review(run: Run, step: Step, *, attempt: Attempt, reason: ReviewReason, holds_run: bool) -> None:
     verdict = attempt.verdicts.latest("created_at", "id")
     review = Review.objects.create(
         project_id=run.project_id,

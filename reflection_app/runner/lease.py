@@ -6,6 +6,7 @@ is conditional on the token. A worker that lost its lease finds out at its next 
 
 import logging
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -78,7 +79,9 @@ class LeaseKeeper:
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: bool(self._tokens))
-                self._changed.wait(timeout=settings.RUN_LEASE_S / 3)
+            # Not a wait that new leases cut short: they are fresh, and hundreds may begin within a second.
+            time.sleep(settings.RUN_LEASE_S / 3)
+            with self._changed:
                 tokens = list(self._tokens)
             try:
                 renew(tokens)
