@@ -8,10 +8,10 @@ import logging
 from typing import Any, Protocol
 from uuid import UUID
 
-from channels.db import database_sync_to_async
+from asgiref.sync import sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.contrib.auth.models import AnonymousUser, User
-from django.db import DatabaseError
+from django.db import DatabaseError, connection
 
 from reflection_app.live.doorbell import group_of_run
 from reflection_app.live.page_state import Look, PageState, Refusal
@@ -98,7 +98,7 @@ class RunConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         session = self.scope.get("session")
         try:
             # All consumers of a process would share one thread, were it thread-sensitive.
-            look: Look | Refusal = await database_sync_to_async(self._look_at, thread_sensitive=False)(
+            return await sync_to_async(self._look_and_let_go, thread_sensitive=False)(
                 self.scope["user"],
                 session_key=session.session_key if session is not None else None,
                 slug=kwargs["slug"],
@@ -108,4 +108,10 @@ class RunConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         except DatabaseError:
             log.warning("a page could not look at its run", exc_info=True)
             return None
-        return look
+
+    def _look_and_let_go(self, user: User | AnonymousUser, **what: Any) -> Look | Refusal:
+        try:
+            return self._look_at(user, **what)
+        finally:
+            # Here, and not around it: what closes connections outside of this context sees none to close.
+            connection.close()

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser, User
+from django.db import connection, transaction
 from django.template.loader import render_to_string
 
 from reflection_app.live.page_state import Fragment, Look, Refusal
@@ -23,10 +24,17 @@ def look_at_run(
     """
     if not isinstance(user, User) or not is_logged_in(user, session_key=session_key):
         return Refusal.NOT_LOGGED_IN
+    with transaction.atomic():
+        # One moment for all queries: a header must not be newer than the steps below it.
+        with connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        return _look(user, slug=slug, run_id=run_id, after=after)
+
+
+def _look(user: User, *, slug: str, run_id: UUID, after: int) -> Look | Refusal:
     membership = get_membership_for(user, slug=slug)
     if membership is None:
         return Refusal.NOT_ALLOWED if after else Refusal.NOT_FOUND
-    # Before its steps, on purpose: see tell().
     run = Run.objects.select_related("task", "project", "best_attempt").filter(project__slug=slug, pk=run_id).first()
     if run is None:
         return Refusal.NOT_FOUND

@@ -25,9 +25,9 @@ def new_task(request: DeskRequest) -> HttpResponse:
     typed = read_typed(request.POST, FIELDS)
     if request.method == "POST":
         try:
-            body = _body(typed)
-            if body is not None:
-                run = submit_task(request.place.project, read_submission(body), actor=request.place.actor)
+            submission = read_submission(_body(typed))
+            if not typed.errors:
+                run = submit_task(request.place.project, submission, actor=request.place.actor)
                 return redirect("run", slug=request.place.project.slug, run_id=run.pk)
         except InvalidInput as error:
             blame(typed, error.errors)
@@ -41,8 +41,8 @@ def new_task(request: DeskRequest) -> HttpResponse:
     return render(request, "tasks/new.html", context, status=400 if typed.errors else 200)
 
 
-def _body(typed: Typed) -> dict[str, Any] | None:
-    """The task as the REST interface would get it; None where the tests are not even JSON."""
+def _body(typed: Typed) -> dict[str, Any]:
+    """The task as the REST interface would get it, without the tests where they are not even JSON."""
     body: dict[str, Any] = {"objective": typed.values["objective"], **typed.given("mode", "external_id")}
     if limits := typed.given(*LIMITS):
         body["limits"] = limits
@@ -51,5 +51,4 @@ def _body(typed: Typed) -> dict[str, Any] | None:
             body["tests"] = json.loads(typed.values["tests"])
         except (ValueError, RecursionError) as error:
             typed.add_error("tests", f"This is not JSON: {error}")
-            return None
     return body

@@ -1,6 +1,9 @@
 // Adds and takes out rows of issues in a decision. Without it a few empty rows are there to fill in.
 const rows = document.querySelector("[data-issue-rows]");
 if (rows) {
+  // The spare rows are there for pages without scripts.
+  const isEmpty = (row) => [...row.querySelectorAll("input")].every((input) => !input.value);
+  for (const row of [...rows.querySelectorAll("[data-issue-row]")].slice(1)) if (isEmpty(row)) row.remove();
   for (const hidden of rows.querySelectorAll("[hidden]")) hidden.hidden = false;
   rows.addEventListener("click", (event) => {
     const all = rows.querySelectorAll("[data-issue-row]");

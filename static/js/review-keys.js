@@ -5,7 +5,10 @@ const form = document.querySelector("[data-decision]");
 
 // Keys wait until the item has been painted: a key meant for the last item must not decide this one.
 let shown = false;
-requestAnimationFrame(() => requestAnimationFrame(() => { shown = true; }));
+requestAnimationFrame(() => requestAnimationFrame(() => {
+  shown = true;
+  document.body.dataset.keys = "ready";
+}));
 
 if (help && opener) {
   opener.hidden = false;
