@@ -11,6 +11,7 @@ from reflection_app.loops.effects import (
     ReviewReason,
 )
 from reflection_app.models import Attempt, EventType, Review, Run, Step, Verdict, add_event
+from reflection_app.runner.best_so_far import best_of
 from reflection_app.runner.journal import Attempts, Follow
 
 
@@ -20,11 +21,11 @@ def consequences(effect: AnyEffect, value: Any = None, *, attempts: Attempts) ->
     def follow(run: Run, step: Step) -> None:
         match effect:
             case Generate(attempt=int(number)):
-                attempts[number] = Attempt.objects.create(run=run, number=number, step=step, content=value.text)
-                run.attempts_made += 1
+                attempts[number] = _make_attempt(run, step, number=number, content=value.text)
             case RecordVerdict(judgement=judgement):
                 attempt = _attempt(run, judgement.attempt, attempts=attempts)
                 Verdict.from_judgement(judgement, attempt=attempt, step=step).save(force_insert=True)
+                run.best_attempt = best_of(run)
             case AskReviewer(judgement=judgement, reason=reason):
                 attempt = _attempt(run, judgement.attempt, attempts=attempts)
                 _open_review(run, step, attempt=attempt, reason=reason, holds_run=True)
@@ -33,6 +34,14 @@ def consequences(effect: AnyEffect, value: Any = None, *, attempts: Attempts) ->
                 _open_review(run, step, attempt=attempt, reason=ReviewReason.AUDIT, holds_run=False)
 
     return follow
+
+
+def _make_attempt(run: Run, step: Step, *, number: int, content: str) -> Attempt:
+    attempt = Attempt.objects.create(run=run, number=number, step=step, content=content)
+    run.attempts_made += 1
+    if run.best_attempt_id is None:
+        run.best_attempt = attempt
+    return attempt
 
 
 def _attempt(run: Run, number: int, *, attempts: Attempts) -> Attempt:

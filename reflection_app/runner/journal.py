@@ -91,12 +91,9 @@ class Journal:
             if not durable:
                 with connection.cursor() as cursor:
                     cursor.execute("SET LOCAL synchronous_commit = off")
-            run = (
-                Run.objects.select_for_update()
-                .filter(pk=self.lease.run_id, lease_token=self.lease.token, state=RunState.RUNNING)
-                .defer("spec")
-                .first()
-            )
+            locked = Run.objects.select_for_update().only("project_id", *RUN_FIELDS_OF_A_STEP)
+            ours = locked.filter(pk=self.lease.run_id, lease_token=self.lease.token, state=RunState.RUNNING)
+            run = next(iter(ours), None)
             if run is not None:
                 _write(changes, run)
                 yield run

@@ -135,7 +135,7 @@ def running_desk(data: Path, environment: Mapping[str, str]) -> Iterator[Desk]:
     data.mkdir(parents=True, exist_ok=True)
     log = data / "log"
     with log.open("wb") as output:
-        started = inherited | own | environment
+        started = inherited | own | dict(environment)
         process = subprocess.Popen((*MANAGE, "up"), stdout=output, stderr=output, env=started)
     desk = Desk(process=process, environment=started, log=log)
     try:

@@ -33,7 +33,7 @@ def case_of(body: dict[str, Any]) -> str:
 
 def attempt_of(body: dict[str, Any]) -> int:
     """Which attempt of an external loop is asked for: its context grows by one answer each time."""
-    return 1 + sum(message["role"] == "assistant" for message in body["messages"])
+    return 1 + len([message for message in body["messages"] if message["role"] == "assistant"])
 
 
 def requests_for(server: OpenAIServer, case: str) -> list[Request]:
