@@ -1,0 +1,195 @@
+"""What people do with the desk, in headless Chromium."""
+
+from collections.abc import Callable
+from decimal import Decimal
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from reflection_app.actions.claim_review import claim_review
+from reflection_app.models import Actor, Project, Review, Role, Run
+from tests.browser.conftest import Server, Visitor
+from tests.factories import PASSWORD, make_api_key, make_member, make_project, submit
+from tests.web.stories import finished, unsure_project, waiting_review
+
+pytestmark = pytest.mark.django_db(transaction=True)
+Visit = Callable[..., Visitor]
+DURATION_TESTS = '{"entry_point": "parse_duration", "cases": [{"name": "minutes", "args": ["30m"], "expected": 1800}]}'
+
+
+def refund_project() -> Project:
+    """A project whose critic, by its script, is unsure; a worker in another process knows the script too."""
+    return make_project(
+        "desk", models_by_role={"default": "scripted/demo-refund-reply"}, review_policy={"audit_share": 0}
+    )
+
+
+def ready(page: Page) -> Page:
+    """The page once its keys work."""
+    page.wait_for_selector("[data-keys=ready]")
+    return page
+
+
+def test_log_in_hand_in_a_task_and_watch_it_to_its_end(visit: Visit, worker: None) -> None:
+    project = make_project("desk", models_by_role={"default": "scripted/demo-duration"})
+    user = make_member(project)
+    page = visit(None).go("/")
+    page.get_by_label("User name").fill(user.username)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Log in").click()
+    page.get_by_role("link", name="New task").first.click()
+    page.get_by_label("Objective").fill("Write parse_duration(text).")
+    page.get_by_role("textbox", name="Tests").fill(DURATION_TESTS)
+    page.get_by_role("button", name="Hand in and start").click()
+    expect(page.locator(".run-status .badge")).to_contain_text("Succeeded")
+    expect(page.get_by_text("passed all tests")).to_be_visible()
+    expect(page.locator(".attempt").first).to_contain_text("parse_duration")
+    expect(page.locator(".attempt-best")).to_have_count(1)
+
+
+def test_a_live_page_keeps_what_the_reader_opened(visit: Visit) -> None:
+    project = unsure_project("desk")
+    run = submit(project)
+    page = visit(make_member(project)).go(f"/p/desk/runs/{run.pk}/")
+    expect(page.locator("[data-live-state]")).to_have_text("Live")
+    finished_run(run)
+    expect(page.get_by_text("This run waits for a person.")).to_be_visible()
+    page.get_by_text("Request and answer").first.click()
+    claim_review(Review.objects.get(), actor=Actor(user=make_member(project)))
+    expect(page.locator(".callout")).to_contain_text("is on it")
+    expect(page.locator("#step-1-details")).to_have_attribute("open", "")
+    expect(page.locator("#run-steps > li")).to_have_count(4)
+
+
+def finished_run(run: Run) -> None:
+    from reflection_app.runner.advance import advance
+
+    advance(run.pk)
+
+
+def test_the_page_recovers_when_the_server_was_away(visit: Visit, server: Server) -> None:
+    project = unsure_project("desk")
+    run = submit(project)
+    page = visit(make_member(project)).go(f"/p/desk/runs/{run.pk}/")
+    expect(page.locator("[data-live-state]")).to_have_text("Live")
+    server.stop()
+    expect(page.locator("[data-live-state]")).to_have_text("Reconnecting…")
+    finished_run(run)
+    server.start()
+    expect(page.locator("[data-live-state]")).to_have_text("Live")
+    expect(page.get_by_text("This run waits for a person.")).to_be_visible()
+    expect(page.locator("#run-steps > li")).to_have_count(4)
+    expect(page.locator("#run-attempts > article")).to_have_count(1)
+
+
+def test_a_review_is_decided_by_mouse_and_the_run_goes_on(visit: Visit, worker: None) -> None:
+    project = refund_project()
+    review = waiting_review(project, objective="Answer this customer")
+    page = visit(make_member(project)).go("/p/desk/")
+    page.get_by_role("link", name="Answer this customer").first.click()
+    page.get_by_role("button", name="Claim and decide").click()
+    page.get_by_label("Approve").check()
+    page.get_by_label("Reason").fill("Good")
+    page.get_by_role("button", name="Decide").click()
+    expect(page.get_by_text("Approved. The run goes on.")).to_be_visible()
+    page.goto(page.url.split("/p/")[0] + f"/p/desk/runs/{review.run_id}/")
+    expect(page.locator(".run-status .badge")).to_contain_text("Succeeded")
+
+
+def test_reviews_are_decided_by_keyboard_alone(visit: Visit) -> None:
+    project = unsure_project("desk")
+    first, second = waiting_review(project), waiting_review(project)
+    page = ready(visit(make_member(project)).go("/p/desk/reviews/"))
+    page.keyboard.press("n")
+    page.wait_for_url(f"**/reviews/{first.pk}/")
+    ready(page).keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.keyboard.press("o")
+    page.keyboard.press("3")
+    page.get_by_label("Reason").focus()
+    page.keyboard.type("no and 1 again")
+    page.keyboard.press("Control+Enter")
+    page.wait_for_url(f"**/reviews/{second.pk}/")
+    first.refresh_from_db()
+    assert first.decided_verdict is not None
+    assert (first.decision, first.decided_verdict.verdict) == ("overrule", "REJECT")
+    assert first.decision_reason == "no and 1 again"
+    ready(page).keyboard.press("a")
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_text("Nothing waits for a review")).to_be_visible()
+    second.refresh_from_db()
+    assert second.decision == "approve"
+
+
+def test_issues_are_added_and_taken_out(visit: Visit) -> None:
+    project = unsure_project("desk")
+    user = make_member(project)
+    review = claim_review(waiting_review(project), actor=Actor(user=user))
+    page = ready(visit(user).go(f"/p/desk/reviews/{review.pk}/"))
+    page.keyboard.press("o")
+    page.keyboard.press("2")
+    expect(page.locator("[data-issue-row]")).to_have_count(1)
+    page.get_by_role("button", name="Add an issue").click()
+    page.keyboard.type("Too short")
+    page.locator("[data-issue-remove]").first.click()
+    page.keyboard.press("Control+Enter")
+    page.wait_for_url("**/reviews/")
+    review.refresh_from_db()
+    assert review.decided_verdict is not None
+    assert [issue["description"] for issue in review.decided_verdict.issues] == ["Too short"]
+
+
+def test_runs_are_filtered_without_leaving_the_page(visit: Visit) -> None:
+    project = unsure_project("desk")
+    submit(project, objective="A haiku")
+    submit(project, objective="A limerick")
+    page = visit(make_member(project)).go("/p/desk/runs/")
+    page.get_by_label("Search").fill("haiku")
+    expect(page.locator("tbody tr")).to_have_count(1)
+    assert "q=haiku" in page.url
+    page.reload()
+    expect(page.locator("tbody tr")).to_have_count(1)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_page_is_accessible_and_fits_a_narrow_screen(visit: Visit, scheme: str) -> None:
+    project = unsure_project(
+        "desk", text="# Title\n\n```python\nx = 1  # one\n```\n\n### Deep\n\n* a [link](https://x.test)"
+    )
+    user = make_member(project, Role.ADMIN)
+    review = claim_review(waiting_review(project), actor=Actor(user=user))
+    done = finished(make_project("done", models_by_role=project.models_by_role, review_policy={"confidence_below": 0}))
+    Run.objects.filter(pk=done.pk).update(project=project, cost_usd=Decimal("0.01"))
+    make_api_key(project)
+    run = f"/p/desk/runs/{review.run_id}/"
+    paths = ["/p/desk/", "/p/desk/runs/", run, f"{run}cancel/", f"{run}steps/2/", f"/p/desk/runs/{done.pk}/"]
+    paths += [
+        "/p/desk/tasks/new/",
+        "/p/desk/reviews/",
+        f"/p/desk/reviews/{review.pk}/",
+        "/p/desk/settings/",
+        "/p/none/",
+    ]
+    visitor = visit(user, scheme=scheme)
+    problems = {path: found for path in paths if (found := problems_of(visitor.go(path)))}
+    assert problems == {}
+    assert problems_of(visit(None, scheme=scheme).go("/login/")) == []
+
+
+def problems_of(page: Page) -> list[str]:
+    """What axe finds, also in opened details, and whether the page is wider than a narrow screen."""
+    for details in page.locator("details").all():
+        details.evaluate("details => { details.open = true; }")
+    choice = page.locator("[value=overrule]")
+    if choice.count():
+        choice.check()
+    found = [
+        f"{violation['id']}: {[node['target'] for node in violation['nodes']][:3]}"
+        for violation in Axe().run(page).response["violations"]
+    ]
+    page.set_viewport_size({"width": 360, "height": 700})
+    width = page.evaluate("document.documentElement.scrollWidth")
+    page.set_viewport_size({"width": 1280, "height": 800})
+    return found + ([f"{width} px wide on a screen of 360"] if width > 360 else [])
