@@ -4,14 +4,15 @@ import logging
 import threading
 from uuid import UUID
 
-from celery import shared_task
+from celery import current_app, shared_task
 from celery.signals import worker_ready
+from django.conf import settings
 from kombu.exceptions import OperationalError
 
 from reflection_app.llm import warm_up
 from reflection_app.models.idempotency import forget_old_answers
 from reflection_app.runner.advance import advance
-from reflection_app.runner.sweep import runs_to_enqueue
+from reflection_app.runner.sweep import find_unclaimed, take_back_expired
 
 log = logging.getLogger(__name__)
 
@@ -33,8 +34,19 @@ def advance_run(run_id: str) -> None:
 @shared_task(name="reflection_app.tasks.sweep")
 def sweep() -> None:
     """Finds the runs whose worker or message was lost."""
-    for run_id in runs_to_enqueue():
+    for run_id in take_back_expired():
         enqueue(run_id)
+    # While messages lie in the queue, runs are not lost but waiting their turn; asking again would only add to it.
+    if queue_length() < settings.WORKER_CONCURRENCY:
+        for run_id in find_unclaimed():
+            enqueue(run_id)
+
+
+def queue_length() -> int:
+    """How many messages wait in the workers' queue."""
+    with current_app.connection_or_acquire() as connection:
+        declared = connection.default_channel.queue_declare(queue=settings.CELERY_TASK_DEFAULT_QUEUE, passive=True)
+    return int(declared.message_count)
 
 
 @shared_task(name="reflection_app.tasks.tidy")

@@ -2,10 +2,11 @@ from datetime import timedelta
 
 import pytest
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 
-from reflection_app.models import IdempotentAnswer
-from reflection_app.tasks import tidy
-from tests.factories import make_api_key, make_project
+from reflection_app.models import IdempotentAnswer, Run
+from reflection_app.tasks import queue_length, sweep, tidy
+from tests.factories import make_api_key, make_project, submit
 
 
 @pytest.mark.django_db
@@ -17,3 +18,17 @@ def test_only_old_idempotent_answers_are_forgotten() -> None:
 
     tidy()
     assert list(IdempotentAnswer.objects.values_list("key", flat=True)) == ["new"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_sweep_asks_again_for_lost_runs_but_not_while_messages_wait_in_the_queue(settings: Settings) -> None:
+    settings.WORKER_CONCURRENCY = queue_length() + 1
+    run = submit(make_project())
+    Run.objects.filter(pk=run.pk).update(enqueued_at=timezone.now() - timedelta(minutes=5))
+    before = queue_length()
+    sweep()
+    assert queue_length() == before
+
+    settings.WORKER_CONCURRENCY = before + 1
+    sweep()
+    assert queue_length() == before + 1

@@ -4,9 +4,9 @@ from django.db import transaction
 
 from reflection_app.actions.errors import RunFinished
 from reflection_app.live.doorbell import ring
-from reflection_app.loops.ends import Outcome
+from reflection_app.loops.ends import Ended, Outcome
 from reflection_app.models import Actor, Run, audit
-from reflection_app.runner.ending import end_early
+from reflection_app.runner.ending import end_run
 
 
 @transaction.atomic
@@ -19,7 +19,7 @@ def cancel_run(run: Run, *, actor: Actor) -> Run:
     if locked.is_finished:
         raise RunFinished(f"The run has ended already ({locked.outcome}); nothing was changed.")
     before = locked.state
-    end_early(locked, Outcome.CANCELLED)
+    end_run(locked, Ended(outcome=Outcome.CANCELLED))
     audit(locked.project_id, actor, "run.cancelled", target=locked, before={"state": before})
     transaction.on_commit(lambda: ring(locked.pk, project_id=locked.project_id))
     return locked

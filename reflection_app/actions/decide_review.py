@@ -81,45 +81,55 @@ def decide_review(review: Review, decided: DecisionInput, *, actor: Actor) -> Re
 
 
 def judgement_of(review: Review, decided: DecisionInput) -> Judgement:
-    """The judgement that holds from now on. Raises InvalidInput where the decision does not say enough."""
-    before = review.verdict
-    if decided.decision is Decision.APPROVE:
-        if decided.verdict not in {None, VerdictName(before.verdict)}:
-            raise InvalidInput("To give another verdict, overrule this one; approving keeps it as it is.")
-        verdict = VerdictName(before.verdict)
-    elif decided.verdict is None:
-        raise InvalidInput(
-            "Overruling needs a verdict.", errors=[{"field": "verdict", "message": "PASS, REVISE or REJECT"}]
-        )
-    else:
-        verdict = decided.verdict
-    issues = decided.issues if decided.issues is not None else _kept_issues(before, decided)
-    if (
-        decided.decision is Decision.OVERRULE
-        and verdict is VerdictName.REVISE
-        and not issues
-        and not decided.reason.strip()
-    ):
-        raise InvalidInput(
-            "Say what is to be revised: the next attempt is made from it.",
-            errors=[{"field": "issues", "message": "give an issue or a reason"}],
-        )
-    thresholds = review.run.get_spec().thresholds
+    """The judgement that holds from now on. Raises InvalidInput where the decision does not say enough, or too much."""
+    approved = decided.decision is Decision.APPROVE
+    verdict, score, issues = _approved(review.verdict, decided) if approved else _overruled(review, decided)
     return Judgement(
         attempt=review.attempt.number,
         referee=Referee.PERSON,
         verdict=verdict,
-        score=decided.score if decided.score is not None else score_within(verdict, before.score, thresholds),
+        score=score,
         issues=issues,
         feedback=Feedback(suggestions=(decided.reason,)) if decided.reason.strip() else Feedback(),
     )
 
 
-def _kept_issues(before: Verdict, decided: DecisionInput) -> tuple[Issue, ...]:
-    """The critic's issues stand while the verdict does, or when a person sends the attempt back without own ones."""
-    if decided.verdict is VerdictName.PASS:
-        return ()
-    return tuple(Issue.model_validate(issue) for issue in before.issues)
+Decided = tuple[VerdictName, float, tuple[Issue, ...]]
+
+
+def _approved(before: Verdict, decided: DecisionInput) -> Decided:
+    verdict, issues = VerdictName(before.verdict), issues_of(before)
+    said_otherwise = (
+        decided.verdict not in {None, verdict}
+        or decided.score not in {None, before.score}
+        or decided.issues not in {None, issues}
+    )
+    if said_otherwise:
+        raise InvalidInput("Approving keeps verdict, score and issues as they are; overrule to change any of them.")
+    return verdict, before.score, issues
+
+
+def _overruled(review: Review, decided: DecisionInput) -> Decided:
+    before = review.verdict
+    if decided.verdict is None:
+        raise InvalidInput(
+            "Overruling needs a verdict.", errors=[{"field": "verdict", "message": "PASS, REVISE or REJECT"}]
+        )
+    # The critic's issues stand where the person gives none of their own, but for an attempt that is accepted.
+    kept = () if decided.verdict is VerdictName.PASS else issues_of(before)
+    issues = decided.issues if decided.issues is not None else kept
+    if decided.verdict is VerdictName.REVISE and not issues and not decided.reason.strip():
+        raise InvalidInput(
+            "Say what is to be revised: the next attempt is made from it.",
+            errors=[{"field": "issues", "message": "give an issue or a reason"}],
+        )
+    thresholds = review.run.get_spec().thresholds
+    score = decided.score if decided.score is not None else score_within(decided.verdict, before.score, thresholds)
+    return decided.verdict, score, issues
+
+
+def issues_of(verdict: Verdict) -> tuple[Issue, ...]:
+    return tuple(Issue.model_validate(issue) for issue in verdict.issues)
 
 
 def score_within(verdict: VerdictName, score: float, thresholds: Thresholds) -> float:

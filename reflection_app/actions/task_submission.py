@@ -14,7 +14,7 @@ from reflection_app.loops.values import Value
 
 def _storable(value: Any) -> Any:
     if not is_storable(value):
-        raise ValueError("holds a NUL character or half a surrogate pair, which cannot be stored")
+        raise ValueError("holds a NUL character, half a surrogate pair or an infinite number, which cannot be stored")
     return value
 
 

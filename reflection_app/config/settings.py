@@ -4,6 +4,7 @@ from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.csp import CSP
+from kombu import Queue
 
 from reflection_app.config import env
 from reflection_app.config.secret_key import secret_key
@@ -207,6 +208,11 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TASK_DEFAULT_QUEUE = "desk"
+# A broker that hangs must not hang a request whose task is committed already; the sweep asks again.
+CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_timeout": 10, "socket_connect_timeout": 5}
+# The sweep has a queue of its own: behind a long backlog of runs it would come too late. Workers take turns at both.
+CELERY_TASK_QUEUES = (Queue("desk"), Queue("sweep"))
+CELERY_TASK_ROUTES = {"reflection_app.tasks.sweep": {"queue": "sweep"}}
 CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "reflection_app.tasks.sweep", "schedule": SWEEP_INTERVAL_S, "options": {"expires": 60}},
     "tidy": {"task": "reflection_app.tasks.tidy", "schedule": 3600.0, "options": {"expires": 3600}},

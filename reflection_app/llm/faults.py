@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from reflection_app.llm.redact import redact
 from reflection_app.llm.retry import retry_after_s
 
+# How litellm says, as an error 500, that it could not make sense of an answer with status 200.
+UNREADABLE = "received_args="
 TRANSIENT_STATUSES = frozenset({408, 409, 425, 429})
 # OpenAI answers 429 also to an empty account, where no wait helps.
 EMPTY_ACCOUNT = ("insufficient_quota", "exceeded your current quota", "billing_hard_limit")
@@ -33,11 +35,18 @@ class Fault:
     retry_after_s: float | None = None
 
 
+def unreadable(model: str) -> Fault:
+    """An answer was given, and no text can be read out of it: asking again would be paid for again."""
+    return Fault(200, transient=False, message=f"{model} answered in a form that cannot be read.")
+
+
 def read_fault(error: Exception, *, model: str) -> Fault:
     """The fault that litellm's `error` tells of, with a redacted message that names the model and the remedy."""
     status = _status(error)
     said = redact(_said(error))
     lowered = said.lower()
+    if UNREADABLE in said:
+        return unreadable(model)
     if status in {401, 403} or NO_KEY.search(said):
         status = status if status in {401, 403} else 401
         return Fault(status, transient=False, message=f"{model} refused the key ({status}): {said} {_key_hint(model)}")

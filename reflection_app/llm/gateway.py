@@ -8,7 +8,7 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from reflection_app.llm import provider
 from reflection_app.llm.completion import Completion, CompletionRequest
 from reflection_app.llm.errors import ModelError, ModelRefused, ModelTimedOut, ModelUnavailable
-from reflection_app.llm.faults import Fault, read_fault
+from reflection_app.llm.faults import Fault, read_fault, unreadable
 from reflection_app.llm.litellm_import import litellm
 from reflection_app.llm.model_loop import model_loop
 from reflection_app.llm.retry import MOST_TRIES, backoff_s
@@ -93,12 +93,15 @@ class _Tries:
     async def _one(self, call: provider.Call) -> Completion | Fault:
         try:
             response = await provider.send(call)
-            elapsed_ms = round((time.monotonic() - self._began) * 1000)
+        except Exception as error:  # noqa: BLE001 - litellm raises whatever its providers raise
+            return read_fault(error, model=self._request.model)
+        elapsed_ms = round((time.monotonic() - self._began) * 1000)
+        try:
             return provider.read_answer(
                 response, self._request, latency_ms=elapsed_ms, retries=self.failed, local=call.local
             )
-        except Exception as error:  # noqa: BLE001 - litellm raises whatever its providers raise
-            return read_fault(error, model=self._request.model)
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+            return unreadable(self._request.model)
 
     def _wait_after(self, fault: Fault) -> float | None:
         """The seconds to wait before the next try; None where there must be none."""

@@ -28,6 +28,10 @@ class ModelLoop:
         self._thread = threading.Thread(target=self._loop.run_forever, name="model-loop", daemon=True)
         self._thread.start()
 
+    @property
+    def is_running(self) -> bool:
+        return self._thread.is_alive()
+
     def submit[T](self, call: Coroutine[Any, Any, T]) -> Future[T]:
         """The future of `call`, which runs on the loop; cancelling the future cancels the call."""
         return asyncio.run_coroutine_threadsafe(call, self._loop)
@@ -63,7 +67,7 @@ def model_loop(closer: Closer) -> ModelLoop:
     """This process's loop, started at the first call and stopped when the process ends."""
     global _current  # noqa: PLW0603 - one loop per process is the purpose
     with _lock:
-        if _current is None:
+        if _current is None or not _current.is_running:
             _current = ModelLoop(closer)
             atexit.register(stop_model_loop)
         return _current

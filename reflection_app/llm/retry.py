@@ -25,7 +25,7 @@ def retry_after_s(headers: Mapping[str, str], *, now: datetime) -> float | None:
         return float(asked)
     try:
         when = parsedate_to_datetime(asked)
-    except ValueError:
+    except (ValueError, OverflowError, TypeError):
         return None
     # "-0000" in a date means UTC of unknown origin and comes back without a zone.
     when = when if when.tzinfo else when.replace(tzinfo=UTC)

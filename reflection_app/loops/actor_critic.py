@@ -33,8 +33,7 @@ async def actor_critic(spec: TaskSpec, run: Progress) -> Outcome:
     """Attempts until one is accepted, rejected, or a limit is reached."""
     earlier: list[Earlier] = []
     for number in range(1, spec.limits.max_iterations + 1):
-        if limit := run.exceeded():
-            return limit
+        run.check_limits()
         answer = await run.perform(
             Generate(
                 key=f"attempt-{number}/answer",
@@ -46,8 +45,7 @@ async def actor_critic(spec: TaskSpec, run: Progress) -> Outcome:
             )
         )
         run.attempts.append(number)
-        if limit := run.exceeded():
-            return limit
+        run.check_limits()
         judgement = await evaluate(spec, run, attempt=number, content=answer.text)
         judgement = await settle(spec, run, judgement)
         if judgement.verdict is Verdict.PASS:
@@ -65,7 +63,7 @@ async def evaluate(spec: TaskSpec, run: Progress, *, attempt: int, content: str)
     """The critic's verdict on an attempt, recorded."""
     answer = await ask(
         run,
-        lambda: Generate(
+        Generate(
             key=f"attempt-{attempt}/critique",
             role="critic",
             messages=critic.question(objective=spec.objective, content=content),
@@ -77,8 +75,7 @@ async def evaluate(spec: TaskSpec, run: Progress, *, attempt: int, content: str)
         schema=CriticAnswer,
     )
     judgement = critic.judge(answer, attempt=attempt, thresholds=spec.thresholds)
-    await run.record(judgement, key=f"attempt-{attempt}/verdict")
-    return judgement
+    return await run.record(judgement, key=f"attempt-{attempt}/verdict")
 
 
 async def settle(spec: TaskSpec, run: Progress, judgement: Judgement) -> Judgement:

@@ -2,14 +2,16 @@
 
 from collections.abc import Iterable
 
-from reflection_app.loops.verdicts import Judgement, Referee
+from reflection_app.loops.verdicts import Judgement, Referee, Verdict
 
 
 def best_attempt(attempts: Iterable[int], judgements: Iterable[Judgement]) -> int | None:
     """The number of the attempt to keep, or None where there is none.
 
-    The best score from the strongest referee wins, ties go to the earliest attempt. An attempt that a person turned
-    down is kept only when there is no other. An attempt that nobody judged comes after every judged one.
+    What a person accepted comes first, and what a person rejected is kept only when there is nothing else. Otherwise
+    the strongest referee decides: what it passed before what it did not, then the score, ties to the earliest. A person
+    who sent an attempt back has given it a score that stands among those of the strongest referee. An attempt that
+    nobody judged comes after every judged one.
     """
     numbers = sorted(set(attempts))
     if not numbers:
@@ -18,10 +20,17 @@ def best_attempt(attempts: Iterable[int], judgements: Iterable[Judgement]) -> in
     judged = [decisive[number] for number in numbers if number in decisive]
     if not judged:
         return numbers[0]
-    standing = [judgement for judgement in judged if not _turned_down(judgement)] or judged
-    strongest = max(judgement.referee for judgement in standing)
-    candidates = [judgement for judgement in standing if judgement.referee == strongest]
-    return min(candidates, key=lambda judgement: (-judgement.score, judgement.attempt)).attempt
+    accepted = [judgement for judgement in judged if judgement.referee is Referee.PERSON and judgement.passed]
+    candidates = accepted or _of_the_strongest(judged) or judged
+    return min(candidates, key=lambda judgement: (not judgement.passed, -judgement.score, judgement.attempt)).attempt
+
+
+def _of_the_strongest(judged: list[Judgement]) -> list[Judgement]:
+    by_people = [judgement for judgement in judged if judgement.referee is Referee.PERSON]
+    by_others = [judgement for judgement in judged if judgement.referee is not Referee.PERSON]
+    strongest = max((judgement.referee for judgement in by_others), default=None)
+    sent_back = [judgement for judgement in by_people if judgement.verdict is not Verdict.REJECT]
+    return sent_back + [judgement for judgement in by_others if judgement.referee == strongest]
 
 
 def strongest_judgements(judgements: Iterable[Judgement]) -> dict[int, Judgement]:
@@ -32,7 +41,3 @@ def strongest_judgements(judgements: Iterable[Judgement]) -> dict[int, Judgement
         if known is None or judgement.referee >= known.referee:
             decisive[judgement.attempt] = judgement
     return decisive
-
-
-def _turned_down(judgement: Judgement) -> bool:
-    return judgement.referee is Referee.PERSON and not judgement.passed

@@ -6,7 +6,7 @@ from reflection_app.loops.actor_critic import actor_critic
 from reflection_app.loops.effects import EffectFailed, EffectTimedOut
 from reflection_app.loops.ends import Ended, Outcome
 from reflection_app.loops.external_loop import external_loop
-from reflection_app.loops.progress import Progress
+from reflection_app.loops.progress import LimitReached, Progress
 from reflection_app.loops.task_spec import Mode, TaskSpec
 
 Loop = Callable[[TaskSpec, Progress], Awaitable[Outcome]]
@@ -33,6 +33,8 @@ async def run_loop(spec: TaskSpec) -> Ended:
     run = Progress(spec.limits)
     try:
         outcome = await LOOPS[spec.mode](spec, run)
+    except LimitReached as limit:
+        outcome = limit.outcome
     except EffectTimedOut:
         outcome = Outcome.TIMED_OUT
     except EffectFailed as failure:

@@ -5,15 +5,25 @@ The model gives the parts; the thresholds and the verdict are ours (after the Re
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from reflection_app.loops.messages import Message, system, user
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.task_spec import Thresholds
-from reflection_app.loops.verdicts import Feedback, Issue, IssueCategory, Judgement, Referee, Severity, Verdict
+from reflection_app.loops.verdicts import (
+    LONGEST_TEXT,
+    Feedback,
+    Issue,
+    IssueCategory,
+    Judgement,
+    Referee,
+    Severity,
+    Verdict,
+)
 
 TEMPERATURE = 0.3
 LONGEST_WORK = 60_000
+MOST_ITEMS = 50
 
 
 def _known[E: (IssueCategory, Severity)](kind: type[E], otherwise: E) -> BeforeValidator:
@@ -29,13 +39,18 @@ def _known[E: (IssueCategory, Severity)](kind: type[E], otherwise: E) -> BeforeV
 
 
 def _list(value: Any) -> Any:
-    """A lone text where a list was asked for is a list of one; null is none."""
+    """A lone text where a list was asked for is a list of one; null is none; what is too much is left out."""
     if value is None:
         return []
-    return [value] if isinstance(value, str) else value
+    return [value] if isinstance(value, str) else value[:MOST_ITEMS] if isinstance(value, list) else value
 
 
-Texts = Annotated[tuple[str, ...], BeforeValidator(_list)]
+def _clipped(text: str) -> str:
+    return text[:LONGEST_TEXT]
+
+
+Clipped = Annotated[str, AfterValidator(_clipped)]
+Texts = Annotated[tuple[Clipped, ...], BeforeValidator(_list)]
 Part = Annotated[float, Field(ge=0, le=100)]
 
 
@@ -46,8 +61,8 @@ class _Lenient(BaseModel):
 class CriticIssue(_Lenient):
     category: Annotated[IssueCategory, _known(IssueCategory, IssueCategory.OTHER)] = IssueCategory.OTHER
     severity: Annotated[Severity, _known(Severity, Severity.MEDIUM)] = Severity.MEDIUM
-    description: str = Field(min_length=1)
-    suggested_fix: str = ""
+    description: Clipped = Field(min_length=1)
+    suggested_fix: Clipped = ""
 
 
 class CriticFeedback(_Lenient):

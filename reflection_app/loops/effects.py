@@ -95,11 +95,11 @@ class RunTests(Effect[TestReport]):
     timeout_s: float = Field(gt=0)
 
 
-class RecordVerdict(Effect[None]):
+class RecordVerdict(Effect[Judgement]):
     """Keep a judgement that was computed from results already recorded."""
 
     kind = "record_verdict"
-    results = TypeAdapter(None)
+    results = TypeAdapter(Judgement)
 
     judgement: Judgement
 

@@ -8,7 +8,7 @@ from reflection_app.loops.code_answers import code_of
 from reflection_app.loops.code_tests import TestReport, TestResult
 from reflection_app.loops.effects import Generate, RunTests
 from reflection_app.loops.ends import Outcome
-from reflection_app.loops.messages import Message, assistant, system, user
+from reflection_app.loops.messages import NO_ANSWER, Message, assistant, system, user
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.task_spec import TaskSpec
@@ -25,8 +25,7 @@ async def external_loop(spec: TaskSpec, run: Progress) -> Outcome:
     assert spec.tests is not None
     messages: tuple[Message, ...] = (system(prompt("code_system")), user(spec.objective))
     for number in range(1, spec.limits.max_iterations + 1):
-        if limit := run.exceeded():
-            return limit
+        run.check_limits()
         answer = await run.perform(
             Generate(
                 key=f"attempt-{number}/answer",
@@ -47,12 +46,12 @@ async def external_loop(spec: TaskSpec, run: Progress) -> Outcome:
                 timeout_s=TESTS_TIMEOUT_S,
             )
         )
-        await run.record(judge_tests(report, attempt=number), key=f"attempt-{number}/verdict")
-        if report.all_passed:
+        judgement = await run.record(judge_tests(report, attempt=number), key=f"attempt-{number}/verdict")
+        if judgement.passed:
             return Outcome.SUCCEEDED
         if run.over_corrected():
             return Outcome.OVER_CORRECTED
-        messages = (*messages, assistant(answer.text), user(failures_prompt(report)))
+        messages = (*messages, assistant(answer.text or NO_ANSWER), user(failures_prompt(report)))
     return Outcome.EXHAUSTED
 
 

@@ -14,6 +14,10 @@ class Message(BaseModel):
     content: str
 
 
+# Some providers refuse a message without content.
+NO_ANSWER = "(no answer)"
+
+
 def system(content: str) -> Message:
     return Message(role="system", content=content)
 

@@ -17,6 +17,14 @@ from reflection_app.loops.verdicts import Judgement, Referee
 SHORTEST_CALL_S = 0.05
 
 
+class LimitReached(Exception):
+    """A limit was reached; the loop ends with the outcome that names it."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__(outcome.value)
+        self.outcome = outcome
+
+
 class Progress:
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -71,13 +79,22 @@ class Progress:
             return Outcome.TIMED_OUT
         return None
 
-    async def record(self, judgement: Judgement, *, key: str) -> None:
-        """Keeps a judgement in the journal and in mind."""
-        await self.perform(RecordVerdict(key=key, judgement=judgement))
-        self.judgements.append(judgement)
+    def check_limits(self) -> None:
+        """Raises LimitReached where there is no room for another call."""
+        limit = self.exceeded()
+        if limit is not None:
+            raise LimitReached(limit)
+
+    async def record(self, judgement: Judgement, *, key: str) -> Judgement:
+        """The judgement as the journal keeps it: on replay the recorded one, however answers are read by then."""
+        recorded = await self.perform(RecordVerdict(key=key, judgement=judgement))
+        self.judgements.append(recorded)
+        return recorded
 
     def over_corrected(self) -> bool:
-        return is_over_corrected([judged for judged in self.judgements if judged.referee is not Referee.PERSON])
+        """Whether the referees' scores say to stop; what a person judged otherwise says nothing about them."""
+        by_people = {judged.attempt for judged in self.judgements if judged.referee is Referee.PERSON}
+        return is_over_corrected([judged for judged in self.judgements if judged.attempt not in by_people])
 
     def ended(self, outcome: Outcome, *, error: str = "") -> Ended:
         return Ended(outcome=outcome, best_attempt=best_attempt(self.attempts, self.judgements), error=error)

@@ -1,18 +1,21 @@
 """Reading typed values out of what models say, and asking again when they say something else."""
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import json_repair
 from pydantic import BaseModel, ValidationError
 
 from reflection_app.loops.effects import EffectFailed, Generate
-from reflection_app.loops.messages import assistant, user
+from reflection_app.loops.messages import NO_ANSWER, assistant, user
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
+from reflection_app.loops.storable import storable, storable_value
 
 MOST_REASKS = 2
+MOST_OBJECTS = 50
+LONGEST_ANSWER = 100_000
+LONGEST_SHOWN_AGAIN = 4_000
 LONGEST_QUOTE = 500
 
 
@@ -21,54 +24,100 @@ class UnusableAnswerError(ValueError):
 
 
 def read_answer[T: BaseModel](text: str, *, schema: type[T]) -> T:
-    """The value in `text`, mended where it is nearly JSON. Raises UnusableAnswerError, which says what is wrong."""
-    try:
-        return schema.model_validate(_json_in(text))
-    except ValidationError as error:
-        problems = "; ".join(
-            f"{'.'.join(str(part) for part in problem['loc']) or 'the answer'}: {problem['msg']}"
-            for problem in error.errors(include_url=False, include_input=False)[:8]
-        )
-        raise UnusableAnswerError(problems) from None
+    """The value in `text`, mended where it is nearly JSON. Raises UnusableAnswerError, which says what is wrong.
 
-
-def _json_in(text: str) -> Any:
-    """The JSON object in `text`. Prose without any object is refused: repairing it would invent an answer."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        pass
-    start = text.find("{")
-    if start < 0:
-        raise UnusableAnswerError("there is no JSON object in it")
-    try:
-        found = json_repair.loads(text[start:])
-    except (ValueError, RecursionError):
-        raise UnusableAnswerError("its JSON could not be read") from None
-    if isinstance(found, list):  # prose after the object makes json_repair return all pieces that it found
-        found = next((piece for piece in found if isinstance(piece, dict)), None)
-    if not isinstance(found, dict) or not found:
-        raise UnusableAnswerError("there is no JSON object in it")
-    return found
-
-
-async def ask[T: BaseModel](run: Progress, first: Callable[[], Generate], *, schema: type[T]) -> T:
-    """The model's answer to `first()` as a `schema`. Each call to the model is an effect of its own.
-
-    After `MOST_REASKS` further calls, each shown what was wrong, raises EffectFailed with what was said.
+    Prose may stand around the object. Two different objects that would both do are refused: one of them may be quoted
+    from the very work that is being judged.
     """
-    request = first()
+    problem, found = "there is no JSON object in it", list[T]()
+    for candidate in _objects_in(text[:LONGEST_ANSWER]):
+        try:
+            value = schema.model_validate(candidate)
+        except ValidationError as error:
+            problem = _problems(error)
+        else:
+            found += [value] if value not in found else []
+    if len(found) > 1:
+        raise UnusableAnswerError("it holds several different JSON objects; answer with one")
+    if not found:
+        raise UnusableAnswerError(problem)
+    return found[0]
+
+
+def _problems(error: ValidationError) -> str:
+    return "; ".join(
+        f"{'.'.join(str(part) for part in problem['loc']) or 'the answer'}: {problem['msg']}"
+        for problem in error.errors(include_url=False, include_input=False)[:8]
+    )
+
+
+def _objects_in(text: str) -> list[Any]:
+    """All JSON objects in `text`, its texts made storable; what cannot be read as it is comes mended, too.
+
+    Prose without any object gives none: mending it would invent an answer.
+    """
+    decoder = json.JSONDecoder(object_pairs_hook=_without_twins)
+    objects: list[Any] = []
+    is_clean = True
+    start = first = text.find("{")
+    for _ in range(MOST_OBJECTS):
+        if start < 0:
+            break
+        try:
+            value, end = decoder.raw_decode(text, start)
+        except UnusableAnswerError:
+            raise
+        except (ValueError, RecursionError):
+            is_clean, end = False, start + 1
+        else:
+            objects.append(value)
+        start = text.find("{", end)
+    return objects if is_clean else objects + _mended(text[first:])
+
+
+def _mended(text: str) -> list[Any]:
+    try:
+        found = json_repair.loads(text)
+    except (ValueError, RecursionError):
+        return []
+    pieces = found if isinstance(found, list) else [found]
+    return [storable_value(piece) for piece in pieces if isinstance(piece, dict) and piece]
+
+
+def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object of `pairs`. Raises UnusableAnswerError for a key given twice: which of the two would hold?"""
+    if len({key for key, _ in pairs}) < len(pairs):
+        raise UnusableAnswerError("a key stands twice in its JSON")
+    return {storable(key): storable_value(value) for key, value in pairs}
+
+
+async def ask[T: BaseModel](run: Progress, request: Generate, *, schema: type[T]) -> T:
+    """The model's answer to `request` as a `schema`. Each call to the model is an effect of its own.
+
+    After `MOST_REASKS` further calls, each shown what was wrong, raises EffectFailed with what was said; where a limit
+    is reached before that, raises LimitReached.
+    """
     key, messages = request.key, request.messages
     for reask in range(MOST_REASKS + 1):
+        if reask:
+            run.check_limits()
         generation = await run.perform(request)
         try:
             return read_answer(generation.text, schema=schema)
         except UnusableAnswerError as error:
             problem = str(error)
         # Only the newest bad answer is shown again: sending all of them costs tokens and teaches nothing.
-        again = (*messages, assistant(generation.text[:4000]), user(prompt("structured_again", error=problem)))
-        request = first().model_copy(update={"key": f"{key}/again-{reask + 1}", "messages": again})
-    said = generation.text[:LONGEST_QUOTE]
+        said = generation.text[:LONGEST_SHOWN_AGAIN] or NO_ANSWER
+        again = (*messages, assistant(said), user(prompt("structured_again", error=problem)))
+        request = request.model_copy(
+            update={
+                "key": f"{key}/again-{reask + 1}",
+                "messages": again,
+                "max_tokens": run.tokens_left,
+                "timeout_s": run.time_left_s(),
+            }
+        )
     raise EffectFailed(
-        f"the {request.role} gave no usable answer in {MOST_REASKS + 1} tries ({problem}); it said: {said!r}"
+        f"the {request.role} gave no usable answer in {MOST_REASKS + 1} tries ({problem}); "
+        f"it said: {generation.text[:LONGEST_QUOTE]!r}"
     )

@@ -3,11 +3,13 @@
 from enum import IntEnum, StrEnum
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from reflection_app.loops.code_tests import TestReport
+from reflection_app.loops.storable import storable
 from reflection_app.loops.values import Value
 
+LONGEST_TEXT = 10_000
 Score = Annotated[float, Field(ge=0, le=100)]
 Confidence = Annotated[float, Field(ge=0, le=1)]
 
@@ -52,19 +54,22 @@ class Severity(StrEnum):
     CRITICAL = "critical"
 
 
+Text = Annotated[str, AfterValidator(storable)]
+
+
 class Issue(Value):
     """One thing wrong with an attempt, as a critic or a person states it."""
 
     category: IssueCategory = IssueCategory.OTHER
     severity: Severity = Severity.MEDIUM
-    description: str = Field(min_length=1, max_length=10_000)
-    suggested_fix: str = Field(default="", max_length=10_000)
+    description: Text = Field(min_length=1, max_length=LONGEST_TEXT)
+    suggested_fix: Text = Field(default="", max_length=LONGEST_TEXT)
 
 
 class Feedback(Value):
-    strengths: tuple[str, ...] = ()
-    weaknesses: tuple[str, ...] = ()
-    suggestions: tuple[str, ...] = ()
+    strengths: tuple[Text, ...] = ()
+    weaknesses: tuple[Text, ...] = ()
+    suggestions: tuple[Text, ...] = ()
 
 
 class Judgement(Value):

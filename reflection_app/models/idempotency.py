@@ -7,7 +7,6 @@ from django.utils import timezone
 
 from reflection_app.models.api_key import ApiKey
 
-
 # A pipeline that repeats a request does so within minutes or hours, not days.
 KEPT_FOR = timedelta(days=2)
 

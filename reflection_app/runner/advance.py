@@ -20,14 +20,18 @@ from reflection_app.loops.effects import (
     EffectFailed,
     Generate,
     Performed,
+    RecordVerdict,
+    RequestAudit,
     RunTests,
 )
 from reflection_app.loops.ends import Ended, Outcome
+from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.models import EventType, Run, RunState, add_event
 from reflection_app.runner.consequences import consequences
-from reflection_app.runner.ending import end_early, end_run
-from reflection_app.runner.journal import Journal, JournalMismatch
+from reflection_app.runner.ending import end_run
+from reflection_app.runner.journal import LONGEST_ERROR, Journal, JournalMismatch
+from reflection_app.runner.journal_writes import Unstorable
 from reflection_app.runner.lease import Lease, LeaseLost, claim, keeper
 from reflection_app.runner.performing import TryLater, model_of, perform
 
@@ -61,20 +65,18 @@ def _advance_leased(lease: Lease) -> float | None:
     journal = Journal(lease)
     try:
         ended = _drive(journal, _spec_of(lease))
+        if ended is not None:
+            journal.commit(lambda run: end_run(run, ended))
     except LeaseLost:
         raise
-    except JournalMismatch as error:
-        with journal.locked_run() as run:
-            end_early(run, Outcome.FAILED, error=str(error))
-        return None
+    except (JournalMismatch, Unstorable) as error:
+        failed = Ended(outcome=Outcome.FAILED, error=str(error))
+        journal.commit(lambda run: end_run(run, failed))
     except TryLater as error:
         return _retry_later(journal, str(error), after_s=error.after_s)
     except Exception as error:  # whatever went wrong, the run is tried again or ends with the error; it never hangs
         log.exception("run %s could not be advanced", lease.run_id)
         return _retry_later(journal, f"{type(error).__name__}: {error}")
-    if ended is not None:
-        with journal.locked_run() as run:
-            end_run(run, ended)
     return None
 
 
@@ -97,6 +99,7 @@ def _drive(journal: Journal, spec: TaskSpec) -> Ended | None:
             try:
                 effect = resume()
             except StopIteration as stop:
+                journal.check_it_is_used_up()
                 ended: Ended = stop.value
                 return ended
             result = _result_of(effect, journal=journal, spec=spec)
@@ -122,7 +125,9 @@ def _result_of(effect: AnyEffect, *, journal: Journal, spec: TaskSpec) -> Result
         case Draw():
             drawn = Drawn(value=secrets.SystemRandom().random(), share=effect.share)
             return journal.note(effect, drawn, follow=follow)
-        case _:
+        case RecordVerdict():
+            return journal.note(effect, effect.judgement, follow=follow)
+        case RequestAudit():
             return journal.note(effect, None, follow=follow)
 
 
@@ -133,31 +138,36 @@ def _perform(effect: Generate | RunTests, *, journal: Journal, spec: TaskSpec) -
     except EffectFailed as error:
         failure = error
     step = journal.start(effect, model=model)
-    if failure is None:
-        try:
-            performed = perform(effect, model=model)
-        except EffectFailed as error:
-            failure = error
-        else:
-            journal.complete(
-                step, effect, performed, follow=consequences(effect, performed.value, attempts=journal.attempts)
-            )
-            return performed
-    journal.fail(step, failure)
-    return failure
+    try:
+        if failure is None:
+            performed = perform(effect, model=model, used_s=step.duration_s)
+            follow = consequences(effect, performed.value, attempts=journal.attempts)
+            return journal.complete(step, effect, performed, follow=follow)
+    except EffectFailed as error:
+        failure = error
+    except TryLater as error:
+        journal.put_off(step, duration_s=error.duration_s)
+        raise
+    assert failure is not None
+    return journal.fail(step, failure)
 
 
 def _retry_later(journal: Journal, error: str, *, after_s: float | None = None) -> float | None:
     """Puts the run back into the queue for later; the third time in a row without progress ends it as failed."""
-    with journal.locked_run() as run:
+    delays_s: list[float] = []
+
+    def put_back(run: Run) -> None:
         run.failures += 1
         if run.failures >= MOST_FAILURES:
-            end_early(run, Outcome.FAILED, error=error)
-            return None
+            end_run(run, Ended(outcome=Outcome.FAILED, error=error))
+            return
         delay_s = min(after_s or settings.RUN_RETRY_DELAY_S * 2 ** (run.failures - 1), LONGEST_RETRY_DELAY_S)
-        run.state, run.error = RunState.QUEUED, error
+        run.state, run.error = RunState.QUEUED, storable(error)[:LONGEST_ERROR]
         run.lease_token = run.lease_until = None
         run.not_before = run.enqueued_at = timezone.now() + timedelta(seconds=delay_s)
-        add_event(run, EventType.RUN_RETRIED, error=error, delay_s=delay_s)
+        add_event(run, EventType.RUN_RETRIED, error=run.error, delay_s=delay_s)
         run.save()
-    return delay_s
+        delays_s[:] = [delay_s]
+
+    journal.commit(put_back)
+    return delays_s[0] if delays_s else None

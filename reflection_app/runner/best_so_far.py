@@ -1,12 +1,31 @@
-"""The best attempt by what is recorded."""
+"""The best attempt by what is recorded, which also knows what people said of attempts in audits."""
+
+from typing import NamedTuple
+from uuid import UUID
 
 from reflection_app.loops.best_attempt import best_attempt
+from reflection_app.loops.verdicts import Judgement, Referee
+from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.models import Attempt, Run, Verdict
 
 
-def best_of(run: Run) -> Attempt | None:
-    """The attempt to keep if the run ended now, by the rule that loops use."""
-    attempts = {attempt.number: attempt for attempt in Attempt.objects.filter(run=run).defer("content")}
-    verdicts = Verdict.objects.filter(attempt__run=run).select_related("attempt").defer("attempt__content")
-    number = best_attempt(attempts, [verdict.get_judgement() for verdict in verdicts])
-    return attempts[number] if number is not None else None
+class Best(NamedTuple):
+    id: UUID | None
+    number: int | None
+
+
+def best_of(run: Run) -> Best:
+    """The attempt to keep if the run ended now, by the rule that loops use; Nones where there is no attempt."""
+    rows = Verdict.objects.filter(attempt__run=run).order_by("created_at", "id")
+    # Only what the rule reads: a verdict whose details no longer parse must not keep its run from ending.
+    judged = list(rows.values_list("attempt_id", "attempt__number", "referee", "verdict", "score"))
+    if not judged:
+        first = Attempt.objects.filter(run=run).order_by("number").values_list("id", "number").first()
+        return Best(*first) if first else Best(None, None)
+    ids = {number: attempt_id for attempt_id, number, *_ in judged}
+    judgements = [
+        Judgement(attempt=number, referee=Referee(referee), verdict=VerdictName(verdict), score=score)
+        for _, number, referee, verdict, score in judged
+    ]
+    number = best_attempt(ids, judgements)
+    return Best(ids[number], number) if number is not None else Best(None, None)

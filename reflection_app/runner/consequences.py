@@ -12,7 +12,8 @@ from reflection_app.loops.effects import (
 )
 from reflection_app.models import Attempt, EventType, Review, Run, Step, Verdict, add_event
 from reflection_app.runner.best_so_far import best_of
-from reflection_app.runner.journal import Attempts, Follow
+from reflection_app.runner.journal import Attempts
+from reflection_app.runner.journal_writes import Follow
 
 
 def consequences(effect: AnyEffect, value: Any = None, *, attempts: Attempts) -> Follow:
@@ -25,7 +26,7 @@ def consequences(effect: AnyEffect, value: Any = None, *, attempts: Attempts) ->
             case RecordVerdict(judgement=judgement):
                 attempt = _attempt(run, judgement.attempt, attempts=attempts)
                 Verdict.from_judgement(judgement, attempt=attempt, step=step).save(force_insert=True)
-                run.best_attempt = best_of(run)
+                run.best_attempt_id = best_of(run).id
             case AskReviewer(judgement=judgement, reason=reason):
                 attempt = _attempt(run, judgement.attempt, attempts=attempts)
                 _open_review(run, step, attempt=attempt, reason=reason, holds_run=True)

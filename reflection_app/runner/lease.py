@@ -14,10 +14,10 @@ from datetime import timedelta
 from uuid import UUID, uuid4
 
 from django.conf import settings
-from django.db import DatabaseError, connection
+from django.db import connection
 from django.db.models import Q
-from django.db.models.functions import Coalesce
-from django.utils import timezone
+from django.db.models.expressions import CombinedExpression
+from django.db.models.functions import Coalesce, Now
 
 from reflection_app.models import Run, RunState
 
@@ -34,19 +34,20 @@ class Lease:
     token: UUID
 
 
-def lease_end() -> timedelta:
-    return timedelta(seconds=settings.RUN_LEASE_S)
+def lease_end() -> CombinedExpression:
+    """When a lease given now ends, by the database's clock: workers' clocks may differ by more than a lease."""
+    return Now() + timedelta(seconds=settings.RUN_LEASE_S)
 
 
 def claim(run_id: UUID) -> Lease | None:
     """The lease of a queued run, or None where the run is not queued, or not yet due."""
-    now, token = timezone.now(), uuid4()
-    due = Q(not_before__isnull=True) | Q(not_before__lte=now)
+    token = uuid4()
+    due = Q(not_before__isnull=True) | Q(not_before__lte=Now())
     claimed = Run.objects.filter(due, pk=run_id, state=RunState.QUEUED).update(
         state=RunState.RUNNING,
         lease_token=token,
-        lease_until=now + lease_end(),
-        started_at=Coalesce("started_at", now),
+        lease_until=lease_end(),
+        started_at=Coalesce("started_at", Now()),
         not_before=None,
     )
     return Lease(run_id, token) if claimed else None
@@ -85,7 +86,7 @@ class LeaseKeeper:
                 tokens = list(self._tokens)
             try:
                 renew(tokens)
-            except DatabaseError as error:
+            except Exception as error:  # noqa: BLE001 - without this thread every lease of the process would lapse
                 # The lease may run out meanwhile; then another worker goes on, and this one's writes are refused.
                 log.warning("leases could not be renewed: %s", error)
             finally:
@@ -96,9 +97,7 @@ def renew(tokens: list[UUID]) -> int:
     """Prolongs the leases with these tokens that still stand; how many there were."""
     if not tokens:
         return 0
-    return Run.objects.filter(state=RunState.RUNNING, lease_token__in=tokens).update(
-        lease_until=timezone.now() + lease_end()
-    )
+    return Run.objects.filter(state=RunState.RUNNING, lease_token__in=tokens).update(lease_until=lease_end())
 
 
 keeper = LeaseKeeper()

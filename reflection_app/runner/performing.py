@@ -1,6 +1,7 @@
 """Performing effects: the part outside of any transaction, with no database connection held."""
 
 import time
+from decimal import ROUND_UP, Decimal
 from typing import Any
 
 from django.conf import settings
@@ -25,6 +26,7 @@ from reflection_app.loops.effects import (
     RunTests,
     Spent,
 )
+from reflection_app.loops.progress import SHORTEST_CALL_S
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.sandbox import SandboxUnavailable, run_tests
@@ -33,8 +35,9 @@ from reflection_app.sandbox import SandboxUnavailable, run_tests
 class TryLater(Exception):
     """The effect could not be performed now; the run is tried again later."""
 
-    def __init__(self, message: str, *, after_s: float | None = None) -> None:
+    def __init__(self, message: str, *, duration_s: float, after_s: float | None = None) -> None:
         super().__init__(message)
+        self.duration_s = duration_s
         self.after_s = after_s
 
 
@@ -48,12 +51,15 @@ def model_of(effect: AnyEffect, *, spec: TaskSpec) -> str:
         raise EffectFailed(str(error)) from None
 
 
-def perform(effect: Generate | RunTests, *, model: str) -> Performed[Any]:
-    """The effect's fresh result. Raises EffectFailed (for good), TryLater, or SandboxFailed."""
+def perform(effect: Generate | RunTests, *, model: str, used_s: float = 0.0) -> Performed[Any]:
+    """The effect's fresh result; earlier tries have used `used_s` of its time.
+
+    Raises EffectFailed (for good), TryLater, or SandboxFailed.
+    """
     connection.close()  # back to the pool: others need it while this thread waits
     if isinstance(effect, RunTests):
         return _run_tests(effect)
-    return _generate(effect, model=model)
+    return _generate(effect, model=model, left_s=effect.timeout_s - used_s)
 
 
 def _run_tests(effect: RunTests) -> Performed[Any]:
@@ -65,7 +71,9 @@ def _run_tests(effect: RunTests) -> Performed[Any]:
     return Performed(value=report, spent=Spent(duration_s=time.monotonic() - began))
 
 
-def _generate(effect: Generate, *, model: str) -> Performed[Any]:
+def _generate(effect: Generate, *, model: str, left_s: float) -> Performed[Any]:
+    if left_s < SHORTEST_CALL_S:
+        raise EffectTimedOut("the run's time was up before the model answered")
     own_limit_s = settings.LLM_TIMEOUT_S
     request = CompletionRequest(
         model=model,
@@ -73,24 +81,27 @@ def _generate(effect: Generate, *, model: str) -> Performed[Any]:
         key=effect.key,
         temperature=effect.temperature,
         max_tokens=min(effect.max_tokens, settings.LLM_MAX_TOKENS),
-        timeout_s=min(effect.timeout_s, own_limit_s),
+        timeout_s=min(left_s, own_limit_s),
         json_schema=effect.json_schema,
     )
     began = time.monotonic()
     try:
         completion = complete(request)
     except ModelTimedOut as error:
-        if effect.timeout_s <= own_limit_s:
+        if left_s <= own_limit_s:
             spent = Spent(duration_s=time.monotonic() - began)
             raise EffectTimedOut(f"the run's time was up: {error}", spent=spent) from None
-        raise TryLater(str(error)) from None
+        raise TryLater(str(error), duration_s=time.monotonic() - began) from None
     except ModelUnavailable as error:
-        raise TryLater(str(error), after_s=error.retry_after_s) from None
+        took_s = time.monotonic() - began
+        raise TryLater(str(error), duration_s=took_s, after_s=error.retry_after_s) from None
     except ModelError as error:
         raise EffectFailed(str(error), spent=Spent(duration_s=time.monotonic() - began)) from None
     return Performed(
         value=Generation(
-            text=storable(completion.text), model=completion.model, finish_reason=completion.finish_reason
+            text=storable(completion.text),
+            model=storable(completion.model),
+            finish_reason=storable(completion.finish_reason),
         ),
         spent=_spent(completion, duration_s=time.monotonic() - began),
     )
@@ -100,7 +111,8 @@ def _spent(completion: Completion, *, duration_s: float) -> Spent:
     return Spent(
         prompt_tokens=completion.prompt_tokens,
         completion_tokens=completion.completion_tokens,
-        cost_usd=completion.cost_usd,
+        # As many places as are kept: a replay must not see another sum than the first run of the loop did.
+        cost_usd=completion.cost_usd.quantize(Decimal("1e-8"), rounding=ROUND_UP),
         cost_known=completion.cost_known,
         duration_s=duration_s,
     )

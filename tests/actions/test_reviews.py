@@ -92,6 +92,15 @@ def test_sending_back_without_a_word_is_refused_and_changes_nothing() -> None:
     assert held.state == ReviewState.CLAIMED
 
 
+def test_approving_changes_nothing_and_says_so_where_it_was_asked_to() -> None:
+    review = waiting_review()
+    actor = reviewer(review)
+    held = claim_review(review, actor=actor)
+    other = DecisionInput(lease_token=held.lease_token, decision=Decision.APPROVE, score=99)
+    with pytest.raises(InvalidInput, match="overrule to change"):
+        decide_review(review, other, actor=actor)
+
+
 def test_overruling_needs_a_verdict() -> None:
     review = waiting_review()
     actor = reviewer(review)

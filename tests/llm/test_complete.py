@@ -1,5 +1,6 @@
 """Model calls through litellm over a real connection, as in production; only the server is ours."""
 
+import json
 import os
 import time
 from collections.abc import Callable
@@ -279,3 +280,15 @@ def _answer_and_exit() -> None:
         code = 0 if complete(asking()).text == "x" else 2
     finally:
         os._exit(code)
+
+
+@pytest.mark.parametrize("choices", [[], [{"index": 0, "finish_reason": "content_filter"}]])
+def test_an_answer_that_cannot_be_read_is_not_asked_and_paid_for_again(
+    choices: list[dict[str, object]], configured: Configured
+) -> None:
+    body = {"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": choices}
+    with OpenAIServer(lambda _: Reply("", raw_body=json.dumps(body).encode())) as server:
+        configured(server)
+        with pytest.raises(ModelRefused, match="cannot be read"):
+            complete(asking())
+    assert len(server.requests) == 1

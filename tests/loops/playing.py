@@ -17,6 +17,7 @@ from reflection_app.loops.effects import (
     Generate,
     Generation,
     Performed,
+    RecordVerdict,
     RunTests,
     Spent,
 )
@@ -94,6 +95,8 @@ def sequence(answers: list[Any]) -> Answer:
                 return next(waiting)
             case Draw(share=share):
                 return Drawn(value=0.999, share=share)
+            case RecordVerdict(judgement=judgement):
+                return judgement
         return None
 
     return answer

@@ -99,7 +99,7 @@ def test_a_verdict_that_stands_is_audited_when_the_draw_says_so() -> None:
             return Drawn(value=0.05, share=effect.share)
         if isinstance(effect, Generate):
             return said("one" if effect.attempt else critique(90, approved=True))
-        return None
+        return effect.judgement if isinstance(effect, RecordVerdict) else None
 
     played = play(text_spec(policy=ReviewPolicy(audit_share=0.1)), answer)
     assert [effect.key for effect in played.effects if isinstance(effect, RequestAudit)] == ["attempt-1/audit"]
@@ -124,6 +124,20 @@ def test_a_critic_that_never_answers_usably_fails_the_run_and_invents_no_verdict
     assert "maybe" in played.ended.error
     assert not [effect for effect in played.effects if isinstance(effect, RecordVerdict)]
     assert played.ended.best_attempt == 1
+
+
+def test_a_critic_that_has_to_be_asked_again_stops_at_the_budget_and_it_is_named() -> None:
+    played = play(text_spec(token_budget=100), sequence([said("one"), said("hm", tokens=95)]))
+
+    assert played.ended.outcome is Outcome.OVER_BUDGET
+    assert "attempt-1/critique/again-1" not in played.keys
+
+
+def test_scores_that_a_person_corrected_do_not_count_as_over_correction() -> None:
+    back = decided(Verdict.REVISE, score=40, reason="Too proud.")
+    proud = critique(95, approved=True, confidence=0.3)
+    answers = [said("one"), said(proud), back, said("two"), said(critique(80)), said("three"), said(critique(85))]
+    assert play(text_spec(), sequence(answers)).ended.outcome is Outcome.EXHAUSTED
 
 
 def test_a_budget_spent_on_the_answer_leaves_it_unjudged_and_never_looks_like_success() -> None:

@@ -14,6 +14,7 @@ from reflection_app.loops.effects import (
     EffectFailed,
     EffectTimedOut,
     Generate,
+    RecordVerdict,
     ReviewDecision,
     RunTests,
 )
@@ -51,6 +52,8 @@ def answering(data: st.DataObject) -> Any:
                 return data.draw(decisions)
             case Draw(share=share):
                 return Drawn(value=data.draw(st.floats(0, 0.99)), share=share)
+            case RecordVerdict(judgement=judgement):
+                return judgement
         return None
 
     return answer

@@ -33,7 +33,14 @@ def test_what_a_person_accepted_is_kept_over_any_score() -> None:
     assert best_attempt([1, 2], judgements) == 1
 
 
-def test_what_a_person_turned_down_is_kept_only_when_there_is_nothing_else() -> None:
-    turned_down = judged(1, Referee.PERSON, 45)
+def test_an_attempt_that_a_person_sent_back_keeps_the_persons_score() -> None:
+    sent_back = judged(1, Referee.PERSON, 90)
+    assert best_attempt([1, 2], [sent_back, judged(2, Referee.CRITIC, 35)]) == 1
+    assert best_attempt([1, 2], [sent_back, judged(2, Referee.CRITIC, 95)]) == 2
+    assert best_attempt([1, 2], [sent_back, judged(2, Referee.CRITIC, 60, Verdict.PASS)]) == 2
+
+
+def test_what_a_person_rejected_is_kept_only_when_there_is_nothing_else() -> None:
+    turned_down = judged(1, Referee.PERSON, 45, Verdict.REJECT)
     assert best_attempt([1], [turned_down]) == 1
     assert best_attempt([1, 2], [turned_down, judged(2, Referee.CRITIC, 40)]) == 2

@@ -6,13 +6,13 @@ import pytest
 from django.utils import timezone
 
 from reflection_app.actions.cancel_run import cancel_run
-from reflection_app.llm import gateway
+from reflection_app.llm import scripted
 from reflection_app.models import Actor, Attempt, Event, Run, RunState, Step, StepState, Verdict
-from reflection_app.runner import advance as advancing
+from reflection_app.runner import performing
 from reflection_app.runner.advance import advance
 from reflection_app.runner.journal import Journal
 from reflection_app.runner.lease import LeaseLost, claim
-from reflection_app.runner.sweep import runs_to_enqueue
+from reflection_app.runner.sweep import find_unclaimed, take_back_expired
 from tests.critiques import critique
 from tests.runner.scripts import RIGHT, WRONG, code_run, scripted_run
 
@@ -55,7 +55,7 @@ def test_a_run_killed_after_any_commit_ends_the_same(
 ) -> None:
     run = code_run({"attempt-1/answer": WRONG, "attempt-2/answer": RIGHT})
     calls: list[str] = []
-    complete = gateway.answer_from_script
+    complete = scripted.answer_from_script
 
     def counted(request: object, *args: object, **kwargs: object) -> object:
         calls.append(request.key)  # type: ignore[attr-defined]
@@ -70,7 +70,7 @@ def test_a_run_killed_after_any_commit_ends_the_same(
     made_before = list(calls)
 
     let_lease_run_out(run)
-    assert runs_to_enqueue() == [run.pk]
+    assert take_back_expired() == [run.pk]
     advance(run.pk)
 
     run.refresh_from_db()
@@ -87,12 +87,12 @@ def test_a_worker_that_lost_its_lease_is_refused_and_the_other_ends_the_run() ->
     slow = claim(run.pk)
     assert slow is not None
     let_lease_run_out(run)
-    runs_to_enqueue()
+    take_back_expired()
     advance(run.pk)
 
     journal = Journal(slow)
-    with pytest.raises(LeaseLost), journal.locked_run():
-        pytest.fail("the slow worker could still write")
+    with pytest.raises(LeaseLost):
+        journal.commit(lambda run: pytest.fail("the slow worker could still write"))
     run.refresh_from_db()
     assert run.outcome == "succeeded"
 
@@ -102,7 +102,7 @@ def test_a_worker_that_dies_three_times_without_progress_fails_the_run() -> None
     for _ in range(3):
         assert claim(run.pk) is not None
         let_lease_run_out(run)
-        runs_to_enqueue()
+        take_back_expired()
 
     run.refresh_from_db()
     assert (run.state, run.outcome) == (RunState.FINISHED, "failed")
@@ -114,7 +114,7 @@ def test_progress_forgives_earlier_failures() -> None:
     for _ in range(2):
         claim(run.pk)
         let_lease_run_out(run)
-        runs_to_enqueue()
+        take_back_expired()
     advance(run.pk)
 
     run.refresh_from_db()
@@ -151,24 +151,24 @@ def test_a_run_put_off_is_not_claimed_before_its_time(monkeypatch: pytest.Monkey
 
 def test_a_run_whose_message_was_lost_is_found_and_only_once() -> None:
     run = code_run({"attempt-1/answer": RIGHT})
-    assert runs_to_enqueue() == []
+    assert find_unclaimed() == []
     Run.objects.filter(pk=run.pk).update(enqueued_at=timezone.now() - timedelta(minutes=5))
-    assert runs_to_enqueue() == [run.pk]
-    assert runs_to_enqueue() == []
+    assert find_unclaimed() == [run.pk]
+    assert find_unclaimed() == []
 
 
 def test_a_run_cancelled_under_a_workers_hands_stays_cancelled_and_what_was_paid_is_counted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     run = scripted_run({"attempt-1/answer": "text", "attempt-1/critique": critique(90, approved=True)})
-    perform = advancing.perform
+    perform = performing.perform
 
     def cancelled_meanwhile(*args: object, **kwargs: object) -> object:
         result = perform(*args, **kwargs)  # type: ignore[arg-type]
         cancel_run(run, actor=Actor())
         return result
 
-    monkeypatch.setattr(advancing, "perform", cancelled_meanwhile)
+    monkeypatch.setattr("reflection_app.runner.advance.perform", cancelled_meanwhile)
     assert advance(run.pk) is None
 
     run.refresh_from_db()

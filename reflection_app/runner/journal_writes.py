@@ -1,0 +1,169 @@
+"""Writing a journal: one transaction that locks the run by its lease, writes steps, what follows from them, and events.
+
+What was answered was paid for, so a database that is away for a moment is waited for before anything is given up.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from django.db import DataError, InterfaceError, OperationalError, connection, transaction
+from django.db.models import F
+
+from reflection_app.live.doorbell import ring
+from reflection_app.loops.effects import Generate, Spent
+from reflection_app.models import Event, EventType, Run, RunState, Step, StepState, next_event
+from reflection_app.runner.lease import Lease, LeaseLost
+
+WAITS_S = (0.1, 0.5, 2.0)
+
+RUN_FIELDS_OF_A_STEP = (
+    "attempts_made",
+    "best_attempt",
+    "prompt_tokens",
+    "completion_tokens",
+    "cost_usd",
+    "llm_calls",
+    "active_s",
+    "failures",
+    "error",
+    "last_event_seq",
+)
+
+# What changes in a step once its row is there.
+STEP_FIELDS_OF_A_CHANGE = (
+    "state",
+    "model",
+    "result",
+    "error",
+    "timed_out",
+    "prompt_tokens",
+    "completion_tokens",
+    "cost_usd",
+    "cost_known",
+    "duration_s",
+    "tries",
+    "last_event_seq",
+    "started_at",
+    "finished_at",
+)
+
+Follow = Callable[[Run, Step], None]
+
+
+class Unstorable(Exception):
+    """A result cannot be kept by the database; the step that it came from is kept as failed, with what it cost."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A step as it is to be written, what it cost, the event that tells of it, and what writes the rows that follow."""
+
+    step: Step
+    is_new: bool
+    event: EventType | None
+    payload: dict[str, Any] = field(default_factory=dict)
+    spent: Spent | None = None
+    follow: Follow | None = None
+
+
+def commit(lease: Lease, changes: list[Change], then: Callable[[Run], None], *, durable: bool = True) -> None:
+    """Writes the changes, does `then` to the locked run (which has to save it), and commits.
+
+    Raises LeaseLost where the lease is no longer ours, Unstorable where the database refuses a value, and what the
+    database raised where it stays away. Without `durable` the commit does not wait for the disk.
+    """
+    for number, wait_s in enumerate((*WAITS_S, None)):
+        try:
+            # A commit may have been made although its answer was lost.
+            if not (number and _is_written(changes)):
+                _commit_once(lease, changes, then, durable=durable)
+            return
+        except DataError as error:
+            raise Unstorable(f"a result cannot be stored: {str(error).splitlines()[0]}") from error
+        except (OperationalError, InterfaceError):
+            connection.close()
+            if wait_s is None:
+                raise
+            time.sleep(wait_s)
+
+
+def _commit_once(lease: Lease, changes: list[Change], then: Callable[[Run], None], *, durable: bool) -> None:
+    with transaction.atomic():
+        if not durable:
+            with connection.cursor() as cursor:
+                cursor.execute("SET LOCAL synchronous_commit = off")
+        ours = Run.objects.filter(pk=lease.run_id, lease_token=lease.token, state=RunState.RUNNING)
+        run = next(iter(ours.select_for_update().only("project_id", *RUN_FIELDS_OF_A_STEP)), None)
+        if run is not None:
+            _write(changes, run)
+            then(run)
+            transaction.on_commit(lambda: ring(lease.run_id, project_id=run.project_id))
+    if run is None:
+        for change in changes:
+            charge_late(change)
+        raise LeaseLost(str(lease.run_id))
+
+
+def _write(changes: list[Change], run: Run) -> None:
+    """Writes the changes in order, `run` charged and numbered by them.
+
+    Rows that follow from a step may be written before the step's own: foreign keys are checked at the commit.
+    """
+    events: list[Event] = []
+    for change in changes:
+        if change.event is not None:
+            events.append(next_event(run, change.event, **change.payload))
+        change.step.last_event_seq = run.last_event_seq
+        if change.spent is not None:
+            _charge(run, change)
+        if change.step.finished_at:
+            run.failures, run.error = 0, ""
+        if change.follow is not None:
+            change.follow(run, change.step)
+    Step.objects.bulk_create(change.step for change in changes if change.is_new)
+    for change in changes:
+        if not change.is_new:
+            change.step.save(update_fields=STEP_FIELDS_OF_A_CHANGE)
+    Event.objects.bulk_create(events)
+
+
+def _is_written(changes: list[Change]) -> bool:
+    if not changes:
+        return False
+    step = changes[-1].step
+    same = {"state": step.state, "tries": step.tries, "started_at": step.started_at, "finished_at": step.finished_at}
+    return Step.objects.filter(pk=step.pk, **same).exists()
+
+
+def salvaged(change: Change, *, error: str) -> Change:
+    """The change without the values that the database refused: a finished step becomes a failed one."""
+    step = change.step
+    step.result, step.model = None, ""
+    if change.is_new:
+        step.request = {}
+    if step.finished_at:
+        step.state, step.error = StepState.FAILED, error
+    return replace(change, follow=None)
+
+
+def _charge(run: Run, change: Change) -> None:
+    """Adds what a change cost to its run's totals."""
+    assert change.spent is not None
+    run.prompt_tokens += change.spent.prompt_tokens
+    run.completion_tokens += change.spent.completion_tokens
+    run.cost_usd += change.spent.cost_usd
+    run.active_s += change.spent.duration_s
+    run.llm_calls += change.step.kind == Generate.kind
+
+
+def charge_late(change: Change) -> None:
+    """Adds what a change cost that came too late to be kept: it was paid for all the same."""
+    if change.spent is not None:
+        Run.objects.filter(pk=change.step.run_id).update(
+            prompt_tokens=F("prompt_tokens") + change.spent.prompt_tokens,
+            completion_tokens=F("completion_tokens") + change.spent.completion_tokens,
+            cost_usd=F("cost_usd") + change.spent.cost_usd,
+            llm_calls=F("llm_calls") + int(change.step.kind == Generate.kind),
+        )
