@@ -1,12 +1,33 @@
 from datetime import timedelta
+from uuid import uuid4
 
 import pytest
 from django.utils import timezone
+from kombu.exceptions import OperationalError
 from pytest_django.fixtures import Settings
 
+from reflection_app import tasks
 from reflection_app.models import IdempotentAnswer, Run
 from reflection_app.tasks import queue_length, sweep, tidy
 from tests.factories import make_api_key, make_project, submit
+
+
+def test_a_broker_that_is_away_is_asked_once_and_not_for_every_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[object] = []
+
+    def away(*args: object, **kwargs: object) -> None:
+        asked.append(args)
+        raise OperationalError("connection refused")
+
+    monkeypatch.setattr(tasks.Outage, "until", 0.0)
+    monkeypatch.setattr(tasks.advance_run, "apply_async", away)
+    for _ in range(500):
+        tasks.enqueue(uuid4())
+    assert len(asked) == 1
+
+    monkeypatch.setattr(tasks.Outage, "until", 0.0)
+    tasks.enqueue(uuid4())
+    assert len(asked) == 2
 
 
 @pytest.mark.django_db
