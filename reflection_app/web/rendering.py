@@ -20,7 +20,7 @@ from pygments.util import ClassNotFound
 # Longer texts are shown as they are: laying them out would cost seconds.
 LONGEST_LAID_OUT = 60_000
 TAGS = frozenset(
-    "p br hr h4 ul ol li blockquote pre code span em strong s a table thead tbody tr th td".split()  # noqa: SIM905
+    "p br hr h3 ul ol li blockquote pre code span em strong s a table thead tbody tr th td".split()  # noqa: SIM905
 )
 ATTRIBUTES = {"a": {"href", "title"}, "span": {"class"}, "pre": {"class"}, "ol": {"start"}}
 OUR_CLASS = re.compile(r"[a-z][a-z0-9]{0,2}|code")
@@ -30,7 +30,7 @@ def _heading(
     _self: RendererHTML, tokens: Sequence[Token], index: int, _options: Any, _env: MutableMapping[str, Any]
 ) -> str:
     # One level for all: a model's headings must not disturb the outline of the page around them.
-    return "<h4>" if tokens[index].nesting == 1 else "</h4>\n"
+    return "<h3>" if tokens[index].nesting == 1 else "</h3>\n"
 
 
 def _fence(

@@ -39,7 +39,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.browser)
 
 
-@pytest.fixture(scope="session")
+# Not for the session: while it lives, its event loop occupies the thread, and no other test could run one of its own.
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     if not CHROMIUM.exists():
         told = f"THE BROWSER TESTS DID NOT RUN: there is no Chromium at {CHROMIUM} (CHROMIUM names another)"

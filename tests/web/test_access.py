@@ -4,7 +4,7 @@ from uuid import uuid4
 
 import pytest
 from django.test import Client
-from django.urls import reverse
+from django.urls import URLPattern, reverse
 
 from reflection_app.models import Role
 from reflection_app.web.urls import project_pages
@@ -24,6 +24,7 @@ def addresses() -> dict[str, str]:
     ids = {"run_id": review.run_id, "seq": 1, "review_id": review.pk, "key_id": key.pk}
     found = {}
     for page in project_pages:
+        assert isinstance(page, URLPattern)
         wanted = {name: ids[name] for name in page.pattern.converters}
         found[str(page.name)] = reverse(str(page.name), kwargs={"slug": project.slug, **wanted})
     return found

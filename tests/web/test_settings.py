@@ -1,5 +1,3 @@
-from collections.abc import Mapping
-
 import pytest
 from django.test import Client
 from pytest_django import Settings
@@ -36,7 +34,7 @@ def test_settings_are_saved_and_shown(admin: Client) -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"max_iterations": "0"}, {"audit_share": "2"}, {"cost_budget_usd": "x"}])
-def test_wrong_settings_are_refused_at_their_field(admin: Client, wrong: Mapping[str, str]) -> None:
+def test_wrong_settings_are_refused_at_their_field(admin: Client, wrong: dict[str, str]) -> None:
     page = admin.post("/p/set/settings/", TYPED | wrong)
     assert page.status_code == 400
     assert f"error-{next(iter(wrong))}" in page.text
