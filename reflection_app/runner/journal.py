@@ -12,7 +12,7 @@ from django.utils import timezone
 from reflection_app.loops.effects import AnyEffect, EffectFailed, EffectTimedOut, Generate, Performed, Spent
 from reflection_app.loops.storable import storable
 from reflection_app.models import Attempt, EventType, Run, RunState, Step, StepState
-from reflection_app.runner.journal_writes import RUN_FIELDS_OF_A_STEP, Change, Follow, Unstorable, commit, salvaged
+from reflection_app.runner.journal_writes import Change, Follow, Unstorable, commit, salvaged
 from reflection_app.runner.lease import Lease
 
 LONGEST_ERROR = 4_000
@@ -35,7 +35,7 @@ class Journal:
         self._unwritten: list[Change] = []
 
     def commit(self, then: Callable[[Run], None], *, durable: bool = True) -> None:
-        """Writes what is unwritten and does `then` to the locked run, which has to save it.
+        """Writes what is unwritten and does `then` to the locked run, which has to save what else it changes.
 
         Raises LeaseLost where the lease is no longer ours, and Unstorable where the database refuses a value; what can
         be kept of such a step is then written with the next commit.
@@ -87,7 +87,7 @@ class Journal:
             step.state, step.model, step.started_at = StepState.STARTED, model, timezone.now()
         is_durable = any(change.step.finished_at for change in self._unwritten)
         self._change(step, EventType.STEP_STARTED)
-        self.commit(save_run, durable=is_durable)
+        self.commit(lambda _run: None, durable=is_durable)
         return step
 
     def _new_step(self, effect: AnyEffect, *, model: str = "") -> Step:
@@ -156,13 +156,9 @@ class Journal:
             run.state, run.waiting_for = state, waiting_for
             run.lease_token = run.lease_until = None
             run.failures = 0
-            run.save(update_fields=[*RUN_FIELDS_OF_A_STEP, "state", "waiting_for", "lease_token", "lease_until"])
+            run.save(update_fields=["state", "waiting_for", "lease_token", "lease_until", "failures"])
 
         self.commit(let_go)
-
-
-def save_run(run: Run) -> None:
-    run.save(update_fields=RUN_FIELDS_OF_A_STEP)
 
 
 def spent_by(step: Step) -> Spent:

@@ -14,6 +14,7 @@ from django.db.models import F
 from reflection_app.live.doorbell import ring
 from reflection_app.loops.effects import Generate, Spent
 from reflection_app.models import Event, EventType, Run, RunState, Step, StepState, next_event
+from reflection_app.runner.batch import Batch
 from reflection_app.runner.lease import Lease, LeaseLost
 
 WAITS_S = (0.1, 0.5, 2.0)
@@ -69,7 +70,7 @@ class Change:
 
 
 def commit(lease: Lease, changes: list[Change], then: Callable[[Run], None], *, durable: bool = True) -> None:
-    """Writes the changes, does `then` to the locked run (which has to save it), and commits.
+    """Writes the changes, does `then` to the locked run (which has to save what else it changes), and commits.
 
     Raises LeaseLost where the lease is no longer ours, Unstorable where the database refuses a value, and what the
     database raised where it stays away. Without `durable` the commit does not wait for the disk.
@@ -122,11 +123,17 @@ def _write(changes: list[Change], run: Run) -> None:
             run.failures, run.error = 0, ""
         if change.follow is not None:
             change.follow(run, change.step)
-    Step.objects.bulk_create(change.step for change in changes if change.is_new)
+    batch = Batch()
     for change in changes:
-        if not change.is_new:
-            change.step.save(update_fields=STEP_FIELDS_OF_A_CHANGE)
-    Event.objects.bulk_create(events)
+        if change.is_new:
+            batch.insert(change.step)
+        else:
+            batch.update(change.step, fields=STEP_FIELDS_OF_A_CHANGE)
+    for event in events:
+        batch.insert(event)
+    if changes:
+        batch.update(run, fields=RUN_FIELDS_OF_A_STEP)
+    batch.write()
 
 
 def _is_written(changes: list[Change]) -> bool:
