@@ -49,7 +49,7 @@ def test_runs_are_filtered_and_searched_by_the_address(client: Client) -> None:
     assert shown("status=queued&q=haiku") == ["Write a haiku"]
     assert shown("status=succeeded") == []
     assert shown("status=__all__&mode=%27%3B--&before=nonsense") == ["Write a limerick", "Write a haiku"]
-    assert shown("q=%00") == ["Write a limerick", "Write a haiku"] or shown("q=%00") == []
+    assert shown("q=%00") == []
 
 
 def test_older_runs_follow_page_by_page(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
