@@ -8,7 +8,7 @@ from uuid import UUID
 from celery import current_app, shared_task
 from celery.signals import worker_ready
 from django.conf import settings
-from kombu.exceptions import OperationalError
+from kombu.exceptions import ChannelError, OperationalError
 
 from reflection_app.llm import warm_up
 from reflection_app.models.idempotency import forget_old_answers
@@ -44,9 +44,12 @@ def sweep() -> None:
 
 
 def queue_length() -> int:
-    """How many messages wait in the workers' queue."""
+    """How many messages wait in the workers' queue; none where the broker knows of no such queue yet."""
     with current_app.connection_or_acquire() as connection:
-        declared = connection.default_channel.queue_declare(queue=settings.CELERY_TASK_DEFAULT_QUEUE, passive=True)
+        try:
+            declared = connection.default_channel.queue_declare(queue=settings.CELERY_TASK_DEFAULT_QUEUE, passive=True)
+        except ChannelError:
+            return 0
     return int(declared.message_count)
 
 
