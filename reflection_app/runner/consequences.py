@@ -11,26 +11,34 @@ from reflection_app.loops.effects import (
     ReviewReason,
 )
 from reflection_app.models import Attempt, EventType, Review, Run, Step, Verdict, add_event
+from reflection_app.runner.batch import Batch
 from reflection_app.runner.best_so_far import best_of
 from reflection_app.runner.journal import Attempts
 from reflection_app.runner.journal_writes import Follow
 
 
 def consequences(effect: AnyEffect, value: Any = None, *, attempts: Attempts) -> Follow:
-    """What to write with the step of `effect`, once `value` is its result. `attempts` are those made or read so far."""
+    """What to write with the step of `effect`, once `value` is its result.
 
-    def follow(run: Run, step: Step) -> None:
+    `attempts` are those made or read so far. What reads rows back writes the batch first.
+    """
+
+    def follow(run: Run, step: Step, batch: Batch) -> None:
         match effect:
             case Generate(attempt=int(number)):
                 attempts[number] = _make_attempt(run, step, number=number, content=value.text)
+                batch.insert(attempts[number])
             case RecordVerdict(judgement=judgement):
                 attempt = _attempt(run, judgement.attempt, attempts=attempts)
-                Verdict.from_judgement(judgement, attempt=attempt, step=step).save(force_insert=True)
+                batch.insert(Verdict.from_judgement(judgement, attempt=attempt, step=step))
+                batch.write()
                 run.best_attempt_id = best_of(run).id
             case AskReviewer(judgement=judgement, reason=reason):
+                batch.write()
                 attempt = _attempt(run, judgement.attempt, attempts=attempts)
                 _open_review(run, step, attempt=attempt, reason=reason, holds_run=True)
             case RequestAudit(judgement=judgement):
+                batch.write()
                 attempt = _attempt(run, judgement.attempt, attempts=attempts)
                 _open_review(run, step, attempt=attempt, reason=ReviewReason.AUDIT, holds_run=False)
 
@@ -38,7 +46,7 @@ def consequences(effect: AnyEffect, value: Any = None, *, attempts: Attempts) ->
 
 
 def _make_attempt(run: Run, step: Step, *, number: int, content: str) -> Attempt:
-    attempt = Attempt.objects.create(run=run, number=number, step=step, content=content)
+    attempt = Attempt(run=run, number=number, step=step, content=content)
     run.attempts_made += 1
     if run.best_attempt_id is None:
         run.best_attempt = attempt

@@ -13,7 +13,7 @@ from django.db.models import F
 
 from reflection_app.live.doorbell import ring
 from reflection_app.loops.effects import Generate, Spent
-from reflection_app.models import Event, EventType, Run, RunState, Step, StepState, next_event
+from reflection_app.models import EventType, Run, RunState, Step, StepState, next_event
 from reflection_app.runner.batch import Batch
 from reflection_app.runner.lease import Lease, LeaseLost
 
@@ -50,7 +50,7 @@ STEP_FIELDS_OF_A_CHANGE = (
     "finished_at",
 )
 
-Follow = Callable[[Run, Step], None]
+Follow = Callable[[Run, Step, Batch], None]
 
 
 class Unstorable(Exception):
@@ -108,29 +108,25 @@ def _commit_once(lease: Lease, changes: list[Change], then: Callable[[Run], None
 
 
 def _write(changes: list[Change], run: Run) -> None:
-    """Writes the changes in order, `run` charged and numbered by them.
-
-    Rows that follow from a step may be written before the step's own: foreign keys are checked at the commit.
-    """
-    events: list[Event] = []
-    for change in changes:
-        if change.event is not None:
-            events.append(next_event(run, change.event, **change.payload))
-        change.step.last_event_seq = run.last_event_seq
-        if change.spent is not None:
-            _charge(run, change)
-        if change.step.finished_at:
-            run.failures, run.error = 0, ""
-        if change.follow is not None:
-            change.follow(run, change.step)
+    """Writes the changes in order, and `run` charged and numbered by them."""
     batch = Batch()
     for change in changes:
+        step, event = change.step, None
+        if change.event is not None:
+            event = next_event(run, change.event, **change.payload)
+        step.last_event_seq = run.last_event_seq
         if change.is_new:
-            batch.insert(change.step)
+            batch.insert(step)
         else:
-            batch.update(change.step, fields=STEP_FIELDS_OF_A_CHANGE)
-    for event in events:
-        batch.insert(event)
+            batch.update(step, fields=STEP_FIELDS_OF_A_CHANGE)
+        if event is not None:
+            batch.insert(event)
+        if change.spent is not None:
+            _charge(run, change)
+        if step.finished_at:
+            run.failures, run.error = 0, ""
+        if change.follow is not None:
+            change.follow(run, step, batch)
     if changes:
         batch.update(run, fields=RUN_FIELDS_OF_A_STEP)
     batch.write()
