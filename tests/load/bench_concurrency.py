@@ -1,0 +1,91 @@
+"""Prints how near one worker comes to the ideal rate: 200 runs at once, 64 threads, a model that takes a second a call.
+
+A run is one attempt and its critique: two calls. The desk is started by `manage.py up`, tasks are handed in over REST.
+
+.venv/bin/python -m tests.load.bench_concurrency [RUNS]
+"""
+
+import os
+import statistics
+import sys
+import tempfile
+import time
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import django
+
+from tests.load.machine import describe_machine
+from tests.load.model_server import model_server
+
+CONCURRENCY = 64
+CALLS_PER_RUN = 2
+CALL_S = 1.0
+GOAL = 0.8
+
+
+def main() -> None:
+    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 200
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "reflection_app.config.settings")
+    django.setup()
+    with model_server(delay_s=CALL_S) as url, tempfile.TemporaryDirectory(prefix="desk-load-") as folder:
+        Path(folder).chmod(0o755)  # PostgreSQL may run as another user
+        finished = work_off(runs, url=url, data=Path(folder) / "data")
+    report(finished)
+
+
+def work_off(runs: int, *, url: str, data: Path) -> list[Any]:
+    """The finished runs, as REST tells them."""
+    from tests.end_to_end.desk import running_desk
+
+    provider = {"LLM_MODEL": "openai/bench", "OPENAI_API_BASE": url, "OPENAI_API_KEY": "none"}
+    task = {
+        "objective": "Write about the sea.",
+        "mode": "actor_critic",
+        "agent": "bench",
+        "limits": {"max_iterations": 1, "time_budget_s": 600},
+    }
+    with running_desk(data, provider | {"WORKER_CONCURRENCY": str(CONCURRENCY)}) as desk:
+        desk.settled(desk.hand_in(**task))  # litellm is loaded now
+        handed_in = desk.post("tasks/batch", {"tasks": [task] * runs}, status=201)["results"]
+        wanted = {answer["run"]["id"] for answer in handed_in}
+        deadline = time.monotonic() + 60 + 4 * ideal_s(runs)
+        while time.monotonic() < deadline:
+            time.sleep(1)
+            found = [run for run in desk.all_of("runs", limit=100, state="finished") if run["id"] in wanted]
+            if len(found) == runs:
+                return found
+        raise TimeoutError(f"only {len(found)} of {runs} runs ended: {desk.log.read_text()}")
+
+
+def ideal_s(runs: int) -> float:
+    """The time that the model alone needs: whole waves, since a run's calls come one after the other."""
+    waves = -(-runs // CONCURRENCY)
+    return waves * CALLS_PER_RUN * CALL_S
+
+
+def report(finished: list[Any]) -> None:
+    assert all(run["usage"]["llm_calls"] == CALLS_PER_RUN for run in finished)
+    starts = sorted(datetime.fromisoformat(run["started_at"]) for run in finished)
+    ends = sorted(datetime.fromisoformat(run["finished_at"]) for run in finished)
+    took = sorted(seconds(run["started_at"], run["finished_at"]) for run in finished)
+    full = len(ends) // CONCURRENCY * CONCURRENCY
+    print(describe_machine())
+    print(f"{len(ends)} runs of {CALLS_PER_RUN} calls of {CALL_S:g} s on {CONCURRENCY} threads, from the first claim:")
+    print(f"a run from claim to end: median {statistics.median(took):.2f} s, longest {took[-1]:.2f} s")
+    busy = min(CONCURRENCY, len(starts))
+    print(f"run {busy} was claimed after {(starts[busy - 1] - starts[0]).total_seconds():.2f} s")
+    for count in sorted({full, len(ends)} - {0}):
+        ended = (ends[count - 1] - starts[0]).total_seconds()
+        share = ideal_s(count) / ended
+        print(f"{count:4} runs ended after {ended:6.2f} s, ideal {ideal_s(count):5.2f} s: {share:.0%}")
+    print(f"goal: at least {GOAL:.0%} of the ideal rate; measured {share:.0%}: {'met' if share >= GOAL else 'missed'}")
+
+
+def seconds(start: str, end: str) -> float:
+    return (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds()
+
+
+if __name__ == "__main__":
+    main()
