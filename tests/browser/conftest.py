@@ -15,7 +15,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
 from reflection_app.config.preconditions import free_port
 
@@ -31,6 +31,8 @@ FLAGS = (
     "--disable-sync",
 )
 START_S = 30
+# A machine that runs the other tests beside these is slow; what does not come at all is found out just the same.
+expect.set_options(timeout=20_000)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
