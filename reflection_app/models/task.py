@@ -40,6 +40,7 @@ class Task(models.Model):
 
     @property
     def title(self) -> str:
-        """The first line of the objective, shortened for lists."""
-        first = next((line.strip() for line in self.objective.splitlines() if line.strip()), "")
+        """The first line of the objective, without Markdown's marks and shortened for lists."""
+        lines = (line.strip().lstrip("#").strip().replace("`", "") for line in self.objective.splitlines())
+        first = next((line for line in lines if line), "")
         return first if len(first) <= 110 else first[:109].rstrip() + "…"

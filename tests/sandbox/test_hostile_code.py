@@ -26,7 +26,10 @@ HOSTILE = {
     "prints for ever": ("def f():\n while True: print('x' * 10000)", {R.OUTPUT_LIMIT}),
     "writes a gigabyte": ("import sys\ndef f(): sys.stdout.write('x' * 10**8)\n", {R.OUTPUT_LIMIT}),
     "takes all memory": ("def f(): return len(bytearray(10**10))", {R.MEMORY}),
-    "takes memory bit by bit": ("def f():\n x = []\n while True: x.append('y' * 10**6 + str(len(x)))", {R.MEMORY, R.TIMEOUT}),
+    "takes memory bit by bit": (
+        "def f():\n x = []\n while True: x.append('y' * 10**6 + str(len(x)))",
+        {R.MEMORY, R.TIMEOUT},
+    ),
     "recurses": ("def f(): return f()", {R.EXCEPTION}),
     "recurses without limit": (
         (
