@@ -7,6 +7,7 @@ one transaction serves both. Nothing here calls a model or the sandbox, and no t
 from collections.abc import Callable
 from typing import Any
 
+from django.db import DatabaseError
 from django.utils import timezone
 
 from reflection_app.loops.effects import AnyEffect, EffectFailed, EffectTimedOut, Generate, Performed, Spent
@@ -38,13 +39,16 @@ class Journal:
         """Writes what is unwritten and does `then` to the locked run, which has to save what else it changes.
 
         Raises LeaseLost where the lease is no longer ours, and Unstorable where the database refuses a value; what can
-        be kept of such a step is then written with the next commit.
+        be kept of such a step is then written with the next commit, as is everything where the database stayed away.
         """
         changes, self._unwritten = self._unwritten, []
         try:
             commit(self.lease, changes, then, durable=durable)
         except Unstorable as error:
             self._unwritten = [salvaged(change, error=str(error)) for change in changes]
+            raise
+        except DatabaseError:
+            self._unwritten = changes
             raise
 
     def recall(self, effect: AnyEffect) -> Performed[Any] | EffectFailed | None:

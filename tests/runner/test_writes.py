@@ -162,3 +162,23 @@ def test_a_person_who_accepted_an_earlier_attempt_in_an_audit_is_heard_when_the_
     run.refresh_from_db()
     assert run.best_attempt == first
     connection.close()
+
+
+def test_a_database_that_stays_away_for_longer_loses_no_answer_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = code_run({"attempt-1/answer": RIGHT})
+    write, calls = journal_writes._commit_once, [0]
+
+    def away(*args: Any, **kwargs: Any) -> None:
+        calls[0] += 1
+        if 2 <= calls[0] <= 5:
+            raise OperationalError("the connection is lost")
+        write(*args, **kwargs)
+
+    monkeypatch.setattr(journal_writes, "WAITS_S", (0.0, 0.0, 0.0))
+    monkeypatch.setattr(journal_writes, "_commit_once", away)
+    assert advance(run.pk) == 5.0
+    Run.objects.filter(pk=run.pk).update(not_before=None)
+    advance(run.pk)
+
+    run.refresh_from_db()
+    assert (run.outcome, run.llm_calls, Step.objects.get(run=run, seq=1).tries) == ("succeeded", 1, 1)
