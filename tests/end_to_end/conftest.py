@@ -19,6 +19,8 @@ IMPATIENT = {
     "SWEEP_INTERVAL_S": "0.5",
     "ENQUEUE_LOST_AFTER_S": "2",
     "RUN_RETRY_DELAY_S": "0.2",
+    # Bounds the patience with a broken provider; an answer played back takes milliseconds.
+    "LLM_TIMEOUT_S": "5",
 }
 
 
