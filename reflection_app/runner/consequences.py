@@ -31,8 +31,9 @@ def consequences(effect: AnyEffect, value: Any = None, *, attempts: Attempts) ->
             case RecordVerdict(judgement=judgement):
                 attempt = _attempt(run, judgement.attempt, attempts=attempts)
                 batch.insert(Verdict.from_judgement(judgement, attempt=attempt, step=step))
-                batch.write()
-                run.best_attempt_id = best_of(run).id
+                if run.attempts_made > 1:
+                    batch.write()
+                    run.best_attempt_id = best_of(run).id
             case AskReviewer(judgement=judgement, reason=reason):
                 batch.write()
                 attempt = _attempt(run, judgement.attempt, attempts=attempts)

@@ -43,7 +43,8 @@ def _fence(
 
 def _markdown() -> MarkdownIt:
     # Without images: they would only be requests to somewhere else, which the CSP forbids anyway.
-    reader = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable(["table", "strikethrough"]).disable("image")
+    reader = MarkdownIt("commonmark", {"html": False, "breaks": True})
+    reader.enable(["table", "strikethrough"]).disable("image")
     for rule in ("heading_open", "heading_close"):
         reader.add_render_rule(rule, _heading)
     for rule in ("fence", "code_block"):

@@ -69,6 +69,22 @@ def test_a_run_that_waits_for_a_reviewer_holds_no_lease() -> None:
     assert Review.objects.filter(run=run).count() == 1
 
 
+def test_the_best_attempt_so_far_is_known_while_a_run_waits() -> None:
+    answers = {
+        "attempt-1/answer": "good",
+        "attempt-1/critique": critique(45),
+        "attempt-2/answer": "worse",
+        "attempt-2/critique": critique(10),
+    }
+    run = scripted_run(answers)
+    advance(run.pk)
+
+    run.refresh_from_db()
+    assert run.state == RunState.WAITING_REVIEW
+    assert run.best_attempt is not None
+    assert run.best_attempt.number == 1
+
+
 def test_a_script_that_runs_out_fails_the_run_and_keeps_what_there_was() -> None:
     run = code_run({"attempt-1/answer": WRONG})
     advance(run.pk)
