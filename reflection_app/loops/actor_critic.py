@@ -74,7 +74,8 @@ async def evaluate(spec: TaskSpec, run: Progress, *, attempt: int, content: str)
         ),
         schema=CriticAnswer,
     )
-    judgement = critic.judge(answer, attempt=attempt, thresholds=spec.thresholds)
+    saw_all = critic.sees_all_of(content)
+    judgement = critic.judge(answer, attempt=attempt, thresholds=spec.thresholds, saw_all=saw_all)
     return await run.record(judgement, key=f"attempt-{attempt}/verdict")
 
 

@@ -3,6 +3,7 @@
 The model gives the parts; the thresholds and the verdict are ours (after the Reflection Protocol of the design seeds).
 """
 
+import hashlib
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
@@ -136,16 +137,25 @@ ANSWER_SCHEMA: dict[str, Any] = {
 
 
 def question(*, objective: str, content: str) -> tuple[Message, ...]:
-    """What the critic is asked. The work cannot close its own frame."""
-    framed = content[:LONGEST_WORK].replace("</work>", "<\\/work>")
+    """What the critic is asked. The work cannot close its own frame, whose name is a hash of the work."""
+    frame = f"work-{hashlib.sha256(content.encode()).hexdigest()[:12]}"
+    shown = content if sees_all_of(content) else f"{content[:LONGEST_WORK]}\n[The rest of the work is not shown.]"
     return (
         system(prompt("critic_system")),
-        user(prompt("critic_evaluate", objective=objective, content=framed)),
+        user(prompt("critic_evaluate", objective=objective, content=shown, frame=frame)),
     )
 
 
-def judge(answer: CriticAnswer, *, attempt: int, thresholds: Thresholds) -> Judgement:
-    """The verdict on the critic's answer: PASS needs its approval and the score, REJECT the score alone."""
+def sees_all_of(content: str) -> bool:
+    """Whether the critic is shown the whole work."""
+    return len(content) <= LONGEST_WORK
+
+
+def judge(answer: CriticAnswer, *, attempt: int, thresholds: Thresholds, saw_all: bool = True) -> Judgement:
+    """The verdict on the critic's answer: PASS needs its approval and the score, REJECT the score alone.
+
+    A critic that did not see all of the work has no confidence, whatever it says; so a person is asked.
+    """
     if answer.quality < thresholds.revise_from:
         verdict = Verdict.REJECT
     elif answer.approved and answer.quality >= thresholds.pass_from:
@@ -157,7 +167,7 @@ def judge(answer: CriticAnswer, *, attempt: int, thresholds: Thresholds) -> Judg
         referee=Referee.CRITIC,
         verdict=verdict,
         score=answer.quality,
-        confidence=answer.confidence,
+        confidence=answer.confidence if saw_all else 0.0,
         issues=tuple(Issue(**issue.model_dump()) for issue in answer.issues),
         feedback=Feedback(**answer.feedback.model_dump()),
     )

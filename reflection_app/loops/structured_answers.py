@@ -15,6 +15,8 @@ from reflection_app.loops.storable import storable, storable_value
 MOST_REASKS = 2
 MOST_OBJECTS = 50
 LONGEST_ANSWER = 100_000
+# Mending takes time with the square of the length where the text is hostile.
+LONGEST_MENDED = 6_000
 LONGEST_SHOWN_AGAIN = 4_000
 LONGEST_QUOTE = 500
 
@@ -76,6 +78,8 @@ def _objects_in(text: str) -> list[Any]:
 
 
 def _mended(text: str) -> list[Any]:
+    if len(text) > LONGEST_MENDED:
+        return []
     try:
         found = json_repair.loads(text)
     except (ValueError, RecursionError):
