@@ -13,12 +13,18 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
-from pygments.lexers import get_lexer_by_name
-from pygments.lexers.special import TextLexer
-from pygments.util import ClassNotFound
+from pygments.lexers import find_lexer_class_by_name
 
 # Longer texts are shown as they are: laying them out would cost seconds.
 LONGEST_LAID_OUT = 60_000
+# What of one text's code is coloured, all blocks together: lexers are regular expressions that may backtrack.
+LONGEST_COLOURED = 8_000
+# Measured on repeated characters of every kind, at that length. The lexers of the C family, of Java and of many others
+# take seconds or minutes; Markdown's runs whichever lexer is named inside of it.
+COLOURED = frozenset(
+    "python py python3 pycon json yaml yml toml javascript js typescript ts html css xml bash sh shell sql diff go "  # noqa: SIM905
+    "rust ruby rb php".split()
+)
 TAGS = frozenset(
     "p br hr h3 ul ol li blockquote pre code span em strong s a table thead tbody tr th td".split()  # noqa: SIM905
 )
@@ -34,11 +40,12 @@ def _heading(
 
 
 def _fence(
-    _self: RendererHTML, tokens: Sequence[Token], index: int, _options: Any, _env: MutableMapping[str, Any]
+    _self: RendererHTML, tokens: Sequence[Token], index: int, _options: Any, env: MutableMapping[str, Any]
 ) -> str:
     token = tokens[index]
     language = token.info.strip().split(maxsplit=1)[0] if token.info.strip() else ""
-    return _highlighted(token.content, language=language)
+    env["coloured"] = env.get("coloured", 0) + len(token.content)
+    return _coloured(token.content, language=language if env["coloured"] <= LONGEST_COLOURED else "")
 
 
 def _markdown() -> MarkdownIt:
@@ -74,12 +81,11 @@ def sanitised(html: str) -> SafeString:
     return mark_safe(clean)  # noqa: S308 - sanitised one line above
 
 
-def _highlighted(code: str, *, language: str) -> str:
-    try:
-        lexer = get_lexer_by_name(language, stripnl=False)
-    except ClassNotFound:
-        lexer = TextLexer(stripnl=False)
-    inside = highlight(code, lexer, HtmlFormatter(nowrap=True))
+def _coloured(code: str, *, language: str) -> str:
+    """The code, with its words coloured where the language is one of those that are known to be quick."""
+    if language.lower() not in COLOURED:
+        return render_plain(code)
+    inside = highlight(code, find_lexer_class_by_name(language)(stripnl=False), HtmlFormatter(nowrap=True))
     return f'<pre class="code"><code>{inside}</code></pre>'
 
 
@@ -94,7 +100,7 @@ def render_markdown(text: str) -> SafeString:
 @lru_cache(maxsize=512)
 def render_code(code: str, *, language: str = "python") -> SafeString:
     """Code with its words coloured, safe to put into a page."""
-    return render_plain(code) if len(code) > LONGEST_LAID_OUT else sanitised(_highlighted(code, language=language))
+    return render_plain(code) if len(code) > LONGEST_COLOURED else sanitised(_coloured(code, language=language))
 
 
 def render_plain(text: str) -> SafeString:
