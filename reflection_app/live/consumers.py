@@ -31,6 +31,14 @@ class LookAtRun(Protocol):
         """What changed in the run after event `after` (0: all of it), or why this user may not know."""
 
 
+class NoSuchSocket(AsyncWebsocketConsumer):  # type: ignore[misc]
+    """Tells who asks for a path that is none that it is none."""
+
+    async def connect(self) -> None:
+        await self.accept()
+        await self.close(code=Refusal.NOT_FOUND.value)
+
+
 class RunConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
     """Accepts, sends a snapshot, then changes only. A socket refused before accept would be retried for ever."""
 

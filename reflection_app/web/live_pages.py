@@ -5,8 +5,10 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
+from django.contrib.auth import get_user
 from django.contrib.auth.models import AnonymousUser, User
 from django.db import connection, transaction
+from django.http import HttpRequest
 from django.template.loader import render_to_string
 
 from reflection_app.live.page_state import Fragment, Look, Refusal
@@ -46,10 +48,10 @@ def _look(user: User, *, slug: str, run_id: UUID, after: int) -> Look | Refusal:
 
 
 def is_logged_in(user: User, *, session_key: str | None) -> bool:
-    store = import_module(settings.SESSION_ENGINE).SessionStore
-    return User.objects.filter(pk=user.pk, is_active=True).exists() and bool(
-        session_key and store().exists(session_key)
-    )
+    """Whether a page that asked now with this session would be the user's: not expired, and of today's password."""
+    request = HttpRequest()
+    request.session = import_module(settings.SESSION_ENGINE).SessionStore(session_key)
+    return get_user(request).pk == user.pk
 
 
 def fragments_of(story: RunStory, *, membership: Membership) -> tuple[Fragment, ...]:

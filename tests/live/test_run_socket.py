@@ -10,8 +10,10 @@ from asgiref.sync import async_to_sync, sync_to_async
 from channels.layers import get_channel_layer
 from channels.testing import WebsocketCommunicator
 from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
 from django.db import connection
 from django.test import Client
+from django.utils import timezone
 
 from reflection_app.config.asgi import application
 from reflection_app.live import consumers
@@ -286,6 +288,56 @@ def test_logging_out_ends_the_socket(project: Project, no_bell: None) -> None:
         async with connected(run, client) as socket:
             await socket.hear()
             await in_thread(log_out)()
+            await ring(run)
+            assert await socket.closed() == 4401
+
+    play(scene)
+
+
+@pytest.mark.parametrize("path", ["/ws/none", "/", "/ws/p/x/runs/1"])
+def test_a_path_that_is_none_is_not_found(path: str) -> None:
+    async def scene() -> None:
+        headers = [(b"origin", b"http://localhost"), (b"host", b"localhost")]
+        communicator = WebsocketCommunicator(application, path, headers=headers)
+        assert (await communicator.connect(timeout=SOON_S))[0]
+        assert (await communicator.receive_output(timeout=SOON_S))["code"] == 4404
+
+    play(scene)
+
+
+def test_a_changed_password_ends_the_sockets_of_old_sessions(project: Project, no_bell: None) -> None:
+    run = submit(project)
+    user = make_member(project)
+    client = Client()
+    client.force_login(user)
+
+    def change_password() -> None:
+        user.set_password("another-long-password")
+        user.save()
+        connection.close()
+
+    async def scene() -> None:
+        async with connected(run, client) as socket:
+            await socket.hear()
+            await in_thread(change_password)()
+            await ring(run)
+            assert await socket.closed() == 4401
+
+    play(scene)
+
+
+def test_an_expired_session_ends_the_socket(project: Project, no_bell: None) -> None:
+    run = submit(project)
+    client = member_of(project)
+
+    def expire() -> None:
+        Session.objects.update(expire_date=timezone.now())
+        connection.close()
+
+    async def scene() -> None:
+        async with connected(run, client) as socket:
+            await socket.hear()
+            await in_thread(expire)()
             await ring(run)
             assert await socket.closed() == 4401
 
