@@ -1,5 +1,13 @@
 """What can go wrong with a change of state. Each class maps to one HTTP status (api/problems.py, web/refusals.py)."""
 
+from collections.abc import Sequence
+from typing import Any
+
+MOST_ERRORS = 50
+# Fields are named by the sender, at any length.
+LONGEST_FIELD = 200
+LONGEST_MESSAGE = 500
+
 
 class ActionError(Exception):
     """The change was not made."""
@@ -14,9 +22,24 @@ class InvalidInput(ActionError):
     status = 400
     title = "Invalid input"
 
-    def __init__(self, message: str, *, errors: list[dict[str, str]] | None = None) -> None:
+    def __init__(self, message: str, *, errors: Sequence[dict[str, Any]] | None = None) -> None:
         super().__init__(message)
-        self.errors = errors or []
+        self.errors: list[dict[str, Any]] = capped(errors or [])
+
+
+def capped(errors: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The first errors with names and messages of a bearable length, and how many more there are."""
+    told = [
+        error
+        | {"field": shortened(error["field"], LONGEST_FIELD), "message": shortened(error["message"], LONGEST_MESSAGE)}
+        for error in errors[:MOST_ERRORS]
+    ]
+    more = len(errors) - MOST_ERRORS
+    return [*told, {"field": "", "message": f"and {more} more"}] if more > 0 else told
+
+
+def shortened(text: str, longest: int) -> str:
+    return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 class NotFound(ActionError):

@@ -1,15 +1,20 @@
 """A task as it is handed in, by REST or by the page, checked field by field."""
 
+import json
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, JsonValue, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, Field, JsonValue, ValidationError, model_validator
 
 from reflection_app.actions.errors import InvalidInput
 from reflection_app.loops.code_tests import CodeTests
 from reflection_app.loops.storable import is_storable
 from reflection_app.loops.task_spec import Limits, Mode
 from reflection_app.loops.values import Value
+
+# Each list of tasks repeats the metadata of all its tasks, and each attempt is given all of the tests.
+LARGEST_METADATA = 16_384
+LARGEST_TESTS = 1_000_000
 
 
 def _storable(value: Any) -> Any:
@@ -22,6 +27,19 @@ def _said(value: str) -> str:
     if not value.strip():
         raise ValueError("must not be blank")
     return value
+
+
+def _at_most(longest: int) -> AfterValidator:
+    """A validator that refuses what takes more than `longest` bytes as JSON."""
+
+    def checked[T](value: T) -> T:
+        plain = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
+        size = len(json.dumps(plain, ensure_ascii=False).encode(errors="surrogatepass"))
+        if size > longest:
+            raise ValueError(f"takes {size:,} bytes as JSON; the most is {longest:,}")
+        return value
+
+    return AfterValidator(checked)
 
 
 class LimitsOverride(Value):
@@ -45,10 +63,10 @@ class TaskSubmission(Value):
     kind: str = Field(default="", max_length=60)
     agent: str = Field(default="", max_length=120)
     external_id: Annotated[str, Field(min_length=1, max_length=200)] | None = None
-    tests: CodeTests | None = None
+    tests: Annotated[CodeTests, _at_most(LARGEST_TESTS)] | None = None
     limits: LimitsOverride = LimitsOverride()
     execution: Literal["managed"] = "managed"
-    metadata: dict[str, JsonValue] = Field(default_factory=dict)
+    metadata: Annotated[dict[str, JsonValue], _at_most(LARGEST_METADATA)] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def check_it_can_run(self) -> "TaskSubmission":

@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
+from reflection_app.actions.client_address import client_address
 from reflection_app.api.negotiation import AlwaysJson
 from reflection_app.api.permissions import Scopes, needs
 from reflection_app.api.reading import read_query
@@ -40,7 +41,7 @@ class DeskView(APIView):
 
     @property
     def actor(self) -> Actor:
-        return Actor(api_key=self.key, address=self.request.META.get("REMOTE_ADDR") or None)
+        return Actor(api_key=self.key, address=client_address(self.request.META))
 
     @property
     def default_response_headers(self) -> dict[str, str]:

@@ -8,7 +8,7 @@ from pydantic import Field
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from reflection_app.actions.errors import ActionError, InvalidInput
+from reflection_app.actions.errors import ActionError, InvalidInput, capped
 from reflection_app.actions.submit_task import submit_task
 from reflection_app.actions.task_submission import TaskSubmission, read_submission
 from reflection_app.api.access import get_task_for
@@ -57,7 +57,7 @@ class InvalidBatch(ActionError):
 
     def __init__(self, message: str, *, errors: list[dict[str, str | int]]) -> None:
         super().__init__(message)
-        self.errors = errors
+        self.errors = capped(errors)
 
 
 class TaskList(DeskView):

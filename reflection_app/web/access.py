@@ -11,6 +11,7 @@ from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 
+from reflection_app.actions.client_address import client_address
 from reflection_app.actions.errors import ActionError
 from reflection_app.models import Actor, ApiKey, Membership, Project, Review, Role, Run, Step
 from reflection_app.web.refusals import refused
@@ -100,5 +101,5 @@ def _place_of(request: DeskRequest, *, slug: str) -> Place:
     membership = get_membership_for(request.user, slug=slug)
     if membership is None:
         raise Http404("no such project")
-    actor = Actor(user=request.user, address=request.META.get("REMOTE_ADDR") or None)
+    actor = Actor(user=request.user, address=client_address(request.META))
     return Place(project=membership.project, membership=membership, actor=actor)

@@ -74,10 +74,10 @@ def filtered(runs: QuerySet[Run], filters: Filters) -> QuerySet[Run]:
     return runs
 
 
-def older_than(runs: QuerySet[Run], run_id: str) -> QuerySet[Run]:
-    """The runs after `run_id` in the list; all of them where there is no such run."""
+def older_than(runs: QuerySet[Run], run_id: str, *, among: QuerySet[Run]) -> QuerySet[Run]:
+    """The runs after `run_id` in the list; all of them where `among` has no such run."""
     try:
-        last = runs.model.objects.only("created_at").filter(pk=UUID(run_id)).first()
+        last = among.only("created_at").filter(pk=UUID(run_id)).first()
     except ValueError:
         return runs
     if last is None:
@@ -90,8 +90,12 @@ def older_than(runs: QuerySet[Run], run_id: str) -> QuerySet[Run]:
 def run_list(request: DeskRequest) -> HttpResponse:
     filters = read_filters(request)
     before = request.GET.get("before", "")
-    runs = filtered(runs_for_list(request.place.project), filters)
-    page = list((older_than(runs, before) if before else runs)[: PAGE + 1])
+    project = request.place.project
+    runs = filtered(runs_for_list(project), filters)
+    if before:
+        # Any run of the project, since a run may change out of the filter; and of no other: that would tell it exists.
+        runs = older_than(runs, before, among=Run.objects.filter(project=project))
+    page = list(runs[: PAGE + 1])
     context = {
         "runs": page[:PAGE],
         "older": page[PAGE - 1].pk if len(page) > PAGE else None,

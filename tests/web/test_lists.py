@@ -1,5 +1,9 @@
+from datetime import timedelta
+from uuid import uuid4
+
 import pytest
 from django.test import Client
+from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from reflection_app.models import Run
@@ -66,6 +70,16 @@ def test_older_runs_follow_page_by_page(client: Client, monkeypatch: pytest.Monk
             break
         before = context["older"]
     assert seen == [f"Task {number}" for number in range(4, -1, -1)]
+
+
+def test_another_projects_run_is_as_good_as_none(client: Client) -> None:
+    mine, other = make_project("mine"), make_project("others")
+    submit(mine, objective="Mine")
+    foreign = submit(other, objective="Foreign")
+    Run.objects.filter(pk=foreign.pk).update(created_at=timezone.now() - timedelta(days=1))
+    logged_in(client, mine)
+    for before in (foreign.pk, uuid4()):
+        assert "Mine" in client.get(f"/p/mine/runs/?before={before}").text
 
 
 def test_htmx_gets_the_same_results_without_the_page_around(client: Client) -> None:
