@@ -67,11 +67,13 @@ class Judge:
             message = {"status": 0} if left_quietly else self.read(record)
             if isinstance(message, TestResult):
                 return result.model_copy(update=told(message))
-            status = message["status"]
-        except (MalformedValue, KeyError):
+            status = message.get("status")
+            if type(status) is not int:
+                raise MalformedValue("not a status")
+        except MalformedValue:
             return failed(result, FailureReason.FORGED, FORGED_TEXT)
         if status != 0:
-            return failed(result, FailureReason.EXITED, f"The program ended with status {clean(str(status))}.")
+            return failed(result, FailureReason.EXITED, f"The program ended with status {status}.")
         if lines_of(record.stdout.decode("utf-8", "replace")) == lines_of(case.expected_stdout):
             return result.model_copy(update={"passed": True})
         return failed(result, FailureReason.WRONG_ANSWER, "")
@@ -85,7 +87,7 @@ class Judge:
             return failed(result, FailureReason.FORGED, FORGED_TEXT)
         if isinstance(message, TestResult):
             return result.model_copy(update=told(message))
-        if message != {"ok": True}:
+        if message.keys() != {"ok"} or message["ok"] is not True:
             return failed(result, FailureReason.FORGED, FORGED_TEXT)
         return result.model_copy(update={"passed": True})
 
@@ -99,7 +101,7 @@ class Judge:
         if kind is None:
             return message
         error = message.get("error")
-        if kind not in KINDS or not isinstance(error, str):
+        if not isinstance(kind, str) or kind not in KINDS or not isinstance(error, str):
             raise MalformedValue("not a failure")
         if kind == "missing":
             error = f"There is no function {self.entry_point}; the code defines: {error or 'nothing'}."

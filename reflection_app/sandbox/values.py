@@ -8,6 +8,8 @@ import json
 import math
 from typing import Any
 
+from reflection_app.sandbox.set_order import order_of_json, order_of_tree, size_of_json, size_of_tree
+
 MAX_DEPTH = 120
 TAGS = {"l", "t", "s", "d", "x"}
 
@@ -93,8 +95,17 @@ def matches(tree: Any, expected: Any) -> bool:
     if tag not in {"l", "t", "s"} or len(content) != len(expected):
         return False
     if tag == "s":
-        content, expected = sorted(content, key=order_of_tree), sorted(expected, key=order_of_json)
+        return same_sets(content, expected)
     return all(matches(part, wanted) for part, wanted in zip(content, expected, strict=True))
+
+
+def same_sets(parts: list[Any], expected: list[Any]) -> bool:
+    """Whether the parts, as many as expected, are the expected values in some order."""
+    if sum(map(size_of_tree, parts)) != sum(map(size_of_json, expected)):
+        return False  # what is sorted below is then as small as what was expected
+    any_order = any(isinstance(part, dict) and "s" in part for part in parts)
+    wanted = sorted(expected, key=lambda value: order_of_json(value, any_order=any_order))
+    return all(matches(part, value) for part, value in zip(sorted(parts, key=order_of_tree), wanted, strict=True))
 
 
 def same_number(left: float, right: float) -> bool:
@@ -113,27 +124,3 @@ def same_pairs(pairs: list[list[Any]], expected: dict[str, Any]) -> bool:
         return False
     found = dict(pairs)
     return found.keys() == expected.keys() and all(matches(found[key], value) for key, value in expected.items())
-
-
-def order_of_tree(tree: Any) -> tuple[str, float, str]:
-    """A key that puts equal values of a set and of a JSON list at the same place."""
-    if isinstance(tree, dict):
-        tag, content = next(iter(tree.items()))
-        if tag in {"l", "t"}:
-            return ("list", 0.0, str([order_of_tree(item) for item in content]))
-        return (tag, 0.0, json.dumps(content, sort_keys=True))
-    return order_of_json(tree)
-
-
-def order_of_json(value: Any) -> tuple[str, float, str]:
-    """The same key for a JSON value."""
-    if isinstance(value, bool) or value is None:
-        return ("constant", 0.0, str(value))
-    if isinstance(value, int | float):
-        within = not isinstance(value, int) or abs(value) < 2**1000
-        return ("number", float(value) if within else math.copysign(math.inf, 1 if value > 0 else -1), "")
-    if isinstance(value, str):
-        return ("text", 0.0, value)
-    if isinstance(value, list | tuple):
-        return ("list", 0.0, str([order_of_json(item) for item in value]))
-    return ("d", 0.0, json.dumps(value, sort_keys=True))
