@@ -37,14 +37,22 @@ def claim_next(project: Project, *, actor: Actor) -> Review | None:
 
 @transaction.atomic
 def claim_review(review: Review, *, actor: Actor) -> Review:
-    """This review, held by `actor`; its own holder gets a new token. Raises AlreadyDecided or ReviewHeld."""
+    """This review, held by `actor`; who holds it already keeps the token. Raises AlreadyDecided or ReviewHeld."""
     locked = Review.objects.select_for_update(of=("self",)).get(pk=review.pk)
     if not locked.is_open:
         raise AlreadyDecided(why_closed(locked))
-    own = actor.user is not None and locked.holder_id == actor.user.pk
-    if locked.state == ReviewState.CLAIMED and locked.lease_until and locked.lease_until > timezone.now() and not own:
-        raise ReviewHeld(f"{locked.holder_label} holds this review until {locked.lease_until:%H:%M} UTC.")
+    if locked.state == ReviewState.CLAIMED and locked.lease_until and locked.lease_until > timezone.now():
+        if actor.user is None or locked.holder_id != actor.user.pk:
+            raise ReviewHeld(f"{locked.holder_label} holds this review until {locked.lease_until:%H:%M} UTC.")
+        return _hold_longer(locked)
     return _hold(locked, actor=actor)
+
+
+def _hold_longer(review: Review) -> Review:
+    """The review with the end of its lease moved. The token stays: the same person may have it in another tab."""
+    review.lease_until = lease_end(timezone.now())
+    review.save(update_fields=["lease_until"])
+    return review
 
 
 def _hold(review: Review, *, actor: Actor) -> Review:

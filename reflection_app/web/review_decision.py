@@ -10,13 +10,13 @@ from django.views.decorators.http import require_POST
 from pydantic import ValidationError
 
 from reflection_app.actions.decide_review import DecisionInput, decide_review
-from reflection_app.actions.errors import Conflict, InvalidInput
+from reflection_app.actions.errors import Conflict, InvalidInput, ReviewLeaseLost
 from reflection_app.actions.task_submission import invalid_input
 from reflection_app.loops.effects import Decision
 from reflection_app.models import Review, Role
 from reflection_app.web.access import DeskRequest, get_review_for, project_page
 from reflection_app.web.decision_form import as_input, read_decision
-from reflection_app.web.review_page import show
+from reflection_app.web.review_page import holds, show
 from reflection_app.web.review_queue import go_to_next
 
 
@@ -36,6 +36,10 @@ def decide(request: DeskRequest, review_id: UUID) -> HttpResponse:
         return show(request, review, form=replace(form, errors=problem.errors), problem=problem, status=400)
     except Conflict as problem:
         now_is = get_review_for(request.place, review_id)
+        if holds(request, now_is):
+            form = replace(form, lease_token=str(now_is.lease_token))
+            in_other_tab = ReviewLeaseLost("You opened this review in another tab; decide here.")
+            return show(request, now_is, form=form, problem=in_other_tab, status=409)
         return show(request, now_is, form=form, problem=problem, status=409)
     messages.success(request, _done(review, decided))
     if request.POST.get("then") == "queue":

@@ -142,6 +142,20 @@ def test_what_somebody_holds_cannot_be_claimed_until_the_lease_ran_out() -> None
     assert taken.holder == second.user
 
 
+def test_claiming_again_keeps_the_token_while_the_lease_stands() -> None:
+    review = waiting_review()
+    actor = reviewer(review)
+    first = claim_review(review, actor=actor).lease_token
+    Review.objects.update(lease_until=timezone.now() + timedelta(seconds=1))
+    again = claim_review(review, actor=actor)
+    assert again.lease_token == first
+    assert again.lease_until is not None
+    assert again.lease_until > timezone.now() + timedelta(minutes=5)
+
+    Review.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+    assert claim_review(review, actor=actor).lease_token != first
+
+
 def test_a_heartbeat_moves_the_end_of_the_lease() -> None:
     review = waiting_review()
     held = claim_review(review, actor=reviewer(review))
