@@ -39,11 +39,13 @@ clean:
 
 # The stamps spare a second run the look at every package; a changed lock outdates them.
 .venv/synced-run: uv.lock pyproject.toml | $(UV)
-	$(UV) sync --locked --no-dev --inexact --python "$(PYTHON)"
+	@echo "Fetching packages; the first time takes a minute or two."
+	@$(UV) sync --quiet --locked --no-dev --inexact --python "$(PYTHON)"
 	@touch $@
 
 .venv/synced-dev: uv.lock pyproject.toml | $(UV)
-	$(UV) sync --locked --python "$(PYTHON)"
+	@echo "Fetching packages; the first time takes a minute or two."
+	@$(UV) sync --quiet --locked --python "$(PYTHON)"
 	@touch .venv/synced-run $@
 
 .tools/uv/bin/uv:

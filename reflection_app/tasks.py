@@ -6,13 +6,14 @@ import time
 from uuid import UUID
 
 from celery import current_app, shared_task
-from celery.signals import worker_ready
+from celery.signals import worker_ready, worker_shutting_down
 from django.conf import settings
 from kombu.exceptions import ChannelError, OperationalError
 
 from reflection_app.llm import warm_up
 from reflection_app.models.idempotency import forget_old_answers
 from reflection_app.runner.advance import advance
+from reflection_app.runner.lease import keeper
 from reflection_app.runner.sweep import find_unclaimed, take_back_expired
 
 log = logging.getLogger(__name__)
@@ -22,6 +23,14 @@ log = logging.getLogger(__name__)
 def warm_up_models(**_: object) -> None:
     """Loads the model library beside the worker's first tasks: it takes seconds, which no run should be charged for."""
     threading.Thread(target=warm_up, name="warm-up", daemon=True).start()
+
+
+@worker_shutting_down.connect
+def give_back_runs(**_: object) -> None:
+    """Lets model calls end for a while, then gives the runs back, so that the next worker need not wait for leases."""
+    giving_back = threading.Timer(settings.WORKER_SHUTDOWN_S, keeper.give_back)
+    giving_back.daemon = True
+    giving_back.start()
 
 
 @shared_task(name="reflection_app.tasks.advance_run")

@@ -71,8 +71,9 @@ STORIES = (
     Story(
         script="demo-medical-advice",
         task={
-            "objective": "From the enclosed leaflet of a beta blocker, answer a patient who asks what to do when "
-            "the pulse races and whether the tablets can be stopped.",
+            "objective": "Answer a patient who takes a beta blocker and asks what to do when the pulse races, and "
+            "whether the tablets can be stopped. From the leaflet: “Never stop suddenly or change the dose without "
+            "your doctor: your pulse may rise sharply. With a racing pulse and chest pain, call the emergency number.”",
             "agent": "support-writer",
             "kind": "creative_writing",
         },

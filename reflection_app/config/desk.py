@@ -15,6 +15,7 @@ from django.db.migrations.executor import MigrationExecutor
 from reflection_app.config import local_model, processes
 from reflection_app.config.answering import answers
 from reflection_app.config.child_process import Command
+from reflection_app.config.desk_address import address, note_address
 from reflection_app.config.embedded.postgres import postgres_is_ready, prepared_postgres
 from reflection_app.config.embedded.valkey import prepared_valkey, valkey_is_ready
 from reflection_app.config.joint_log import JointLog
@@ -49,6 +50,11 @@ class Desk:
         finally:
             await self._stop()
 
+    def _tell(self, line: str) -> None:
+        """Shows `line` and the login in a box. The login of a first start is told once, and so never lost."""
+        self.log.box([line, *self.login])
+        self.login = []
+
     def _on_signal(self, running: asyncio.Task[None]) -> None:
         if self.supervisor.stopping:
             self.supervisor.kill(*processes.APPLICATION)
@@ -67,7 +73,8 @@ class Desk:
             self._first_start(processes.first_start(shared, address=address())),
             self._start_application(processes.web(shared), behind=behind),
         )
-        self.log.box([f"Reflection Desk is running at {address()}", *self.login])
+        note_address()
+        self._tell(f"Reflection Desk is running at {address()}")
         await asyncio.Event().wait()
 
     def _mention_unused_keys(self) -> None:
@@ -134,15 +141,11 @@ class Desk:
             raise NotStarted("The first start could not be finished; its own words are above.")
 
     async def _stop(self) -> None:
+        if self.login:
+            self._tell("The desk did not come up. This will be the login when it does:")
         # What uses the engines goes first, and the truth last.
         await self.supervisor.stop(*processes.APPLICATION)
         await self.supervisor.stop("valkey")
         await self.supervisor.stop("postgres")
         self.supervisor.register.clear()
         self.log.say("stopped")
-
-
-def address() -> str:
-    """Where a browser on this machine finds the desk."""
-    host = "127.0.0.1" if settings.HOST in {"0.0.0.0", "::"} else settings.HOST  # noqa: S104 - compared with
-    return f"http://{f'[{host}]' if ':' in host else host}:{settings.PORT}"

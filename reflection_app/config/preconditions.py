@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+LAST_PORT = 65_535
+
 
 class Refused(Exception):
     """`up` cannot start; the message says what stands in the way and what to do."""
@@ -29,6 +31,8 @@ def sole_use(data_dir: Path) -> Iterator[None]:
 
 def check_port(host: str, *, port: int) -> None:
     """Returns where `host`:`port` can be listened on; raises Refused with the reason where not."""
+    if not 1 <= port <= LAST_PORT:
+        raise Refused(f"PORT={port} is no port: choose one from 1 to {LAST_PORT}.")
     try:
         family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         with socket.socket(family, kind) as probe:

@@ -7,8 +7,10 @@ from django.utils.csp import CSP
 from kombu import Queue
 
 from reflection_app.config import env
+from reflection_app.config.log_filter import WithoutTokens
 from reflection_app.config.secret_key import secret_key
 from reflection_app.config.services import broker_url, database_settings
+from reflection_app.config.static_headers import add_static_headers
 
 BASE_DIR = env.PROJECT_DIR
 
@@ -74,6 +76,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "reflection_app.web.no_store.no_store",
     "django.middleware.csp.ContentSecurityPolicyMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -134,6 +137,8 @@ SECURE_SSL_REDIRECT = False
 SECURE_HSTS_SECONDS = 31_536_000 if PRODUCTION else 0
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if PRODUCTION else None
 DATA_UPLOAD_MAX_MEMORY_SIZE = 10_000_000
+# Of login links: long enough for the first start, too short for one that lies in an inbox.
+PASSWORD_RESET_TIMEOUT = 3600
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
@@ -150,7 +155,18 @@ STORAGES = {
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
 WHITENOISE_USE_FINDERS = not PRODUCTION
+WHITENOISE_ALLOW_ALL_ORIGINS = False
+WHITENOISE_ADD_HEADERS_FUNCTION = add_static_headers
 
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": broker_url(REDIS_URL, data_dir=DATA_DIR),
+        "KEY_PREFIX": "desk-cache",
+        # A broker that hangs must not hang the login page.
+        "OPTIONS": {"socket_timeout": 2, "socket_connect_timeout": 2},
+    }
+}
 CHANNEL_LAYERS = {
     "default": {
         "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
@@ -181,9 +197,12 @@ SPECTACULAR_SETTINGS = {
 }
 
 WORKER_CONCURRENCY = env.number("WORKER_CONCURRENCY", 64, "runs that one worker advances at once", at_least=1)
-RUN_LEASE_S = env.number("RUN_LEASE_S", 30.0, "a run whose worker is silent this long is taken over", at_least=1.0)
+RUN_LEASE_S = env.number("RUN_LEASE_S", 15.0, "a run whose worker is silent this long is taken over", at_least=1.0)
 RUN_RETRY_DELAY_S = env.number(
     "RUN_RETRY_DELAY_S", 5.0, "wait before a failed advance is tried again; doubles", at_least=0.0
+)
+WORKER_SHUTDOWN_S = env.number(
+    "WORKER_SHUTDOWN_S", 5.0, "a stopping worker lets model calls end this long, then gives its runs back", at_least=0.0
 )
 SWEEP_INTERVAL_S = env.number("SWEEP_INTERVAL_S", 5.0, "how often lost and expired runs are looked for", at_least=0.1)
 ENQUEUE_LOST_AFTER_S = env.number(
@@ -222,7 +241,13 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"plain": {"format": "%(levelname)s %(name)s %(message)s"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
+    "filters": {"without_tokens": {"()": WithoutTokens}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain", "filters": ["without_tokens"]}},
     "root": {"handlers": ["console"], "level": "WARNING"},
-    "loggers": {"reflection_app": {"level": "INFO"}, "notebook_app": {"level": "INFO"}},
+    "loggers": {
+        # A form that somebody mistyped is nothing to warn the operator of.
+        "django.request": {"level": "ERROR"},
+        "reflection_app": {"level": "INFO"},
+        "notebook_app": {"level": "INFO"},
+    },
 }

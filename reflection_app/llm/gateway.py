@@ -120,4 +120,4 @@ class _Tries:
 
 def _timed_out(request: CompletionRequest, fault: Fault | None, *, retries: int) -> ModelTimedOut:
     before = f" Before that: {fault.message}" if fault else ""
-    return ModelTimedOut(f"{request.model} gave no answer within {request.timeout_s:g} s.{before}", retries=retries)
+    return ModelTimedOut(f"{request.model} gave no answer within {request.timeout_s:.1f} s.{before}", retries=retries)

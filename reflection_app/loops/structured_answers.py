@@ -122,6 +122,6 @@ async def ask[T: BaseModel](run: Progress, request: Generate, *, schema: type[T]
             }
         )
     raise EffectFailed(
-        f"the {request.role} gave no usable answer in {MOST_REASKS + 1} tries ({problem}); "
-        f"it said: {generation.text[:LONGEST_QUOTE]!r}"
+        f"The {request.role} gave no usable answer in {MOST_REASKS + 1} tries ({problem}). "
+        f"It said: {' '.join(generation.text.split())[:LONGEST_QUOTE] or 'nothing'}"
     )

@@ -76,6 +76,17 @@ class LeaseKeeper:
             with self._changed:
                 self._tokens.discard(lease.token)
 
+    def give_back(self) -> int:
+        """Queues all runs of this process again, for the next sweep to find; how many. Late writes are refused."""
+        with self._changed:
+            tokens, self._tokens = list(self._tokens), set()
+        try:
+            return Run.objects.filter(state=RunState.RUNNING, lease_token__in=tokens).update(
+                state=RunState.QUEUED, lease_token=None, lease_until=None, enqueued_at=None
+            )
+        finally:
+            connection.close()
+
     def _renew_for_ever(self) -> None:
         while True:
             with self._changed:

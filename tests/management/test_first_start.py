@@ -1,12 +1,20 @@
 import re
 from io import StringIO
+from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.test import Client
+from pytest_django.fixtures import Settings
 
-from reflection_app.models import Project, Review, Role, Run
+from reflection_app.actions.claim_review import claim_review
+from reflection_app.actions.decide_review import DecisionInput, decide_review
+from reflection_app.config.desk_address import note_address
+from reflection_app.loops.effects import Decision
+from reflection_app.loops.verdicts import Verdict as VerdictName
+from reflection_app.models import Actor, Project, Review, Role, Run
+from reflection_app.runner.advance import advance
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -71,8 +79,36 @@ def test_a_first_start_that_was_stopped_half_way_is_taken_up_again(monkeypatch: 
     assert Run.objects.count() == 5
 
 
-def test_production_gets_a_project_and_no_demo(settings: pytest.FixtureRequest) -> None:
-    settings.PRODUCTION = True  # type: ignore[attr-defined]
+def test_production_gets_a_project_and_no_demo(settings: Settings) -> None:
+    settings.PRODUCTION = True
     first_start()
     assert not Run.objects.exists()
     assert User.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("verdict", "outcome"),
+    [(VerdictName.PASS, "succeeded"), (VerdictName.REVISE, "succeeded"), (VerdictName.REJECT, "rejected")],
+)
+def test_the_waiting_story_goes_on_to_an_end_whatever_a_visitor_decides(verdict: VerdictName, outcome: str) -> None:
+    first_start()
+    visitor = Actor(user=User.objects.get(username="admin"))
+    held = claim_review(Review.objects.get(state="waiting"), actor=visitor)
+    decision = DecisionInput(
+        lease_token=held.lease_token, decision=Decision.OVERRULE, verdict=verdict, reason="As I see it."
+    )
+    decide_review(held, decision, actor=visitor)
+    advance(held.run_id)
+
+    held.run.refresh_from_db()
+    assert held.run.outcome == outcome
+
+
+def test_a_login_link_names_the_address_of_the_desk_that_was_started(settings: Settings, tmp_path: Path) -> None:
+    settings.DATA_DIR, settings.PORT = tmp_path, 8300
+    User.objects.create_user("somebody")
+    note_address()
+    settings.PORT = 8000
+    out = StringIO()
+    call_command("login_link", "somebody", stdout=out)
+    assert out.getvalue().startswith("http://127.0.0.1:8300/login/link/")

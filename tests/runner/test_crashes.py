@@ -11,7 +11,7 @@ from reflection_app.models import Actor, Attempt, Event, Run, RunState, Step, St
 from reflection_app.runner import performing
 from reflection_app.runner.advance import advance
 from reflection_app.runner.journal import Journal
-from reflection_app.runner.lease import LeaseLost, claim
+from reflection_app.runner.lease import LeaseLost, claim, keeper
 from reflection_app.runner.sweep import find_unclaimed, take_back_expired
 from tests.critiques import critique
 from tests.runner.scripts import RIGHT, WRONG, code_run, scripted_run
@@ -176,3 +176,18 @@ def test_a_run_cancelled_under_a_workers_hands_stays_cancelled_and_what_was_paid
     assert run.llm_calls == 1
     assert run.total_tokens > 0
     assert Step.objects.get(run=run).state == StepState.ABANDONED
+
+
+def test_a_worker_that_stops_gives_its_runs_back_to_be_found_at_once() -> None:
+    run = code_run({"attempt-1/answer": RIGHT})
+    lease = claim(run.pk)
+    assert lease is not None
+    with keeper.keep(lease):
+        assert keeper.give_back() == 1
+        with pytest.raises(LeaseLost):
+            Journal(lease).commit(lambda run: pytest.fail("the stopping worker could still write"))
+
+    assert find_unclaimed() == [run.pk]
+    advance(run.pk)
+    run.refresh_from_db()
+    assert (run.outcome, run.failures) == ("succeeded", 0)

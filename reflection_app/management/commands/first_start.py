@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand
 from django.db import transaction
 
 from reflection_app.actions.demo_stories import tell_demo_stories
+from reflection_app.loops.task_spec import Limits
 from reflection_app.models import Membership, Project, Role
 from reflection_app.web.login_links import one_time_login_path
 
@@ -41,7 +42,10 @@ class Command(BaseCommand):
 def make_first_project() -> Project:
     """The first project; the one that is there, where an earlier first start was stopped half-way."""
     name = "First project" if settings.PRODUCTION else "Demo"
-    return Project.objects.get_or_create(slug=PROJECT, defaults={"name": name})[0]
+    # The small local model takes its time on a busy machine; a newcomer should see it finish.
+    limits = Limits(time_budget_s=120) if settings.LOCAL_MODEL_URL else Limits()
+    first = {"name": name, "limits": limits.model_dump(mode="json")}
+    return Project.objects.get_or_create(slug=PROJECT, defaults=first)[0]
 
 
 @transaction.atomic

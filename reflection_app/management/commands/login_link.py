@@ -6,6 +6,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError
 
+from reflection_app.config.desk_address import address_in_use
 from reflection_app.web.login_links import one_time_login_path
 
 
@@ -14,7 +15,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("username")
-        parser.add_argument("--address", default="http://127.0.0.1:8000", help="where the site answers")
+        parser.add_argument("--address", default=address_in_use(), help="where the site answers")
 
     def handle(self, *args: Any, username: str, address: str, **options: Any) -> None:
         user = User.objects.filter(username=username, is_active=True).first()
