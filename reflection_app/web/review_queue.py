@@ -7,7 +7,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from reflection_app.actions.claim_review import claim_next
-from reflection_app.models import Review, Role
+from reflection_app.models import Review, ReviewState, Role
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.context import OPEN, open_reviews
 
@@ -38,14 +38,26 @@ def count(request: DeskRequest) -> HttpResponse:
 @project_page(role=Role.REVIEWER)
 @require_POST
 def take_next(request: DeskRequest) -> HttpResponse:
-    """Claims the next review and opens it, or goes back to the queue where there is none."""
+    """Opens the review that the user holds, else claims the next; goes back to the queue where there is none."""
     return go_to_next(request)
 
 
 def go_to_next(request: DeskRequest) -> HttpResponse:
     project = request.place.project
-    review = claim_next(project, actor=request.place.actor)
+    review = held_by(request) or claim_next(project, actor=request.place.actor)
     if review is None:
-        messages.info(request, "Nothing is waiting for a review.")
+        others_hold = open_reviews(project)
+        messages.info(request, "Others hold what is left." if others_hold else "Nothing is waiting for a review.")
         return redirect("reviews", slug=project.slug)
     return redirect("review", slug=project.slug, review_id=review.pk)
+
+
+def held_by(request: DeskRequest) -> Review | None:
+    """The review that the user holds now, the first in the queue's order."""
+    held = Review.objects.filter(
+        project=request.place.project,
+        state=ReviewState.CLAIMED,
+        holder=request.user,
+        lease_until__gt=timezone.now(),
+    )
+    return held.order_by("-holds_run", "created_at", "id").first()

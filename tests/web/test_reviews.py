@@ -54,6 +54,23 @@ def test_review_next_claims_the_oldest_and_opens_it(reviewer: Client, project: P
     assert 'value="No title"' in page.text
 
 
+def test_review_next_opens_what_one_holds_before_it_claims_more(reviewer: Client, project: Project) -> None:
+    waiting_review(project)
+    held = claimed_by(reviewer, waiting_review(project))
+    page = reviewer.post("/p/desk/reviews/next/", follow=True)
+    assert page.redirect_chain[-1][0] == f"/p/desk/reviews/{held.pk}/"
+    assert Review.objects.filter(state=ReviewState.CLAIMED).count() == 1
+
+
+def test_nothing_is_said_to_wait_only_where_nothing_does(reviewer: Client, project: Project) -> None:
+    claimed_by(reviewer, waiting_review(project))
+    other = Client()
+    other.force_login(make_member(project))
+    page = other.post("/p/desk/reviews/next/", follow=True).text
+    assert "Others hold what is left." in page
+    assert "Nothing is waiting" not in page
+
+
 def test_opening_alone_claims_nothing(reviewer: Client, project: Project) -> None:
     review = waiting_review(project)
     page = reviewer.get(f"/p/desk/reviews/{review.pk}/").text
@@ -142,6 +159,25 @@ def test_a_lost_lease_keeps_what_was_typed_and_offers_to_claim_again(reviewer: C
     reviewer.post(f"/p/desk/reviews/{review.pk}/decision/", typed | {"lease_token": str(review.lease_token)})
     review.refresh_from_db()
     assert review.state == ReviewState.DECIDED
+
+
+def test_two_tabs_of_one_person_can_both_decide(reviewer: Client, project: Project) -> None:
+    review = claimed_by(reviewer, waiting_review(project))
+    reviewer.post(f"/p/desk/reviews/{review.pk}/claim/")
+    reviewer.post(f"/p/desk/reviews/{review.pk}/decision/", decision(review))
+    review.refresh_from_db()
+    assert review.state == ReviewState.DECIDED
+
+
+def test_an_old_tab_gets_the_present_token_of_its_own_user(reviewer: Client, project: Project) -> None:
+    old = claimed_by(reviewer, waiting_review(project))
+    Review.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+    new = claimed_by(reviewer, old)
+    page = reviewer.post(f"/p/desk/reviews/{old.pk}/decision/", decision(old, reason="Kept"))
+    assert page.status_code == 409
+    assert "You opened this review in another tab; decide here." in page.text
+    assert f'value="{new.lease_token}"' in page.text
+    assert "Kept" in page.text
 
 
 def test_what_somebody_else_decided_is_said_by_whom(reviewer: Client, project: Project) -> None:
