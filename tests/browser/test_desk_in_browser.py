@@ -7,6 +7,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
+from reflection_app.actions.cancel_run import cancel_run
 from reflection_app.actions.claim_review import claim_review
 from reflection_app.models import Actor, Project, Review, Role, Run
 from tests.browser.conftest import Server, Visitor
@@ -60,6 +61,20 @@ def test_a_live_page_keeps_what_the_reader_opened(visit: Visit) -> None:
     expect(page.locator(".callout")).to_contain_text("is on it")
     expect(page.locator("#step-1-details")).to_have_attribute("open", "")
     expect(page.locator("#run-steps > li")).to_have_count(4)
+
+
+def test_a_live_page_tells_at_once_what_waits_and_stops_offering_what_is_over(visit: Visit) -> None:
+    project = unsure_project("desk")
+    run = submit(project)
+    user = make_member(project)
+    page = visit(user).go(f"/p/desk/runs/{run.pk}/")
+    expect(page.locator("[data-live-state]")).to_have_text("Live")
+    finished_run(run)
+    expect(page.locator(".nav .count")).to_contain_text("1", timeout=5_000)
+    expect(page.get_by_role("link", name="Cancel run")).to_be_visible()
+    cancel_run(run, actor=Actor(user=user))
+    expect(page.get_by_role("link", name="Cancel run")).to_be_hidden()
+    expect(page.locator(".nav .count")).to_have_count(0, timeout=5_000)
 
 
 def finished_run(run: Run) -> None:
