@@ -26,5 +26,6 @@ ENV PATH=/app/.venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 PRODU
 USER desk
 EXPOSE 8000
 HEALTHCHECK --interval=10s --timeout=6s --start-period=30s CMD ["python", "-m", "reflection_app.config.answering"]
-# A proxy with TLS stands in front: PRODUCTION makes cookies secure, and X-Forwarded-Proto is believed.
-CMD ["python", "-m", "daphne", "-b", "0.0.0.0", "-p", "8000", "--proxy-headers", "reflection_app.config.asgi:application"]
+# A proxy with TLS stands in front: PRODUCTION makes cookies secure, and X-Forwarded-Proto is believed, as is the last
+# address in X-Forwarded-For. Not daphne's --proxy-headers, which would believe the first: that is what the client says.
+CMD ["python", "-m", "reflection_app.config.web_server", "-b", "0.0.0.0", "-p", "8000", "reflection_app.config.asgi:application"]

@@ -12,6 +12,7 @@ from reflection_app.config import env
 from reflection_app.config.child_process import Command
 
 ASGI = "reflection_app.config.asgi:application"
+WEB_SERVER = "reflection_app.config.web_server"
 CELERY = "reflection_app.config.celery"
 INHERITED = {"PATH", "HOME", "USER", "LANG", "TZ", "TMPDIR", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "NO_COLOR"}
 INHERITED_BEGINNINGS = ("LC_", "PYTHON")
@@ -41,7 +42,7 @@ def shared_environment(*, local_model_url: str) -> dict[str, str]:
 
 def web(shared: dict[str, str]) -> Command:
     address = ("-b", settings.HOST, "-p", str(settings.PORT))
-    return _python("daphne", "-v", "0", *address, ASGI, name="web", env=_public(shared), patience_s=3)
+    return _python(WEB_SERVER, "-v", "0", *address, ASGI, name="web", env=_public(shared), patience_s=3)
 
 
 def worker(shared: dict[str, str], *, local_model_key: str) -> Command:

@@ -28,7 +28,7 @@ def one_time_login_path(user: User) -> str:
 
 
 @never_cache
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def login_link(request: HttpRequest, uidb64: str, token: str) -> HttpResponse:
     """A page with one button, which logs in. Not by GET: mail scanners and prefetching browsers follow links."""
     if request.method == "POST":

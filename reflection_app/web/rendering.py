@@ -22,7 +22,7 @@ LONGEST_COLOURED = 8_000
 # Measured on repeated characters of every kind, at that length. The lexers of the C family, of Java and of many others
 # take seconds or minutes; Markdown's runs whichever lexer is named inside of it.
 COLOURED = frozenset(
-    "python py python3 pycon json yaml yml toml javascript js typescript ts html css xml bash sh shell sql diff go "  # noqa: SIM905
+    "python py python3 pycon json yaml yml toml javascript js html css xml bash sh shell sql diff go "  # noqa: SIM905
     "rust ruby rb php".split()
 )
 TAGS = frozenset(
@@ -30,6 +30,8 @@ TAGS = frozenset(
 )
 ATTRIBUTES = {"a": {"href", "title"}, "span": {"class"}, "pre": {"class"}, "ol": {"start"}}
 OUR_CLASS = re.compile(r"[a-z][a-z0-9]{0,2}|code")
+# TypeScript's own lexer is one of the slow ones.
+NEAR_ENOUGH = {"typescript": "javascript", "ts": "javascript"}
 
 
 def _heading(
@@ -83,7 +85,8 @@ def sanitised(html: str) -> SafeString:
 
 def _coloured(code: str, *, language: str) -> str:
     """The code, with its words coloured where the language is one of those that are known to be quick."""
-    if language.lower() not in COLOURED:
+    language = NEAR_ENOUGH.get(language.lower(), language.lower())
+    if language not in COLOURED:
         return render_plain(code)
     inside = highlight(code, find_lexer_class_by_name(language)(stripnl=False), HtmlFormatter(nowrap=True))
     return f'<pre class="code"><code>{inside}</code></pre>'

@@ -1,6 +1,6 @@
 """The addresses of the pages."""
 
-from django.contrib.auth.views import LoginView, LogoutView
+from django.contrib.auth.views import LogoutView
 from django.urls import URLPattern, URLResolver, include, path
 
 from reflection_app.web import (
@@ -13,6 +13,7 @@ from reflection_app.web import (
     runs,
     settings_page,
 )
+from reflection_app.web.login_brake import BrakedLoginView
 from reflection_app.web.login_links import login_link
 
 project_pages: list[URLPattern | URLResolver] = [
@@ -37,7 +38,7 @@ project_pages: list[URLPattern | URLResolver] = [
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", overview.home, name="overview"),
-    path("login/", LoginView.as_view(redirect_authenticated_user=True), name="login"),
+    path("login/", BrakedLoginView.as_view(), name="login"),
     path("login/link/<str:uidb64>/<str:token>/", login_link, name="login_link"),
     path("logout/", LogoutView.as_view(), name="logout"),
     path("p/<slug:slug>/", include(project_pages)),

@@ -1,4 +1,5 @@
 import pytest
+from django.conf import settings
 from django.test import Client
 
 from reflection_app.web.login_links import one_time_login_path
@@ -39,6 +40,16 @@ def test_a_login_link_works_once_and_only_by_post(client: Client) -> None:
     assert "This link no longer works" in Client().get(path).text
 
 
+def test_looking_at_a_login_link_by_head_does_not_use_it(client: Client) -> None:
+    path = one_time_login_path(make_user())
+    assert client.head(path).status_code == 200
+    assert client.post(path).status_code == 302
+
+
+def test_a_login_link_lives_for_an_hour() -> None:
+    assert settings.PASSWORD_RESET_TIMEOUT == 3600
+
+
 @pytest.mark.parametrize(
     "path", ["/login/link/MQ/x-y/", "/login/link/!!/x-y/", "/login/link/OTk5OTk5OTk5OTk5OTk5/x-y/"]
 )
@@ -60,3 +71,21 @@ def test_errors_have_the_same_look() -> None:
     expired = Client(enforce_csrf_checks=True).post("/login/", {"username": "a", "password": "b"})
     assert expired.status_code == 403
     assert "This form has expired" in expired.text
+
+
+def test_pages_are_kept_nowhere(client: Client) -> None:
+    assert client.get("/nothing-here/").headers["Cache-Control"] == "private, no-store"
+    client.force_login(make_member(make_project("first")))
+    assert client.get("/p/first/").headers["Cache-Control"] == "private, no-store"
+    assert "no-store" in Client().get("/login/").headers["Cache-Control"]
+
+
+def test_static_files_may_not_act(client: Client) -> None:
+    response = client.get("/static/css/base.css")
+    response.close()
+    assert response.status_code == 200
+    assert response.headers["Content-Security-Policy"].startswith("default-src 'none'")
+    assert response.headers["X-Frame-Options"] == "DENY"
+    assert response.headers["X-Content-Type-Options"] == "nosniff"
+    assert "Access-Control-Allow-Origin" not in response.headers
+    assert "no-store" not in response.headers.get("Cache-Control", "")

@@ -13,7 +13,7 @@ def fenced(language: str, code: str) -> str:
     return f"```{language}\n{code}\n```\n"
 
 
-@pytest.mark.parametrize("language", ["python", "Python", "js", "yaml", "rust"])
+@pytest.mark.parametrize("language", ["python", "Python", "js", "ts", "yaml", "rust"])
 def test_code_of_a_known_language_is_coloured(language: str) -> None:
     assert COLOUR in render_markdown(fenced(language, "x = 'one' # two"))
 

@@ -1,0 +1,66 @@
+"""Guessing passwords is slow: a name that failed too often from one address has to wait."""
+
+import hashlib
+import logging
+from collections.abc import Callable
+
+from django.contrib.auth.views import LoginView
+from django.core.cache import cache
+from django.http import HttpRequest, HttpResponse
+from redis.exceptions import RedisError
+
+from reflection_app.actions.client_address import client_address
+
+log = logging.getLogger(__name__)
+
+MOST_FAILURES = 10
+WITHIN_S = 15 * 60
+
+
+class BrakedLoginView(LoginView):
+    """The login page; 429 for a name and address with too many failures, be the password right or wrong."""
+
+    redirect_authenticated_user = True
+
+    def post(self, request: HttpRequest, *args: str, **kwargs: str) -> HttpResponse:
+        key = _key_of(request)
+        # Counted before the password is looked at: of many requests at once none slips past the count.
+        tries = _asked(lambda: _count(key), otherwise=0)
+        if tries > MOST_FAILURES:
+            log.warning("a login from %s was refused: too many failures", client_address(request.META))
+            return self._refused()
+        response = super().post(request, *args, **kwargs)
+        if request.user.is_authenticated:
+            _asked(lambda: cache.delete(key), otherwise=False)
+        return response
+
+    def _refused(self) -> HttpResponse:
+        context = self.get_context_data(too_many=True, wait_minutes=WITHIN_S // 60)
+        return self.response_class(
+            self.request, self.get_template_names(), context, status=429, headers={"Retry-After": str(WITHIN_S)}
+        )
+
+
+def _key_of(request: HttpRequest) -> str:
+    who = f"{request.POST.get('username', '').strip().casefold()}\n{client_address(request.META)}"
+    return f"login:{hashlib.sha256(who.encode(errors='replace')).hexdigest()}"
+
+
+def _count(key: str) -> int:
+    """How often it was tried with this key within the time, this one included."""
+    if cache.add(key, 1, timeout=WITHIN_S):
+        return 1
+    try:
+        return cache.incr(key)
+    except ValueError:
+        # It ran out between the two.
+        return 1
+
+
+def _asked[T](question: Callable[[], T], *, otherwise: T) -> T:
+    """The cache's answer; without a cache nobody is locked out."""
+    try:
+        return question()
+    except (RedisError, OSError) as error:
+        log.warning("logins are not counted, the broker is away: %s", error)
+        return otherwise

@@ -1,0 +1,65 @@
+import logging
+
+import pytest
+from django.core.cache import caches
+from django.test import Client
+from pytest_django.fixtures import Settings
+
+from reflection_app.web import login_brake
+from tests.factories import PASSWORD, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _forgotten(settings: Settings) -> None:
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    caches["default"].clear()
+
+
+def try_to_log_in(name: str, password: str, *, address: str = "203.0.113.1") -> int:
+    return Client(REMOTE_ADDR=address).post("/login/", {"username": name, "password": password}).status_code
+
+
+def fail(times: int, *, name: str) -> None:
+    assert [try_to_log_in(name, "wrong") for _ in range(times)] == [200] * times
+
+
+def test_after_ten_failures_even_the_right_password_has_to_wait(caplog: pytest.LogCaptureFixture) -> None:
+    make_user("ann")
+    fail(10, name="ann")
+    with caplog.at_level(logging.WARNING):
+        response = Client(REMOTE_ADDR="203.0.113.1").post("/login/", {"username": "Ann ", "password": PASSWORD})
+    assert response.status_code == 429
+    assert "Too many failed logins" in response.text
+    assert response.headers["Retry-After"] == "900"
+    assert "203.0.113.1 was refused" in caplog.text
+
+
+def test_other_names_and_other_addresses_are_not_held_up() -> None:
+    make_user("ann")
+    make_user("ben")
+    fail(10, name="ann")
+    assert try_to_log_in("ben", PASSWORD) == 302
+    assert try_to_log_in("ann", PASSWORD, address="203.0.113.2") == 302
+
+
+def test_a_login_forgets_the_failures_before() -> None:
+    make_user("ann")
+    fail(9, name="ann")
+    assert try_to_log_in("ann", PASSWORD) == 302
+    fail(10, name="ann")
+
+
+def test_failures_are_forgotten_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(login_brake, "WITHIN_S", 0.001)
+    make_user("ann")
+    fail(11, name="ann")
+
+
+def test_without_a_broker_one_may_log_in(settings: Settings, caplog: pytest.LogCaptureFixture) -> None:
+    backend = "django.core.cache.backends.redis.RedisCache"
+    settings.CACHES = {"default": {"BACKEND": backend, "LOCATION": "redis://127.0.0.1:1/0"}}
+    make_user("ann")
+    assert try_to_log_in("ann", PASSWORD) == 302
+    assert "logins are not counted" in caplog.text
