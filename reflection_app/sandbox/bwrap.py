@@ -18,6 +18,7 @@ from pathlib import Path
 
 from reflection_app.sandbox.interpreter import get_interpreter, shared_libraries
 from reflection_app.sandbox.limits import SandboxUnavailable
+from reflection_app.sandbox.syscall_filter import filter_program, open_filter
 
 NOBODY = 65534
 BECOME_NOBODY = (
@@ -107,35 +108,42 @@ def launch(
 ) -> subprocess.Popen[bytes]:
     """A new sandbox in which the interpreter runs `program` as process 1."""
     drops = os.geteuid() == 0 and not status.in_view
-    return subprocess.Popen(  # noqa: S603
-        [
-            *(view_command(status.path) if status.in_view else ()),
-            *sandbox_command(status.path, tmp_bytes=tmp_bytes),
-            *python_command(program),
-        ],
-        env={"LC_ALL": "C.UTF-8"},
-        cwd="/",
-        stdin=stdin,
-        stdout=stdout,
-        stderr=stderr,
-        user=NOBODY if drops else None,
-        group=NOBODY if drops else None,
-        extra_groups=[] if drops else None,
-    )
+    with open_filter() as refusals:
+        seccomp = ("--seccomp", str(refusals.fileno())) if filter_program() else ()
+        return subprocess.Popen(  # noqa: S603
+            [
+                *(view_command(status.path) if status.in_view else ()),
+                *sandbox_command(status.path, *seccomp, tmp_bytes=tmp_bytes),
+                *python_command(program),
+            ],
+            env={"LC_ALL": "C.UTF-8"},
+            cwd="/",
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            pass_fds=(refusals.fileno(),) if seccomp else (),
+            user=NOBODY if drops else None,
+            group=NOBODY if drops else None,
+            extra_groups=[] if drops else None,
+        )
 
 
-def sandbox_command(bwrap: str, *, tmp_bytes: int) -> list[str]:
-    """The bwrap command up to the program. No /proc: nothing inside needs it, and it tells much about the host."""
+def sandbox_command(bwrap: str, *options: str, tmp_bytes: int) -> list[str]:
+    """The bwrap command up to the program. No /proc: nothing inside needs it, and it tells much about the host.
+
+    /dev/zero is empty: mapped, it would be memory that no limit counts.
+    """
     interpreter = get_interpreter()
     return [
-        *(bwrap, "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-net"),
+        *(bwrap, *options, "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-net"),
         *("--unshare-cgroup-try", "--disable-userns", "--as-pid-1", "--die-with-parent", "--new-session"),
         *("--uid", str(NOBODY), "--gid", str(NOBODY), "--hostname", "sandbox", "--cap-drop", "ALL"),
         *("--clearenv", "--setenv", "LD_LIBRARY_PATH", ":".join(interpreter.library_folders)),
         *("--size", str(tmp_bytes), "--tmpfs", "/tmp"),  # noqa: S108 - first: the interpreter may lie below it
         *read_only(interpreter.shown),
         *(part for path in interpreter.hidden for part in ("--tmpfs", path, "--remount-ro", path)),
-        *("--dev", "/dev", "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/tmp", "--"),  # noqa: S108
+        *("--dev", "/dev", "--dev-bind", "/dev/null", "/dev/zero", "--remount-ro", "/dev"),
+        *("--remount-ro", "/", "--chdir", "/tmp", "--"),  # noqa: S108
     ]
 
 

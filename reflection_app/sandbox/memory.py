@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 LOOK_EVERY_S = 0.05
+ENTRY_BYTES = 2048
 GONE = (OSError, IndexError, ValueError)
 
 
@@ -29,7 +30,9 @@ class MemoryWatch:
             self.harness = next((pid for pid in descendants(self.pid) if self.is_harness(pid)), None)
             return False
         inside = list(descendants(self.harness))
-        if sum(map(own_memory, inside)) <= self.most:
+        if sum(map(resident_memory, inside)) + tmp_entries(self.harness) <= self.most:
+            return False  # nothing is counted less than once, and this is soon done
+        if sum(map(own_memory, inside)) + tmp_entries(self.harness) <= self.most:
             return False
         for pid in inside:
             with suppress(ProcessLookupError):
@@ -61,9 +64,24 @@ def numbers_of(pid: int | str) -> list[str]:
     return []
 
 
-def own_memory(pid: int) -> int:
-    """Bytes that the process holds and shares with no file."""
+def resident_memory(pid: int) -> int:
+    """Bytes of the process that are in memory, those in full that it shares with others."""
     with suppress(*GONE):
-        _, resident, shared, *_ = map(int, Path(f"/proc/{pid}/statm").read_text().split())
-        return (resident - shared) * resource.getpagesize()
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * resource.getpagesize()
+    return 0
+
+
+def own_memory(pid: int) -> int:
+    """Bytes that no file backs: its own, and its part of what it shares with others."""
+    with suppress(*GONE):
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+        return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith(("Pss_Anon:", "Pss_Shmem:")))
+    return 0
+
+
+def tmp_entries(pid: int) -> int:
+    """Bytes of the kernel that the files and folders in the sandbox's /tmp take, whatever is in them."""
+    with suppress(OSError):
+        told = os.statvfs(f"/proc/{pid}/root/tmp")
+        return (told.f_files - told.f_ffree) * ENTRY_BYTES
     return 0

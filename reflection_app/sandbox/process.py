@@ -36,6 +36,10 @@ main(job)
 """
 
 
+class HarnessDied(Exception):
+    """The harness ended before its time, in the candidate's company; the records before that hold."""
+
+
 @cache
 def modules_inside() -> list[tuple[str, CodeType | None]]:
     """The harness, compiled, its packages before it, each module after those that it imports."""
@@ -49,7 +53,10 @@ def modules_inside() -> list[tuple[str, CodeType | None]]:
 
 
 def run_job(job: dict[str, Any], *, total_s: float, limits: SandboxLimits) -> Iterator[Record]:
-    """The records of the job's tests as they end, until all had their turn or the time is up."""
+    """The records of the job's tests as they end, until all had their turn or the time is up.
+
+    SandboxFailed if the harness never began, HarnessDied if it began and did not end well.
+    """
     status = check()
     with open_memory(marshal.dumps({**job, "modules": modules_inside()})) as given, open_memory(b"") as complaints:
         process = launch(
@@ -73,11 +80,13 @@ def run_job(job: dict[str, Any], *, total_s: float, limits: SandboxLimits) -> It
                     yield replace(record, over_memory=over_memory)
                     over_memory = False
         except BrokenStream as error:
-            raise SandboxFailed("The harness in the sandbox wrote what is no record.") from error
+            raise (HarnessDied if reader.is_ready else SandboxFailed)("The harness wrote what is no record.") from error
         finally:
             process.kill()
             process.communicate()
-        if in_time and (process.returncode != 0 or not reader.is_ready):
+        if in_time and reader.is_ready and process.returncode != 0:
+            raise HarnessDied(f"The sandbox ended with status {process.returncode}.")
+        if in_time and not reader.is_ready:
             complaints.seek(0)
             said = complaints.read(2000).decode(errors="replace").strip()
             raise SandboxFailed(f"The sandbox ended with status {process.returncode}: {said or 'no message'}")

@@ -9,12 +9,14 @@ from reflection_app.loops.code_tests import CallCase, CodeTests, FailureReason, 
 from reflection_app.sandbox.frames import Record
 from reflection_app.sandbox.judge import Judge
 from reflection_app.sandbox.limits import SandboxLimits
-from reflection_app.sandbox.process import run_job
+from reflection_app.sandbox.process import HarnessDied, run_job
 from reflection_app.sandbox.script_plan import Item, UnusableScript, plan_script
 from reflection_app.sandbox.texts import clean
 
 # Imported once in the harness when the code names them, instead of once in each forked child.
 PRELOADED = ("bisect", "collections", "functools", "heapq", "itertools", "math", "re", "string", "typing")
+BROUGHT_DOWN = "The sandbox was brought down while this test ran."
+AFTER_THE_CRASH = "It had no turn: the sandbox was brought down before it."
 NO_TIME = "It had no turn: the time for all tests was used up before it."
 
 
@@ -43,12 +45,16 @@ def run_tests(
     collected = Collected(limits.output_bytes)
     judged: dict[int, TestResult] = {}
     one = judge_of(judge, tests, items)
-    for record in run_job(job, total_s=total_s, limits=limits):
-        collected.add(record)
-        if record.index >= 0:
-            judged[record.index] = one(record)
+    brought_down = False
+    try:
+        for record in run_job(job, total_s=total_s, limits=limits):
+            collected.add(record)
+            if record.index >= 0:
+                judged[record.index] = one(record)
+    except HarnessDied:
+        brought_down = True
     return TestReport(
-        results=tuple(all_results(tests, items, judged)),
+        results=tuple(all_results(tests, items, judged, brought_down=brought_down)),
         stdout=clean(bytes(collected.stdout), limit=limits.output_bytes),
         stderr=clean(bytes(collected.stderr), limit=limits.output_bytes),
         duration_ms=(time.monotonic() - started) * 1000,
@@ -89,20 +95,26 @@ def test_names(tests: CodeTests) -> list[str]:
     return [clean(case.name, limit=200) or f"case {number}" for number, case in enumerate(cases, 1)]
 
 
-def all_results(tests: CodeTests, items: list[Item], judged: dict[int, TestResult]) -> list[TestResult]:
-    """Every test once, those without a record as not run; and set-up statements of a script that failed."""
-    if not items:
-        return [judged.get(index) or not_run(name, NO_TIME) for index, name in enumerate(test_names(tests))]
+def all_results(
+    tests: CodeTests, items: list[Item], judged: dict[int, TestResult], *, brought_down: bool
+) -> list[TestResult]:
+    """Every test once, those without a record as not run; and set-up statements of a script that failed.
+
+    When the sandbox was brought down, the first test without a record is the one that did it.
+    """
     broken = next((judged[index].name for index, item in enumerate(items) if is_setup(item) and index in judged), None)
     why = NO_TIME if broken is None else f"It had no turn: a statement before it failed: {broken}"
     results: list[TestResult] = []
-    for index, item in enumerate(items):
+    for index, name in enumerate([item.name for item in items] or test_names(tests)):
+        item = items[index] if items else None
         if index in judged:
             results.append(judged[index])
-        elif item.needs:
-            results.append(not_run(item.name, f"It needs {item.needs}; test functions are called without arguments."))
-        elif not is_setup(item):
-            results.append(not_run(item.name, why))
+        elif item is not None and item.needs:
+            results.append(not_run(name, f"It needs {item.needs}; test functions are called without arguments."))
+        elif item is None or not is_setup(item):
+            results.append(crashed(name) if brought_down else not_run(name, why))
+            if brought_down:
+                brought_down, why = False, AFTER_THE_CRASH
     return results
 
 
@@ -112,6 +124,10 @@ def is_setup(item: Item) -> bool:
 
 def not_run(name: str, why: str) -> TestResult:
     return TestResult(name=clean(name, limit=200), passed=False, error=why, reason=FailureReason.NOT_RUN)
+
+
+def crashed(name: str) -> TestResult:
+    return not_run(name, BROUGHT_DOWN).model_copy(update={"reason": FailureReason.CRASHED})
 
 
 class Collected:

@@ -24,6 +24,7 @@ STDIN, STDOUT, STDERR = 0, 1, 2
 TMP = "/tmp"  # noqa: S108 - the sandbox's own
 AT_THE_START = frozenset(entry.path for entry in os.scandir(TMP))
 DUMPABLE = 4  # PR_SET_DUMPABLE of prctl(2)
+PYTHON_HANDLES = (signal.SIGINT,)  # the kernel delivers to process 1 no signal but those that it has a handler for
 RUN_AS_TESTS = ("statement", "call")
 ROOM_TO_REPORT = 32 * 1024 * 1024
 
@@ -62,7 +63,8 @@ class Child:
         self.pidfd = os.pidfd_open(self.pid)
 
     def become_candidate(self, stdin: bytes, out_end: int, err_end: int) -> None:
-        given = os.memfd_create("stdin")
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        given = os.open(TMP, os.O_TMPFILE | os.O_RDWR)
         write_all(given, stdin)
         os.lseek(given, 0, os.SEEK_SET)
         for fd, place in ((given, STDIN), (out_end, STDOUT), (err_end, STDERR)):
@@ -320,6 +322,8 @@ class Session:
 
 def main(job: dict[str, Any]) -> None:
     """Runs the job; nothing of what follows is the candidate's to reach."""
+    for number in PYTHON_HANDLES:
+        signal.signal(number, signal.SIG_IGN)
     ctypes.CDLL(None).prctl(DUMPABLE, 0, 0, 0, 0)
     os.environ.clear()
     for name in job["preload"]:
