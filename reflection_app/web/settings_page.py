@@ -28,6 +28,7 @@ LIMITS = ("max_iterations", "token_budget", "time_budget_s", "cost_budget_usd")
 POLICY = ("reject_waits", "confidence_below", "audit_share")
 KEY_FIELDS = ("name", "days")
 ROLES = ("actor", "critic")
+NEW_KEY = "new_api_key"
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class RoleModel:
 @require_http_methods(["GET", "HEAD", "POST"])
 def settings_page(request: DeskRequest) -> HttpResponse:
     if request.method != "POST":
-        return _page(request)
+        return _page(request, secret=_new_secret(request))
     if not request.place.may(Role.ADMIN):
         return _page(request, status=403)
     typed = read_typed(request.POST, (*LIMITS, *POLICY))
@@ -111,12 +112,12 @@ def _model_or_none(role: str, overrides: dict[str, str]) -> str:
 @project_page(role=Role.ADMIN)
 @require_POST
 def create_key(request: DeskRequest) -> HttpResponse:
-    """The settings with the new key's secret, on this one answer and never again."""
+    """Makes the key and goes back to the settings, which show its secret once: reloading them makes no second key."""
     typed = read_typed(request.POST, KEY_FIELDS)
     scopes = request.POST.getlist("scopes")
     try:
         expires_at = timezone.now() + timedelta(days=_days(typed)) if typed.values["days"] else None
-        _, secret = create_api_key(
+        key, secret = create_api_key(
             request.place.project,
             name=typed.values["name"],
             scopes=scopes,
@@ -126,7 +127,17 @@ def create_key(request: DeskRequest) -> HttpResponse:
     except InvalidInput as error:
         blame(typed, error.errors)
         return _page(request, key_form=typed, scopes=scopes, status=400)
-    return _page(request, secret=secret)
+    request.session[NEW_KEY] = {"project": str(key.project_id), "secret": secret}
+    return redirect("settings", slug=request.place.project.slug)
+
+
+def _new_secret(request: DeskRequest) -> str:
+    """The secret of a key that was made just now, taken out of the session; else nothing."""
+    made: dict[str, str] = request.session.get(NEW_KEY) or {}
+    if request.method != "GET" or made.get("project") != str(request.place.project.pk):
+        return ""
+    del request.session[NEW_KEY]
+    return made["secret"]
 
 
 def _days(typed: Typed) -> int:

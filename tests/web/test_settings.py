@@ -43,7 +43,10 @@ def test_wrong_settings_are_refused_at_their_field(admin: Client, wrong: dict[st
 
 
 def test_a_new_key_is_shown_once_and_kept_hashed(admin: Client) -> None:
-    page = admin.post("/p/set/settings/keys/", {"name": "ci", "days": "30", "scopes": ["tasks:write"]})
+    made = admin.post("/p/set/settings/keys/", {"name": "ci", "days": "30", "scopes": ["tasks:write"]})
+    assert made["Location"] == "/p/set/settings/"
+    assert admin.head("/p/set/settings/").status_code == 200
+    page = admin.get("/p/set/settings/")
     secret = page.context["secret"]
     assert secret in page.text
     assert "no-store" in page["Cache-Control"]
