@@ -6,7 +6,6 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
-from django.views.decorators.http import require_POST
 from pydantic import ValidationError
 
 from reflection_app.actions.decide_review import DecisionInput, decide_review
@@ -15,13 +14,14 @@ from reflection_app.actions.task_submission import invalid_input
 from reflection_app.loops.effects import Decision
 from reflection_app.models import Review, Role
 from reflection_app.web.access import DeskRequest, get_review_for, project_page
+from reflection_app.web.action_addresses import post_only
 from reflection_app.web.decision_form import as_input, read_decision
 from reflection_app.web.review_page import holds, show
 from reflection_app.web.review_queue import go_to_next
 
 
 @project_page(role=Role.REVIEWER)
-@require_POST
+@post_only(page="review")
 def decide(request: DeskRequest, review_id: UUID) -> HttpResponse:
     """Decides, and goes on to the next review; where that is refused, the page comes back with all that was typed."""
     review = get_review_for(request.place, review_id)

@@ -8,7 +8,7 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
 from reflection_app.actions.claim_review import claim_review, keep_review, release_review
 from reflection_app.actions.errors import ActionError, Conflict
@@ -16,6 +16,7 @@ from reflection_app.loops.verdicts import IssueCategory, Severity
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.models import Review, Role
 from reflection_app.web.access import DeskRequest, get_review_for, project_page
+from reflection_app.web.action_addresses import post_only
 from reflection_app.web.decision_form import DecisionForm, prefilled, read_decision
 from reflection_app.web.rendering import render_answer, render_markdown
 
@@ -59,7 +60,7 @@ def holds(request: DeskRequest, review: Review) -> bool:
 
 
 @project_page(role=Role.REVIEWER)
-@require_POST
+@post_only(page="review")
 def claim(request: DeskRequest, review_id: UUID) -> HttpResponse:
     """Claims the review. What was typed before a lost lease comes along and is shown again."""
     review = get_review_for(request.place, review_id)
@@ -75,7 +76,7 @@ def claim(request: DeskRequest, review_id: UUID) -> HttpResponse:
 
 
 @project_page(role=Role.REVIEWER)
-@require_POST
+@post_only(page="review")
 def release(request: DeskRequest, review_id: UUID) -> HttpResponse:
     review = get_review_for(request.place, review_id)
     token = _token(request)
@@ -86,7 +87,7 @@ def release(request: DeskRequest, review_id: UUID) -> HttpResponse:
 
 
 @project_page(role=Role.REVIEWER)
-@require_POST
+@post_only(page="review")
 def heartbeat(request: DeskRequest, review_id: UUID) -> HttpResponse:
     """Keeps the hold while the page is open; the fragment says until when, or that it is lost."""
     review = get_review_for(request.place, review_id)

@@ -4,11 +4,12 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
 from reflection_app.actions.claim_review import claim_next
 from reflection_app.models import Review, ReviewState, Role
 from reflection_app.web.access import DeskRequest, project_page
+from reflection_app.web.action_addresses import post_only
 from reflection_app.web.context import OPEN, open_reviews
 
 SHOWN = 100
@@ -36,7 +37,7 @@ def count(request: DeskRequest) -> HttpResponse:
 
 
 @project_page(role=Role.REVIEWER)
-@require_POST
+@post_only(page="reviews")
 def take_next(request: DeskRequest) -> HttpResponse:
     """Opens the review that the user holds, else claims the next; goes back to the queue where there is none."""
     return go_to_next(request)

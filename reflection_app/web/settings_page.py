@@ -9,7 +9,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods
 from pydantic import ValidationError
 
 from reflection_app.actions.api_keys import USUAL_SCOPES, create_api_key, revoke_api_key
@@ -22,6 +22,7 @@ from reflection_app.loops.task_spec import Limits, ReviewPolicy
 from reflection_app.loops.values import Value
 from reflection_app.models import Project, Role, Scope
 from reflection_app.web.access import DeskRequest, get_api_key_for, project_page
+from reflection_app.web.action_addresses import post_only
 from reflection_app.web.forms import Typed, blame, read_typed
 
 LIMITS = ("max_iterations", "token_budget", "time_budget_s", "cost_budget_usd")
@@ -110,7 +111,7 @@ def _model_or_none(role: str, overrides: dict[str, str]) -> str:
 
 @never_cache
 @project_page(role=Role.ADMIN)
-@require_POST
+@post_only(page="settings")
 def create_key(request: DeskRequest) -> HttpResponse:
     """Makes the key and goes back to the settings, which show its secret once: reloading them makes no second key."""
     typed = read_typed(request.POST, KEY_FIELDS)

@@ -57,6 +57,16 @@ def test_a_projects_things_are_not_found_under_another_slug(client: Client, addr
             assert client.get(address.replace("/p/walked/", "/p/own/")).status_code == 404, name
 
 
+def test_an_address_that_only_acts_leads_to_its_page(client: Client, addresses: dict[str, str]) -> None:
+    from reflection_app.models import Project
+
+    logged_in(client, Project.objects.get(slug="walked"))
+    pages = {"next_review": "reviews", "create_key": "settings"}
+    for name in ("claim_review", "release_review", "keep_review", "decide_review", *pages):
+        assert client.get(addresses[name])["Location"] == addresses[pages.get(name, "review")]
+        assert client.put(addresses[name]).status_code == 405
+
+
 def test_a_viewer_reads_and_changes_nothing(client: Client, addresses: dict[str, str]) -> None:
     from reflection_app.models import Project
 
