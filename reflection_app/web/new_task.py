@@ -6,13 +6,14 @@ from typing import Any
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
+from pydantic import ValidationError
 
-from reflection_app.actions.errors import InvalidInput
 from reflection_app.actions.submit_task import submit_task
-from reflection_app.actions.task_submission import read_submission
+from reflection_app.actions.task_submission import TaskSubmission
 from reflection_app.loops.task_spec import Mode
 from reflection_app.models import Role
 from reflection_app.web.access import DeskRequest, project_page
+from reflection_app.web.complaints import complaints
 from reflection_app.web.forms import Typed, blame, read_typed
 
 LIMITS = ("max_iterations", "token_budget", "time_budget_s", "cost_budget_usd")
@@ -25,12 +26,12 @@ def new_task(request: DeskRequest) -> HttpResponse:
     typed = read_typed(request.POST, FIELDS)
     if request.method == "POST":
         try:
-            submission = read_submission(_body(typed))
+            submission = TaskSubmission.model_validate(_body(typed))
             if not typed.errors:
                 run = submit_task(request.place.project, submission, actor=request.place.actor)
                 return redirect("run", slug=request.place.project.slug, run_id=run.pk)
-        except InvalidInput as error:
-            blame(typed, error.errors)
+        except ValidationError as error:
+            blame(typed, complaints(error))
     context = {
         "form": typed,
         "fields": typed.fields,
@@ -49,6 +50,8 @@ def _body(typed: Typed) -> dict[str, Any]:
     if typed.values["tests"]:
         try:
             body["tests"] = json.loads(typed.values["tests"])
-        except (ValueError, RecursionError) as error:
-            typed.add_error("tests", f"This is not JSON: {error}")
+        except json.JSONDecodeError as error:
+            typed.add_error("tests", f"Not JSON: {error.msg}, line {error.lineno}, column {error.colno}.")
+        except (ValueError, RecursionError):
+            typed.add_error("tests", "Not JSON that can be read: a number is too long, or it is nested too deeply.")
     return body

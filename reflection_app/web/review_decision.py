@@ -10,11 +10,11 @@ from pydantic import ValidationError
 
 from reflection_app.actions.decide_review import DecisionInput, decide_review
 from reflection_app.actions.errors import Conflict, InvalidInput, ReviewLeaseLost
-from reflection_app.actions.task_submission import invalid_input
 from reflection_app.loops.effects import Decision
 from reflection_app.models import Review, Role
 from reflection_app.web.access import DeskRequest, get_review_for, project_page
 from reflection_app.web.action_addresses import post_only
+from reflection_app.web.complaints import complaints
 from reflection_app.web.decision_form import as_input, read_decision
 from reflection_app.web.review_page import holds, show
 from reflection_app.web.review_queue import go_to_next
@@ -27,13 +27,13 @@ def decide(request: DeskRequest, review_id: UUID) -> HttpResponse:
     review = get_review_for(request.place, review_id)
     form = read_decision(request.POST, review)
     try:
-        try:
-            decided = DecisionInput.model_validate(as_input(form, review))
-        except ValidationError as error:
-            raise invalid_input(error, what="decision") from None
+        decided = DecisionInput.model_validate(as_input(form, review))
         decide_review(review, decided, actor=request.place.actor)
+    except ValidationError as error:
+        unclear = InvalidInput("Nothing was decided.", errors=complaints(error))
+        return show(request, review, form=replace(form, errors=unclear.errors), problem=unclear, status=400)
     except InvalidInput as problem:
-        return show(request, review, form=replace(form, errors=problem.errors), problem=problem, status=400)
+        return show(request, review, form=form, problem=problem, status=400)
     except Conflict as problem:
         now_is = get_review_for(request.place, review_id)
         if holds(request, now_is):

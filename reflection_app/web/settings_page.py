@@ -15,7 +15,6 @@ from pydantic import ValidationError
 from reflection_app.actions.api_keys import USUAL_SCOPES, create_api_key, revoke_api_key
 from reflection_app.actions.change_settings import change_settings
 from reflection_app.actions.errors import InvalidInput
-from reflection_app.actions.task_submission import invalid_input
 from reflection_app.llm.errors import ModelError
 from reflection_app.llm.roles import model_for
 from reflection_app.loops.task_spec import Limits, ReviewPolicy
@@ -23,6 +22,7 @@ from reflection_app.loops.values import Value
 from reflection_app.models import Project, Role, Scope
 from reflection_app.web.access import DeskRequest, get_api_key_for, project_page
 from reflection_app.web.action_addresses import post_only
+from reflection_app.web.complaints import complaints
 from reflection_app.web.forms import Typed, blame, read_typed
 
 LIMITS = ("max_iterations", "token_budget", "time_budget_s", "cost_budget_usd")
@@ -60,7 +60,7 @@ def _read[V: Value](kind: type[V], typed: Typed, given: object) -> V | None:
     try:
         return kind.model_validate(given)
     except ValidationError as error:
-        blame(typed, invalid_input(error, what="form").errors)
+        blame(typed, complaints(error))
         return None
 
 

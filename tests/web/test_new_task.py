@@ -29,11 +29,18 @@ def test_a_task_is_handed_in_and_its_run_opened(member: Client) -> None:
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        ({"objective": "  "}, "error-objective"),
+        ({"objective": "  "}, "Write what is to be done."),
         ({"objective": "x", "mode": "nonsense"}, "error-mode"),
-        ({"objective": "x", "tests": "{not json"}, "This is not JSON"),
+        (
+            {"objective": "x", "tests": "{not json"},
+            "Not JSON: Expecting property name enclosed in double quotes, line 1, column 2.",
+        ),
         ({"objective": "x", "tests": '{"cases": []}'}, "give exactly one of"),
-        ({"objective": "x", "mode": "external_loop"}, "external_loop needs tests"),
+        ({"objective": "x", "mode": "external_loop"}, "This way needs tests"),
+        ({"objective": "x", "mode": "external_loop"}, "error-mode"),
+        ({"objective": "x", "tests": "[1]"}, "A JSON object, as in the examples."),
+        ({"objective": "x", "tests": '{"script": "x", "y": 1}'}, "y: There is no such field."),
+        ({"objective": "x", "max_iterations": "1.5"}, "A whole number from 1 to 20."),
         ({"objective": "x", "token_budget": "-4"}, "error-token_budget"),
         ({"objective": "x", "cost_budget_usd": "much"}, "error-cost_budget_usd"),
         ({"objective": "x", "tests": '{"script": "a\\u0000"}'}, "cannot be stored"),
