@@ -46,6 +46,13 @@ def prefilled(review: Review) -> DecisionForm:
     )
 
 
+def holds_more(form: DecisionForm, review: Review) -> bool:
+    """Whether something was typed into the form, other than what it began with."""
+    began = prefilled(review)
+    issues = tuple({name: text.strip() for name, text in issue.items()} for issue in began.issues)
+    return bool(form.reason) or form.score != began.score or form.issues not in ((), began.issues, issues)
+
+
 def read_decision(data: QueryDict, review: Review) -> DecisionForm:
     """What was typed, with the token that the form was shown with."""
     columns = [data.getlist(f"issue_{name}")[:MOST_ROWS] for name in ISSUE_FIELDS]

@@ -17,7 +17,7 @@ from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.models import Review, Role
 from reflection_app.web.access import DeskRequest, get_review_for, project_page
 from reflection_app.web.action_addresses import post_only
-from reflection_app.web.decision_form import DecisionForm, prefilled, read_decision
+from reflection_app.web.decision_form import DecisionForm, holds_more, prefilled, read_decision
 from reflection_app.web.rendering import render_answer, render_markdown
 
 
@@ -37,6 +37,7 @@ def show(
         "run": review.run,
         "form": form,
         "problem": problem,
+        "kept": problem is not None and holds_more(form, review),
         "is_mine": holds(request, review),
         "held_by_other": is_held(review) and review.holder_id != request.user.pk,
         "objective": render_markdown(review.run.task.objective),

@@ -121,9 +121,9 @@ def test_a_score_left_alone_moves_to_fit_the_verdict(reviewer: Client, project: 
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"decision": ""}, "decision"),
+        ({"decision": ""}, "Choose agree or overrule."),
         ({"decision": "overrule"}, "Overruling needs a verdict"),
-        ({"decision": "overrule", "verdict": "REVISE", "score": "many"}, "score"),
+        ({"decision": "overrule", "verdict": "REVISE", "score": "many"}, "A score is a number from 0 to 100."),
         ({"decision": "overrule", "verdict": "REVISE"}, "Say what is to be revised"),
     ],
 )
@@ -175,7 +175,8 @@ def test_an_old_tab_gets_the_present_token_of_its_own_user(reviewer: Client, pro
     new = claimed_by(reviewer, old)
     page = reviewer.post(f"/p/desk/reviews/{old.pk}/decision/", decision(old, reason="Kept"))
     assert page.status_code == 409
-    assert "You opened this review in another tab; decide here." in page.text
+    assert page.text.count("You opened this review in another tab; decide here.") == 1
+    assert "What you typed is kept below." in page.text
     assert f'value="{new.lease_token}"' in page.text
     assert "Kept" in page.text
 
