@@ -6,11 +6,15 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from pydantic import ValidationError
 
 from reflection_app.actions.decide_review import DecisionInput, decide_review
 from reflection_app.actions.errors import Conflict, InvalidInput, ReviewLeaseLost
 from reflection_app.loops.effects import Decision
+from reflection_app.loops.verdicts import Verdict
 from reflection_app.models import Review, Role
 from reflection_app.web.access import DeskRequest, get_review_for, project_page
 from reflection_app.web.action_addresses import post_only
@@ -18,6 +22,12 @@ from reflection_app.web.complaints import complaints
 from reflection_app.web.decision_form import as_input, read_decision
 from reflection_app.web.review_page import holds, show
 from reflection_app.web.review_queue import go_to_next
+
+FOLLOWS = {
+    Verdict.PASS: " The run succeeds.",
+    Verdict.REVISE: " The run goes on.",
+    Verdict.REJECT: " The run ends as rejected.",
+}
 
 
 @project_page(role=Role.REVIEWER)
@@ -41,12 +51,18 @@ def decide(request: DeskRequest, review_id: UUID) -> HttpResponse:
             in_other_tab = ReviewLeaseLost("You opened this review in another tab; decide here.")
             return show(request, now_is, form=form, problem=in_other_tab, status=409)
         return show(request, now_is, form=form, problem=problem, status=409)
-    messages.success(request, _done(review, decided))
+    messages.success(request, _done(review, decided, slug=request.place.project.slug))
     if request.POST.get("then") == "queue":
         return redirect("reviews", slug=request.place.project.slug)
     return go_to_next(request)
 
 
-def _done(review: Review, decided: DecisionInput) -> str:
-    what = "Approved" if decided.decision is Decision.APPROVE else f"Overruled with {decided.verdict}"
-    return f"{what}. The run goes on." if review.holds_run else f"{what}."
+def _done(review: Review, decided: DecisionInput, *, slug: str) -> SafeString:
+    """What was decided and what follows, with a link to the run: the page itself goes on to the next review."""
+    agreed = decided.decision is Decision.APPROVE
+    verdict = Verdict(review.verdict.verdict) if agreed or decided.verdict is None else decided.verdict
+    what = "You agreed with the critic" if agreed else "You overruled the critic"
+    follows = FOLLOWS[verdict] if review.holds_run else ""
+    address = reverse("run", args=(slug, review.run_id))
+    label = "Watch the run" if review.holds_run else "Open the run"
+    return format_html('{}: {}.{} <a href="{}">{}</a>', what, verdict.capitalize(), follows, address, label)

@@ -104,10 +104,10 @@ def test_a_review_is_decided_by_mouse_and_the_run_goes_on(visit: Visit, worker: 
     page = visit(make_member(project)).go("/p/desk/")
     page.get_by_role("link", name="Answer this customer").first.click()
     page.get_by_role("button", name="Claim and decide").click()
-    page.get_by_label("Approve").check()
+    page.get_by_label("Agree with the critic").check()
     page.get_by_label("Reason").fill("Good")
     page.get_by_role("button", name="Decide").click()
-    expect(page.get_by_text("Approved. The run goes on.")).to_be_visible()
+    expect(page.get_by_text("You agreed with the critic: Pass. The run succeeds.")).to_be_visible()
     page.goto(page.url.split("/p/")[0] + f"/p/desk/runs/{review.run_id}/")
     expect(page.locator(".run-status .badge")).to_contain_text("Succeeded")
 

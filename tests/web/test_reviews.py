@@ -88,7 +88,8 @@ def test_approving_resumes_the_run_and_goes_on_to_the_next(reviewer: Client, pro
     assert (review.state, review.decision) == (ReviewState.DECIDED, "approve")
     assert Run.objects.get(pk=review.run_id).state == "queued"
     assert page.redirect_chain[-1][0] == f"/p/desk/reviews/{following.pk}/"
-    assert "Approved. The run goes on." in page.text
+    assert "You agreed with the critic: Pass. The run succeeds." in page.text
+    assert f'<a href="/p/desk/runs/{review.run_id}/">Watch the run</a>' in page.text
 
 
 def test_after_the_last_one_the_queue_says_so(reviewer: Client, project: Project) -> None:
@@ -107,6 +108,9 @@ def test_overruling_keeps_verdict_issues_and_reason(reviewer: Client, project: P
     assert (review.decided_verdict.verdict, review.decided_verdict.score) == ("REVISE", 41)
     assert [issue["description"] for issue in review.decided_verdict.issues] == ["Too short", "No title"]
     assert review.decision_reason == "Why"
+    run_page = reviewer.get(f"/p/desk/runs/{review.run_id}/").text
+    assert "overruled the critic" in run_page
+    assert run_page.count("Why") == 1
 
 
 def test_a_score_left_alone_moves_to_fit_the_verdict(reviewer: Client, project: Project) -> None:
