@@ -19,6 +19,7 @@ from reflection_app.web.access import DeskRequest, get_review_for, project_page
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.decision_form import DecisionForm, holds_more, prefilled, read_decision
 from reflection_app.web.rendering import render_answer, render_markdown
+from reflection_app.web.what_is_left import what_is_left
 
 
 @project_page()
@@ -45,6 +46,7 @@ def show(
         "verdict_names": list(VerdictName),
         "categories": list(IssueCategory),
         "severities": list(Severity),
+        "left": what_is_left(review.run) if review.is_open and review.holds_run else None,
         "thresholds": review.run.get_spec().thresholds,
         "may_review": request.place.may(Role.REVIEWER),
     }

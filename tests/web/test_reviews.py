@@ -165,6 +165,19 @@ def test_a_lost_lease_keeps_what_was_typed_and_offers_to_claim_again(reviewer: C
     assert review.state == ReviewState.DECIDED
 
 
+def test_the_form_says_what_is_left_for_another_attempt(reviewer: Client, project: Project) -> None:
+    review = claimed_by(reviewer, waiting_review(project))
+    address = f"/p/desk/reviews/{review.pk}/"
+    Run.objects.update(prompt_tokens=900, completion_tokens=80, active_s=9)
+    assert "2 attempts, 9,020 tokens and 21 s are left." in reviewer.get(address).text
+    Run.objects.update(active_s=29)
+    assert "1.0 s are left. That may be too little for another attempt." in reviewer.get(address).text
+    Run.objects.update(attempts_made=3)
+    assert "0 attempts, 9,020 tokens and 1.0 s are left. If you ask for a revision, the run ends." in (
+        reviewer.get(address).text
+    )
+
+
 def test_two_tabs_of_one_person_can_both_decide(reviewer: Client, project: Project) -> None:
     review = claimed_by(reviewer, waiting_review(project))
     reviewer.post(f"/p/desk/reviews/{review.pk}/claim/")
