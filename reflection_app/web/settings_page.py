@@ -31,6 +31,20 @@ KEY_FIELDS = ("name", "days")
 ROLES = ("actor", "critic")
 NEW_KEY = "new_api_key"
 
+# Those that let a key do something today.
+SCOPES = {
+    Scope.TASKS_WRITE: "hand in tasks and cancel runs",
+    Scope.RUNS_READ: "read tasks, runs and reviews",
+    Scope.REVIEWS_WRITE: "claim and decide reviews",
+    Scope.ADMIN: "all of these",
+}
+
+
+@dataclass(frozen=True)
+class OfferedScope:
+    value: str
+    words: str
+
 
 @dataclass(frozen=True)
 class RoleModel:
@@ -89,7 +103,7 @@ def _page(
         "keys": project.api_keys.select_related("created_by"),
         "key_form": keys,
         "key_fields": keys.fields,
-        "all_scopes": list(Scope),
+        "scopes_offered": [OfferedScope(scope.value, words) for scope, words in SCOPES.items()],
         "chosen_scopes": [scope.value for scope in USUAL_SCOPES] if scopes is None else scopes,
         "secret": secret,
         "role_models": models_by_role(project),

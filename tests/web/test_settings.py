@@ -67,6 +67,13 @@ def test_a_key_that_makes_no_sense_is_refused(admin: Client, typed: dict[str, ob
     assert not ApiKey.objects.exists()
 
 
+def test_scopes_are_explained_and_those_without_use_left_out(admin: Client) -> None:
+    page = admin.get("/p/set/settings/").text
+    assert "claim and decide reviews" in page
+    assert "notebook:read" not in page
+    assert 'href="/api/v1/docs"' in page
+
+
 def test_a_key_is_revoked_after_asking(admin: Client) -> None:
     key, _ = make_api_key(Project.objects.get(slug="set"))
     path = f"/p/set/settings/keys/{key.pk}/revoke/"
