@@ -43,6 +43,7 @@ def project_overview(request: DeskRequest) -> HttpResponse:
         "recent": runs.filter(state=RunState.FINISHED).order_by("-finished_at", "-id")[:SHOWN],
         "week": outcomes_of_week(project),
         "is_new": not Run.objects.filter(project=project).exists(),
+        "has_examples_only": not Run.objects.filter(project=project, is_scripted=False).exists(),
     }
     return render(request, "overview.html", context)
 

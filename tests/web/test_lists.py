@@ -31,11 +31,14 @@ def test_the_overview_shows_what_waits_what_runs_and_how_it_went(client: Client)
     Run.objects.filter(pk=finished(done, objective="Finished well").pk).update(project=project)
     logged_in(client, project)
     text = client.get("/p/busy/").text
+    assert "The runs below are examples" in text
     assert "Waiting for a person" in text
     assert "The critic is not sure" in text
     assert "Still in the queue" in text
     assert "Finished well" in text
     assert "1 run ended" in text
+    Run.objects.filter(project=project, state="queued").update(is_scripted=False)
+    assert "The runs below are examples" not in client.get("/p/busy/").text
 
 
 def test_runs_are_filtered_and_searched_by_the_address(client: Client) -> None:
