@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from reflection_app.loops.code_tests import TestReport
@@ -12,6 +13,7 @@ from reflection_app.loops.effects import AskReviewer, Draw, Generate, RecordVerd
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.models import Attempt, Review, Run, Step, StepState, Verdict
 from reflection_app.web.rendering import render_answer, render_markdown
+from reflection_app.web.template_filters import money
 
 QUIET_KINDS = frozenset({RecordVerdict.kind, Draw.kind, RequestAudit.kind})
 
@@ -25,6 +27,10 @@ class StepLine:
     @property
     def place(self) -> str:
         return f"step-{self.step.seq}"
+
+    @property
+    def error_place(self) -> str:
+        return f"{self.place}-error"
 
     @property
     def is_quiet(self) -> bool:
@@ -119,6 +125,19 @@ class RunStory:
     @cached_property
     def objective(self) -> SafeString:
         return render_markdown(self.run.task.objective)
+
+    @property
+    def budget_used(self) -> str:
+        """How far the run went over its tokens or its money, whichever ran out."""
+        limits, run = self.spec.limits, self.run
+        if limits.cost_budget_usd is not None and run.total_tokens < limits.token_budget:
+            return f"{money(run.cost_usd)} of {money(limits.cost_budget_usd)}"
+        return f"{run.total_tokens:,} of {limits.token_budget:,} tokens"
+
+    @property
+    def worker_is_silent(self) -> bool:
+        """Whether the run's lease ran out: the sweep gives it to another worker."""
+        return self.run.lease_until is not None and self.run.lease_until <= timezone.now()
 
     @property
     def best(self) -> AttemptCard | None:

@@ -1,6 +1,7 @@
 """How numbers, times and icons are written, the same on every page. Built into every template (settings.TEMPLATES)."""
 
 import json
+import re
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -12,6 +13,9 @@ from django.utils.safestring import SafeString
 
 register = Library()
 
+SHORT_ERROR = 160
+SENTENCE_END = re.compile(r"[.!?:](?=\s)|\n")
+LONG_SECONDS = re.compile(r"\b(\d{1,9}\.\d{2,}) ?s\b")
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 
 
@@ -68,6 +72,24 @@ def shortened(text: str, length: int) -> str:
     """The beginning of `text`, with how much was left out."""
     left_out = len(text) - length
     return text if left_out <= 0 else f"{text[:length]}… ({left_out:,} more characters)"
+
+
+@register.filter
+def plain_seconds(text: str) -> str:
+    """`text` with its long fractions of seconds rounded: `0.4 s` for `0.41372 s`."""
+    return LONG_SECONDS.sub(lambda found: f"{float(found[1]):.1f} s", text)
+
+
+@register.filter
+def first_sentence(text: str) -> tuple[str, str]:
+    """The first sentence, or as much of it as is bearable, and the rest."""
+    text = text.strip()
+    if len(text) <= SHORT_ERROR:
+        return text, ""
+    end = SENTENCE_END.search(text, 0, SHORT_ERROR)
+    at = end.end() if end else text.rfind(" ", 0, SHORT_ERROR)
+    at = at if at > 0 else SHORT_ERROR
+    return text[:at].strip(), text[at:].strip()
 
 
 def _span(seconds: float) -> str:

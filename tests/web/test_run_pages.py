@@ -1,7 +1,9 @@
 import re
+from datetime import timedelta
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from reflection_app.loops.ends import Outcome
 from reflection_app.models import Run, RunState
@@ -53,6 +55,35 @@ def test_every_outcome_is_explained_in_words(client: Client, outcome: Outcome) -
     assert explained
     assert explained[1].strip()
     assert ("it broke" in page) is (outcome is Outcome.FAILED)
+
+
+def test_an_ended_run_says_which_budget_was_used_up(client: Client) -> None:
+    project = project_with("spent", {"attempt-1/answer": "A", "attempt-1/critique": critique(80, approved=True)})
+    run = finished(project, limits={"token_budget": 2000, "cost_budget_usd": "0.5"})
+    Run.objects.update(outcome="over_budget", prompt_tokens=2200, completion_tokens=0, best_attempt=None)
+    logged_in(client, project)
+    page = client.get(f"/p/spent/runs/{run.pk}/").text
+    assert "its budget was used up: 2,200 of 2,000 tokens." in page
+    assert "No attempt was finished." in page
+    Run.objects.update(prompt_tokens=10, cost_usd="0.75")
+    assert "$0.7500 of $0.5000" in client.get(f"/p/spent/runs/{run.pk}/").text
+
+
+def test_a_silent_worker_is_told_of(client: Client) -> None:
+    project = unsure_project("silent")
+    run = submit(project)
+    Run.objects.update(state=RunState.RUNNING, lease_until=timezone.now() - timedelta(seconds=1))
+    page = logged_in(client, project).get(f"/p/silent/runs/{run.pk}/").text
+    assert "The worker has been silent; another takes over soon." in page
+
+
+def test_a_long_error_shows_its_first_sentence_and_keeps_the_rest_closed(client: Client) -> None:
+    project = project_with("long", {"attempt-1/answer": "A", "attempt-1/critique": critique(80, approved=True)})
+    run = finished(project)
+    Run.objects.update(outcome="failed", error="The model did not answer in 0.41372 s. " + "Details follow. " * 20)
+    page = logged_in(client, project).get(f"/p/long/runs/{run.pk}/").text
+    assert '<p class="prewrap">The model did not answer in 0.4 s.</p>' in page
+    assert '<details id="run-error" class="raw">' in page
 
 
 def test_hostile_text_is_inert_everywhere(client: Client) -> None:
