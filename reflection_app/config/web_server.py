@@ -11,6 +11,7 @@ from daphne import server as daphne_server
 from daphne.cli import CommandLineInterface
 from daphne.http_protocol import HTTPFactory, WebRequest
 from daphne.server import Server
+from daphne.ws_protocol import WebSocketFactory, WebSocketProtocol
 
 from reflection_app.config.log_filter import without_tokens
 
@@ -76,6 +77,23 @@ class LimitedFactory(HTTPFactory):  # type: ignore[misc]
         return protocol
 
 
+class LimitedSocket(WebSocketProtocol):  # type: ignore[misc]
+    """A socket whose limit is for what it receives. Autobahn would hold a page's snapshot to it as well."""
+
+    maxMessagePayloadSize: int  # noqa: N815 - Autobahn's name
+
+    def sendMessage(self, *args: Any, **kwargs: Any) -> None:  # noqa: N802 - Autobahn's name
+        limit, self.maxMessagePayloadSize = self.maxMessagePayloadSize, 0
+        try:
+            super().sendMessage(*args, **kwargs)
+        finally:
+            self.maxMessagePayloadSize = limit
+
+
+class LimitedSocketFactory(WebSocketFactory):  # type: ignore[misc]
+    protocol = LimitedSocket
+
+
 class LimitedServer(Server):  # type: ignore[misc]
     """Daphne's server, whose access log has no login tokens in it."""
 
@@ -93,7 +111,8 @@ class LimitedCommandLine(CommandLineInterface):  # type: ignore[misc]
 
 
 def main() -> None:
-    # The server makes its factory by this name, and offers no other way to choose one.
+    # The server makes its factories by these names, and offers no other way to choose them.
+    daphne_server.WebSocketFactory = LimitedSocketFactory
     daphne_server.HTTPFactory = LimitedFactory
     LimitedCommandLine.entrypoint()
 

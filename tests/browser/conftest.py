@@ -105,7 +105,14 @@ class Server(Process):
 @pytest.fixture(scope="session")
 def server(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     port = free_port()
-    arguments = ("daphne", "-v", "0", "-p", str(port), "reflection_app.config.asgi:application")
+    arguments = (
+        "reflection_app.config.web_server",
+        "-v",
+        "0",
+        "-p",
+        str(port),
+        "reflection_app.config.asgi:application",
+    )
     server = Server(arguments, tmp_path_factory.mktemp("web") / "log", port=port)
     server.start()
     yield server

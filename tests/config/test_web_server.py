@@ -8,8 +8,10 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPResponse
+from io import BufferedReader
 from pathlib import Path
 
 import pytest
@@ -19,10 +21,14 @@ from reflection_app.config import web_server
 from reflection_app.config.answering import answers
 from reflection_app.config.preconditions import free_port
 from reflection_app.config.processes import ASGI, WEB_SERVER
+from tests.config.talkative import LONG_MESSAGE
 
 START_S = 30
 HEAD = b"POST /api/v1/tasks HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-KEY = "dGhlIHNhbXBsZSBub25jZQ=="
+HANDSHAKE = (
+    b"GET / HTTP/1.1\r\nHost: localhost:%d\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+)
 
 
 @dataclass(frozen=True)
@@ -41,11 +47,11 @@ class Server:
             return response
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    port, log = free_port(), tmp_path_factory.mktemp("server") / "log"
+@contextmanager
+def running(application: str, *, log: Path) -> Iterator[Server]:
+    port = free_port()
     with log.open("wb") as output:
-        argv = (sys.executable, "-m", WEB_SERVER, "-p", str(port), ASGI)
+        argv = (sys.executable, "-m", WEB_SERVER, "-p", str(port), application)
         process = subprocess.Popen(argv, stdout=output, stderr=output, env=dict(os.environ), cwd=settings.BASE_DIR)
     try:
         deadline = time.monotonic() + START_S
@@ -57,6 +63,21 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     finally:
         process.kill()
         process.wait()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with running(ASGI, log=tmp_path_factory.mktemp("server") / "log") as server:
+        yield server
+
+
+def masked(payload: bytes) -> bytes:
+    """A text frame as a client sends it, with a mask of zeros."""
+    return (
+        b"\x81\xfe" + len(payload).to_bytes(2) + bytes(4) + payload
+        if len(payload) > 125
+        else (bytes([0x81, 0x80 | len(payload)]) + bytes(4) + payload)
+    )
 
 
 def test_the_limit_is_just_above_what_the_application_reads() -> None:
@@ -95,19 +116,29 @@ def test_a_body_within_the_limit_reaches_the_application(server: Server) -> None
     assert server.speak(HEAD + b"Content-Length: %d\r\n\r\n" % len(body), body).status == 401
 
 
-def test_a_message_that_no_page_sends_ends_the_socket(server: Server) -> None:
-    lines = (
-        "GET /ws/none HTTP/1.1",
-        f"Host: 127.0.0.1:{server.port}",
-        f"Origin: http://127.0.0.1:{server.port}",
-        "Upgrade: websocket",
-        "Connection: Upgrade",
-        "Sec-WebSocket-Version: 13",
-        f"Sec-WebSocket-Key: {KEY}",
-    )
-    options = web_server.LimitedCommandLine().parser.parse_args(["application"])
-    assert options.websocket_max_message_size == options.websocket_max_frame_size == 4096
-    assert server.speak("\r\n".join((*lines, "", "")).encode()).status == 101
+def read_on(reader: BufferedReader) -> None:
+    """Raises EOFError where the server has closed the connection."""
+    if not reader.read(1):
+        raise EOFError
+
+
+def test_a_long_message_is_sent_and_none_received(tmp_path: Path) -> None:
+    with (
+        running("tests.config.talkative:application", log=tmp_path / "log") as server,
+        socket.create_connection(("127.0.0.1", server.port), timeout=START_S) as connection,
+        connection.makefile("rb") as reader,
+    ):
+        connection.sendall(HANDSHAKE % server.port)
+        while reader.readline() != b"\r\n":
+            pass
+        assert reader.read(2) == b"\x81\x7f"
+        length = int.from_bytes(reader.read(8))
+        assert reader.read(length) == b"x" * LONG_MESSAGE
+        connection.sendall(masked(b"look"))
+        assert reader.read(6) == b"\x81\x04look"
+        connection.sendall(masked(b"y" * 5000))
+        with pytest.raises((ConnectionError, EOFError)):
+            read_on(reader)
 
 
 def test_login_links_do_not_come_into_the_log(server: Server) -> None:
