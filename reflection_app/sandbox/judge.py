@@ -2,10 +2,13 @@
 
 import os
 import signal
+from collections.abc import Sequence
 from typing import Any
 
 from reflection_app.loops.code_tests import CallCase, FailureReason, StdinCase, TestResult
 from reflection_app.sandbox.frames import Record
+from reflection_app.sandbox.literals import equals
+from reflection_app.sandbox.script_asks import Ask
 from reflection_app.sandbox.script_plan import Item
 from reflection_app.sandbox.texts import clean, shown
 from reflection_app.sandbox.values import MalformedValue, check_tree, foreign_part, matches, read_message, render
@@ -17,7 +20,9 @@ KINDS = {
     "too_large": FailureReason.OUTPUT_LIMIT,
     "exit": FailureReason.EXITED,
     "assertion": FailureReason.WRONG_ANSWER,
+    "forged": FailureReason.FORGED,
 }
+MOST_REPORTED = 1_500_000
 FORGED_TEXT = "The code wrote to the channel on which its results are reported."
 
 
@@ -78,16 +83,24 @@ class Judge:
             return result.model_copy(update={"passed": True})
         return failed(result, FailureReason.WRONG_ANSWER, "")
 
-    def judge_item(self, item: Item, record: Record) -> TestResult:
-        """Passed only if the child said so in a record of its own form."""
+    def judge_item(self, item: Item, record: Record, *, asks: Sequence[Ask] = ()) -> TestResult:
+        """Passed only if the child said so in a record of its own form, and told all that was asked, and rightly."""
         result = TestResult(name=clean(item.name, limit=200), passed=False, duration_ms=record.duration_ms)
         try:
+            answers = read_answers(record, asks)
             message = self.read(record)
-        except MalformedValue:
+            wrong = next(
+                (pair for pair in answers if not equals(pair[1], pair[0].literal, is_identity=pair[0].is_identity)),
+                None,
+            )
+        except (MalformedValue, RecursionError):
             return failed(result, FailureReason.FORGED, FORGED_TEXT)
+        if wrong is not None:
+            return wrong_answer(result, *wrong)
         if isinstance(message, TestResult):
             return result.model_copy(update=told(message))
-        if message.keys() != {"ok"} or message["ok"] is not True:
+        untold = {asks[number].source for number in item.needs_told} - {ask.source for ask, _ in answers}
+        if message.get("ok") is not True or not message.keys() <= {"ok", "told"} or untold:
             return failed(result, FailureReason.FORGED, FORGED_TEXT)
         return result.model_copy(update={"passed": True})
 
@@ -130,6 +143,26 @@ class Judge:
             left = os.waitstatus_to_exitcode(record.status)
             return FailureReason.EXITED, f"The process left with status {left} before it had given a result."
         return None, ""
+
+
+def read_answers(record: Record, asks: Sequence[Ask]) -> list[tuple[Ask, Any]]:
+    """What was told, each with what was asked, in the order of the telling."""
+    if len(record.report) > MOST_REPORTED:
+        raise MalformedValue("longer than a child writes")
+    told = read_message(record.report).get("told", []) if record.report else []
+    if not isinstance(told, list):
+        raise MalformedValue("not a list")
+    for part in told:
+        if not (isinstance(part, list) and len(part) == 2 and type(part[0]) is int and 0 <= part[0] < len(asks)):
+            raise MalformedValue("not an answer")
+        check_tree(part[1])
+    return [(asks[number], tree) for number, tree in told]
+
+
+def wrong_answer(result: TestResult, ask: Ask, tree: Any) -> TestResult:
+    sides = {"actual": clean(render(tree)), "expected": shown(ask.literal)}
+    error = f"line {ask.node.lineno} of the tests: {clean(ask.source, limit=1_000)}"
+    return failed(result.model_copy(update=sides), FailureReason.WRONG_ANSWER, error)
 
 
 def explain_signal(number: int) -> tuple[FailureReason, str]:

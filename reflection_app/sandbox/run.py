@@ -10,11 +10,12 @@ from reflection_app.sandbox.frames import Record
 from reflection_app.sandbox.judge import Judge
 from reflection_app.sandbox.limits import SandboxLimits
 from reflection_app.sandbox.process import HarnessDied, run_job
-from reflection_app.sandbox.script_plan import Item, UnusableScript, plan_script
+from reflection_app.sandbox.script_plan import Item, Plan, UnusableScript, plan_script
 from reflection_app.sandbox.texts import clean
 
 # Imported once in the harness when the code names them, instead of once in each forked child.
 PRELOADED = ("bisect", "collections", "functools", "heapq", "itertools", "math", "re", "string", "typing")
+NO_SCRIPT = Plan([], [], "")
 BROUGHT_DOWN = "The sandbox was brought down while this test ran."
 AFTER_THE_CRASH = "It had no turn: the sandbox was brought down before it."
 NO_TIME = "It had no turn: the time for all tests was used up before it."
@@ -28,14 +29,15 @@ def run_tests(
     started = time.monotonic()
     total_s = limits.total_s if deadline_s is None else max(0.1, min(limits.total_s, deadline_s))
     try:
-        items = plan_script(tests.script or "", code=code, entry_point=tests.entry_point) if tests.script else []
+        plan = plan_script(tests.script, code=code, entry_point=tests.entry_point) if tests.script else NO_SCRIPT
     except UnusableScript as error:
         reason = f"The test script itself cannot be used: {clean(str(error), limit=500)}"
         return TestReport(
             results=(TestResult(name="script", passed=False, error=reason, reason=FailureReason.NOT_RUN),)
         )
+    items = plan.items
     job = {
-        **build_items(tests, items),
+        **build_items(tests, plan),
         "code": code.encode("utf-8", "backslashreplace").decode("utf-8"),
         "entry_point": tests.entry_point,
         "preload": [name for name in PRELOADED if name in code],
@@ -44,7 +46,7 @@ def run_tests(
     judge = Judge(wall_s=limits.wall_s, entry_point=tests.entry_point)
     collected = Collected(limits.output_bytes)
     judged: dict[int, TestResult] = {}
-    one = judge_of(judge, tests, items)
+    one = judge_of(judge, tests, plan)
     brought_down = False
     try:
         for record in run_job(job, total_s=total_s, limits=limits):
@@ -68,25 +70,27 @@ def harness_limits(limits: SandboxLimits, *, total_s: float, form: str) -> dict[
     return {**asdict(limits), "total_s": total_s, "cpu_s": cpu_s, "kept_bytes": kept}
 
 
-def build_items(tests: CodeTests, items: list[Item]) -> dict[str, Any]:
-    """What the harness gets to know: inputs, never what is expected, except for a script, which holds both."""
+def build_items(tests: CodeTests, plan: Plan) -> dict[str, Any]:
+    """What the harness gets to know: inputs, never what is expected, except where a script holds both."""
     if tests.cases:
         given: list[dict[str, Any]] = [{"args": list(case.args), "kwargs": case.kwargs} for case in tests.cases]
     elif tests.stdin_cases:
         given = [{"stdin": case.stdin} for case in tests.stdin_cases]
     else:
-        given = [{"kind": "skip" if item.needs else item.kind, "code": item.code, "path": item.path} for item in items]
-    return {"form": tests.form, "items": given, "script": tests.script or ""}
+        given = [
+            {"kind": "skip" if item.needs else item.kind, "code": item.code, "path": item.path} for item in plan.items
+        ]
+    return {"form": tests.form, "items": given, "script": plan.shown}
 
 
-def judge_of(judge: Judge, tests: CodeTests, items: list[Item]) -> Callable[[Record], TestResult]:
+def judge_of(judge: Judge, tests: CodeTests, plan: Plan) -> Callable[[Record], TestResult]:
     """The function that judges a record of this form of tests."""
-    names = [item.name for item in items] or test_names(tests)
+    names = test_names(tests)
     if tests.cases:
         return lambda record: judge.judge_case(tests.cases[record.index], record, name=names[record.index])
     if tests.stdin_cases:
         return lambda record: judge.judge_program(tests.stdin_cases[record.index], record, name=names[record.index])
-    return lambda record: judge.judge_item(items[record.index], record)
+    return lambda record: judge.judge_item(plan.items[record.index], record, asks=plan.asks)
 
 
 def test_names(tests: CodeTests) -> list[str]:

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Literal
 
-SCRIPT_FILE = "tests.py"
+from reflection_app.sandbox.script_asks import Ask, Asks, called_name
+from reflection_app.sandbox.script_sides import SCRIPT_FILE, ShowSides, compile_nodes
+
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -28,30 +30,45 @@ class Item:
     code: CodeType | None = None
     path: str = ""
     needs: str = ""
+    needs_told: tuple[int, ...] = ()
 
 
-def plan_script(script: str, *, code: str, entry_point: str | None) -> list[Item]:
+@dataclass(frozen=True)
+class Plan:
+    """What runs, what it is asked to tell, and the script as it may be seen inside."""
+
+    items: list[Item]
+    asks: list[Ask]
+    shown: str
+
+
+def plan_script(script: str, *, code: str, entry_point: str | None) -> Plan:
     """The items in the order in which they run, at least one of them a test."""
+    script = script.replace("\r\n", "\n").replace("\r", "\n")  # as the parser counts lines
     try:
         tree = ast.parse(script, SCRIPT_FILE)
         script += missing_call(tree, entry_point=entry_point)
         tree = ast.parse(script, SCRIPT_FILE)
+        asks = Asks(tree, script)
+        bodies = {node.name: asks.needed_by(node.body) for node in tree.body if isinstance(node, ast.FunctionDef)}
         true_names = names_to_protect(tree, code=code, entry_point=entry_point)
         checkers = {node.name for node in tree.body if isinstance(node, Function) and asserts(node)}
         names = [first_line(ast.get_source_segment(script, node) or "") for node in tree.body]
         tests = [is_test(node, checkers) for node in tree.body]
-        calls = list(test_functions(tree))
+        calls = list(test_functions(tree, asks))
+        needed = [asks.needed_by([node]) or bodies.get(called_name(node), ()) for node in tree.body]
+        show = ShowSides(true_names, asks)
         if not any(tests) and not calls:
-            return [Item("statement", "script", code=compile_nodes([*tree.body], true_names))]
+            return Plan([Item("statement", "script", code=compile_nodes([*tree.body], show))], asks.all, script)
         items = [
-            Item("statement" if test else "setup", name, code=compile_nodes([node], true_names))
-            for node, name, test in zip([*tree.body], names, tests, strict=True)
+            Item("statement" if test else "setup", name, code=compile_nodes([node], show), needs_told=numbers)
+            for node, name, test, numbers in zip([*tree.body], names, tests, needed, strict=True)
         ]
     except UnusableScript:
         raise
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise UnusableScript(str(error)) from error
-    return items + calls
+    return Plan(items + calls, asks.all, asks.text_to_show(script))
 
 
 def missing_call(tree: ast.Module, *, entry_point: str | None) -> str:
@@ -62,7 +79,7 @@ def missing_call(tree: ast.Module, *, entry_point: str | None) -> str:
     statements = [node for node in tree.body if not isinstance(node, Function | ast.ClassDef)]
     calls = any(isinstance(inner, ast.Assert | ast.Call) for node in statements for inner in ast.walk(node))
     checkers = [node for node in tree.body if isinstance(node, Function) and asserts(node)]
-    if calls or any(test_functions(tree)) or not checkers:
+    if calls or any(test_functions(tree, Asks(ast.Module([], []), ""))) or not checkers:
         return ""
     checker = checkers[-1]
     if entry_point is None or len(checker.args.args) != 1:
@@ -85,8 +102,7 @@ def is_test(node: ast.stmt, checkers: set[str]) -> bool:
         return False
     if asserts(node):
         return True
-    called = node.value.func if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) else None
-    return isinstance(called, ast.Name) and called.id in checkers
+    return called_name(node) in checkers
 
 
 def is_main_block(node: ast.stmt) -> bool:
@@ -96,31 +112,28 @@ def is_main_block(node: ast.stmt) -> bool:
     )
 
 
-def test_functions(tree: ast.Module) -> Iterator[Item]:
+def test_functions(tree: ast.Module, asks: Asks) -> Iterator[Item]:
     """The test functions, and the test methods of test classes, that the script defines and does not call itself."""
-    called = {
-        node.value.func.id
-        for node in tree.body
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Name)
-    }
+    called = set(map(called_name, tree.body))
     for node in tree.body:
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test") and node.name not in called:
-            yield call_item(node, path=node.name, given=0)
+            yield call_item(node, path=node.name, given=0, needs_told=asks.needed_by(node.body))
         elif isinstance(node, ast.ClassDef) and is_test_class(node):
             for method in node.body:
                 if isinstance(method, ast.FunctionDef) and method.name.startswith("test"):
-                    yield call_item(method, path=f"{node.name}.{method.name}", given=1)
+                    told = asks.needed_by(method.body)
+                    yield call_item(method, path=f"{node.name}.{method.name}", given=1, needs_told=told)
 
 
 def is_test_class(node: ast.ClassDef) -> bool:
     return node.name.startswith("Test") or any(ast.unparse(base).endswith("TestCase") for base in node.bases)
 
 
-def call_item(node: ast.FunctionDef, *, path: str, given: int) -> Item:
+def call_item(node: ast.FunctionDef, *, path: str, given: int, needs_told: tuple[int, ...]) -> Item:
     required = [*node.args.posonlyargs, *node.args.args]
     required = required[given : len(required) - len(node.args.defaults)]
     needs = ", ".join(argument.arg for argument in required)
-    return Item("call", path.replace(".", "::"), path=path, needs=needs)
+    return Item("call", path.replace(".", "::"), path=path, needs=needs, needs_told=needs_told)
 
 
 def names_to_protect(tree: ast.Module, *, code: str, entry_point: str | None) -> set[str]:
@@ -143,35 +156,3 @@ def tested_names(code: str, entry_point: str | None) -> set[str]:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return set()
     return set(functions) if len(functions) == 1 else set()
-
-
-def compile_nodes(nodes: list[ast.stmt], true_names: set[str]) -> CodeType:
-    tree = ShowSides(true_names).visit(ast.Module(nodes, []))
-    return compile(ast.fix_missing_locations(tree), SCRIPT_FILE, "exec", dont_inherit=True)
-
-
-class ShowSides(ast.NodeTransformer):
-    """Keeps both sides of `assert a == b` for the report, and makes names of builtins mean the true builtins."""
-
-    def __init__(self, true_names: set[str]) -> None:
-        self.true_names = true_names
-
-    def visit_Name(self, node: ast.Name) -> ast.Name:
-        if isinstance(node.ctx, ast.Load) and node.id in self.true_names:
-            node.id = f"__true_{node.id}__"
-        return node
-
-    def visit_Assert(self, node: ast.Assert) -> ast.stmt | list[ast.stmt]:
-        self.generic_visit(node)
-        test = node.test
-        if not (isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq)):
-            return node
-        sides = [ast.Name(name, ast.Load()) for name in ("actual__", "expected__")]
-        kept = [
-            ast.copy_location(ast.Assign([ast.Name(side.id, ast.Store())], value), node)
-            for side, value in zip(sides, (test.left, test.comparators[0]), strict=True)
-        ]
-        message = [node.msg] if node.msg else []
-        pair = ast.Call(ast.Name("__pair__", ast.Load()), [*sides, *message], [])
-        compared = ast.Compare(sides[0], [ast.Eq()], [sides[1]])
-        return [*kept, ast.copy_location(ast.Assert(compared, pair), node)]

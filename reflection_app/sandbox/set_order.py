@@ -5,6 +5,7 @@ are no larger than what they stand for.
 """
 
 import math
+from itertools import chain
 from typing import Any
 
 Order = tuple[str, float, str, tuple["Order", ...]]
@@ -19,7 +20,7 @@ def order_of_tree(tree: Any) -> Order:
         return ("foreign", 0.0, content, ())
     if tag == "d":
         return order_of_pairs([(key, order_of_tree(value)) for key, value in content])
-    parts = [order_of_tree(item) for item in content]
+    parts = [order_of_tree(item) for item in (chain(*content) if tag == "m" else content)]
     return ("list", 0.0, "", tuple(sorted(parts) if tag == "s" else parts))
 
 
@@ -52,7 +53,9 @@ def size_of_tree(tree: Any) -> int:
     if not isinstance(tree, dict) or "x" in tree:
         return 1
     tag, content = next(iter(tree.items()))
-    return 1 + sum(size_of_tree(part[1] if tag == "d" else part) for part in content)
+    if tag == "d":
+        return 1 + sum(size_of_tree(part) for _, part in content)
+    return 1 + sum(map(size_of_tree, chain(*content) if tag == "m" else content))
 
 
 def size_of_json(value: Any) -> int:

@@ -135,7 +135,7 @@ def refused_if(argument: int, *conditions: Step) -> list[Step]:
 
 
 def open_filter() -> Any:
-    """A file with the program for one sandbox, which reads it up; empty, and not to be handed over, if there is none."""
+    """A file with the program for one sandbox, which reads it up; empty if there is none."""
     file = os.fdopen(os.memfd_create("filter"), "w+b", buffering=0)
     file.write(filter_program() or b"")
     file.seek(0)

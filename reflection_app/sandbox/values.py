@@ -1,7 +1,7 @@
 """Values that a candidate returned: read from what the sandbox sent, shown, and compared with what was expected.
 
-The sandbox sends containers as one-key objects, `{"l": list}`, `{"t": tuple}`, `{"s": set}`, `{"d": pairs}`, and what
-is none of these as `{"x": repr}`. Everything read here is hostile.
+The sandbox sends containers as one-key objects, `{"l": list}`, `{"t": tuple}`, `{"s": set}`, `{"d": pairs}` (`m` where
+keys are values too, not texts), and what is none of these as `{"x": repr}`. Everything read here is hostile.
 """
 
 import json
@@ -11,7 +11,7 @@ from typing import Any
 from reflection_app.sandbox.set_order import order_of_json, order_of_tree, size_of_json, size_of_tree
 
 MAX_DEPTH = 120
-TAGS = {"l", "t", "s", "d", "x"}
+TAGS = {"l", "t", "s", "d", "m", "x"}
 
 
 class MalformedValue(ValueError):
@@ -45,6 +45,11 @@ def check_tree(tree: Any, *, depth: int = 0) -> None:
             if not (isinstance(item, list) and len(item) == 2 and isinstance(item[0], str)):
                 raise MalformedValue("not a pair")
             check_tree(item[1], depth=depth + 1)
+        elif tag == "m":
+            if not (isinstance(item, list) and len(item) == 2):
+                raise MalformedValue("not a pair")
+            check_tree(item[0], depth=depth + 1)
+            check_tree(item[1], depth=depth + 1)
         else:
             check_tree(item, depth=depth + 1)
 
@@ -56,7 +61,7 @@ def foreign_part(tree: Any) -> str | None:
     tag, content = next(iter(tree.items()))
     if tag == "x":
         return str(content)
-    parts = (pair[1] for pair in content) if tag == "d" else content
+    parts = (pair[1] for pair in content) if tag in {"d", "m"} else content
     return next((found for part in parts if (found := foreign_part(part)) is not None), None)
 
 
@@ -67,14 +72,12 @@ def render(tree: Any) -> str:
     tag, content = next(iter(tree.items()))
     if tag == "x":
         return str(content)
-    if tag == "d":
-        return "{" + ", ".join(f"{key!r}: {render(value)}" for key, value in content) + "}"
+    if tag in {"d", "m"}:  # a text as key is rendered as any text
+        return "{" + ", ".join(f"{render(key)}: {render(value)}" for key, value in content) + "}"
     inner = ", ".join(render(item) for item in content)
-    if tag == "l":
-        return f"[{inner}]"
-    if tag == "t":
-        return f"({inner},)" if len(content) == 1 else f"({inner})"
-    return f"{{{inner}}}" if content else "set()"
+    if tag == "s":
+        return f"{{{inner}}}" if content else "set()"
+    return f"[{inner}]" if tag == "l" else f"({inner}{',' * (len(content) == 1)})"
 
 
 def matches(tree: Any, expected: Any) -> bool:

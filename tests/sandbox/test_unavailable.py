@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from reflection_app.loops.code_tests import FailureReason
 from reflection_app.sandbox import SandboxFailed, SandboxUnavailable, bwrap, check, process
 from tests.sandbox.runs import run_call
 
@@ -66,6 +67,11 @@ def test_a_harness_that_breaks_is_a_failure_of_the_sandbox(monkeypatch: pytest.M
 
 
 def test_a_harness_that_babbles_is_a_failure_of_the_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "BOOTSTRAP", "print('ready')\nprint('nonsense')")
+    monkeypatch.setattr(process, "BOOTSTRAP", "print('nonsense')")
     with pytest.raises(SandboxFailed, match="no record"):
         run_call("def f(): return 1")
+
+
+def test_a_harness_that_babbles_after_it_began_costs_the_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "BOOTSTRAP", "print('ready')\nprint('nonsense')")
+    assert run_call("def f(): return 1").reason is FailureReason.CRASHED

@@ -56,7 +56,12 @@ def run_program(job: dict[str, Any], report_end: int) -> NoReturn:
 
 
 def failure(error: BaseException, code: str) -> str:
-    """The report on what was raised; the kinds are those that the judge outside knows."""
+    """The report on what was raised."""
+    return write_object(**failure_fields(error, code))
+
+
+def failure_fields(error: BaseException, code: str) -> dict[str, str]:
+    """The parts of the report, as JSON; the kinds are those that the judge outside knows."""
     if isinstance(error, MemoryError):
         kind = "memory"
         _, hard = resource.getrlimit(resource.RLIMIT_AS)
@@ -67,7 +72,7 @@ def failure(error: BaseException, code: str) -> str:
         kind = "exit"
     else:
         kind = "exception"
-    return write_object(kind=quote(kind), error=describe(error, code))
+    return {"kind": quote(kind), "error": describe(error, code)}
 
 
 def end(report: str, report_end: int) -> NoReturn:

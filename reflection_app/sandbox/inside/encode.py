@@ -14,6 +14,7 @@ MAX_NODES = 200_000
 MAX_TEXT = 20_000
 quote = encode_basestring_ascii
 CANDIDATE_FILE, SCRIPT_FILE = "candidate.py", "tests.py"
+VIEWS: frozenset[type] = frozenset({type({}.keys()), type({}.items())})
 READERS: tuple[tuple[type, str], ...] = ((list, "l"), (tuple, "t"), (set, "s"), (frozenset, "s"))
 
 
@@ -22,10 +23,10 @@ class TooLarge(Exception):
 
 
 class Encoder:
-    """Writes one value as JSON, counting its parts."""
+    """Writes values as JSON, counting their parts; `exact` with keys of dictionaries as values."""
 
-    def __init__(self) -> None:
-        self.nodes = 0
+    def __init__(self, *, exact: bool = False) -> None:
+        self.nodes, self.exact = 0, exact
 
     def write(self, value: Any, depth: int = 0) -> str:
         self.nodes += 1
@@ -43,6 +44,9 @@ class Encoder:
         return self.write_container(value, kinds, depth)
 
     def write_container(self, value: Any, kinds: list[type], depth: int) -> str:
+        if dict in kinds and self.exact:
+            pairs = [f"[{self.write(k, depth + 1)},{self.write(item, depth + 1)}]" for k, item in dict.items(value)]
+            return f'{{"m":[{",".join(pairs)}]}}'
         if dict in kinds:
             pairs = [f"[{write_key(key)},{self.write(item, depth + 1)}]" for key, item in dict.items(value)]
             return f'{{"d":[{",".join(pairs)}]}}'
@@ -50,12 +54,29 @@ class Encoder:
             if kind in kinds:
                 parts = [self.write(item, depth + 1) for item in kind.__iter__(value)]  # type: ignore[attr-defined]
                 return f'{{"{tag}":[{",".join(parts)}]}}'
+        if self.exact and type(value) in VIEWS:
+            return f'{{"s":[{",".join([self.write(item, depth + 1) for item in [*value]])}]}}'
+        if self.exact and (number := rational(value)) is not None:
+            return self.write(number, depth)
         return f'{{"x":{quote(safe_repr(value))}}}'
 
     def write_int(self, value: int) -> str:
         if value.bit_length() > 14_000:  # Python refuses to write or read more than 4300 digits
             return f'{{"x":"<an integer of {value.bit_length()} bits>"}}'
         return int.__repr__(value)
+
+
+def rational(value: Any) -> int | float | None:
+    """The plain number that a Fraction or Decimal is equal to, if there is one."""
+    if type_name(type(value)) not in {"Fraction", "Decimal"}:
+        return None
+    try:
+        top, bottom = value.as_integer_ratio()
+        number: int | float = top if bottom == 1 else top / bottom
+        known = type(top) is int and type(bottom) is int and number.as_integer_ratio() == (top, bottom)
+    except Exception:  # noqa: BLE001 - infinite, or whatever the candidate's own raises
+        return None
+    return number if known else None
 
 
 def write_float(value: float) -> str:

@@ -279,6 +279,8 @@ class Session:
             self.heard = end + 1
             if not (self.hear_start(line, child) if not self.nonce else self.hear_record(line)):
                 self.settle_all("forged")
+        del said[: self.heard]
+        self.heard = 0
         return self.harness.next_deadline()
 
     def settle_all(self, outcome: str, report: bytes = b"") -> None:
