@@ -170,7 +170,13 @@ def visit(browser: Browser, server: Server) -> Iterator[Callable[..., Visitor]]:
 
 
 # What the browser, and htmx with the browser's own event, say where a test takes the server away or is refused.
-EXPECTED = ("Failed to load resource", "WebSocket connection to", "[object Event", "htmx:afterRequest", "htmx:sendError")
+EXPECTED = (
+    "Failed to load resource",
+    "WebSocket connection to",
+    "[object Event",
+    "htmx:afterRequest",
+    "htmx:sendError",
+)
 
 
 def _serious(message: ConsoleMessage) -> list[str]:
