@@ -102,6 +102,8 @@ def steps(machine: str) -> Iterator[Step]:
     yield (LOAD, 0, 0, NUMBER_AT)
     if machine == "x86_64":
         yield from when((IS_AT_LEAST, 0, 1, X32), [refuse(errno.ENOSYS)])
+    shared = (AND, 0, 0, SHARED_AND_ANONYMOUS)
+    yield from when(is_call(MMAP[place]), refused_if(3, shared, (IS_EQUAL, 0, 1, SHARED_AND_ANONYMOUS)))
     for numbers in REFUSED.values():
         yield from when(is_call(numbers[place]), [refuse(errno.EPERM)])
     yield from when(is_call(CLONE3[place]), [refuse(errno.ENOSYS)])  # its flags are out of sight; libc then takes clone
@@ -109,8 +111,6 @@ def steps(machine: str) -> Iterator[Step]:
     yield from when(is_call(PRLIMIT64[place]), refused_if(0, (IS_EQUAL, 1, 0, 0)))
     for numbers in (SOCKET, SOCKETPAIR):
         yield from when(is_call(numbers[place]), refused_if(0, (IS_EQUAL, 1, 0, AF_UNIX)))
-    shared = (AND, 0, 0, SHARED_AND_ANONYMOUS)
-    yield from when(is_call(MMAP[place]), refused_if(3, shared, (IS_EQUAL, 0, 1, SHARED_AND_ANONYMOUS)))
     yield (RETURN, 0, 0, ALLOW)
 
 
