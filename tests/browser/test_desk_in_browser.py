@@ -1,15 +1,17 @@
 """What people do with the desk, in headless Chromium."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from decimal import Decimal
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from reflection_app.actions.cancel_run import cancel_run
 from reflection_app.actions.claim_review import claim_review
-from reflection_app.models import Actor, Project, Review, Role, Run
+from reflection_app.models import Actor, Project, Review, Role, Run, Step
 from tests.browser.conftest import Server, Visitor
 from tests.factories import PASSWORD, make_api_key, make_member, make_project, submit
 from tests.web.stories import finished, unsure_project, waiting_review
@@ -75,6 +77,15 @@ def test_a_live_page_tells_at_once_what_waits_and_stops_offering_what_is_over(vi
     cancel_run(run, actor=Actor(user=user))
     expect(page.get_by_role("link", name="Cancel run")).to_be_hidden()
     expect(page.locator(".nav .count")).to_have_count(0, timeout=5_000)
+
+
+def test_a_running_step_tells_for_how_long(visit: Visit) -> None:
+    project = unsure_project("desk")
+    run = submit(project)
+    began = timezone.now() - timedelta(seconds=300)
+    Step.objects.create(run=run, seq=1, key="attempt-1/answer", kind="generate", request={}, started_at=began)
+    page = visit(make_member(project)).go(f"/p/desk/runs/{run.pk}/")
+    expect(page.locator(".step-state")).to_contain_text("running 5 min")
 
 
 def finished_run(run: Run) -> None:
