@@ -1,5 +1,7 @@
 """What pydantic complains about, in the words of the pages: by field where the field says it best, else by kind."""
 
+from collections.abc import Iterable, Mapping
+
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
@@ -19,6 +21,9 @@ SENTENCES = {
     "score": "A score is a number from 0 to 100.",
     "lease_token": "Claim the review first.",
     "reason": "A reason has at most 10,000 characters.",
+    "name": "Write what the key is for, in at most 120 characters.",
+    "days": "A whole number from 1 to 3650, or nothing.",
+    "scopes": "Choose at least one thing that the key may do.",
     "description": "Say what is wrong.",
 }
 KINDS = {
@@ -37,6 +42,11 @@ NO_TESTS = "This way needs tests: give some below, or choose actor and critic."
 def complaints(error: ValidationError) -> list[dict[str, str]]:
     """Each field that is wrong with a plain sentence, in the order of the form."""
     return [_complaint(problem) for problem in error.errors(include_url=False, include_input=False)]
+
+
+def in_plain_words(errors: Iterable[Mapping[str, str]]) -> list[dict[str, str]]:
+    """An action's errors, with the sentence of each field that has one."""
+    return [{"field": error["field"], "message": SENTENCES.get(error["field"], error["message"])} for error in errors]
 
 
 def _complaint(problem: ErrorDetails) -> dict[str, str]:

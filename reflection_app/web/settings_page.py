@@ -22,7 +22,7 @@ from reflection_app.loops.values import Value
 from reflection_app.models import Project, Role, Scope
 from reflection_app.web.access import DeskRequest, get_api_key_for, project_page
 from reflection_app.web.action_addresses import post_only
-from reflection_app.web.complaints import complaints
+from reflection_app.web.complaints import complaints, in_plain_words
 from reflection_app.web.forms import Typed, blame, read_typed
 
 LIMITS = ("max_iterations", "token_budget", "time_budget_s", "cost_budget_usd")
@@ -140,7 +140,7 @@ def create_key(request: DeskRequest) -> HttpResponse:
             expires_at=expires_at,
         )
     except InvalidInput as error:
-        blame(typed, error.errors)
+        blame(typed, in_plain_words(error.errors))
         return _page(request, key_form=typed, scopes=scopes, status=400)
     request.session[NEW_KEY] = {"project": str(key.project_id), "secret": secret}
     return redirect("settings", slug=request.place.project.slug)

@@ -74,6 +74,12 @@ def test_scopes_are_explained_and_those_without_use_left_out(admin: Client) -> N
     assert 'href="/api/v1/docs"' in page
 
 
+def test_a_key_without_scopes_is_refused_in_plain_words(admin: Client) -> None:
+    page = admin.post("/p/set/settings/keys/", {"name": "x"}).text
+    assert "Choose at least one thing that the key may do." in page
+    assert "notebook:read" not in page
+
+
 def test_a_key_is_revoked_after_asking(admin: Client) -> None:
     key, _ = make_api_key(Project.objects.get(slug="set"))
     path = f"/p/set/settings/keys/{key.pk}/revoke/"
