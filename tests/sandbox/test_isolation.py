@@ -116,7 +116,7 @@ def test_expected_values_do_not_enter_the_sandbox() -> None:
         "def f():\n"
         "  told = [repr(sys._getframe(i).f_locals) + repr(sys._getframe(i).f_globals) for i in range(20) if deep(i)]\n"
         "  told += [repr(x) for x in gc.get_objects() if type(x) in (dict, list, tuple)]\n"
-        "  return any('an' + 'swer-7319' in text for text in told)\n"
+        "  return any(''.join(['answer', '-', str(7319)]) in text for text in told)\n"
         "def deep(i):\n"
         "  try: return sys._getframe(i + 1)\n"
         "  except ValueError: return None\n"
