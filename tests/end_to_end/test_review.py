@@ -13,7 +13,7 @@ def test_a_rejected_attempt_waits_for_a_decision_and_then_goes_on(
 ) -> None:
     def answer(body: dict[str, Any]) -> str:
         prompt = body["messages"][-1]["content"]
-        if "<work>" in prompt:
+        if "<work-" in prompt:
             return critique(90, approved=True) if "with a season in it" in prompt else critique(10)
         return "A haiku with a season in it." if "Name a season." in prompt else "Not a haiku."
 

@@ -16,7 +16,7 @@ from typing import Any
 from tests.critiques import critique
 from tests.openai_server import OpenAIServer, Reply
 
-DRAFT = re.compile(r"<work>.*?draft (\d+)", re.DOTALL)
+DRAFT = re.compile(r"<work-\w+>.*?draft (\d+)", re.DOTALL)
 WORDS = "The sea is wide, the wind is up, and every boat knows its own way home. " * 6
 
 
