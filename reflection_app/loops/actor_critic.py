@@ -16,7 +16,7 @@ from reflection_app.loops.prompts import prompt
 from reflection_app.loops.review_policy import reason_to_wait
 from reflection_app.loops.structured_answers import ask
 from reflection_app.loops.task_spec import TaskSpec
-from reflection_app.loops.verdicts import Feedback, Judgement, Referee, Verdict
+from reflection_app.loops.verdicts import Judgement, Referee, Verdict
 
 LONGEST_EARLIER = 8_000
 
@@ -87,14 +87,7 @@ async def settle(spec: TaskSpec, run: Progress, judgement: Judgement) -> Judgeme
         await _draw_audit(spec, run, judgement)
         return judgement
     decision = await run.perform(AskReviewer(key=f"attempt-{number}/review", judgement=judgement, reason=reason))
-    decided = Judgement(
-        attempt=number,
-        referee=Referee.PERSON,
-        verdict=decision.verdict,
-        score=decision.score,
-        issues=decision.issues,
-        feedback=Feedback(suggestions=(decision.reason,) if decision.reason else ()),
-    )
+    decided = decision.judgement_of(number)
     run.judgements.append(decided)
     return decided
 

@@ -14,7 +14,7 @@ from pydantic import Field, TypeAdapter
 from reflection_app.loops.code_tests import CodeTests, TestReport
 from reflection_app.loops.messages import Message
 from reflection_app.loops.values import Value
-from reflection_app.loops.verdicts import Issue, Judgement, Score, Verdict
+from reflection_app.loops.verdicts import Feedback, Issue, Judgement, Referee, Score, Verdict
 
 
 class Spent(Value):
@@ -146,6 +146,17 @@ class ReviewDecision(Value):
     issues: tuple[Issue, ...] = ()
     reason: str = ""
     reviewer: str = ""
+
+    def judgement_of(self, attempt: int) -> Judgement:
+        """The decision as that person's judgement of an attempt."""
+        return Judgement(
+            attempt=attempt,
+            referee=Referee.PERSON,
+            verdict=self.verdict,
+            score=self.score,
+            issues=self.issues,
+            feedback=Feedback(suggestions=(self.reason,) if self.reason.strip() else ()),
+        )
 
 
 class AskReviewer(Effect[ReviewDecision]):

@@ -115,7 +115,7 @@ def _result_of(effect: AnyEffect, *, journal: Journal, spec: TaskSpec) -> Result
     recalled = journal.recall(effect)
     if recalled is not None:
         return recalled
-    follow = consequences(effect, attempts=journal.attempts)
+    follow = consequences(effect, attempts=journal.attempts, judgements=journal.judgements)
     match effect:
         case Generate() | RunTests():
             return _perform(effect, journal=journal, spec=spec)
@@ -141,7 +141,7 @@ def _perform(effect: Generate | RunTests, *, journal: Journal, spec: TaskSpec) -
     try:
         if failure is None:
             performed = perform(effect, model=model, used_s=step.duration_s)
-            follow = consequences(effect, performed.value, attempts=journal.attempts)
+            follow = consequences(effect, performed.value, attempts=journal.attempts, judgements=journal.judgements)
             return journal.complete(step, effect, performed, follow=follow)
     except EffectFailed as error:
         failure = error

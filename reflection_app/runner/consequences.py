@@ -1,7 +1,9 @@
 """The rows that follow from an effect's result, written in the same transaction as the step itself."""
 
+from collections.abc import Sequence
 from typing import Any
 
+from reflection_app.loops.best_attempt import best_attempt
 from reflection_app.loops.effects import (
     AnyEffect,
     AskReviewer,
@@ -10,17 +12,19 @@ from reflection_app.loops.effects import (
     RequestAudit,
     ReviewReason,
 )
+from reflection_app.loops.verdicts import Judgement
 from reflection_app.models import Attempt, EventType, Review, Run, Step, Verdict, add_event
 from reflection_app.runner.batch import Batch
-from reflection_app.runner.best_so_far import best_of
 from reflection_app.runner.journal import Attempts
 from reflection_app.runner.journal_writes import Follow
 
 
-def consequences(effect: AnyEffect, value: Any = None, *, attempts: Attempts) -> Follow:
+def consequences(
+    effect: AnyEffect, value: Any = None, *, attempts: Attempts, judgements: Sequence[Judgement]
+) -> Follow:
     """What to write with the step of `effect`, once `value` is its result.
 
-    `attempts` are those made or read so far. What reads rows back writes the batch first.
+    `attempts` and `judgements` are those made or read so far. What reads rows back writes the batch first.
     """
 
     def follow(run: Run, step: Step, batch: Batch) -> None:
@@ -31,9 +35,9 @@ def consequences(effect: AnyEffect, value: Any = None, *, attempts: Attempts) ->
             case RecordVerdict(judgement=judgement):
                 attempt = _attempt(run, judgement.attempt, attempts=attempts)
                 batch.insert(Verdict.from_judgement(judgement, attempt=attempt, step=step))
-                if run.attempts_made > 1:
-                    batch.write()
-                    run.best_attempt_id = best_of(run).id
+                best = best_attempt(range(1, run.attempts_made + 1), judgements)
+                if best is not None:
+                    run.best_attempt = _attempt(run, best, attempts=attempts)
             case AskReviewer(judgement=judgement, reason=reason):
                 batch.write()
                 attempt = _attempt(run, judgement.attempt, attempts=attempts)

@@ -10,8 +10,18 @@ from typing import Any
 from django.db import DatabaseError
 from django.utils import timezone
 
-from reflection_app.loops.effects import AnyEffect, EffectFailed, EffectTimedOut, Generate, Performed, Spent
+from reflection_app.loops.effects import (
+    AnyEffect,
+    AskReviewer,
+    EffectFailed,
+    EffectTimedOut,
+    Generate,
+    Performed,
+    RecordVerdict,
+    Spent,
+)
 from reflection_app.loops.storable import storable
+from reflection_app.loops.verdicts import Judgement
 from reflection_app.models import Attempt, EventType, Run, RunState, Step, StepState
 from reflection_app.runner.journal_writes import Change, Follow, Unstorable, commit, salvaged
 from reflection_app.runner.lease import Lease
@@ -32,6 +42,7 @@ class Journal:
         # Requests may be long, and replay does not read them.
         self.steps = {step.seq: step for step in Step.objects.filter(run_id=lease.run_id).defer("request")}
         self.attempts: Attempts = {}
+        self.judgements: list[Judgement] = []
         self.seq = 0
         self._unwritten: list[Change] = []
 
@@ -68,9 +79,18 @@ class Journal:
         if step.is_open:
             return None
         if step.state == StepState.DONE:
-            return Performed(value=effect.results.validate_python(step.result), spent=spent_by(step))
+            value = effect.results.validate_python(step.result)
+            self._keep_in_mind(effect, value)
+            return Performed(value=value, spent=spent_by(step))
         failure = EffectTimedOut if step.timed_out else EffectFailed
         return failure(step.error, spent=spent_by(step))
+
+    def _keep_in_mind(self, effect: AnyEffect, value: Any) -> None:
+        """Judgements are what the best attempt so far is told from."""
+        if isinstance(effect, RecordVerdict):
+            self.judgements.append(value)
+        elif isinstance(effect, AskReviewer):
+            self.judgements.append(value.judgement_of(effect.judgement.attempt))
 
     def check_it_is_used_up(self) -> None:
         """Raises JournalMismatch where the loop ended before its journal did."""
@@ -112,6 +132,7 @@ class Journal:
 
         Gives back the result just as a replay will: with all the time that the step took, earlier tries included.
         """
+        self._keep_in_mind(effect, performed.value)
         step.state = StepState.DONE
         step.result = effect.results.dump_python(performed.value, mode="json")
         self._close(step, performed.spent, follow=follow)
