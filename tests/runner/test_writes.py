@@ -7,6 +7,7 @@ from django.db import DataError, OperationalError, connection
 from django.utils import timezone
 
 from reflection_app.llm import warm_up
+from reflection_app.llm.model_loop import stop_model_loop
 from reflection_app.llm.scripted import ScriptedAnswer, register_script
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.models import Attempt, Event, Run, RunState, Step, StepState, Verdict
@@ -83,6 +84,8 @@ def test_the_time_of_tries_that_failed_counts_against_the_runs_time(
         advance(run.pk)
         Run.objects.filter(pk=run.pk).update(not_before=None)
         advance(run.pk)
+        # What a cut-off call leaves open is closed here, and not reported as leaked in some later test.
+        stop_model_loop()
 
     run.refresh_from_db()
     assert run.outcome == "timed_out"
