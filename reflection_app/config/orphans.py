@@ -25,14 +25,17 @@ class Register:
 
     def note(self, command: Command, *, pid: int) -> None:
         self.entries[command.name] = (pid, _arguments(command.argv), int(command.orphan_signal))
-        self.path.write_text(json.dumps(self.entries))
+        # In one step: who reads it meanwhile, or after a death in mid-write, finds the old one or the new one whole.
+        fresh = self.path.with_suffix(".new")
+        fresh.write_text(json.dumps(self.entries))
+        fresh.replace(self.path)
 
     def clear(self) -> None:
         self.entries.clear()
         self.path.unlink(missing_ok=True)
 
     def left_behind(self) -> dict[str, tuple[int, str, int]]:
-        """What an earlier copy noted; nothing where it ended well, or died while it wrote."""
+        """What an earlier copy noted; nothing where it ended well, or the file is not one of ours."""
         try:
             noted: dict[str, tuple[int, str, int]] = json.loads(self.path.read_text())
         except (FileNotFoundError, json.JSONDecodeError):
