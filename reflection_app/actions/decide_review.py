@@ -14,7 +14,7 @@ from reflection_app.loops.effects import Decision, ReviewDecision
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import Thresholds
 from reflection_app.loops.values import Value
-from reflection_app.loops.verdicts import Feedback, Issue, Judgement, Referee, Score
+from reflection_app.loops.verdicts import Issue, Score
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.models import (
     Actor,
@@ -50,9 +50,9 @@ def decide_review(review: Review, decided: DecisionInput, *, actor: Actor) -> Re
     """
     # The run's lock comes first everywhere (cancel_run, the journal), so that nobody waits in a circle.
     run = Run.objects.select_for_update().get(pk=review.run_id)
-    judgement = judgement_of(review, decided)
+    decision = decision_on(review, decided, actor=actor)
     now = timezone.now()
-    row = Verdict.from_judgement(judgement, attempt=review.attempt, step=None)
+    row = Verdict.from_judgement(decision.judgement_of(review.attempt.number), attempt=review.attempt, step=None)
     row.given_by = actor.user
     recorded = Review.objects.filter(
         pk=review.pk, state=ReviewState.CLAIMED, lease_token=decided.lease_token, lease_until__gt=now
@@ -71,26 +71,26 @@ def decide_review(review: Review, decided: DecisionInput, *, actor: Actor) -> Re
     row.save()
     Review.objects.filter(pk=review.pk).update(decided_verdict=row)
     if review.holds_run:
-        _resume(run, review, ReviewDecision(**_told(decided, judgement), reviewer=actor.label))
+        _resume(run, review, decision)
     add_event(run, EventType.REVIEW_DECIDED, review=str(review.pk), decision=decided.decision.value)
     run.save(update_fields=["last_event_seq"])
-    _keep_trail(review, decided, judgement, actor=actor)
+    _keep_trail(review, decision, actor=actor)
     transaction.on_commit(lambda: ring(run.pk, project_id=run.project_id))
     review.refresh_from_db()
     return review
 
 
-def judgement_of(review: Review, decided: DecisionInput) -> Judgement:
-    """The judgement that holds from now on. Raises InvalidInput where the decision does not say enough, or too much."""
+def decision_on(review: Review, decided: DecisionInput, *, actor: Actor) -> ReviewDecision:
+    """What holds from now on. Raises InvalidInput where the decision does not say enough, or too much."""
     approved = decided.decision is Decision.APPROVE
     verdict, score, issues = _approved(review.verdict, decided) if approved else _overruled(review, decided)
-    return Judgement(
-        attempt=review.attempt.number,
-        referee=Referee.PERSON,
+    return ReviewDecision(
+        decision=decided.decision,
         verdict=verdict,
         score=score,
         issues=issues,
-        feedback=Feedback(suggestions=(decided.reason,)) if decided.reason.strip() else Feedback(),
+        reason=decided.reason,
+        reviewer=actor.label,
     )
 
 
@@ -143,16 +143,6 @@ def score_within(verdict: VerdictName, score: float, thresholds: Thresholds) -> 
             return min(score, max(0.0, thresholds.revise_from - 1))
 
 
-def _told(decided: DecisionInput, judgement: Judgement) -> dict[str, object]:
-    return {
-        "decision": decided.decision,
-        "verdict": judgement.verdict,
-        "score": judgement.score,
-        "issues": judgement.issues,
-        "reason": decided.reason,
-    }
-
-
 def _resume(run: Run, review: Review, decision: ReviewDecision) -> None:
     step = review.step
     step.state, step.finished_at = StepState.DONE, timezone.now()
@@ -165,18 +155,12 @@ def _resume(run: Run, review: Review, decision: ReviewDecision) -> None:
     transaction.on_commit(lambda: enqueue(run.pk))
 
 
-def _keep_trail(review: Review, decided: DecisionInput, judgement: Judgement, *, actor: Actor) -> None:
+def _keep_trail(review: Review, decision: ReviewDecision, *, actor: Actor) -> None:
     audit(
         review.project_id,
         actor,
         "review.decided",
         target=review,
         before={"verdict": review.verdict.verdict, "score": review.verdict.score},
-        after={
-            "decision": decided.decision.value,
-            "verdict": judgement.verdict.value,
-            "score": judgement.score,
-            "reason": decided.reason,
-            "issues": [issue.model_dump(mode="json") for issue in judgement.issues],
-        },
+        after=decision.model_dump(mode="json", exclude={"reviewer"}),
     )

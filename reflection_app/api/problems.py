@@ -65,13 +65,6 @@ class KeyReused(ActionError):
     title = "Idempotency key reused"
 
 
-class UnknownPath(ActionError):
-    """There is no such path."""
-
-    status = 404
-    title = "Not found"
-
-
 # What Django raises, with a text of ours: its own may tell of the inside.
 FROM_BELOW: tuple[tuple[type[Exception], int, str], ...] = (
     (RequestDataTooBig, 413, "The body is too large."),

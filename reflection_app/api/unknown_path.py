@@ -3,8 +3,8 @@ from typing import Any
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
+from reflection_app.actions.errors import NotFound
 from reflection_app.api.negotiation import AlwaysJson
-from reflection_app.api.problems import UnknownPath
 
 
 class NoSuchPath(APIView):
@@ -16,4 +16,4 @@ class NoSuchPath(APIView):
     schema = None
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        raise UnknownPath(f"There is no {request.path} here. The paths are listed at /api/v1/docs.")
+        raise NotFound(f"There is no {request.path} here. The paths are listed at /api/v1/docs.")

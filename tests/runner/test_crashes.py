@@ -1,6 +1,7 @@
 """A worker may die after any commit: the run ends the same, and no answered call is made again."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -8,7 +9,8 @@ from django.utils import timezone
 from reflection_app.actions.cancel_run import cancel_run
 from reflection_app.llm import scripted
 from reflection_app.models import Actor, Attempt, Event, Run, RunState, Step, StepState, Verdict
-from reflection_app.runner import performing
+from reflection_app.runner import advance as advancing
+from reflection_app.runner import journal_writes, performing
 from reflection_app.runner.advance import advance
 from reflection_app.runner.journal import Journal
 from reflection_app.runner.lease import LeaseLost, claim, keeper
@@ -27,48 +29,35 @@ def let_lease_run_out(run: Run) -> None:
     Run.objects.filter(pk=run.pk, state=RunState.RUNNING).update(lease_until=timezone.now() - timedelta(seconds=1))
 
 
-def commits_of(run: Run) -> int:
-    return Event.objects.filter(run=run).count()
+def killing_after(calls: int, monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> None:
+    """Kills the worker right after `name` of `owner` was called for the n-th time."""
+    original = getattr(owner, name)
+    left = [calls]
 
-
-def killing_after(commits: int, monkeypatch: pytest.MonkeyPatch, method: str) -> None:
-    """Kills the worker right after the n-th time that the journal's `method` committed."""
-    original = getattr(Journal, method)
-    left = [commits]
-
-    def killed_after(self: Journal, *args: object, **kwargs: object) -> object:
-        result = original(self, *args, **kwargs)
+    def killed_after(*args: Any, **kwargs: Any) -> Any:
+        result = original(*args, **kwargs)
         left[0] -= 1
         if left[0] == 0:
             raise Killed
         return result
 
-    monkeypatch.setattr(Journal, method, killed_after)
+    monkeypatch.setattr(owner, name, killed_after)
 
 
-POINTS = [("start", 1), ("start", 2), ("start", 3), ("complete", 1), ("complete", 2), ("complete", 3), ("complete", 4)]
-
-
-@pytest.mark.parametrize(("method", "commits"), POINTS)
-def test_a_run_killed_after_any_commit_ends_the_same(
-    method: str, commits: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = code_run({"attempt-1/answer": WRONG, "attempt-2/answer": RIGHT})
+def counted_calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The keys of all model calls from now on, in order."""
     calls: list[str] = []
-    complete = scripted.answer_from_script
+    answer = scripted.answer_from_script
 
-    def counted(request: object, *args: object, **kwargs: object) -> object:
-        calls.append(request.key)  # type: ignore[attr-defined]
-        return complete(request, *args, **kwargs)  # type: ignore[arg-type]
+    def counted(request: Any, *args: Any, **kwargs: Any) -> Any:
+        calls.append(request.key)
+        return answer(request, *args, **kwargs)
 
     monkeypatch.setattr("reflection_app.llm.gateway.answer_from_script", counted)
-    with monkeypatch.context() as patched:
-        killing_after(commits, patched, method)
-        with pytest.raises(Killed):
-            advance(run.pk)
-    answered = set(Step.objects.filter(run=run, state=StepState.DONE, kind="generate").values_list("key", flat=True))
-    made_before = list(calls)
+    return calls
 
+
+def check_it_ended_right_after(run: Run) -> None:
     let_lease_run_out(run)
     assert take_back_expired() == [run.pk]
     advance(run.pk)
@@ -77,9 +66,42 @@ def test_a_run_killed_after_any_commit_ends_the_same(
     assert (run.outcome, run.attempts_made, run.failures) == ("succeeded", 2, 0)
     assert list(Attempt.objects.filter(run=run).values_list("number", flat=True)) == [1, 2]
     assert Verdict.objects.filter(attempt__run=run).count() == 2
-    assert answered.isdisjoint(calls[len(made_before) :])
     seqs = list(Event.objects.filter(run=run).values_list("seq", flat=True))
     assert seqs == list(range(1, len(seqs) + 1))
+
+
+# Two attempts are four steps with a start of their own, each written with the end of the one before.
+@pytest.mark.parametrize("commits", [1, 2, 3, 4])
+def test_a_run_killed_after_any_commit_ends_the_same_with_no_call_made_twice(
+    commits: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = code_run({"attempt-1/answer": WRONG, "attempt-2/answer": RIGHT})
+    calls = counted_calls(monkeypatch)
+    with monkeypatch.context() as patched:
+        killing_after(commits, patched, journal_writes, "_commit_once")
+        with pytest.raises(Killed):
+            advance(run.pk)
+
+    check_it_ended_right_after(run)
+    assert calls == ["attempt-1/answer", "attempt-2/answer"]
+
+
+@pytest.mark.parametrize("effects", [1, 2, 3, 4])
+def test_a_run_killed_before_a_result_is_kept_repeats_that_effect_alone(
+    effects: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = code_run({"attempt-1/answer": WRONG, "attempt-2/answer": RIGHT})
+    calls = counted_calls(monkeypatch)
+    with monkeypatch.context() as patched:
+        killing_after(effects, patched, advancing, "perform")
+        with pytest.raises(Killed):
+            advance(run.pk)
+    kept = Step.objects.filter(run=run, state=StepState.DONE, kind="generate").values_list("key", flat=True)
+    kept_before, made_before = set(kept), len(calls)
+
+    check_it_ended_right_after(run)
+    assert kept_before.isdisjoint(calls[made_before:])
+    assert len(calls) == (3 if effects in {1, 3} else 2)
 
 
 def test_a_worker_that_lost_its_lease_is_refused_and_the_other_ends_the_run() -> None:
