@@ -3,12 +3,14 @@
 from django.db import transaction
 from django.utils import timezone
 
+from reflection_app.actions.errors import InvalidInput
 from reflection_app.actions.task_submission import TaskSubmission
 from reflection_app.live.doorbell import ring
 from reflection_app.loops import prompts
-from reflection_app.loops.catalogue import LOOP_VERSION, mode_for
+from reflection_app.loops.catalogue import mode_for, version_of
 from reflection_app.loops.task_spec import ReviewPolicy, TaskSpec
-from reflection_app.models import Actor, EventType, Project, Run, Task, add_event, audit
+from reflection_app.loops.tool_calls import ToolSpec
+from reflection_app.models import Actor, EventType, Project, Run, Task, TaskFile, Tool, add_event, audit
 from reflection_app.models.run import spec_as_json
 from reflection_app.tasks import enqueue
 
@@ -28,12 +30,17 @@ def submit_task(
         kind=submission.kind,
         mode=submission.mode.value,
         agent=submission.agent,
-        execution=submission.execution,
+        execution=submission.execution.value,
         tests=submission.tests.model_dump(mode="json") if submission.tests else None,
+        output_schema=submission.output_schema,
+        tools=list(submission.tools),
+        tool_call=submission.tool_call.model_dump(mode="json") if submission.tool_call else None,
+        chain_of_thought=submission.chain_of_thought,
         limits=submission.limits.over(project.get_limits()).model_dump(mode="json"),
         metadata=submission.metadata,
         created_by=actor.user,
     )
+    TaskFile.objects.bulk_create(TaskFile(task=task, path=file.path, content=file.content) for file in submission.files)
     audit(project.pk, actor, "task.submitted", target=task)
     return start_run(task, submission=submission, models=project.models_by_role | (models or {}))
 
@@ -46,7 +53,14 @@ def start_run(task: Task, *, submission: TaskSubmission, models: dict[str, str])
     spec = TaskSpec(
         objective=submission.objective,
         mode=mode,
+        kind=submission.kind,
+        execution=submission.execution,
         tests=submission.tests,
+        output_schema=submission.output_schema,
+        tools=tools_for(project, submission),
+        tool_call=submission.tool_call,
+        file_names=tuple(file.path for file in submission.files),
+        chain_of_thought=submission.chain_of_thought,
         limits=submission.limits.over(project.get_limits()),
         thresholds=project.get_thresholds(),
         review_policy=_policy_of(project, is_scripted=is_scripted),
@@ -57,8 +71,8 @@ def start_run(task: Task, *, submission: TaskSubmission, models: dict[str, str])
         task=task,
         mode=mode.value,
         spec=spec_as_json(spec),
-        loop_version=LOOP_VERSION,
-        prompts_version=prompts.version(),
+        loop_version=version_of(spec.mode),
+        prompt_versions=prompts.versions(),
         is_scripted=is_scripted,
         enqueued_at=timezone.now(),
     )
@@ -74,3 +88,16 @@ def _policy_of(project: Project, *, is_scripted: bool) -> ReviewPolicy:
     """The project's policy. A script's verdicts are a sample of no critic, so they are never drawn for an audit."""
     policy = project.get_review_policy()
     return policy.model_copy(update={"audit_share": 0.0}) if is_scripted else policy
+
+
+def tools_for(project: Project, submission: TaskSubmission) -> tuple[ToolSpec, ...]:
+    """The tools that the task names, as they are described now. Raises InvalidInput for one that cannot be used."""
+    named = list(dict.fromkeys([*submission.tools, *([submission.tool_call.tool] if submission.tool_call else [])]))
+    found = {tool.name: tool for tool in Tool.objects.filter(project=project, name__in=named, is_enabled=True)}
+    missing = [name for name in named if name not in found]
+    if missing:
+        raise InvalidInput(
+            "The task names tools that this project does not have; nothing was stored.",
+            errors=[{"field": "tools", "message": f"there is no tool named {name!r}"} for name in missing],
+        )
+    return tuple(found[name].get_spec() for name in named)

@@ -2,19 +2,22 @@
 
 import json
 from decimal import Decimal
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, Field, JsonValue, ValidationError, model_validator
+from pydantic import AfterValidator, Field, JsonValue, TypeAdapter, ValidationError, model_validator
 
 from reflection_app.actions.errors import InvalidInput
 from reflection_app.loops.code_tests import CodeTests
 from reflection_app.loops.storable import is_storable
-from reflection_app.loops.task_spec import Limits, Mode
+from reflection_app.loops.task_spec import Execution, Limits, Mode
+from reflection_app.loops.tool_calls import ToolCall
 from reflection_app.loops.values import Value
 
 # Each list of tasks repeats the metadata of all its tasks, and each attempt is given all of the tests.
 LARGEST_METADATA = 16_384
 LARGEST_TESTS = 1_000_000
+LARGEST_SCHEMA = 200_000
+LARGEST_FILES = 2_000_000
 
 
 def _storable(value: Any) -> Any:
@@ -29,11 +32,18 @@ def _said(value: str) -> str:
     return value
 
 
+def _relative(path: str) -> str:
+    parts = path.split("/")
+    if "\\" in path or any(part in {"", ".", ".."} for part in parts):
+        raise ValueError("must be a relative path with forward slashes and no . or .. in it")
+    return path
+
+
 def _at_most(longest: int) -> AfterValidator:
     """A validator that refuses what takes more than `longest` bytes as JSON."""
 
     def checked[T](value: T) -> T:
-        plain = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
+        plain = TypeAdapter(type(value)).dump_python(value, mode="json")
         size = len(json.dumps(plain, ensure_ascii=False).encode(errors="surrogatepass"))
         if size > longest:
             raise ValueError(f"takes {size:,} bytes as JSON; the most is {longest:,}")
@@ -55,6 +65,13 @@ class LimitsOverride(Value):
         return Limits.model_validate(limits.model_dump() | self.model_dump(exclude_none=True))
 
 
+class FileSubmission(Value):
+    """A text file for the task's tools to read, under a relative path with forward slashes."""
+
+    path: Annotated[str, Field(min_length=1, max_length=400), AfterValidator(_relative)]
+    content: str
+
+
 class TaskSubmission(Value):
     """One objective and how it is to be worked on."""
 
@@ -64,8 +81,13 @@ class TaskSubmission(Value):
     agent: str = Field(default="", max_length=120)
     external_id: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     tests: Annotated[CodeTests, _at_most(LARGEST_TESTS)] | None = None
+    output_schema: Annotated[dict[str, Any], _at_most(LARGEST_SCHEMA)] | None = None
+    tools: Annotated[tuple[Annotated[str, Field(max_length=64)], ...], Field(max_length=50)] = ()
+    tool_call: ToolCall | None = None
+    files: Annotated[tuple[FileSubmission, ...], Field(max_length=100), _at_most(LARGEST_FILES)] = ()
+    chain_of_thought: bool = False
     limits: LimitsOverride = LimitsOverride()
-    execution: Literal["managed"] = "managed"
+    execution: Execution = Execution.MANAGED
     metadata: Annotated[dict[str, JsonValue], _at_most(LARGEST_METADATA)] = Field(default_factory=dict)
 
     @model_validator(mode="after")

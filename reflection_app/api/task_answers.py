@@ -1,15 +1,14 @@
 """Tasks as REST tells them, each with its newest run."""
 
 from collections.abc import Sequence
-from typing import Literal
 from uuid import UUID
 
 from pydantic import AwareDatetime, Field, JsonValue
 
 from reflection_app.api.answer import Answer, Money, PageAnswer, money
 from reflection_app.api.run_answers import RunAnswer, run_answers, runs_to_show
-from reflection_app.loops.task_spec import Limits, Mode
-from reflection_app.models import Execution, Run, Task
+from reflection_app.loops.task_spec import Execution, Limits, Mode
+from reflection_app.models import Run, Task
 
 
 class LimitsAnswer(Answer):
@@ -30,7 +29,7 @@ class TaskAnswer(Answer):
     kind: str
     mode: Mode = Field(description="the loop that was asked for; the run names the one that was chosen")
     agent: str
-    execution: Literal["managed", "external"]
+    execution: Execution
     limits: LimitsAnswer
     metadata: dict[str, JsonValue]
     created_at: AwareDatetime
@@ -69,7 +68,7 @@ def _task_answer(task: Task, *, run: RunAnswer | None) -> TaskAnswer:
         kind=task.kind,
         mode=Mode(task.mode),
         agent=task.agent,
-        execution=Execution(task.execution).value,
+        execution=Execution(task.execution),
         limits=LimitsAnswer(
             max_iterations=limits.max_iterations,
             token_budget=limits.token_budget,

@@ -7,13 +7,14 @@ that it does not nest inside itself.
 from dataclasses import dataclass
 
 from reflection_app.loops import critic
+from reflection_app.loops.attempts import make_attempt
 from reflection_app.loops.critic import CriticAnswer
-from reflection_app.loops.effects import AskReviewer, Draw, Generate, RequestAudit
+from reflection_app.loops.effects import Generate
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.messages import Message, system, user
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
-from reflection_app.loops.review_policy import reason_to_wait
+from reflection_app.loops.settling import settle
 from reflection_app.loops.structured_answers import ask
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.loops.verdicts import Judgement, Referee, Verdict
@@ -33,20 +34,9 @@ async def actor_critic(spec: TaskSpec, run: Progress) -> Outcome:
     """Attempts until one is accepted, rejected, or a limit is reached."""
     earlier: list[Earlier] = []
     for number in range(1, spec.limits.max_iterations + 1):
+        content = await make_attempt(spec, run, number=number, messages=actor_messages(spec.objective, earlier))
         run.check_limits()
-        answer = await run.perform(
-            Generate(
-                key=f"attempt-{number}/answer",
-                role="actor",
-                messages=actor_messages(spec.objective, earlier),
-                max_tokens=run.tokens_left,
-                timeout_s=run.time_left_s(),
-                attempt=number,
-            )
-        )
-        run.attempts.append(number)
-        run.check_limits()
-        judgement = await evaluate(spec, run, attempt=number, content=answer.text)
+        judgement = await evaluate(spec, run, attempt=number, content=content)
         judgement = await settle(spec, run, judgement)
         if judgement.verdict is Verdict.PASS:
             return Outcome.SUCCEEDED
@@ -55,7 +45,7 @@ async def actor_critic(spec: TaskSpec, run: Progress) -> Outcome:
         # A person who sends an attempt back wants another one, whatever the critic's scores say.
         if judgement.referee is not Referee.PERSON and run.over_corrected():
             return Outcome.OVER_CORRECTED
-        earlier.append(Earlier(answer.text, judgement))
+        earlier.append(Earlier(content, judgement))
     return Outcome.EXHAUSTED
 
 
@@ -77,28 +67,6 @@ async def evaluate(spec: TaskSpec, run: Progress, *, attempt: int, content: str)
     saw_all = critic.sees_all_of(content)
     judgement = critic.judge(answer, attempt=attempt, thresholds=spec.thresholds, saw_all=saw_all)
     return await run.record(judgement, key=f"attempt-{attempt}/verdict")
-
-
-async def settle(spec: TaskSpec, run: Progress, judgement: Judgement) -> Judgement:
-    """The judgement that holds: the critic's own, or a person's where the policy makes the run wait for one."""
-    number = judgement.attempt
-    reason = reason_to_wait(judgement, policy=spec.review_policy)
-    if reason is None:
-        await _draw_audit(spec, run, judgement)
-        return judgement
-    decision = await run.perform(AskReviewer(key=f"attempt-{number}/review", judgement=judgement, reason=reason))
-    decided = decision.judgement_of(number)
-    run.judgements.append(decided)
-    return decided
-
-
-async def _draw_audit(spec: TaskSpec, run: Progress, judgement: Judgement) -> None:
-    share = spec.review_policy.audit_share
-    if share <= 0:
-        return
-    drawn = await run.perform(Draw(key=f"attempt-{judgement.attempt}/audit-draw", share=share))
-    if drawn.hit:
-        await run.perform(RequestAudit(key=f"attempt-{judgement.attempt}/audit", judgement=judgement))
 
 
 def actor_messages(objective: str, earlier: list[Earlier]) -> tuple[Message, ...]:

@@ -18,7 +18,15 @@ LOOPS: dict[Mode, Loop] = {
 
 # Raised by hand when a loop performs other effects, or in another order, than before: a run that was suspended under
 # another version cannot be replayed.
-LOOP_VERSION = 1
+VERSIONS: dict[Mode, int] = {
+    Mode.EXTERNAL_LOOP: 1,
+    Mode.ACTOR_CRITIC: 1,
+}
+
+
+def version_of(mode: Mode) -> int:
+    """The version of a loop. Adaptive runs may become any of the others, so theirs changes with each of them."""
+    return sum(VERSIONS.values()) if mode is Mode.ADAPTIVE else VERSIONS[mode]
 
 
 def mode_for(*, asked: Mode, has_tests: bool) -> Mode:

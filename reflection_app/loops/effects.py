@@ -1,65 +1,46 @@
-"""Effects: everything that a loop wants from the world, as frozen values that it awaits.
+"""Effects: everything that a loop wants from the world."""
 
-Awaiting an effect hands it to whoever drives the loop (see runner/advance.py) and gives back what was performed, fresh
-or from the journal. `key` names the effect within its run and must not depend on anything but the loop's own path.
-"""
-
-from collections.abc import Generator
-from decimal import Decimal
 from enum import StrEnum
-from typing import Any, ClassVar
+from typing import Any
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field, JsonValue, TypeAdapter
 
 from reflection_app.loops.code_tests import CodeTests, TestReport
+from reflection_app.loops.effect import Effect, EffectFailed, EffectTimedOut, Performed, Spent
 from reflection_app.loops.messages import Message
+from reflection_app.loops.task_spec import Mode
+from reflection_app.loops.tool_calls import ToolResult
 from reflection_app.loops.values import Value
-from reflection_app.loops.verdicts import Feedback, Issue, Judgement, Referee, Score, Verdict
+from reflection_app.loops.verdicts import Feedback, Issue, Judgement, Referee, Score, Text, Verdict
 
-
-class Spent(Value):
-    """What one effect used up. Where the model has no known price, `cost_usd` is 0 and `cost_known` says so."""
-
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cost_usd: Decimal = Decimal(0)
-    cost_known: bool = True
-    duration_s: float = 0.0
-
-    @property
-    def tokens(self) -> int:
-        return self.prompt_tokens + self.completion_tokens
-
-
-class Performed[R](Value):
-    """An effect's result and what it cost."""
-
-    value: R
-    spent: Spent = Spent()
-
-
-class EffectFailed(Exception):
-    """The effect failed for good; trying it again would not help."""
-
-    def __init__(self, message: str, *, spent: Spent | None = None) -> None:
-        super().__init__(message)
-        self.spent = spent or Spent()
-
-
-class EffectTimedOut(EffectFailed):
-    """The effect was cut off because the run's own time was up."""
-
-
-class Effect[R](Value):
-    """Base of all effects. `results` reads and writes this effect's result as JSON, for the journal."""
-
-    kind: ClassVar[str]
-    results: ClassVar[TypeAdapter[Any]]
-
-    key: str = Field(max_length=200)
-
-    def __await__(self) -> Generator["Effect[R]", Performed[R], Performed[R]]:
-        return (yield self)
+__all__ = [
+    "AnyEffect",
+    "AskReviewer",
+    "AwaitAttempt",
+    "AwaitTurns",
+    "CallTool",
+    "ChooseLoop",
+    "Decision",
+    "Draw",
+    "Drawn",
+    "Effect",
+    "EffectFailed",
+    "EffectTimedOut",
+    "Generate",
+    "Generation",
+    "HandedIn",
+    "KeepAttempt",
+    "Performed",
+    "RecordVerdict",
+    "RequestAudit",
+    "ReviewDecision",
+    "ReviewReason",
+    "Route",
+    "RunTests",
+    "Spent",
+    "Turn",
+    "Turns",
+]
 
 
 class Generation(Value):
@@ -129,6 +110,7 @@ class ReviewReason(StrEnum):
 
     REJECTED = "rejected"
     LOW_CONFIDENCE = "low_confidence"
+    UNSETTLED_PICK = "unsettled_pick"
     AUDIT = "audit"
 
 
@@ -138,7 +120,10 @@ class Decision(StrEnum):
 
 
 class ReviewDecision(Value):
-    """What a person decided: the verdict that holds from now on, with score, issues and reason."""
+    """What a person decided: the verdict that holds from now on, with score, issues and reason.
+
+    `picked` names another attempt than the one that was asked about, where the person prefers that one.
+    """
 
     decision: Decision
     verdict: Verdict
@@ -146,11 +131,12 @@ class ReviewDecision(Value):
     issues: tuple[Issue, ...] = ()
     reason: str = ""
     reviewer: str = ""
+    picked: int | None = Field(default=None, ge=1)
 
     def judgement_of(self, attempt: int) -> Judgement:
-        """The decision as that person's judgement of an attempt."""
+        """The decision as that person's judgement of `attempt`, or of the one that was picked instead."""
         return Judgement(
-            attempt=attempt,
+            attempt=self.picked or attempt,
             referee=Referee.PERSON,
             verdict=self.verdict,
             score=self.score,
@@ -160,13 +146,14 @@ class ReviewDecision(Value):
 
 
 class AskReviewer(Effect[ReviewDecision]):
-    """Wait for a person's decision on a judgement; nothing is held meanwhile."""
+    """Wait for a person's decision on a judgement; nothing is held meanwhile. `why` is shown to that person."""
 
     kind = "ask_reviewer"
     results = TypeAdapter(ReviewDecision)
 
     judgement: Judgement
     reason: ReviewReason
+    why: tuple[str, ...] = ()
 
 
 class RequestAudit(Effect[None]):
@@ -178,4 +165,102 @@ class RequestAudit(Effect[None]):
     judgement: Judgement
 
 
-AnyEffect = Generate | RunTests | RecordVerdict | Draw | AskReviewer | RequestAudit
+class CallTool(Effect[ToolResult]):
+    """Call a tool of the project. A tool that fails is a result, not a failed effect.
+
+    A call in flight at a crash is made again; tools are told the same idempotency key both times.
+    """
+
+    kind = "call_tool"
+    results = TypeAdapter(ToolResult)
+
+    tool: str
+    arguments: dict[str, JsonValue]
+    timeout_s: float = Field(gt=0)
+    attempt: int | None = None
+
+
+class KeepAttempt(Effect[None]):
+    """Keep an attempt that no single model call made: arguments that came with the task, the outcome of a plan."""
+
+    kind = "keep_attempt"
+    results = TypeAdapter(None)
+
+    attempt: int = Field(ge=1)
+    content: str
+
+
+class HandedIn(Value):
+    """An attempt as the outside agent handed it in."""
+
+    content: Text
+    artifacts: tuple[dict[str, JsonValue], ...] = ()
+    self_check: dict[str, JsonValue] | None = None
+
+
+class AwaitAttempt(Effect[HandedIn]):
+    """Wait for the outside agent's attempt; it is told `messages`, as a model would be. Nothing is held meanwhile."""
+
+    kind = "await_attempt"
+    results = TypeAdapter(HandedIn)
+
+    attempt: int = Field(ge=1)
+    messages: tuple[Message, ...]
+
+
+class Turn(Value):
+    """One message of a recorded session, in the form of OpenAI's chat messages, as plain text."""
+
+    seq: int = Field(ge=1)
+    role: str
+    content: Text = ""
+    tool_name: Text = ""
+    is_tool_failure: bool = False
+
+
+class Turns(Value):
+    turns: tuple[Turn, ...] = ()
+    is_end: bool = False
+
+
+class AwaitTurns(Effect[Turns]):
+    """Wait until the session has `count` turns after number `after`, or ends, or (if asked) a tool fails in it."""
+
+    kind = "await_turns"
+    results = TypeAdapter(Turns)
+
+    after: int = Field(ge=0)
+    count: int = Field(ge=1)
+    or_tool_failure: bool = False
+
+
+class Route(Value):
+    """Which loop a task got, and why."""
+
+    mode: Mode
+    task_kind: str
+    why: str = ""
+
+
+class ChooseLoop(Effect[Route]):
+    """Keep which loop the task goes on with."""
+
+    kind = "choose_loop"
+    results = TypeAdapter(Route)
+
+    route: Route
+
+
+AnyEffect = (
+    Generate
+    | RunTests
+    | CallTool
+    | RecordVerdict
+    | KeepAttempt
+    | Draw
+    | AskReviewer
+    | RequestAudit
+    | AwaitAttempt
+    | AwaitTurns
+    | ChooseLoop
+)

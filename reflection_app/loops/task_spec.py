@@ -5,11 +5,12 @@ A run keeps its own copy: a change of the project's settings never changes a run
 
 from decimal import Decimal
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
 from reflection_app.loops.code_tests import CodeTests
+from reflection_app.loops.tool_calls import ToolCall, ToolSpec
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Confidence, Score
 
@@ -20,6 +21,25 @@ class Mode(StrEnum):
     ADAPTIVE = "adaptive"
     EXTERNAL_LOOP = "external_loop"
     ACTOR_CRITIC = "actor_critic"
+    REFLEXION = "reflexion"
+    PLANNING = "planning"
+    INLINE_REFLECTION = "inline_reflection"
+
+
+class TaskKind(StrEnum):
+    """What a task is about, as far as the choice of a loop depends on it."""
+
+    CODE_GENERATION = "code_generation"
+    CREATIVE_WRITING = "creative_writing"
+    REASONING = "reasoning"
+    OTHER = "other"
+
+
+class Execution(StrEnum):
+    """Who makes the attempts: our models, or the outside agent."""
+
+    MANAGED = "managed"
+    EXTERNAL = "external"
 
 
 class Limits(Value):
@@ -39,9 +59,13 @@ class Thresholds(Value):
 
 
 class ReviewPolicy(Value):
-    """Which verdicts of a critic wait for a person, and what share of the others is looked at without waiting."""
+    """Which verdicts wait for a person, and what share of the others is looked at without waiting.
+
+    `unsettled_waits`: where the evidence does not settle which attempt to keep, a person picks.
+    """
 
     reject_waits: bool = True
+    unsettled_waits: bool = True
     confidence_below: Confidence = 0.6
     audit_share: float = Field(default=0.1, ge=0, le=1)
 
@@ -51,7 +75,16 @@ class TaskSpec(Value):
 
     objective: str = Field(min_length=1, max_length=200_000)
     mode: Mode
+    kind: str = Field(default="", max_length=60)
+    execution: Execution = Execution.MANAGED
     tests: CodeTests | None = None
+    output_schema: dict[str, Any] | None = None
+    tools: tuple[ToolSpec, ...] = ()
+    tool_call: ToolCall | None = None
+    file_names: tuple[str, ...] = ()
+    chain_of_thought: bool = False
+    inline_every_turns: int = Field(default=5, ge=1, le=100)
+    has_critic: bool = True
     limits: Limits = Limits()
     thresholds: Thresholds = Thresholds()
     review_policy: ReviewPolicy = ReviewPolicy()

@@ -58,12 +58,13 @@ Text = Annotated[str, AfterValidator(storable)]
 
 
 class Issue(Value):
-    """One thing wrong with an attempt, as a critic or a person states it."""
+    """One thing wrong with an attempt, as a referee states it. `path` says where in a JSON answer: `$.items[2].id`."""
 
     category: IssueCategory = IssueCategory.OTHER
     severity: Severity = Severity.MEDIUM
     description: Text = Field(min_length=1, max_length=LONGEST_TEXT)
     suggested_fix: Text = Field(default="", max_length=LONGEST_TEXT)
+    path: Text = Field(default="", max_length=LONGEST_TEXT)
 
 
 class Feedback(Value):

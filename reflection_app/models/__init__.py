@@ -8,7 +8,9 @@ from reflection_app.models.idempotency import IdempotentAnswer
 from reflection_app.models.project import Membership, Project, Role
 from reflection_app.models.review import Review, ReviewState
 from reflection_app.models.run import Run, RunState, Step, StepState
-from reflection_app.models.task import Execution, Task
+from reflection_app.models.task import Task, TaskFile
+from reflection_app.models.tool import Secret, Tool, ToolKind
+from reflection_app.models.transcript import Transcript, TranscriptTurn
 
 __all__ = [
     "Actor",
@@ -17,7 +19,6 @@ __all__ = [
     "AuditEntry",
     "Event",
     "EventType",
-    "Execution",
     "IdempotentAnswer",
     "Membership",
     "Project",
@@ -27,9 +28,15 @@ __all__ = [
     "Run",
     "RunState",
     "Scope",
+    "Secret",
     "Step",
     "StepState",
     "Task",
+    "TaskFile",
+    "Tool",
+    "ToolKind",
+    "Transcript",
+    "TranscriptTurn",
     "Verdict",
     "add_event",
     "audit",

@@ -18,6 +18,9 @@ class Attempt(models.Model):
     number = models.PositiveIntegerField()
     step = models.OneToOneField(Step, on_delete=models.CASCADE, related_name="made_attempt")
     content = models.TextField()
+    # What the outside agent handed in beside the content.
+    artifacts = models.JSONField(default=list, blank=True)
+    self_check = models.JSONField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -37,7 +37,7 @@ class Run(models.Model):
 
     spec = models.JSONField()
     loop_version = models.PositiveIntegerField()
-    prompts_version = models.CharField(max_length=20)
+    prompt_versions = models.JSONField(default=dict)
     is_scripted = models.BooleanField(default=False)
     best_attempt = models.ForeignKey("Attempt", null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
     attempts_made = models.PositiveIntegerField(default=0)
@@ -57,6 +57,10 @@ class Run(models.Model):
 
     parent = models.ForeignKey("self", null=True, blank=True, on_delete=models.SET_NULL, related_name="forks")
     forked_from_step = models.PositiveIntegerField(null=True, blank=True)
+    fork_note = models.TextField(blank=True, default="")
+    forked_by_label = models.CharField(max_length=200, blank=True, default="")
+    # Messages by step key that a person wrote in place of the loop's own.
+    edited_prompts = models.JSONField(default=dict, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
@@ -121,6 +125,9 @@ class Step(models.Model):
     duration_s = models.FloatField(default=0.0)
     tries = models.PositiveSmallIntegerField(default=1)
     last_event_seq = models.PositiveIntegerField(default=0)
+    # Copied from the run that this one was forked from; what it cost was paid there.
+    is_inherited = models.BooleanField(default=False)
+    edited_by_label = models.CharField(max_length=200, blank=True, default="")
     started_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True, blank=True)
 

@@ -3,15 +3,9 @@
 from django.conf import settings
 from django.db import models
 
+from reflection_app.loops.task_spec import Execution
 from reflection_app.models.identifiers import new_id
 from reflection_app.models.project import Project
-
-
-class Execution(models.TextChoices):
-    """Who makes the attempts."""
-
-    MANAGED = "managed", "Managed"
-    EXTERNAL = "external", "External"
 
 
 class Task(models.Model):
@@ -22,8 +16,16 @@ class Task(models.Model):
     kind = models.CharField(max_length=60, blank=True, default="")
     mode = models.CharField(max_length=20)
     agent = models.CharField(max_length=120, blank=True, default="")
-    execution = models.CharField(max_length=10, choices=Execution, default=Execution.MANAGED)
+    execution = models.CharField(
+        max_length=10,
+        choices=[(execution.value, execution.value) for execution in Execution],
+        default=Execution.MANAGED.value,
+    )
     tests = models.JSONField(null=True, blank=True)
+    output_schema = models.JSONField(null=True, blank=True)
+    tools = models.JSONField(default=list, blank=True)
+    tool_call = models.JSONField(null=True, blank=True)
+    chain_of_thought = models.BooleanField(default=False)
     limits = models.JSONField(default=dict)
     metadata = models.JSONField(default=dict, blank=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
@@ -44,3 +46,19 @@ class Task(models.Model):
         lines = (line.strip().lstrip("#").strip().replace("`", "") for line in self.objective.splitlines())
         first = next((line for line in lines if line), "")
         return first if len(first) <= 110 else first[:109].rstrip() + "…"
+
+
+class TaskFile(models.Model):
+    """A text file handed in with a task, for its tools to read."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    task = models.ForeignKey(Task, on_delete=models.CASCADE, related_name="files")
+    path = models.CharField(max_length=400)
+    content = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ("path",)
+        constraints = (models.UniqueConstraint(fields=("task", "path"), name="task_file_once"),)
+
+    def __str__(self) -> str:
+        return self.path

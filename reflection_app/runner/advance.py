@@ -11,14 +11,19 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from reflection_app.loops.catalogue import LOOP_VERSION, run_loop
+from reflection_app.loops.catalogue import run_loop, version_of
 from reflection_app.loops.effects import (
     AnyEffect,
     AskReviewer,
+    AwaitAttempt,
+    AwaitTurns,
+    CallTool,
+    ChooseLoop,
     Draw,
     Drawn,
     EffectFailed,
     Generate,
+    KeepAttempt,
     Performed,
     RecordVerdict,
     RequestAudit,
@@ -34,6 +39,7 @@ from reflection_app.runner.journal import LONGEST_ERROR, Journal, JournalMismatc
 from reflection_app.runner.journal_writes import Unstorable
 from reflection_app.runner.lease import Lease, LeaseLost, claim, keeper
 from reflection_app.runner.performing import TryLater, model_of, perform
+from reflection_app.runner.waiting import wait_for
 
 log = logging.getLogger(__name__)
 
@@ -82,12 +88,13 @@ def _advance_leased(lease: Lease) -> float | None:
 
 def _spec_of(lease: Lease) -> TaskSpec:
     run = Run.objects.only("spec", "loop_version").get(pk=lease.run_id)
-    if run.loop_version != LOOP_VERSION:
+    spec = run.get_spec()
+    if run.loop_version != version_of(spec.mode):
         raise JournalMismatch(
-            f"this run began under version {run.loop_version} of the loops, and this is version {LOOP_VERSION}; "
-            "fork the run to go on."
+            f"this run began under version {run.loop_version} of its loop ({spec.mode.value}), and this is version "
+            f"{version_of(spec.mode)}; fork the run to go on."
         )
-    return run.get_spec()
+    return spec
 
 
 def _drive(journal: Journal, spec: TaskSpec) -> Ended | None:
@@ -115,23 +122,28 @@ def _result_of(effect: AnyEffect, *, journal: Journal, spec: TaskSpec) -> Result
     recalled = journal.recall(effect)
     if recalled is not None:
         return recalled
+    if isinstance(effect, Generate | RunTests | CallTool):
+        return _perform(effect, journal=journal, spec=spec)
     follow = consequences(effect, attempts=journal.attempts, judgements=journal.judgements)
+    if isinstance(effect, AskReviewer | AwaitAttempt | AwaitTurns):
+        return wait_for(effect, journal=journal, follow=follow)
+    return journal.note(effect, _value_of(effect), follow=follow)
+
+
+def _value_of(effect: RecordVerdict | KeepAttempt | Draw | RequestAudit | ChooseLoop) -> Any:
+    """The result of an effect that asks nothing of the outside."""
     match effect:
-        case Generate() | RunTests():
-            return _perform(effect, journal=journal, spec=spec)
-        case AskReviewer():
-            journal.suspend(effect, state=RunState.WAITING_REVIEW, waiting_for=effect.reason.value, follow=follow)
+        case RecordVerdict(judgement=judgement):
+            return judgement
+        case ChooseLoop(route=route):
+            return route
+        case Draw(share=share):
+            return Drawn(value=secrets.SystemRandom().random(), share=share)
+        case KeepAttempt() | RequestAudit():
             return None
-        case Draw():
-            drawn = Drawn(value=secrets.SystemRandom().random(), share=effect.share)
-            return journal.note(effect, drawn, follow=follow)
-        case RecordVerdict():
-            return journal.note(effect, effect.judgement, follow=follow)
-        case RequestAudit():
-            return journal.note(effect, None, follow=follow)
 
 
-def _perform(effect: Generate | RunTests, *, journal: Journal, spec: TaskSpec) -> Result:
+def _perform(effect: Generate | RunTests | CallTool, *, journal: Journal, spec: TaskSpec) -> Result:
     model, failure = "", None
     try:
         model = model_of(effect, spec=spec)
@@ -140,7 +152,7 @@ def _perform(effect: Generate | RunTests, *, journal: Journal, spec: TaskSpec) -
     step = journal.start(effect, model=model)
     try:
         if failure is None:
-            performed = perform(effect, model=model, used_s=step.duration_s)
+            performed = perform(effect, run_id=journal.lease.run_id, model=model, used_s=step.duration_s)
             follow = consequences(effect, performed.value, attempts=journal.attempts, judgements=journal.judgements)
             return journal.complete(step, effect, performed, follow=follow)
     except EffectFailed as error:

@@ -7,7 +7,9 @@ from reflection_app.loops.best_attempt import best_attempt
 from reflection_app.loops.effects import (
     AnyEffect,
     AskReviewer,
+    ChooseLoop,
     Generate,
+    KeepAttempt,
     RecordVerdict,
     RequestAudit,
     ReviewReason,
@@ -32,6 +34,11 @@ def consequences(
             case Generate(attempt=int(number)):
                 attempts[number] = _make_attempt(run, step, number=number, content=value.text)
                 batch.insert(attempts[number])
+            case KeepAttempt(attempt=number, content=content):
+                attempts[number] = _make_attempt(run, step, number=number, content=content)
+                batch.insert(attempts[number])
+            case ChooseLoop(route=route):
+                run.mode = route.mode.value
             case RecordVerdict(judgement=judgement):
                 attempt = _attempt(run, judgement.attempt, attempts=attempts)
                 batch.insert(Verdict.from_judgement(judgement, attempt=attempt, step=step))

@@ -140,7 +140,8 @@ class Journal:
 
     def note(self, effect: AnyEffect, value: Any, *, follow: Follow) -> Performed[Any]:
         """Keeps an effect that takes no time; its result as the loop gets it. Written with what comes next."""
-        return self.complete(self._new_step(effect), effect, Performed(value=value), follow=follow)
+        step = self.steps.get(self.seq) or self._new_step(effect)
+        return self.complete(step, effect, Performed(value=value), follow=follow)
 
     def fail(self, step: Step, failure: EffectFailed) -> EffectFailed:
         """Keeps that the effect failed for good; written with what comes next. Gives it back as a replay will."""
@@ -170,23 +171,44 @@ class Journal:
         self._unwritten.append(Change(step, is_new=is_new, event=event, payload=payload, spent=spent, follow=follow))
         self.steps[step.seq] = step
 
-    def suspend(self, effect: AnyEffect, *, state: RunState, waiting_for: str, follow: Follow) -> None:
-        """Lets go of the run until somebody brings the result of `effect`."""
+    def suspend(
+        self,
+        effect: AnyEffect,
+        *,
+        state: RunState,
+        waiting_for: str,
+        follow: Follow,
+        is_there: Callable[[], bool] = lambda: False,
+    ) -> bool:
+        """Lets go of the run until somebody brings the result of `effect`; True where it did let go.
+
+        `is_there` is asked under the run's lock: what came in the meantime is not waited for. Whoever brings something
+        locks the run, too, and so either sees it waiting or is seen here.
+        """
         known = self.steps.get(self.seq)
         step = known or self._new_step(effect)
         step.state = StepState.WAITING
         self._change(step, EventType.RUN_WAITING, follow=follow if known is None else None, waiting_for=waiting_for)
 
+        let_go_of: list[Run] = []
+
         def let_go(run: Run) -> None:
+            if is_there():
+                return
+            let_go_of.append(run)
             run.state, run.waiting_for = state, waiting_for
             run.lease_token = run.lease_until = None
             run.failures = 0
             run.save(update_fields=["state", "waiting_for", "lease_token", "lease_until", "failures"])
 
         self.commit(let_go)
+        return bool(let_go_of)
 
 
 def spent_by(step: Step) -> Spent:
+    """What the step took of this run's limits; what a fork inherited was paid by its parent."""
+    if step.is_inherited:
+        return Spent()
     return Spent(
         prompt_tokens=step.prompt_tokens,
         completion_tokens=step.completion_tokens,

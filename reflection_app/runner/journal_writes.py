@@ -20,6 +20,7 @@ from reflection_app.runner.lease import Lease, LeaseLost
 WAITS_S = (0.1, 0.5, 2.0)
 
 RUN_FIELDS_OF_A_STEP = (
+    "mode",
     "attempts_made",
     "best_attempt",
     "prompt_tokens",

@@ -3,6 +3,7 @@
 import time
 from decimal import ROUND_UP, Decimal
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 from django.db import connection
@@ -18,6 +19,7 @@ from reflection_app.llm import (
 )
 from reflection_app.loops.effects import (
     AnyEffect,
+    CallTool,
     EffectFailed,
     EffectTimedOut,
     Generate,
@@ -30,6 +32,7 @@ from reflection_app.loops.progress import SHORTEST_CALL_S
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.sandbox import SandboxUnavailable, run_tests
+from reflection_app.tools import call_tool
 
 
 class TryLater(Exception):
@@ -51,7 +54,7 @@ def model_of(effect: AnyEffect, *, spec: TaskSpec) -> str:
         raise EffectFailed(str(error)) from None
 
 
-def perform(effect: Generate | RunTests, *, model: str, used_s: float = 0.0) -> Performed[Any]:
+def perform(effect: Generate | RunTests | CallTool, *, run_id: UUID, model: str, used_s: float = 0.0) -> Performed[Any]:
     """The effect's fresh result; earlier tries have used `used_s` of its time.
 
     Raises EffectFailed (for good), TryLater, or SandboxFailed.
@@ -59,6 +62,8 @@ def perform(effect: Generate | RunTests, *, model: str, used_s: float = 0.0) -> 
     connection.close()  # back to the pool: others need it while this thread waits
     if isinstance(effect, RunTests):
         return _run_tests(effect)
+    if isinstance(effect, CallTool):
+        return _call_tool(effect, run_id=run_id)
     return _generate(effect, model=model, left_s=effect.timeout_s - used_s)
 
 
@@ -69,6 +74,12 @@ def _run_tests(effect: RunTests) -> Performed[Any]:
     except SandboxUnavailable as error:
         raise EffectFailed(f"code is not run without a sandbox: {error}") from None
     return Performed(value=report, spent=Spent(duration_s=time.monotonic() - began))
+
+
+def _call_tool(effect: CallTool, *, run_id: UUID) -> Performed[Any]:
+    began = time.monotonic()
+    result = call_tool(effect, run_id=run_id)
+    return Performed(value=result, spent=Spent(duration_s=time.monotonic() - began))
 
 
 def _generate(effect: Generate, *, model: str, left_s: float) -> Performed[Any]:

@@ -165,7 +165,9 @@ def test_an_overruled_rejection_goes_round_again_with_the_persons_issues(caller:
         "decision": "overrule",
         "verdict": "REVISE",
         "score": 45,
-        "issues": [{"category": "quality", "severity": "high", "description": "太短了", "suggested_fix": "写长一点"}],
+        "issues": [
+            {"category": "quality", "severity": "high", "description": "太短了", "suggested_fix": "写长", "path": ""}
+        ],
         "reason": "It only lacks length.",
     }
     answer = caller.post(f"reviews/{review.pk}/decision", body)

@@ -1,4 +1,4 @@
-"""The prompts, one text file each. `version()` changes with any of their words, and every run records it."""
+"""The prompts, one text file each. A prompt's version changes with any of its words, and every run records them all."""
 
 import hashlib
 from functools import cache
@@ -28,9 +28,10 @@ def prompt(name: str, **values: object) -> str:
 
 
 @cache
-def version() -> str:
-    """A short hash of all prompts: equal if and only if every word is."""
-    digest = hashlib.sha256()
-    for name in NAMES:
-        digest.update(f"{name}\0{_text(name)}\0".encode())
-    return digest.hexdigest()[:12]
+def _version(name: str) -> str:
+    return hashlib.sha256(_text(name).encode()).hexdigest()[:12]
+
+
+def versions() -> dict[str, str]:
+    """A short hash of each prompt by its name."""
+    return {name: _version(name) for name in NAMES}

@@ -1,0 +1,31 @@
+"""Whether a judgement stands, or a person is asked first."""
+
+from reflection_app.loops.effects import AskReviewer, Draw, RequestAudit
+from reflection_app.loops.progress import Progress
+from reflection_app.loops.review_policy import reason_to_wait
+from reflection_app.loops.task_spec import TaskSpec
+from reflection_app.loops.verdicts import Judgement, Referee
+
+
+async def settle(spec: TaskSpec, run: Progress, judgement: Judgement) -> Judgement:
+    """The judgement that holds: the referee's own, or a person's where the policy makes the run wait for one."""
+    if judgement.referee is Referee.PERSON:  # a person edited it, in a fork; nobody needs to be asked again
+        return judgement
+    number = judgement.attempt
+    reason = reason_to_wait(judgement, policy=spec.review_policy)
+    if reason is None:
+        await _draw_audit(spec, run, judgement)
+        return judgement
+    decision = await run.perform(AskReviewer(key=f"attempt-{number}/review", judgement=judgement, reason=reason))
+    decided = decision.judgement_of(number)
+    run.judgements.append(decided)
+    return decided
+
+
+async def _draw_audit(spec: TaskSpec, run: Progress, judgement: Judgement) -> None:
+    share = spec.review_policy.audit_share
+    if share <= 0:
+        return
+    drawn = await run.perform(Draw(key=f"attempt-{judgement.attempt}/audit-draw", share=share))
+    if drawn.hit:
+        await run.perform(RequestAudit(key=f"attempt-{judgement.attempt}/audit", judgement=judgement))

@@ -1,0 +1,49 @@
+"""Effects that somebody else brings the result of: the run is let go until then."""
+
+from typing import Any
+
+from reflection_app.loops.effects import AskReviewer, AwaitAttempt, AwaitTurns, Performed, Turns
+from reflection_app.models import RunState, Transcript, TranscriptTurn
+from reflection_app.runner.journal import Journal
+from reflection_app.runner.journal_writes import Follow
+
+
+def wait_for(
+    effect: AskReviewer | AwaitAttempt | AwaitTurns, *, journal: Journal, follow: Follow
+) -> Performed[Any] | None:
+    """The effect's result where it is there already, else None: the run has been let go."""
+    match effect:
+        case AskReviewer(reason=reason):
+            journal.suspend(effect, state=RunState.WAITING_REVIEW, waiting_for=reason.value, follow=follow)
+        case AwaitAttempt(attempt=number):
+            journal.suspend(effect, state=RunState.WAITING_AGENT, waiting_for=f"attempt {number}", follow=follow)
+        case AwaitTurns():
+            return _turns(effect, journal=journal, follow=follow)
+    return None
+
+
+def _turns(effect: AwaitTurns, *, journal: Journal, follow: Follow) -> Performed[Turns] | None:
+    """The turns that the loop waits for, as soon as the session has them."""
+    run_id = journal.lease.run_id
+    found = turns_for(effect, run_id=run_id)
+    if found is None:
+        let_go = journal.suspend(
+            effect,
+            state=RunState.WAITING_AGENT,
+            waiting_for=f"turn {effect.after + effect.count}",
+            follow=follow,
+            is_there=lambda: turns_for(effect, run_id=run_id) is not None,
+        )
+        found = None if let_go else turns_for(effect, run_id=run_id)
+    return journal.note(effect, found, follow=follow) if found is not None else None
+
+
+def turns_for(effect: AwaitTurns, *, run_id: Any) -> Turns | None:
+    """The turns after number `effect.after` where they are what the effect waits for, else None."""
+    transcript = Transcript.objects.get(run=run_id)
+    rows = TranscriptTurn.objects.filter(transcript=transcript, seq__gt=effect.after)
+    turns = tuple(row.get_turn() for row in rows)
+    failed = effect.or_tool_failure and any(turn.is_tool_failure for turn in turns)
+    if len(turns) >= effect.count or failed or transcript.is_ended:
+        return Turns(turns=turns, is_end=transcript.is_ended)
+    return None

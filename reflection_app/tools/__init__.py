@@ -1,0 +1,5 @@
+"""Calling the tools of a project."""
+
+from reflection_app.tools.calling import call_tool
+
+__all__ = ["call_tool"]
