@@ -1,0 +1,42 @@
+"""Two attempts side by side: what the later one changed, and whether it takes the place of the earlier one."""
+
+from reflection_app.loops.referee.answers import Answer, Answers, Ending
+from reflection_app.loops.referee.plain_values import Unreadable, read_value
+from reflection_app.loops.referee.restated import Pair, are_restated
+
+
+def changes_nothing(old: Answers, new: Answers) -> bool:
+    """Whether both answer the same on every input; a rewrite that does stands by what was answered before."""
+    return all(a.is_same_as(b) for a, b in zip(old.all_answers(), new.all_answers(), strict=True))
+
+
+def only_restates(old: Answers, new: Answers) -> bool:
+    """Whether the new answers are the old ones in another form."""
+    changed = [(a, b) for a, b in zip(old.all_answers(), new.all_answers(), strict=True) if not a.is_same_as(b)]
+    try:
+        return are_restated([_values(a, b) for a, b in changed])
+    except Unreadable:
+        return False
+
+
+def _values(old: Answer, new: Answer) -> Pair:
+    """What the two answered; an answer that agrees with its test is what the other one's test report expected."""
+    if Ending.NO_ANSWER in {old.ending, new.ending}:
+        raise Unreadable("one of them did not answer")
+    return read_value(old.value or new.expected), read_value(new.value or old.expected)
+
+
+def takes_the_place(new: Answers, old: Answers, *, before: list[Answers]) -> bool:
+    """Whether `new` is kept instead of `old`; `before` are all attempts before `new`.
+
+    The task's own examples come first. Then the old answer stays unless more than half of the tests speak against it
+    and more than half for the new one, or it gives no answer where the new one does; and unless the new answers are no
+    more than earlier ones in another form.
+    """
+    if new.examples_held != old.examples_held:
+        return new.examples_held > old.examples_held
+    if not old.has_most_against:
+        return False
+    if not new.has_most_for:
+        return new.given > old.given and new.passed >= old.passed
+    return not any(only_restates(earlier, new) for earlier in before)

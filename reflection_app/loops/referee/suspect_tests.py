@@ -1,0 +1,134 @@
+"""Tests that a model wrote, read with suspicion, joined with the examples that the task itself gives.
+
+What is told to be wrong without running anything is left out here: a test that contradicts an example of the task, and
+tests that contradict each other. What is left becomes one script, the examples first.
+"""
+
+import ast
+from dataclasses import dataclass
+
+from reflection_app.loops.code_tests import MAX_CASES
+from reflection_app.loops.referee.plain_values import Unreadable, is_same_text_or_value, read_value
+from reflection_app.loops.referee.prompt_examples import Example, examples_in
+from reflection_app.loops.referee.return_type import allows, return_annotation
+
+LONGEST_SCRIPT = 200_000
+
+
+@dataclass(frozen=True)
+class SuspectTests:
+    """`script` is for the sandbox; its first `examples` tests are the task's own examples.
+
+    `left_out` says of each test that was left out why, for the page.
+    """
+
+    script: str
+    examples: int
+    entry_point: str
+    annotation: str
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.script
+
+
+def suspect_tests(generated: str, *, task: str, entry_point: str) -> SuspectTests:
+    """The tests to run for a task, from the script that a model wrote; empty if nothing in it can be used."""
+    examples = examples_in(task, entry_point=entry_point)
+    annotation = return_annotation(task, entry_point=entry_point)
+    sorted_out = SortedOut(examples, annotation)
+    for node in _statements(generated):
+        sorted_out.take(node)
+    kept, left_out = sorted_out.result()
+    has_tests = bool(examples) or any(_tests_something(node) for node in kept)
+    lines = [*(example.source for example in examples), *(ast.unparse(node) for node in kept)]
+    return SuspectTests(
+        script="\n".join(lines) if has_tests else "",
+        examples=len(examples),
+        entry_point=entry_point,
+        annotation=annotation,
+        left_out=left_out,
+    )
+
+
+def _statements(script: str) -> list[ast.stmt]:
+    """The statements; where the whole cannot be parsed, those of the lines that can: one bad test must not cost all."""
+    script = script.replace("\r\n", "\n").replace("\r", "\n")
+    whole = _parsed(script)
+    if whole is not None:
+        return whole
+    return [node for line in script.split("\n")[: 4 * MAX_CASES] for node in _parsed(line) or []]
+
+
+def _parsed(source: str) -> list[ast.stmt] | None:
+    """The statements, all of which can be written out again."""
+    if len(source) > LONGEST_SCRIPT:
+        return None
+    try:
+        tree = ast.parse(source)
+        ast.unparse(tree)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    return tree.body
+
+
+def _tests_something(node: ast.stmt) -> bool:
+    return any(isinstance(inner, ast.Assert) for inner in ast.walk(node))
+
+
+class SortedOut:
+    """Sorts the statements of a script into those kept and those left out."""
+
+    def __init__(self, examples: tuple[Example, ...], annotation: str) -> None:
+        self.annotation = annotation
+        self.of_the_task = {example.call: example.value for example in examples}
+        self.said: dict[str, tuple[str, ast.stmt]] = {}
+        self.kept: list[ast.stmt] = []
+        self.disputed: list[ast.stmt] = []
+        self.left_out: list[str] = []
+
+    def take(self, node: ast.stmt) -> None:
+        equality = read_equality(node)
+        if equality is None:
+            self.kept.append(node)
+            return
+        call, value = equality
+        known = self.of_the_task.get(call)
+        if known is not None:
+            if not is_same_text_or_value(known, value):
+                self.leave_out(node, f"contradicts the task's own example, which has {known}")
+        elif not allows(self.annotation, read_value(value)):
+            self.leave_out(node, f"expects what the task's signature rules out: -> {self.annotation}")
+        elif call not in self.said:
+            self.said[call] = value, node
+            self.kept.append(node)
+        elif not is_same_text_or_value(self.said[call][0], value):
+            self.disputed.append(self.said[call][1])
+            self.leave_out(node, "contradicts another test")
+
+    def leave_out(self, node: ast.stmt, why: str) -> None:
+        self.left_out.append(f"{ast.unparse(node)[:300]}: {why}")
+
+    def result(self) -> tuple[list[ast.stmt], tuple[str, ...]]:
+        """The statements kept, at most as many as a task may have tests, and why the others are not."""
+        disputed = {id(node) for node in self.disputed}
+        for node in dict.fromkeys(self.disputed):
+            self.leave_out(node, "contradicts another test")
+        return [node for node in self.kept if id(node) not in disputed][:MAX_CASES], tuple(self.left_out)
+
+
+def read_equality(node: ast.stmt) -> tuple[str, str] | None:
+    """The call and the value of `assert call == value`, as source in one form; None for any other statement."""
+    if not (isinstance(node, ast.Assert) and isinstance(node.test, ast.Compare) and len(node.test.ops) == 1):
+        return None
+    if not isinstance(node.test.ops[0], ast.Eq | ast.Is):
+        return None
+    sides = node.test.left, node.test.comparators[0]
+    for call, value in (sides, sides[::-1]):
+        if isinstance(call, ast.Call):
+            try:
+                return ast.unparse(call), repr(read_value(ast.unparse(value)))
+            except (Unreadable, RecursionError):
+                continue
+    return None
