@@ -40,3 +40,12 @@ def takes_the_place(new: Answers, old: Answers, *, before: list[Answers]) -> boo
     if not new.has_most_for:
         return new.given > old.given and new.passed >= old.passed
     return not any(only_restates(earlier, new) for earlier in before)
+
+
+def outvoted(kept: Answers, others: list[Answers]) -> int:
+    """How many failed tests the other attempts answer just as the kept one does; none where there are no others."""
+    return sum(
+        answer.ending is Ending.DIFFERS and all(answer.is_same_as(other.tests[key]) for other in others)
+        for key, answer in kept.tests.items()
+        if others
+    )

@@ -7,11 +7,15 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from reflection_app.loops.referee.plain_values import Unreadable, read_value
 
 MOST_EXAMPLES = 20
 LONGEST_CALL = 2_000
+# A text without end of calls or brackets must not take long to look through.
+MOST_CALLS_READ = 200
+MOST_ENDS_TRIED = 50
 ARROW = re.compile(
     r"\s*(?:#\s*)?(?:==>|=>|==|->|=|→|➞|⇒|(?:should\s+)?(?:returns?|gives?|outputs?|evaluates\s+to|be)\b:?)\s*"
 )
@@ -32,34 +36,45 @@ class Example:
 
 def examples_in(task: str, *, entry_point: str) -> tuple[Example, ...]:
     """The examples of the task's text, without repeats; two that contradict each other are both left out."""
+    if not entry_point:
+        return ()
     found: dict[str, Example] = {}
     contradicted: set[str] = set()
-    lines = task.replace("\r\n", "\n").split("\n")
-    for number, line in enumerate(lines):
-        following = lines[number + 1].strip() if number + 1 < len(lines) else ""
-        for example in _examples_of_line(line, following, entry_point=entry_point):
-            known = found.setdefault(example.call, example)
-            if known.value != example.value:
-                contradicted.add(example.call)
+    for example in _all_examples(task, entry_point):
+        known = found.setdefault(example.call, example)
+        if known.value != example.value:
+            contradicted.add(example.call)
     return tuple(example for call, example in found.items() if call not in contradicted)[:MOST_EXAMPLES]
 
 
-def _examples_of_line(line: str, following: str, *, entry_point: str) -> Iterator[Example]:
-    for match in re.finditer(rf"(?<![\w.]){re.escape(entry_point)}\(", line):
-        call, end = _call_at(line, match.start())
-        if not call:
-            continue
-        rest = line[end:]
-        is_prompted = line.lstrip().startswith(">>>") and not rest.strip()
-        arrow = None if is_prompted else ARROW.match(rest)
-        value = _whole_value(following) if is_prompted else _value_at(rest[arrow.end() :]) if arrow else ""
+def _all_examples(task: str, entry_point: str) -> Iterator[Example]:
+    lines = task.replace("\r\n", "\n").split("\n")
+    calls = (
+        (number, match.start())
+        for number, line in enumerate(lines)
+        for match in re.finditer(rf"(?<![\w.]){re.escape(entry_point)}\(", line)
+    )
+    for number, start in islice(calls, MOST_CALLS_READ):
+        line, following = lines[number], "".join(lines[number + 1 : number + 2])
+        call, end = _call_at(line, start)
+        value = _value_after(line, end, following) if call else ""
         if value:
             yield Example(call=call, value=value)
 
 
+def _value_after(line: str, end: int, following: str) -> str:
+    """What the call that ends there must give, as source; empty if the text does not say it in a known form."""
+    rest = line[end:]
+    if line.lstrip().startswith(">>>") and not rest.strip():
+        return _whole_value(following)
+    arrow = ARROW.match(rest)
+    return _value_at(rest[arrow.end() :]) if arrow else ""
+
+
 def _call_at(line: str, start: int) -> tuple[str, int]:
     """The call that begins there and where it ends; empty unless all its arguments are plain values."""
-    for end in (match.end() for match in re.finditer(r"\)", line[start : start + LONGEST_CALL])):
+    closings = re.finditer(r"\)", line[start : start + LONGEST_CALL])
+    for end in (match.end() for match in islice(closings, MOST_ENDS_TRIED)):
         try:
             node = ast.parse(line[start : start + end], mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -82,7 +97,7 @@ def _is_plain(node: ast.expr) -> bool:
 def _value_at(text: str) -> str:
     """The plain value with which the text begins, as source; the longest one that can be read."""
     text = text.strip()[:LONGEST_CALL]
-    ends = [len(text), *(match.start() for match in re.finditer(r"[\s.,;#)]", text))]
+    ends = [len(text), *(match.start() for match in islice(re.finditer(r"[\s.,;#)]", text), MOST_ENDS_TRIED))]
     for end in sorted(set(ends), reverse=True):
         written = text[:end].rstrip(" \t.,;#")
         if value := _whole_value(written):

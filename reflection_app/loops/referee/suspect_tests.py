@@ -5,6 +5,9 @@ tests that contradict each other. What is left becomes one script, the examples 
 """
 
 import ast
+import re
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from reflection_app.loops.code_tests import MAX_CASES
@@ -13,6 +16,9 @@ from reflection_app.loops.referee.prompt_examples import Example, examples_in
 from reflection_app.loops.referee.return_type import allows, return_annotation
 
 LONGEST_SCRIPT = 200_000
+# Room for the task's own examples, within what the tests of a task may take up.
+LONGEST_PART_OF_MODEL = 100_000
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{0,199}")
 
 
 @dataclass(frozen=True)
@@ -33,16 +39,21 @@ class SuspectTests:
         return not self.script
 
 
-def suspect_tests(generated: str, *, task: str, entry_point: str) -> SuspectTests:
-    """The tests to run for a task, from the script that a model wrote; empty if nothing in it can be used."""
+def suspect_tests(generated: str, *, task: str, entry_point: str | None) -> SuspectTests:
+    """The tests to run for a task, from the script that a model wrote; empty if nothing in it can be used.
+
+    Where the task names no entry point, it is the function that most of the tests call.
+    """
+    statements = _statements(generated)
+    entry_point = entry_point or _most_called(statements)
     examples = examples_in(task, entry_point=entry_point)
     annotation = return_annotation(task, entry_point=entry_point)
     sorted_out = SortedOut(examples, annotation)
-    for node in _statements(generated):
+    for node in statements:
         sorted_out.take(node)
     kept, left_out = sorted_out.result()
     has_tests = bool(examples) or any(_tests_something(node) for node in kept)
-    lines = [*(example.source for example in examples), *(ast.unparse(node) for node in kept)]
+    lines = [*(example.source for example in examples), *_as_many_as_fit(kept)]
     return SuspectTests(
         script="\n".join(lines) if has_tests else "",
         examples=len(examples),
@@ -71,6 +82,22 @@ def _parsed(source: str) -> list[ast.stmt] | None:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     return tree.body
+
+
+def _most_called(statements: list[ast.stmt]) -> str:
+    equalities = filter(None, map(read_equality, statements))
+    called = (call.partition("(")[0] for call, _ in equalities)
+    names = Counter(name for name in called if NAME.fullmatch(name))
+    return names.most_common(1)[0][0] if names else ""
+
+
+def _as_many_as_fit(statements: list[ast.stmt]) -> Iterator[str]:
+    room = LONGEST_PART_OF_MODEL
+    for source in map(ast.unparse, statements):
+        room -= len(source) + 1
+        if room < 0:
+            return
+        yield source
 
 
 def _tests_something(node: ast.stmt) -> bool:

@@ -1,7 +1,8 @@
 """The referee where only tests that a model wrote judge code: which attempt to keep, how sure that is, what next.
 
 The rule is a vote with a bias for the first answer. It has no fitted weights: every threshold is a majority. The
-confidences alone were measured, on recorded runs of one model, and rounded; they order the queue of the people.
+confidences order the queue of the people. They are rounded shares of right picks on recorded runs of one model, those
+that rest on the task's own examples excepted: no recorded run had any, and their places are a judgement.
 """
 
 from collections.abc import Sequence
@@ -9,7 +10,7 @@ from enum import Enum
 
 from reflection_app.loops.code_tests import TestReport
 from reflection_app.loops.referee.answers import Answers, read_answers
-from reflection_app.loops.referee.comparing import changes_nothing, only_restates, takes_the_place
+from reflection_app.loops.referee.comparing import changes_nothing, only_restates, outvoted, takes_the_place
 from reflection_app.loops.referee.suspect_tests import SuspectTests
 from reflection_app.loops.values import Value
 
@@ -75,7 +76,7 @@ def weigh(tried: Sequence[Tried], *, suspects: SuspectTests) -> Standing:
         settled=basis.confidence >= SETTLED_FROM,
         confidence=basis.confidence,
         try_again=is_worth_another(kept, attempts),
-        reasons=(basis.words, *counts_in_words(kept)),
+        reasons=(basis.words, *counts_in_words(kept, [each for each in attempts if each is not kept])),
         scores={each.number: score_of(each) for each in attempts},
     )
 
@@ -128,10 +129,12 @@ def score_of(attempt: Answers) -> float:
     return round(100 * (attempt.passed + attempt.examples_held) / total, 2) if total else 0.0
 
 
-def counts_in_words(kept: Answers) -> list[str]:
+def counts_in_words(kept: Answers, others: list[Answers]) -> list[str]:
     words = []
     if kept.examples:
         words.append(f"{kept.examples_held} of {len(kept.examples)} examples of the task hold.")
     if kept.total:
         words.append(f"{kept.passed} of {kept.total} tests that the model wrote pass.")
+    if against := outvoted(kept, others):
+        words.append(f"On {against} of the others all attempts agree with each other, against the test.")
     return words

@@ -1,5 +1,8 @@
+import time
+
 import pytest
 
+from reflection_app.loops.code_tests import CodeTests
 from reflection_app.loops.referee.prompt_examples import examples_in
 from reflection_app.loops.referee.suspect_tests import SuspectTests, suspect_tests
 
@@ -43,6 +46,19 @@ def test_imports_and_other_assertions_are_kept() -> None:
     assert not seen.is_empty
 
 
+def test_without_an_entry_point_it_is_the_function_that_most_tests_call() -> None:
+    seen = suspect_tests("assert g(1) == 2\nassert f(3) == 6\nassert 8 == f(4)", task=TASK, entry_point=None)
+    assert (seen.entry_point, seen.examples) == ("f", 1)
+
+
+def test_whatever_a_model_wrote_the_script_can_be_handed_to_the_sandbox() -> None:
+    seen = suspect_tests("assert [f][0](1) == 2\n" * 9_000, task="Double it.", entry_point=None)
+    assert seen.entry_point == ""
+    CodeTests(script=seen.script, entry_point=seen.entry_point or None)
+    grown = suspect_tests("assert f('" + "\x7f" * 60_000 + "') == 2", task=TASK, entry_point="f")
+    CodeTests(script=grown.script, entry_point="f")
+
+
 @pytest.mark.parametrize("generated", ["", "nothing here", "import math", "assert " + "(" * 5000, "\x00", "x = 1"])
 def test_without_a_usable_test_there_is_nothing_to_run(generated: str) -> None:
     assert read(generated, task="Double it.").is_empty
@@ -66,3 +82,10 @@ def test_without_a_usable_test_there_is_nothing_to_run(generated: str) -> None:
 )
 def test_examples_are_found_in_their_usual_forms(text: str, found: list[str]) -> None:
     assert [example.source for example in examples_in(text, entry_point="f")] == found
+
+
+@pytest.mark.parametrize("text", ["f(" * 20_000, "f" + "()" * 20_000, "f(1) == " + "[" * 20_000, "f(1) = 1, " * 20_000])
+def test_a_text_without_end_is_not_read_without_end(text: str) -> None:
+    started = time.monotonic()
+    suspect_tests(text, task=text, entry_point="f")
+    assert time.monotonic() - started < 5

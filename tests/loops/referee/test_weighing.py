@@ -45,6 +45,14 @@ def test_coming_back_with_the_same_answers_speaks_for_them() -> None:
     assert seen.reasons[0] == Basis.STOOD_BY.words
 
 
+def test_tests_that_all_attempts_answer_alike_are_named_as_outvoted() -> None:
+    assert standing(MOST_FAIL, [6, 7, 19, 2, 12]).reasons[1:] == (
+        "1 of 5 tests that the model wrote pass.",
+        "On 2 of the others all attempts agree with each other, against the test.",
+    )
+    assert len(standing(MOST_FAIL).reasons) == 2
+
+
 def test_a_rewrite_that_does_worse_backs_the_first_answer() -> None:
     worse = standing(MOST_FAIL, [6, 5, 18, 2, 12])
     equal = standing(MOST_FAIL, [OK, 5, 18, 2, 12])
