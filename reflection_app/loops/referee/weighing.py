@@ -35,8 +35,8 @@ class Basis(Enum):
     NO_EVIDENCE = 0.7, "No test that the model wrote can be used."
     REPLACED = 0.62, "Most tests spoke against the first answer and for this one."
     ALONE = 0.56, "Most tests that the model wrote fail, and there is no other answer to compare with."
-    OPEN = 0.4, "Most tests that the model wrote fail, and the rewrite answers otherwise and passes no majority either."
     AGAINST_EXAMPLE = 0.3, "It fails an example that the task itself gives."
+    OPEN = 0.25, "Most tests that the model wrote fail, and the rewrite answers otherwise and passes no majority either."
 
     @property
     def confidence(self) -> float:
