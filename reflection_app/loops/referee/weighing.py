@@ -36,7 +36,7 @@ class Basis(Enum):
     REPLACED = 0.62, "Most tests spoke against the first answer and for this one."
     ALONE = 0.56, "Most tests that the model wrote fail, and there is no other answer to compare with."
     AGAINST_EXAMPLE = 0.3, "It fails an example that the task itself gives."
-    OPEN = 0.25, "Most tests that the model wrote fail, and the rewrite answers otherwise and passes no majority either."
+    OPEN = 0.25, "Most tests that the model wrote fail, and the rewrite answers otherwise but passes no majority."
 
     @property
     def confidence(self) -> float:
