@@ -7,6 +7,7 @@ process may see: provider keys are not declared here, so that only workers ever 
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import overload
 
@@ -67,3 +68,14 @@ def flag(name: str, *, default: bool, meaning: str, environ: Mapping[str, str] |
     if raw in {"0", "false", "no", "off"}:
         return False
     raise ImproperlyConfigured(f"{name}={raw!r} is neither yes nor no. {meaning}")
+
+
+def networks(
+    name: str, meaning: str, *, environ: Mapping[str, str] | None = None
+) -> tuple[IPv4Network | IPv6Network, ...]:
+    """The networks of a list with commas, none where it is unset. Raises ImproperlyConfigured for what is none."""
+    raw = _read(name, "", meaning, environ)
+    try:
+        return tuple(ip_network(part.strip()) for part in raw.split(",") if part.strip())
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name}={raw!r}: {error}. {meaning}") from None

@@ -219,6 +219,10 @@ LLM_TIMEOUT_S = env.number("LLM_TIMEOUT_S", 120.0, "the longest one model call m
 LLM_MAX_TOKENS = env.number("LLM_MAX_TOKENS", 4096, "the longest answer asked of a model, in tokens", at_least=1)
 LOCAL_MODEL_URL = env.text("LOCAL_MODEL_URL", "", "set by `manage.py up` for its own small model")
 
+OUTGOING_ALLOWED_NETWORKS = env.networks(
+    "OUTGOING_ALLOWED_NETWORKS", "private networks that tools may call all the same, such as 10.1.0.0/16; commas"
+)
+
 CELERY_BROKER_URL = broker_url(REDIS_URL, data_dir=DATA_DIR, celery=True)
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_WORKER_POOL = "threads"

@@ -1,1 +1,23 @@
-"""Requests to addresses that users name: checked, pinned, bounded. The only importer of httpx for them."""
+"""Requests to addresses that users name: checked, pinned, bounded. The only importer of an HTTP client for them.
+
+httpx2 is the HTTP client of the MCP SDK; with one client for all tools there is one place where addresses are checked.
+"""
+
+from reflection_app.outgoing.client import run_with_client
+from reflection_app.outgoing.errors import AddressRefused, OutgoingError, TimedOut, TooLarge, Unreachable
+from reflection_app.outgoing.requests import OutgoingAnswer, OutgoingRequest, send
+from reflection_app.outgoing.urls import check_url, origin_of
+
+__all__ = [
+    "AddressRefused",
+    "OutgoingAnswer",
+    "OutgoingError",
+    "OutgoingRequest",
+    "TimedOut",
+    "TooLarge",
+    "Unreachable",
+    "check_url",
+    "origin_of",
+    "run_with_client",
+    "send",
+]
