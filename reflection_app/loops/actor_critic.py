@@ -11,6 +11,7 @@ from reflection_app.loops.attempts import make_attempt
 from reflection_app.loops.critic import CriticAnswer
 from reflection_app.loops.effects import Generate
 from reflection_app.loops.ends import Outcome
+from reflection_app.loops.framing import sees_all_of
 from reflection_app.loops.messages import Message, system, user
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
@@ -64,7 +65,7 @@ async def evaluate(spec: TaskSpec, run: Progress, *, attempt: int, content: str)
         ),
         schema=CriticAnswer,
     )
-    saw_all = critic.sees_all_of(content)
+    saw_all = sees_all_of(content)
     judgement = critic.judge(answer, attempt=attempt, thresholds=spec.thresholds, saw_all=saw_all)
     return await run.record(judgement, key=f"attempt-{attempt}/verdict")
 

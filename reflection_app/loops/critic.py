@@ -3,28 +3,18 @@
 The model gives the parts; the thresholds and the verdict are ours (after the Reflection Protocol of the design seeds).
 """
 
-import hashlib
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
+from reflection_app.loops.framing import frame_of, shown
+from reflection_app.loops.lenient_values import Clipped, Lenient, Texts, as_list
 from reflection_app.loops.messages import Message, system, user
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.task_spec import Thresholds
-from reflection_app.loops.verdicts import (
-    LONGEST_TEXT,
-    Feedback,
-    Issue,
-    IssueCategory,
-    Judgement,
-    Referee,
-    Severity,
-    Verdict,
-)
+from reflection_app.loops.verdicts import Feedback, Issue, IssueCategory, Judgement, Referee, Severity, Verdict
 
 TEMPERATURE = 0.3
-LONGEST_WORK = 60_000
-MOST_ITEMS = 50
 
 
 def _known[E: (IssueCategory, Severity)](kind: type[E], otherwise: E) -> BeforeValidator:
@@ -39,40 +29,23 @@ def _known[E: (IssueCategory, Severity)](kind: type[E], otherwise: E) -> BeforeV
     return BeforeValidator(read)
 
 
-def _list(value: Any) -> Any:
-    """A lone text where a list was asked for is a list of one; null is none; what is too much is left out."""
-    if value is None:
-        return []
-    return [value] if isinstance(value, str) else value[:MOST_ITEMS] if isinstance(value, list) else value
-
-
-def _clipped(text: str) -> str:
-    return text[:LONGEST_TEXT]
-
-
-Clipped = Annotated[str, AfterValidator(_clipped)]
-Texts = Annotated[tuple[Clipped, ...], BeforeValidator(_list)]
 Part = Annotated[float, Field(ge=0, le=100)]
 
 
-class _Lenient(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-class CriticIssue(_Lenient):
+class CriticIssue(Lenient):
     category: Annotated[IssueCategory, _known(IssueCategory, IssueCategory.OTHER)] = IssueCategory.OTHER
     severity: Annotated[Severity, _known(Severity, Severity.MEDIUM)] = Severity.MEDIUM
     description: Clipped = Field(min_length=1)
     suggested_fix: Clipped = ""
 
 
-class CriticFeedback(_Lenient):
+class CriticFeedback(Lenient):
     strengths: Texts = ()
     weaknesses: Texts = ()
     suggestions: Texts = ()
 
 
-class CriticAnswer(_Lenient):
+class CriticAnswer(Lenient):
     """What the critic says. Either both parts or a score of its own must be there."""
 
     completeness: Part | None = None
@@ -81,7 +54,7 @@ class CriticAnswer(_Lenient):
     confidence: Annotated[float, Field(ge=0, le=1)] | None = None
     approved: bool
     feedback: CriticFeedback = CriticFeedback()
-    issues: Annotated[tuple[CriticIssue, ...], BeforeValidator(_list)] = ()
+    issues: Annotated[tuple[CriticIssue, ...], BeforeValidator(as_list)] = ()
 
     @model_validator(mode="after")
     def check_it_has_a_score(self) -> "CriticAnswer":
@@ -138,17 +111,8 @@ ANSWER_SCHEMA: dict[str, Any] = {
 
 def question(*, objective: str, content: str) -> tuple[Message, ...]:
     """What the critic is asked. The work cannot close its own frame, whose name is a hash of the work."""
-    frame = f"work-{hashlib.sha256(content.encode()).hexdigest()[:12]}"
-    shown = content if sees_all_of(content) else f"{content[:LONGEST_WORK]}\n[The rest of the work is not shown.]"
-    return (
-        system(prompt("critic_system")),
-        user(prompt("critic_evaluate", objective=objective, content=shown, frame=frame)),
-    )
-
-
-def sees_all_of(content: str) -> bool:
-    """Whether the critic is shown the whole work."""
-    return len(content) <= LONGEST_WORK
+    asked = prompt("critic_evaluate", objective=objective, content=shown(content), frame=frame_of(content))
+    return (system(prompt("critic_system")), user(asked))
 
 
 def judge(answer: CriticAnswer, *, attempt: int, thresholds: Thresholds, saw_all: bool = True) -> Judgement:

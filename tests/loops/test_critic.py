@@ -2,7 +2,8 @@ import re
 
 import pytest
 
-from reflection_app.loops.critic import CriticAnswer, judge, question, sees_all_of
+from reflection_app.loops.critic import CriticAnswer, judge, question
+from reflection_app.loops.framing import sees_all_of
 from reflection_app.loops.structured_answers import UnusableAnswerError, read_answer
 from reflection_app.loops.task_spec import Thresholds
 from reflection_app.loops.verdicts import IssueCategory, Severity, Verdict
