@@ -78,3 +78,37 @@ class RunFinished(Conflict):
     """The run has ended already."""
 
     title = "Run finished"
+
+
+class MakesItsOwn(Conflict):
+    """The run makes its own attempts; nobody can hand one in."""
+
+    title = "Managed run"
+
+
+class AttemptConflict(Conflict):
+    """Another attempt has this number, or the run asks for another number."""
+
+    title = "Another attempt"
+
+
+class NotItsTurn(Conflict):
+    """The run does not ask for an attempt now. `retry_after_s` says when it may, where that is foreseeable."""
+
+    title = "Not your turn"
+
+    def __init__(self, message: str, *, retry_after_s: int | None = None) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+
+class TurnsConflict(Conflict):
+    """The session has other turns than the sender believes, or takes no more."""
+
+    title = "Session moved on"
+
+
+class CannotFork(Conflict):
+    """The run cannot be forked there, or not at all."""
+
+    title = "Cannot be forked"

@@ -23,11 +23,12 @@ class DeskView(APIView):
     http_method_names: ClassVar[list[str]] = ["get", "post", "head"]  # type: ignore[misc]
     content_negotiation_class = AlwaysJson
     scopes: ClassVar[Scopes] = needs()
+    post_query: ClassVar[type[BaseModel]] = NoParameters
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
         if request.method == "POST":
-            read_query(request, NoParameters)
+            read_query(request, self.post_query)
 
     @property
     def key(self) -> ApiKey:

@@ -49,6 +49,11 @@ def idempotent(handler: Handler) -> Handler:
     return post
 
 
+def replayed(answer: Response) -> dict[str, str]:
+    """The header that says so, where `answer` is that of an earlier request."""
+    return {REPLAYED: "true"} if answer.headers.get(REPLAYED) else {}
+
+
 def fingerprint(request: Request) -> str:
     """Hash of method, path and body."""
     line = f"{request.method} {request.get_full_path()}\n".encode()

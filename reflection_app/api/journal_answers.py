@@ -58,6 +58,8 @@ class AttemptAnswer(Answer):
 
     number: int
     content: str
+    artifacts: list[dict[str, JsonValue]] = Field(description="what an outside agent handed in beside the content")
+    self_check: dict[str, JsonValue] | None = Field(description="what an outside agent said of its own attempt")
     verdicts: list[VerdictAnswer]
     created_at: AwareDatetime
 
@@ -121,6 +123,8 @@ def attempt_answer(attempt: Attempt) -> AttemptAnswer:
     return AttemptAnswer(
         number=attempt.number,
         content=attempt.content,
+        artifacts=attempt.artifacts,
+        self_check=attempt.self_check,
         verdicts=[verdict_answer(row) for row in attempt.verdicts.all()],
         created_at=attempt.created_at,
     )

@@ -86,6 +86,8 @@ def problem_response(error: Exception, context: Mapping[str, Any]) -> Response:
     headers = {}
     if authenticate := getattr(error, "auth_header", None):
         headers["WWW-Authenticate"] = authenticate
+    if retry_after_s := getattr(error, "retry_after_s", None):
+        headers["Retry-After"] = str(retry_after_s)
     return Response(problem.model_dump(mode="json"), problem.status, headers=headers, content_type=MEDIA_TYPE)
 
 

@@ -1,8 +1,7 @@
-"""What happened inside a run: its journal, its attempts, its events."""
+"""What happened inside a run: its journal and its events."""
 
 from uuid import UUID
 
-from django.db.models import Prefetch
 from pydantic import Field
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -10,18 +9,16 @@ from rest_framework.response import Response
 from reflection_app.api.access import get_run_for
 from reflection_app.api.desk_view import DeskView
 from reflection_app.api.journal_answers import (
-    AttemptPage,
     EventPage,
     StepPage,
-    attempt_answer,
     event_answer,
     step_answer,
 )
-from reflection_app.api.pages import BY_NUMBER, BY_SEQ, Number, PageQuery, get_page
+from reflection_app.api.pages import BY_SEQ, Number, PageQuery, get_page
 from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_query
 from reflection_app.api.schema import described_get
-from reflection_app.models import Attempt, Event, Scope, Step, Verdict
+from reflection_app.models import Event, Scope, Step
 
 
 class EventFilters(PageQuery):
@@ -37,20 +34,6 @@ class RunSteps(DeskView):
         steps = Step.objects.filter(run=get_run_for(self.project, run_id))
         page = get_page(steps, request=request, query=query, order=BY_SEQ)
         return Response(page.with_results([step_answer(step) for step in page.rows]))
-
-
-class RunAttempts(DeskView):
-    scopes = needs(get=(Scope.RUNS_READ,))
-
-    @described_get(
-        "list_attempts", summary="The attempts of a run, judged", query=PageQuery, answer=AttemptPage, problems=(404,)
-    )
-    def get(self, request: Request, run_id: UUID) -> Response:
-        query = read_query(request, PageQuery)
-        verdicts = Prefetch("verdicts", queryset=Verdict.objects.select_related("given_by"))
-        attempts = Attempt.objects.filter(run=get_run_for(self.project, run_id)).prefetch_related(verdicts)
-        page = get_page(attempts, request=request, query=query, order=BY_NUMBER)
-        return Response(page.with_results([attempt_answer(attempt) for attempt in page.rows]))
 
 
 class RunEvents(DeskView):

@@ -1,6 +1,5 @@
 """Runs: find them, wait for one, cancel one."""
 
-from typing import Annotated
 from uuid import UUID
 
 from pydantic import Field
@@ -11,12 +10,13 @@ from reflection_app.actions.cancel_run import cancel_run
 from reflection_app.api.access import get_run_for
 from reflection_app.api.desk_view import DeskView
 from reflection_app.api.idempotency import idempotent
+from reflection_app.api.next_answer import RunWithNext, run_with_next
 from reflection_app.api.pages import NEWEST_FIRST, PageQuery, get_page
 from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.run_answers import RunAnswer, RunPage, run_answer, run_answers, runs_to_show
 from reflection_app.api.schema import described_get, described_post
-from reflection_app.api.waiting import LONGEST_WAIT_S, wait_until_settled
+from reflection_app.api.waiting import WaitQuery, wait_until_settled
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.values import Value
@@ -28,14 +28,6 @@ class RunFilters(PageQuery):
     outcome: Outcome | None = None
     mode: Mode | None = None
     task: UUID | None = Field(default=None, description="the id of a task")
-
-
-class RunQuery(Value):
-    wait: Annotated[float, Field(ge=0, allow_inf_nan=False)] = Field(
-        default=0,
-        description=f"answer only when the run has finished or waits for somebody, or after so many seconds; "
-        f"at most {LONGEST_WAIT_S:g} are waited",
-    )
 
 
 class Nothing(Value):
@@ -58,15 +50,19 @@ class RunDetail(DeskView):
     scopes = needs(get=(Scope.RUNS_READ,))
 
     @described_get(
-        "get_run", summary="One run, at once or when it is settled", query=RunQuery, answer=RunAnswer, problems=(404,)
+        "get_run",
+        summary="One run, now or once it is settled",
+        query=WaitQuery,
+        answer=RunWithNext,
+        problems=(404,),
     )
     def get(self, request: Request, run_id: UUID) -> Response:
-        query = read_query(request, RunQuery)
+        query = read_query(request, WaitQuery)
         run = get_run_for(self.project, run_id)
         if query.wait:
             wait_until_settled(run.pk, longest_s=query.wait)
             run = get_run_for(self.project, run_id)
-        return Response(run_answer(run).model_dump(mode="json"))
+        return Response(run_with_next(run).model_dump(mode="json"))
 
 
 class CancelRun(DeskView):

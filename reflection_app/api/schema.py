@@ -40,7 +40,7 @@ REPLAYED = OpenApiParameter(
     str,
     OpenApiParameter.HEADER,
     description="`true` where the answer is that of an earlier request with the same key",
-    response=[200, 201, 204],
+    response=[200, 201, 202, 204],
 )
 
 
@@ -64,6 +64,7 @@ def described_post(
     summary: str,
     answers: Mapping[int, type[BaseModel] | None],
     body: type[BaseModel] | None = None,
+    query: type[BaseModel] | None = None,
     problems: Sequence[int] = (),
     examples: Mapping[str, Any] | None = None,
 ) -> Callable[[Any], Any]:
@@ -75,7 +76,7 @@ def described_post(
     return extend_schema(
         operation_id=operation,
         summary=summary,
-        parameters=[IDEMPOTENCY_KEY, REPLAYED],
+        parameters=[IDEMPOTENCY_KEY, REPLAYED, *(_parameters_of(query) if query else [])],
         request=body,
         responses=given | _problems((*OF_EVERY_CALL, *OF_EVERY_POST, *problems)),
         examples=[OpenApiExample(name, value=value, request_only=True) for name, value in (examples or {}).items()],

@@ -1,6 +1,6 @@
 from django.urls import path, re_path
 
-from reflection_app.api import docs, reviews, run_history, runs, tasks
+from reflection_app.api import attempts, docs, reviews, run_history, runs, tasks
 from reflection_app.api.unknown_path import NoSuchPath
 
 urlpatterns = [
@@ -11,7 +11,7 @@ urlpatterns = [
     path("runs/<uuid:run_id>", runs.RunDetail.as_view(), name="api-run"),
     path("runs/<uuid:run_id>/cancel", runs.CancelRun.as_view(), name="api-run-cancel"),
     path("runs/<uuid:run_id>/steps", run_history.RunSteps.as_view(), name="api-run-steps"),
-    path("runs/<uuid:run_id>/attempts", run_history.RunAttempts.as_view(), name="api-run-attempts"),
+    path("runs/<uuid:run_id>/attempts", attempts.RunAttempts.as_view(), name="api-run-attempts"),
     path("runs/<uuid:run_id>/events", run_history.RunEvents.as_view(), name="api-run-events"),
     path("reviews", reviews.ReviewList.as_view(), name="api-reviews"),
     path("reviews/claim", reviews.ClaimReview.as_view(), name="api-review-claim"),

@@ -1,10 +1,13 @@
 """Waiting for a run, without holding a database connection meanwhile."""
 
 from time import monotonic, sleep
+from typing import Annotated
 from uuid import UUID
 
 from django.db import connection
+from pydantic import Field
 
+from reflection_app.loops.values import Value
 from reflection_app.models import Run, RunState
 
 LONGEST_WAIT_S = 60.0
@@ -12,6 +15,14 @@ LOOK_EVERY_S = 0.2
 
 # Nothing more happens by itself: the run has ended, or it is somebody else's turn.
 SETTLED = frozenset({RunState.FINISHED, RunState.WAITING_REVIEW, RunState.WAITING_AGENT})
+
+
+class WaitQuery(Value):
+    wait: Annotated[float, Field(ge=0, allow_inf_nan=False)] = Field(
+        default=0,
+        description=f"answer only when the run has finished or waits for somebody, or after so many seconds; "
+        f"at most {LONGEST_WAIT_S:g} are waited",
+    )
 
 
 def wait_until_settled(run_id: UUID, *, longest_s: float) -> None:

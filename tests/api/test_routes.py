@@ -32,6 +32,7 @@ BODIES = {
     "heartbeat": {"lease_token": str(uuid4())},
     "decision": {"lease_token": str(uuid4()), "decision": "approve"},
     "release": {"lease_token": str(uuid4())},
+    "attempts": {"content": "x"},
 }
 
 

@@ -1,0 +1,201 @@
+"""An outside agent's attempt: taken when the run waits for it, refused with the reason when it does not."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Annotated, Any
+from uuid import UUID
+
+from django.db import transaction
+from django.utils import timezone
+from pydantic import AfterValidator, Field, JsonValue
+
+from reflection_app.actions.errors import AttemptConflict, InvalidInput, MakesItsOwn, NotItsTurn, RunFinished
+from reflection_app.live.doorbell import ring
+from reflection_app.loops.effects import AwaitAttempt, HandedIn
+from reflection_app.loops.task_spec import Execution, TaskSpec
+from reflection_app.loops.values import Value
+from reflection_app.models import (
+    Actor,
+    Attempt,
+    EventType,
+    Run,
+    RunState,
+    Step,
+    StepState,
+    add_event,
+    audit,
+)
+from reflection_app.tasks import enqueue
+
+LARGEST_ARTIFACT = 64_000
+LARGEST_SELF_CHECK = 16_384
+LOOK_AGAIN_AFTER_S = 2
+
+
+def _at_most(longest: int) -> AfterValidator:
+    def checked(value: dict[str, Any]) -> dict[str, Any]:
+        size = len(json.dumps(value, ensure_ascii=False).encode(errors="surrogatepass"))
+        if size > longest:
+            raise ValueError(f"takes {size:,} bytes as JSON; the most is {longest:,}")
+        return value
+
+    return AfterValidator(checked)
+
+
+class ArtifactInput(Value):
+    """Something made beside the answer: its text, or where it lies."""
+
+    name: str = Field(min_length=1, max_length=200)
+    media_type: str = Field(default="", max_length=120)
+    content: str | None = Field(default=None, max_length=LARGEST_ARTIFACT)
+    uri: str | None = Field(default=None, max_length=2_000)
+
+
+class AttemptUsage(Value):
+    """What the agent spent on this attempt, as far as it knows. It counts against the run's limits."""
+
+    prompt_tokens: int = Field(default=0, ge=0, le=1_000_000_000)
+    completion_tokens: int = Field(default=0, ge=0, le=1_000_000_000)
+    cost_usd: Annotated[Decimal, Field(ge=0, le=1_000_000, decimal_places=8)] | None = None
+
+
+class AttemptInput(Value):
+    """An attempt as the agent hands it in. With `attempt`, it is taken only as that one, and once."""
+
+    content: str = Field(max_length=500_000)
+    attempt: int | None = Field(default=None, ge=1, le=1_000)
+    artifacts: Annotated[tuple[ArtifactInput, ...], Field(max_length=20)] = ()
+    usage: AttemptUsage | None = None
+    self_check: Annotated[dict[str, JsonValue], _at_most(LARGEST_SELF_CHECK)] | None = None
+
+    def handed_in(self) -> HandedIn:
+        """The attempt as loops and the journal know it."""
+        artifacts = tuple(artifact.model_dump(mode="json", exclude_none=True) for artifact in self.artifacts)
+        return HandedIn(content=self.content, artifacts=artifacts, self_check=self.self_check)
+
+
+@dataclass(frozen=True)
+class Taken:
+    """The attempt's number, and whether it had been handed in before."""
+
+    run_id: UUID
+    number: int
+    is_repeated: bool = False
+
+
+@transaction.atomic
+def hand_in_attempt(run: Run, given: AttemptInput, *, actor: Actor) -> Taken:
+    """The attempt is kept and the run queued; the same attempt handed in again changes nothing.
+
+    Raises MakesItsOwn, AttemptConflict, RunFinished or NotItsTurn, each saying what the run does instead; InvalidInput
+    where the run keeps a budget of money and is not told what the attempt cost. Of two agents at once one wins.
+    """
+    locked = Run.objects.select_for_update(of=("self",)).get(pk=run.pk)
+    spec = locked.get_spec()
+    if spec.execution is not Execution.EXTERNAL:
+        raise MakesItsOwn("This run makes its own attempts (execution: managed); nothing was handed in.")
+    if given.attempt is not None and (known := _known(locked, given.attempt)) is not None:
+        return _repeated(known, given)
+    step = _waiting_step(locked)
+    if given.attempt not in {None, step.attempt_number}:
+        raise AttemptConflict(f"The run waits for attempt {step.attempt_number}, not for attempt {given.attempt}.")
+    _check_cost(spec, given)
+    number = _keep(locked, step, given)
+    audit(locked.project_id, actor, "attempt.handed_in", target=locked, after={"attempt": number})
+    transaction.on_commit(lambda: enqueue(locked.pk))
+    transaction.on_commit(lambda: ring(locked.pk, project_id=locked.project_id))
+    return Taken(run_id=locked.pk, number=number)
+
+
+def _known(run: Run, number: int) -> Attempt | None:
+    return Attempt.objects.filter(run=run, number=number).first()
+
+
+def _repeated(known: Attempt, given: AttemptInput) -> Taken:
+    """The attempt that is there. Raises AttemptConflict where another one was handed in under its number."""
+    handed_in = given.handed_in()
+    same = (
+        known.content == handed_in.content
+        and known.artifacts == list(handed_in.artifacts)
+        and known.self_check == handed_in.self_check
+    )
+    if not same:
+        raise AttemptConflict(f"Attempt {known.number} was handed in already, with other content; that one is kept.")
+    return Taken(run_id=known.run_id, number=known.number, is_repeated=True)
+
+
+def _waiting_step(run: Run) -> Step:
+    """The step that waits for the attempt. Raises RunFinished or NotItsTurn where there is none."""
+    if run.is_finished:
+        raise RunFinished(f"The run has ended already ({run.outcome}); the attempt was not taken.")
+    if run.state == RunState.WAITING_REVIEW:
+        raise NotItsTurn("The run waits for a person's review; it asks for the next attempt after that.")
+    if run.state != RunState.WAITING_AGENT:
+        what = "is waiting for a worker" if run.state == RunState.QUEUED else "is judging what it has"
+        doing = f"The run {what} ({run.attempts_made} attempts so far); look again in a moment."
+        raise NotItsTurn(doing, retry_after_s=LOOK_AGAIN_AFTER_S)
+    step = Step.objects.filter(run=run, state=StepState.WAITING, kind=AwaitAttempt.kind).first()
+    if step is None:
+        raise NotItsTurn(f"The run waits for something else ({run.waiting_for}), not for an attempt.")
+    return step
+
+
+def _check_cost(spec: TaskSpec, given: AttemptInput) -> None:
+    if spec.limits.cost_budget_usd is not None and (given.usage is None or given.usage.cost_usd is None):
+        raise InvalidInput(
+            "This run keeps a budget of money; say what the attempt cost. Nothing was handed in.",
+            errors=[{"field": "usage.cost_usd", "message": "needed here; 0 is an answer, too"}],
+        )
+
+
+def _keep(run: Run, step: Step, given: AttemptInput) -> int:
+    """Writes the step's result, the attempt and the event; the attempt's number."""
+    handed_in, usage = given.handed_in(), given.usage or AttemptUsage()
+    assert step.attempt_number is not None
+    add_event(run, EventType.RUN_RESUMED, step=step.seq, attempt=step.attempt_number)
+    step.state, step.finished_at, step.last_event_seq = StepState.DONE, timezone.now(), run.last_event_seq
+    step.result = handed_in.model_dump(mode="json")
+    step.prompt_tokens, step.completion_tokens = usage.prompt_tokens, usage.completion_tokens
+    step.cost_usd, step.cost_known = usage.cost_usd or Decimal(0), usage.cost_usd is not None
+    step.save(update_fields=_STEP_FIELDS)
+    attempt = Attempt.objects.create(
+        run=run,
+        number=step.attempt_number,
+        step=step,
+        content=handed_in.content,
+        artifacts=list(handed_in.artifacts),
+        self_check=handed_in.self_check,
+    )
+    run.attempts_made += 1
+    run.best_attempt_id = run.best_attempt_id or attempt.pk
+    run.prompt_tokens += usage.prompt_tokens
+    run.completion_tokens += usage.completion_tokens
+    run.cost_usd += step.cost_usd
+    run.state, run.waiting_for, run.enqueued_at = RunState.QUEUED, "", timezone.now()
+    run.save(update_fields=_RUN_FIELDS)
+    return attempt.number
+
+
+_STEP_FIELDS: Sequence[str] = (
+    "state",
+    "finished_at",
+    "last_event_seq",
+    "result",
+    "prompt_tokens",
+    "completion_tokens",
+    "cost_usd",
+    "cost_known",
+)
+_RUN_FIELDS: Sequence[str] = (
+    "attempts_made",
+    "best_attempt",
+    "prompt_tokens",
+    "completion_tokens",
+    "cost_usd",
+    "state",
+    "waiting_for",
+    "enqueued_at",
+    "last_event_seq",
+)

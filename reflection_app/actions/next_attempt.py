@@ -1,0 +1,41 @@
+"""What a run asks its outside agent for, told alike by REST and by the run's page."""
+
+from dataclasses import dataclass
+
+from reflection_app.loops.effects import AwaitAttempt
+from reflection_app.loops.messages import Message
+from reflection_app.models import Run, RunState, Step, StepState, Verdict
+
+
+@dataclass(frozen=True)
+class NextAttempt:
+    """The attempt that is waited for, what the agent is told, and what was said of the attempt before."""
+
+    number: int
+    messages: tuple[Message, ...]
+    verdict: Verdict | None
+
+    @property
+    def prompt(self) -> str:
+        """The newest thing that the agent is told."""
+        return next((message.content for message in reversed(self.messages) if message.role == "user"), "")
+
+
+def next_attempt_of(run: Run) -> NextAttempt | None:
+    """The attempt that the run waits for, None where it waits for none."""
+    if run.state != RunState.WAITING_AGENT:
+        return None
+    step = Step.objects.filter(run=run, state=StepState.WAITING, kind=AwaitAttempt.kind).first()
+    if step is None or step.attempt_number is None:
+        return None
+    return NextAttempt(
+        number=step.attempt_number,
+        messages=tuple(Message.model_validate(message) for message in step.request["messages"]),
+        verdict=_decisive(run, step.attempt_number - 1),
+    )
+
+
+def _decisive(run: Run, number: int) -> Verdict | None:
+    """The verdict on an attempt that counts: the strongest referee's, of two equal ones the later."""
+    strongest_last = Verdict.objects.filter(attempt__run=run, attempt__number=number)
+    return strongest_last.order_by("referee", "created_at", "id").last()

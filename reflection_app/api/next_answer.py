@@ -1,0 +1,70 @@
+"""What an outside agent is told: the run, and the attempt that the run asks for next."""
+
+from pydantic import Field
+
+from reflection_app.actions.next_attempt import NextAttempt, next_attempt_of
+from reflection_app.api.answer import Answer
+from reflection_app.api.run_answers import RunAnswer, run_answer
+from reflection_app.loops.messages import Message
+from reflection_app.loops.verdicts import Feedback, Issue
+from reflection_app.loops.verdicts import Verdict as VerdictName
+from reflection_app.models import Run, Verdict
+
+
+class LastVerdict(Answer):
+    """What was said of the attempt before."""
+
+    verdict: VerdictName
+    score: float
+    issues: list[Issue]
+    feedback: Feedback
+
+
+class NextAnswer(Answer):
+    """The attempt that is asked for. `messages` is the whole conversation, `prompt` its newest part alone."""
+
+    attempt: int
+    messages: list[Message]
+    prompt: str
+    verdict: LastVerdict | None = Field(description="null before the first attempt")
+
+
+class RunWithNext(RunAnswer):
+    """One run, with what it asks of its outside agent."""
+
+    next: NextAnswer | None = Field(description="the attempt to hand in, where the run waits for one")
+
+
+class HandedInAnswer(Answer):
+    """The run after an attempt was handed in; `next` is null while it is judged and when it has ended."""
+
+    run: RunAnswer
+    next: NextAnswer | None
+
+
+def run_with_next(run: Run) -> RunWithNext:
+    asked = next_attempt_of(run)
+    return RunWithNext(**dict(run_answer(run)), next=_next_answer(asked) if asked else None)
+
+
+def handed_in_answer(run: Run) -> HandedInAnswer:
+    asked = next_attempt_of(run)
+    return HandedInAnswer(run=run_answer(run), next=_next_answer(asked) if asked else None)
+
+
+def _next_answer(asked: NextAttempt) -> NextAnswer:
+    return NextAnswer(
+        attempt=asked.number,
+        messages=list(asked.messages),
+        prompt=asked.prompt,
+        verdict=_last_verdict(asked.verdict) if asked.verdict else None,
+    )
+
+
+def _last_verdict(row: Verdict) -> LastVerdict:
+    return LastVerdict(
+        verdict=VerdictName(row.verdict),
+        score=row.score,
+        issues=row.issues,
+        feedback=Feedback.model_validate(row.feedback),
+    )
