@@ -192,4 +192,9 @@ class Migration(migrations.Migration):
             model_name='transcriptturn',
             constraint=models.UniqueConstraint(fields=('transcript', 'seq'), name='turn_seq_once'),
         ),
+        migrations.AlterField(
+            model_name='event',
+            name='type',
+            field=models.CharField(choices=[('run.created', 'Run Created'), ('run.waiting', 'Run Waiting'), ('run.resumed', 'Run Resumed'), ('run.retried', 'Run Retried'), ('run.forked', 'Run Forked'), ('run.finished', 'Run Finished'), ('step.started', 'Step Started'), ('step.finished', 'Step Finished'), ('review.opened', 'Review Opened'), ('review.claimed', 'Review Claimed'), ('review.released', 'Review Released'), ('review.decided', 'Review Decided')], max_length=30),
+        ),
     ]

@@ -14,6 +14,7 @@ class EventType(models.TextChoices):
     RUN_WAITING = "run.waiting"
     RUN_RESUMED = "run.resumed"
     RUN_RETRIED = "run.retried"
+    RUN_FORKED = "run.forked"
     RUN_FINISHED = "run.finished"
     STEP_STARTED = "step.started"
     STEP_FINISHED = "step.finished"

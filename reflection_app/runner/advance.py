@@ -25,13 +25,15 @@ from reflection_app.loops.effects import (
     Generate,
     KeepAttempt,
     Performed,
+    RecordPick,
     RecordVerdict,
     RequestAudit,
     RunTests,
 )
 from reflection_app.loops.ends import Ended, Outcome
+from reflection_app.loops.messages import Message
 from reflection_app.loops.storable import storable
-from reflection_app.loops.task_spec import TaskSpec
+from reflection_app.loops.task_spec import Mode, TaskSpec
 from reflection_app.models import EventType, Run, RunState, add_event
 from reflection_app.runner.consequences import consequences
 from reflection_app.runner.ending import end_run
@@ -70,7 +72,8 @@ def advance(run_id: UUID) -> float | None:
 def _advance_leased(lease: Lease) -> float | None:
     journal = Journal(lease)
     try:
-        ended = _drive(journal, _spec_of(lease))
+        run = _run_of(lease)
+        ended = _drive(journal, run.get_spec(), edited_prompts=run.edited_prompts)
         if ended is not None:
             journal.commit(lambda run: end_run(run, ended))
     except LeaseLost:
@@ -86,18 +89,18 @@ def _advance_leased(lease: Lease) -> float | None:
     return None
 
 
-def _spec_of(lease: Lease) -> TaskSpec:
-    run = Run.objects.only("spec", "loop_version").get(pk=lease.run_id)
-    spec = run.get_spec()
-    if run.loop_version != version_of(spec.mode):
+def _run_of(lease: Lease) -> Run:
+    run = Run.objects.only("spec", "loop_version", "edited_prompts").get(pk=lease.run_id)
+    mode = Mode(run.spec["mode"])
+    if run.loop_version != version_of(mode):
         raise JournalMismatch(
-            f"this run began under version {run.loop_version} of its loop ({spec.mode.value}), and this is version "
-            f"{version_of(spec.mode)}; fork the run to go on."
+            f"this run began under version {run.loop_version} of its loop ({mode.value}), and this is version "
+            f"{version_of(mode)}; fork the run to go on."
         )
-    return spec
+    return run
 
 
-def _drive(journal: Journal, spec: TaskSpec) -> Ended | None:
+def _drive(journal: Journal, spec: TaskSpec, *, edited_prompts: dict[str, Any]) -> Ended | None:
     """Runs the loop until it ends, or has to wait (None)."""
     loop = run_loop(spec)
     resume = partial(loop.send, None)
@@ -109,12 +112,20 @@ def _drive(journal: Journal, spec: TaskSpec) -> Ended | None:
                 journal.check_it_is_used_up()
                 ended: Ended = stop.value
                 return ended
-            result = _result_of(effect, journal=journal, spec=spec)
+            result = _result_of(with_edited_prompt(effect, edited_prompts), journal=journal, spec=spec)
             if result is None:
                 return None
             resume = partial(loop.throw, result) if isinstance(result, EffectFailed) else partial(loop.send, result)
     finally:
         loop.close()
+
+
+def with_edited_prompt(effect: AnyEffect, edited_prompts: dict[str, Any]) -> AnyEffect:
+    """The effect with the messages that a person wrote for it when this run was forked, where there are any."""
+    written = edited_prompts.get(effect.key)
+    if written is None or not isinstance(effect, Generate | AwaitAttempt):
+        return effect
+    return effect.model_copy(update={"messages": tuple(Message.model_validate(message) for message in written)})
 
 
 def _result_of(effect: AnyEffect, *, journal: Journal, spec: TaskSpec) -> Result | None:
@@ -130,11 +141,13 @@ def _result_of(effect: AnyEffect, *, journal: Journal, spec: TaskSpec) -> Result
     return journal.note(effect, _value_of(effect), follow=follow)
 
 
-def _value_of(effect: RecordVerdict | KeepAttempt | Draw | RequestAudit | ChooseLoop) -> Any:
+def _value_of(effect: RecordVerdict | RecordPick | KeepAttempt | Draw | RequestAudit | ChooseLoop) -> Any:
     """The result of an effect that asks nothing of the outside."""
     match effect:
         case RecordVerdict(judgement=judgement):
             return judgement
+        case RecordPick(pick=pick):
+            return pick
         case ChooseLoop(route=route):
             return route
         case Draw(share=share):

@@ -1,0 +1,165 @@
+"""What a fork is asked to change, checked field by field, and an edited result as its step may hold it."""
+
+import json
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, ConfigDict, Field, JsonValue, ValidationError, model_validator
+
+from reflection_app.actions.decide_review import score_within
+from reflection_app.actions.errors import InvalidInput
+from reflection_app.actions.task_submission import LimitsOverride, invalid_input
+from reflection_app.loops.catalogue import LOOPS
+from reflection_app.loops.effects import (
+    AnyEffect,
+    AskReviewer,
+    Decision,
+    Draw,
+    Generate,
+    KeepAttempt,
+    RecordVerdict,
+    RequestAudit,
+    ReviewDecision,
+    Route,
+)
+from reflection_app.loops.messages import Message
+from reflection_app.loops.storable import is_storable
+from reflection_app.loops.task_spec import TaskSpec
+from reflection_app.loops.values import Value
+from reflection_app.loops.verdicts import Judgement, Referee, Verdict
+from reflection_app.models import Actor, Step
+
+LONGEST_MESSAGE = 400_000
+LONGEST_RESULT = 1_000_000
+UNSTORABLE = "holds a NUL character, half a surrogate pair or an infinite number, which cannot be stored"
+
+
+class EditedMessage(Message):
+    """One message of a prompt as a person wrote it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    content: str = Field(max_length=LONGEST_MESSAGE)
+
+
+def _small(value: Any) -> Any:
+    size = len(json.dumps(value, ensure_ascii=False).encode(errors="surrogatepass"))
+    if size > LONGEST_RESULT:
+        raise ValueError(f"takes {size:,} bytes as JSON; the most is {LONGEST_RESULT:,}")
+    return value
+
+
+class ForkInput(Value):
+    """Where to fork, and what differs from there on: the step's result, its prompt, or (neither) chance alone."""
+
+    from_step: int = Field(
+        ge=1, le=100_000, description="the first step that is not as it was; one after the last keeps them all"
+    )
+    result: Annotated[dict[str, JsonValue] | None, AfterValidator(_small)] = Field(
+        default=None,
+        description="the step's result as it should have been; fields that are left out stay as recorded. "
+        "An edited verdict is a person's unless it names another `referee`.",
+    )
+    messages: Annotated[tuple[EditedMessage, ...], Field(min_length=1, max_length=200)] | None = Field(
+        default=None, description="the prompt that the step is performed anew with"
+    )
+    limits: LimitsOverride = LimitsOverride()
+    note: str = Field(default="", max_length=10_000, description="why, for people")
+
+    @model_validator(mode="after")
+    def check_one_edit(self) -> "ForkInput":
+        if self.result is not None and self.messages is not None:
+            raise ValueError("give either a result or messages: a step with a result is not performed")
+        if not is_storable(self.model_dump(mode="json")):
+            raise ValueError(UNSTORABLE)
+        return self
+
+
+def edited_result(effect: AnyEffect, given: dict[str, Any], *, step: Step, spec: TaskSpec, editor: Actor) -> Any:
+    """The result of `effect` as JSON, from what was given over what was recorded.
+
+    Raises InvalidInput, which names each field, also where this kind of step has no result that a person could give.
+    """
+    _refuse_what_has_none(effect)
+    recorded = step.result if isinstance(step.result, dict) else _unrecorded(effect, step)
+    match effect:
+        case RecordVerdict():
+            filled = _judgement(recorded, given, spec=spec)
+        case AskReviewer():
+            filled = _decision(recorded, given, spec=spec) | {"reviewer": editor.label}
+        case _:
+            filled = recorded | given
+    try:
+        value = effect.results.validate_python(filled)
+    except ValidationError as error:
+        refusal = invalid_input(error, what="edited result")
+        raise wrong_result(*((problem["field"], problem["message"]) for problem in refusal.errors)) from None
+    _check_it_fits(value, step=step)
+    dumped = effect.results.dump_python(value, mode="json")
+    if not is_storable(dumped):
+        raise wrong_result(("", UNSTORABLE))
+    return dumped
+
+
+def wrong_result(*problems: tuple[str, str]) -> InvalidInput:
+    return InvalidInput(
+        "The edited result was not accepted; nothing was forked.",
+        errors=[{"field": f"result.{field}".rstrip("."), "message": message} for field, message in problems],
+    )
+
+
+def _refuse_what_has_none(effect: AnyEffect) -> None:
+    if isinstance(effect, Draw):
+        raise wrong_result(("", "a random draw cannot be edited: the sample would be none"))
+    if isinstance(effect, KeepAttempt | RequestAudit):
+        raise wrong_result(("", f"a step of the kind {effect.kind} has no result to edit"))
+
+
+def _unrecorded(effect: AnyEffect, step: Step) -> dict[str, Any]:
+    """What a result needs beside what a person would write, where the step came to none."""
+    match effect:
+        case Generate():
+            return {"model": step.model}
+        case RecordVerdict(judgement=judgement) | AskReviewer(judgement=judgement):
+            return {"attempt": judgement.attempt} if isinstance(effect, RecordVerdict) else {}
+    return {}
+
+
+def _judgement(recorded: dict[str, Any], given: dict[str, Any], *, spec: TaskSpec) -> dict[str, Any]:
+    """A person's judgement unless `given` names another referee.
+
+    A critic must never be held to a verdict that it did not give: without a word on it the referee is PERSON, and the
+    confidence and the test report of whoever judged before go. Where the editor names a machine all the same ("what if
+    the critic had said so"), the step is still marked as edited, and calibration leaves edited and inherited steps out.
+    """
+    own = {"referee": Referee.PERSON.value} | given
+    if own["referee"] == Referee.PERSON.value:
+        own = {"confidence": None, "tests": None} | own
+    if isinstance(own["referee"], str):
+        own["referee"] = {referee.label: referee.value for referee in Referee}.get(own["referee"], own["referee"])
+    return recorded | _consistent(recorded, own, spec=spec)
+
+
+def _decision(recorded: dict[str, Any], given: dict[str, Any], *, spec: TaskSpec) -> dict[str, Any]:
+    own = {"decision": Decision.OVERRULE.value} | given
+    return recorded | _consistent(recorded, own, spec=spec)
+
+
+def _consistent(recorded: dict[str, Any], given: dict[str, Any], *, spec: TaskSpec) -> dict[str, Any]:
+    """`given` with a score and issues that go with another verdict, where it names none itself."""
+    name, score = given.get("verdict"), recorded.get("score", 50.0)
+    if name in {verdict.value for verdict in Verdict} and name != recorded.get("verdict"):
+        given = {"score": score_within(Verdict(name), score, spec.thresholds)} | given
+        if name == Verdict.PASS:
+            given = {"issues": []} | given
+    return given
+
+
+def _check_it_fits(value: Any, *, step: Step) -> None:
+    """Raises InvalidInput where a value names another attempt or a loop that is not there."""
+    match value:
+        case Judgement(attempt=number) if number != step.attempt_number:
+            raise wrong_result(("attempt", f"this step judges attempt {step.attempt_number}"))
+        case ReviewDecision(picked=int(number)) if number > (step.attempt_number or number):
+            raise wrong_result(("picked", f"there is no attempt {number} before this step"))
+        case Route(mode=mode) if mode not in LOOPS:
+            raise wrong_result(("mode", "choose one of " + ", ".join(sorted(known.value for known in LOOPS))))
