@@ -31,6 +31,8 @@ class StepAnswer(Answer):
     result: JsonValue
     error: str | None
     timed_out: bool
+    is_inherited: bool = Field(description="copied from the run that this one was forked from, which paid for it")
+    edited_by: str | None = Field(description="who wrote the result in place of the recorded one")
     started_at: AwareDatetime
     finished_at: AwareDatetime | None
 
@@ -98,6 +100,8 @@ def step_answer(step: Step) -> StepAnswer:
         result=step.result,
         error=step.error or None,
         timed_out=step.timed_out,
+        is_inherited=step.is_inherited,
+        edited_by=step.edited_by_label or None,
         started_at=step.started_at,
         finished_at=step.finished_at,
     )

@@ -1,13 +1,16 @@
 """Runs as REST tells them."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db.models import OuterRef, QuerySet
 from pydantic import AwareDatetime, Field
 
 from reflection_app.api.answer import Answer, Money, PageAnswer, money
 from reflection_app.loops.ends import Outcome
+from reflection_app.loops.prompt_changes import changed_since
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.verdicts import Referee
 from reflection_app.models import Run, RunState, Verdict
@@ -29,6 +32,14 @@ class Usage(Answer):
     llm_calls: int
 
 
+class Versions(Answer):
+    """What the run began with: its loop, and each prompt by a hash of its words."""
+
+    loop: int
+    prompts: dict[str, str]
+    changed: list[str] = Field(description="prompts that read otherwise today, or are no more")
+
+
 class RunAnswer(Answer):
     """One execution of a loop on a task."""
 
@@ -43,7 +54,11 @@ class RunAnswer(Answer):
     attempts: int = Field(description="how many attempts were made so far")
     usage: Usage
     parent_id: UUID | None
-    forked_from_step: int | None
+    forked_from_step: int | None = Field(description="the first step that is not, or not unedited, the parent's")
+    fork_note: str | None = Field(description="why it was forked, and where else than asked")
+    forked_by: str | None
+    forks: list[UUID] = Field(description="the runs that were forked from this one, oldest first")
+    versions: Versions
     created_at: AwareDatetime
     started_at: AwareDatetime | None
     finished_at: AwareDatetime | None
@@ -55,17 +70,31 @@ class RunPage(PageAnswer):
 
 def runs_to_show(runs: QuerySet[Run]) -> QuerySet[Run]:
     """`runs` with what an answer needs of other tables, without the specification, which may be large."""
-    return runs.select_related("best_attempt").defer("spec")
+    forks = Run.objects.filter(parent=OuterRef("pk")).order_by("created_at", "id").values("pk")
+    annotated = runs.annotate(fork_ids=ArraySubquery(forks))
+    return annotated.select_related("best_attempt").defer("spec", "edited_prompts")
 
 
 def run_answers(runs: Sequence[Run]) -> list[RunAnswer]:
     """The answers of `runs`, with one query more for all of them together."""
     decisive = _decisive_scores(run.best_attempt_id for run in runs if run.best_attempt_id)
-    return [_run_answer(run, decisive=decisive) for run in runs]
+    forks = _forks_of([run for run in runs if not hasattr(run, "fork_ids")])
+    return [_run_answer(run, decisive=decisive, forks=getattr(run, "fork_ids", forks.get(run.pk, []))) for run in runs]
 
 
 def run_answer(run: Run) -> RunAnswer:
     return run_answers([run])[0]
+
+
+def _forks_of(runs: Sequence[Run]) -> dict[UUID, list[UUID]]:
+    """The forks of runs that were not read by `runs_to_show`; none are looked for where a run has just begun."""
+    forks = defaultdict[UUID, list[UUID]](list)
+    wanted = [run.pk for run in runs if run.last_event_seq > 1]
+    if wanted:
+        found = Run.objects.filter(parent__in=wanted).order_by("created_at", "id")
+        for parent_id, run_id in found.values_list("parent_id", "pk"):
+            forks[parent_id].append(run_id)
+    return forks
 
 
 def _decisive_scores(attempts: Iterable[UUID]) -> dict[UUID, tuple[float, str]]:
@@ -80,7 +109,7 @@ def _decisive_scores(attempts: Iterable[UUID]) -> dict[UUID, tuple[float, str]]:
     }
 
 
-def _run_answer(run: Run, *, decisive: dict[UUID, tuple[float, str]]) -> RunAnswer:
+def _run_answer(run: Run, *, decisive: dict[UUID, tuple[float, str]], forks: list[UUID]) -> RunAnswer:
     best = None
     if run.best_attempt is not None:
         score, referee = decisive.get(run.best_attempt.pk, (None, None))
@@ -105,6 +134,12 @@ def _run_answer(run: Run, *, decisive: dict[UUID, tuple[float, str]]) -> RunAnsw
         ),
         parent_id=run.parent_id,
         forked_from_step=run.forked_from_step,
+        fork_note=run.fork_note or None,
+        forked_by=run.forked_by_label or None,
+        forks=forks,
+        versions=Versions(
+            loop=run.loop_version, prompts=run.prompt_versions, changed=changed_since(run.prompt_versions)
+        ),
         created_at=run.created_at,
         started_at=run.started_at,
         finished_at=run.finished_at,

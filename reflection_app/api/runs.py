@@ -1,4 +1,4 @@
-"""Runs: find them, wait for one, cancel one."""
+"""Runs: find them, wait for one, cancel one, fork one."""
 
 from uuid import UUID
 
@@ -7,6 +7,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from reflection_app.actions.cancel_run import cancel_run
+from reflection_app.actions.fork_input import ForkInput
+from reflection_app.actions.fork_run import fork_run
 from reflection_app.api.access import get_run_for
 from reflection_app.api.desk_view import DeskView
 from reflection_app.api.idempotency import idempotent
@@ -22,12 +24,23 @@ from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.values import Value
 from reflection_app.models import Run, RunState, Scope
 
+FORKS = {
+    "Another verdict": {
+        "from_step": 3,
+        "result": {"verdict": "PASS", "score": 80},
+        "note": "The critic was too strict.",
+    },
+    "Another prompt": {"from_step": 1, "messages": [{"role": "user", "content": "Write a haiku about the sea."}]},
+    "More attempts": {"from_step": 10, "limits": {"max_iterations": 5}},
+}
+
 
 class RunFilters(PageQuery):
     state: RunState | None = None
     outcome: Outcome | None = None
     mode: Mode | None = None
     task: UUID | None = Field(default=None, description="the id of a task")
+    parent: UUID | None = Field(default=None, description="the id of a run: its forks")
 
 
 class Nothing(Value):
@@ -40,7 +53,7 @@ class RunList(DeskView):
     @described_get("list_runs", summary="Runs, newest first", query=RunFilters, answer=RunPage)
     def get(self, request: Request) -> Response:
         query = read_query(request, RunFilters)
-        wanted = query.model_dump(exclude_none=True, include={"state", "outcome", "mode", "task"})
+        wanted = query.model_dump(exclude_none=True, include={"state", "outcome", "mode", "task", "parent"})
         runs = runs_to_show(Run.objects.filter(project=self.project, **wanted))
         page = get_page(runs, request=request, query=query, order=NEWEST_FIRST)
         return Response(page.with_results(run_answers(page.rows)))
@@ -76,3 +89,21 @@ class CancelRun(DeskView):
         read_input(request, Nothing, what="body")
         cancelled = cancel_run(get_run_for(self.project, run_id), actor=self.actor)
         return Response(run_answer(cancelled).model_dump(mode="json"))
+
+
+class ForkRun(DeskView):
+    scopes = needs(post=(Scope.TASKS_WRITE,))
+
+    @described_post(
+        "fork_run",
+        summary="Begin a second run with this one's steps up to a point",
+        body=ForkInput,
+        answers={201: RunAnswer},
+        problems=(404, 409),
+        examples=FORKS,
+    )
+    @idempotent
+    def post(self, request: Request, run_id: UUID) -> Response:
+        run = get_run_for(self.project, run_id)
+        fork = fork_run(run, read_input(request, ForkInput, what="fork"), actor=self.actor)
+        return Response(run_answer(fork).model_dump(mode="json"), 201)

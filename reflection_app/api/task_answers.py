@@ -33,7 +33,7 @@ class TaskAnswer(Answer):
     limits: LimitsAnswer
     metadata: dict[str, JsonValue]
     created_at: AwareDatetime
-    run: RunAnswer | None
+    run: RunAnswer | None = Field(description="the newest run, forks included: its `parent_id` says which they are")
 
 
 class TaskPage(PageAnswer):

@@ -10,6 +10,7 @@ urlpatterns = [
     path("runs", runs.RunList.as_view(), name="api-runs"),
     path("runs/<uuid:run_id>", runs.RunDetail.as_view(), name="api-run"),
     path("runs/<uuid:run_id>/cancel", runs.CancelRun.as_view(), name="api-run-cancel"),
+    path("runs/<uuid:run_id>/fork", runs.ForkRun.as_view(), name="api-run-fork"),
     path("runs/<uuid:run_id>/steps", run_history.RunSteps.as_view(), name="api-run-steps"),
     path("runs/<uuid:run_id>/attempts", attempts.RunAttempts.as_view(), name="api-run-attempts"),
     path("runs/<uuid:run_id>/events", run_history.RunEvents.as_view(), name="api-run-events"),

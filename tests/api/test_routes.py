@@ -29,6 +29,7 @@ ROUTES = [
 ]
 WITH_IDS = [(method, route) for method, route, _ in ROUTES if "<uuid:" in route]
 BODIES = {
+    "fork": {"from_step": 1},
     "heartbeat": {"lease_token": str(uuid4())},
     "decision": {"lease_token": str(uuid4()), "decision": "approve"},
     "release": {"lease_token": str(uuid4())},
@@ -65,7 +66,7 @@ def test_the_ids_of_another_project_are_not_found(method: str, route: str) -> No
     path = path_of(route, ids)
 
     assert call(stranger, method, path) == 404
-    assert call(owner, method, path) in {200, 409}
+    assert call(owner, method, path) in {200, 201, 409}
 
 
 @pytest.mark.parametrize(("method", "route"), WITH_IDS)
