@@ -6,6 +6,7 @@ from reflection_app.loops.actor_critic import actor_critic
 from reflection_app.loops.effects import EffectFailed, EffectTimedOut
 from reflection_app.loops.ends import Ended, Outcome
 from reflection_app.loops.external_loop import external_loop
+from reflection_app.loops.planning import planning
 from reflection_app.loops.progress import LimitReached, Progress
 from reflection_app.loops.task_spec import Mode, TaskSpec
 
@@ -14,6 +15,7 @@ Loop = Callable[[TaskSpec, Progress], Awaitable[Outcome]]
 LOOPS: dict[Mode, Loop] = {
     Mode.EXTERNAL_LOOP: external_loop,
     Mode.ACTOR_CRITIC: actor_critic,
+    Mode.PLANNING: planning,
 }
 
 # Raised by hand when a loop performs other effects, or in another order, than before: a run that was suspended under
@@ -21,6 +23,7 @@ LOOPS: dict[Mode, Loop] = {
 VERSIONS: dict[Mode, int] = {
     Mode.EXTERNAL_LOOP: 1,
     Mode.ACTOR_CRITIC: 1,
+    Mode.PLANNING: 1,
 }
 
 

@@ -8,10 +8,11 @@ from pydantic import Field, JsonValue, TypeAdapter
 from reflection_app.loops.code_tests import CodeTests, TestReport
 from reflection_app.loops.effect import Effect, EffectFailed, EffectTimedOut, Performed, Spent
 from reflection_app.loops.messages import Message
+from reflection_app.loops.plans import CheckedPlan, PlanStepOutcome
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.tool_calls import ToolResult
 from reflection_app.loops.values import Value
-from reflection_app.loops.verdicts import Feedback, Issue, Judgement, Referee, Score, Text, Verdict
+from reflection_app.loops.verdicts import Confidence, Feedback, Issue, Judgement, Referee, Score, Text, Verdict
 
 __all__ = [
     "AnyEffect",
@@ -31,6 +32,10 @@ __all__ = [
     "HandedIn",
     "KeepAttempt",
     "Performed",
+    "Pick",
+    "RecordPick",
+    "RecordPlan",
+    "RecordPlanStep",
     "RecordVerdict",
     "RequestAudit",
     "ReviewDecision",
@@ -242,6 +247,42 @@ class Route(Value):
     why: str = ""
 
 
+class Pick(Value):
+    """Which attempt to keep by evidence that a score alone does not tell, how sure that is, and why."""
+
+    attempt: int = Field(ge=1)
+    settled: bool
+    confidence: Confidence
+    reasons: tuple[str, ...] = ()
+
+
+class RecordPick(Effect[Pick]):
+    """Keep which attempt stands so far."""
+
+    kind = "record_pick"
+    results = TypeAdapter(Pick)
+
+    pick: Pick
+
+
+class RecordPlan(Effect[CheckedPlan]):
+    """Keep a version of a plan with what is wrong with it."""
+
+    kind = "record_plan"
+    results = TypeAdapter(CheckedPlan)
+
+    plan: CheckedPlan
+
+
+class RecordPlanStep(Effect[PlanStepOutcome]):
+    """Keep how a step of a plan ended."""
+
+    kind = "record_plan_step"
+    results = TypeAdapter(PlanStepOutcome)
+
+    outcome: PlanStepOutcome
+
+
 class ChooseLoop(Effect[Route]):
     """Keep which loop the task goes on with."""
 
@@ -263,4 +304,7 @@ AnyEffect = (
     | AwaitAttempt
     | AwaitTurns
     | ChooseLoop
+    | RecordPlan
+    | RecordPlanStep
+    | RecordPick
 )

@@ -25,6 +25,10 @@ class UnusableAnswerError(ValueError):
     """The model's answer is not of the form asked for."""
 
 
+class NoUsableAnswer(EffectFailed):
+    """The model gave no answer of the form asked for, however often it was asked."""
+
+
 def read_answer[T: BaseModel](text: str, *, schema: type[T]) -> T:
     """The value in `text`, mended where it is nearly JSON. Raises UnusableAnswerError, which says what is wrong.
 
@@ -98,8 +102,8 @@ def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 async def ask[T: BaseModel](run: Progress, request: Generate, *, schema: type[T]) -> T:
     """The model's answer to `request` as a `schema`. Each call to the model is an effect of its own.
 
-    After `MOST_REASKS` further calls, each shown what was wrong, raises EffectFailed with what was said; where a limit
-    is reached before that, raises LimitReached.
+    After `MOST_REASKS` further calls, each shown what was wrong, raises NoUsableAnswer with what was said; where a
+    limit is reached before that, raises LimitReached.
     """
     key, messages = request.key, request.messages
     for reask in range(MOST_REASKS + 1):
@@ -121,7 +125,7 @@ async def ask[T: BaseModel](run: Progress, request: Generate, *, schema: type[T]
                 "timeout_s": run.time_left_s(),
             }
         )
-    raise EffectFailed(
+    raise NoUsableAnswer(
         f"The {request.role} gave no usable answer in {MOST_REASKS + 1} tries ({problem}). "
         f"It said: {' '.join(generation.text.split())[:LONGEST_QUOTE] or 'nothing'}"
     )

@@ -26,6 +26,8 @@ from reflection_app.loops.effects import (
     KeepAttempt,
     Performed,
     RecordPick,
+    RecordPlan,
+    RecordPlanStep,
     RecordVerdict,
     RequestAudit,
     RunTests,
@@ -141,15 +143,15 @@ def _result_of(effect: AnyEffect, *, journal: Journal, spec: TaskSpec) -> Result
     return journal.note(effect, _value_of(effect), follow=follow)
 
 
-def _value_of(effect: RecordVerdict | RecordPick | KeepAttempt | Draw | RequestAudit | ChooseLoop) -> Any:
+def _value_of(
+    effect: RecordVerdict | RecordPick | RecordPlan | RecordPlanStep | KeepAttempt | Draw | RequestAudit | ChooseLoop,
+) -> Any:
     """The result of an effect that asks nothing of the outside."""
     match effect:
-        case RecordVerdict(judgement=judgement):
-            return judgement
-        case RecordPick(pick=pick):
-            return pick
-        case ChooseLoop(route=route):
-            return route
+        case RecordVerdict(judgement=kept) | RecordPick(pick=kept) | ChooseLoop(route=kept):
+            return kept
+        case RecordPlan(plan=kept) | RecordPlanStep(outcome=kept):
+            return kept
         case Draw(share=share):
             return Drawn(value=secrets.SystemRandom().random(), share=share)
         case KeepAttempt() | RequestAudit():

@@ -1,0 +1,80 @@
+"""Carrying out a plan: each step after those that it requires, by its tool or by the model."""
+
+from reflection_app.loops.effects import Generate, RecordPlanStep
+from reflection_app.loops.messages import system, user
+from reflection_app.loops.plan_work import StepRun, Work, told
+from reflection_app.loops.plans import Plan, PlanStep, PlanStepOutcome, PlanStepState, in_order
+from reflection_app.loops.progress import Progress
+from reflection_app.loops.prompts import prompt
+from reflection_app.loops.structured_answers import NoUsableAnswer
+from reflection_app.loops.task_spec import TaskSpec
+from reflection_app.loops.tool_tries import MOST_RETRIES, NothingNew, Try, ask_for_call, try_call
+
+LONGEST_KEPT_ERROR = 2_000
+
+
+async def carry_out(plan: Plan, *, spec: TaskSpec, run: Progress, work: Work, number: int) -> None:
+    """Adds to `work` how each step of `plan` ended. A step that needs one which was not done is skipped.
+
+    Steps are named in the journal by their place in the plan: ids are a model's words.
+    """
+    places = {step.id: place for place, step in enumerate(plan.steps, start=1)}
+    for step in in_order(plan):
+        base = f"attempt-{number}/step-{places[step.id]}"
+        missing = tuple(required for required in dict.fromkeys(step.requires or ()) if required not in work.done)
+        if missing:
+            outcome, result = PlanStepOutcome(step=step.id, state=PlanStepState.SKIPPED, waited_for=missing), ""
+        else:
+            outcome, result = await _do(step, spec=spec, run=run, work=work, base=base, number=number)
+        outcome = await run.perform(RecordPlanStep(key=f"{base}/outcome", outcome=outcome))
+        work.add(StepRun(step=step, outcome=outcome, result=result))
+
+
+async def _do(
+    step: PlanStep, *, spec: TaskSpec, run: Progress, work: Work, base: str, number: int
+) -> tuple[PlanStepOutcome, str]:
+    """How the step ended, and its result."""
+    required = [work.done[name] for name in dict.fromkeys(step.requires or ())]
+    task = prompt("plan_step", goal=spec.objective, step=step.description, results=told(required))
+    if step.tool is None:
+        return await _think(step, task=task, run=run, base=base)
+    try:
+        tried = await _call(step.tool, task=task, spec=spec, run=run, base=base, number=number)
+    except (NothingNew, NoUsableAnswer) as error:
+        return _failed(step, str(error)), ""
+    if tried.result.ok:
+        return PlanStepOutcome(step=step.id, state=PlanStepState.DONE), tried.result.content
+    return _failed(step, tried.issues[0].description), ""
+
+
+async def _think(step: PlanStep, *, task: str, run: Progress, base: str) -> tuple[PlanStepOutcome, str]:
+    run.check_limits()
+    said = await run.perform(
+        Generate(
+            key=f"{base}/answer",
+            role="actor",
+            messages=(system(prompt("write_system")), user(task)),
+            max_tokens=run.tokens_left,
+            timeout_s=run.time_left_s(),
+        )
+    )
+    if not said.text.strip():
+        return _failed(step, "the model said nothing"), ""
+    return PlanStepOutcome(step=step.id, state=PlanStepState.DONE), said.text
+
+
+async def _call(tool_name: str, *, task: str, spec: TaskSpec, run: Progress, base: str, number: int) -> Try:
+    """The tool called, and called again with corrected arguments at most `MOST_RETRIES` times."""
+    tools = tuple(tool for tool in spec.tools if tool.name == tool_name)
+    tries: list[Try] = []
+    while True:
+        again = f"-{len(tries) + 1}" if tries else ""
+        call = await ask_for_call(run, key=f"{base}/arguments{again}", task=task, tools=tools, tries=tries)
+        tried = await try_call(run, call, tools=tools, key=f"{base}/call{again}", attempt=number)
+        tries.append(tried)
+        if tried.result.ok or tried.is_hopeless or len(tries) > MOST_RETRIES:
+            return tried
+
+
+def _failed(step: PlanStep, error: str) -> PlanStepOutcome:
+    return PlanStepOutcome(step=step.id, state=PlanStepState.FAILED, error=error[:LONGEST_KEPT_ERROR])

@@ -1,0 +1,107 @@
+"""Planning: a plan for a goal is made, checked, carried out step by step with tools, and answered from its results.
+
+After the PlanningEngine of the design seeds. Where steps fail, what is missing is planned anew, with the results so
+far, as the next attempt. An attempt's content is the answer written from the results; its judgement by the tools is
+the share of all steps that were done.
+
+That every tool worked does not make the answer right. So after a plan that was done wholly, a critic judges the answer
+as in actor_critic, and an answer that it sends back is written again from the same results; without a critic the run
+ends as unverified. The tools' own verdict is kept after the critic's: it passes no answer that was sent back, so that
+the attempt kept in the end is one that both let pass wherever there is one.
+
+A run that a limit or an error stops in the middle keeps what its steps came to as an attempt.
+"""
+
+from reflection_app.loops.actor_critic import Earlier, actor_messages, evaluate
+from reflection_app.loops.attempts import make_attempt
+from reflection_app.loops.effects import EffectFailed, KeepAttempt
+from reflection_app.loops.ends import Outcome
+from reflection_app.loops.messages import Message
+from reflection_app.loops.over_correction import is_over_corrected
+from reflection_app.loops.plan_making import make_plan
+from reflection_app.loops.plan_steps import carry_out
+from reflection_app.loops.plan_work import Work, judge_steps, told
+from reflection_app.loops.progress import LimitReached, Progress
+from reflection_app.loops.prompts import prompt
+from reflection_app.loops.settling import settle
+from reflection_app.loops.task_spec import TaskSpec
+from reflection_app.loops.verdicts import Judgement, Referee, Verdict
+
+
+async def planning(spec: TaskSpec, run: Progress) -> Outcome:
+    """Plans and answers until one is accepted, rejected, or a limit is reached. A plan without a way ends as failed."""
+    work, earlier = Work(), list[Earlier]()
+    for number in range(1, spec.limits.max_iterations + 1):
+        try:
+            outcome = await _attempt(spec, run, work=work, earlier=earlier, number=number)
+        except (LimitReached, EffectFailed) as stop:
+            await _keep_what_there_is(run, work, number=number, why=stop)
+            raise
+        if outcome is not None:
+            return outcome
+    return Outcome.EXHAUSTED
+
+
+async def _attempt(spec: TaskSpec, run: Progress, *, work: Work, earlier: list[Earlier], number: int) -> Outcome | None:
+    """The run's end, or None where another attempt should follow."""
+    work.done_by_newest = 0
+    if not work.is_complete():
+        plan = await make_plan(spec, run, work, number=number)
+        work.begin()
+        await carry_out(plan, spec=spec, run=run, work=work, number=number)
+    text = await make_attempt(spec, run, number=number, messages=answer_messages(spec, work, earlier))
+    if not work.is_complete():
+        judgement = await _record(run, judge_steps(work, attempt=number))
+        return Outcome.SUCCEEDED if judgement.passed else None
+    if not spec.has_critic:
+        judgement = await _record(run, judge_steps(work, attempt=number))
+        return Outcome.UNVERIFIED if judgement.passed else None
+    return await _judge_answer(spec, run, work=work, earlier=earlier, number=number, text=text)
+
+
+async def _judge_answer(
+    spec: TaskSpec, run: Progress, *, work: Work, earlier: list[Earlier], number: int, text: str
+) -> Outcome | None:
+    """The end that the critic's verdict, or a person's, means for an answer whose steps were all done."""
+    run.check_limits()
+    judgement = await settle(spec, run, await evaluate(spec, run, attempt=number, content=text))
+    await _record(run, judge_steps(work, attempt=number, sent_back=not judgement.passed))
+    if judgement.passed:
+        return Outcome.SUCCEEDED
+    if judgement.verdict is Verdict.REJECT:
+        return Outcome.REJECTED
+    if judgement.referee is not Referee.PERSON and _critic_says_stop(run):
+        return Outcome.OVER_CORRECTED
+    earlier.append(Earlier(text, judgement))
+    return None
+
+
+def _critic_says_stop(run: Progress) -> bool:
+    """Over-correction told from the critic's scores alone: those of the steps measure something else."""
+    by_people = {judged.attempt for judged in run.judgements if judged.referee is Referee.PERSON}
+    return is_over_corrected(
+        [judged for judged in run.judgements if judged.referee is Referee.CRITIC and judged.attempt not in by_people]
+    )
+
+
+async def _record(run: Progress, judgement: Judgement) -> Judgement:
+    return await run.record(judgement, key=f"attempt-{judgement.attempt}/steps-verdict")
+
+
+async def _keep_what_there_is(run: Progress, work: Work, *, number: int, why: Exception) -> None:
+    """The attempt that was under way, with the results of its steps in place of an answer that there is not yet."""
+    if number not in run.attempts:
+        if not work.done_by_newest:
+            return
+        await run.perform(KeepAttempt(key=f"attempt-{number}/kept", attempt=number, content=work.as_answer()))
+        run.attempts.append(number)
+        await _record(run, judge_steps(work, attempt=number, stopped="The run stopped before the answer was written."))
+    elif not any(judged.attempt == number and judged.referee >= Referee.TOOL for judged in run.judgements):
+        await _record(run, judge_steps(work, attempt=number))
+
+
+def answer_messages(spec: TaskSpec, work: Work, earlier: list[Earlier]) -> tuple[Message, ...]:
+    """What the model is asked for the final answer: the goal, all results, and what there is none of."""
+    failed = f"\nThese steps could not be done:\n\n{work.told_failed()}\n" if work.not_done else ""
+    asked = prompt("plan_answer", goal=spec.objective, results=told(work.done.values()), failed=failed)
+    return actor_messages(asked, earlier)

@@ -1,0 +1,220 @@
+"""Plans: steps that need one another, what can be wrong with them, and in which order they are done. Pure values."""
+
+from collections.abc import Collection, Iterable
+from enum import StrEnum
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+from reflection_app.loops.storable import storable
+from reflection_app.loops.tool_calls import Plain
+from reflection_app.loops.values import Value
+
+MOST_STEPS = 20
+# What is read at all; a longer list is no plan.
+MOST_LISTED = 200
+LONGEST_ID = 60
+LONGEST_DESCRIPTION = 2_000
+NO_TOOL = {"", "null", "none"}
+
+
+def _text(value: Any) -> Any:
+    """Models number their steps as often as they name them."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def _ids(value: Any) -> Any:
+    return [value] if isinstance(value, str | int) and not isinstance(value, bool) else value
+
+
+def _tool(value: Any) -> Any:
+    return None if isinstance(value, str) and value.strip().lower() in NO_TOOL else value
+
+
+def _clipped(text: str) -> str:
+    return storable(text)[:LONGEST_DESCRIPTION]
+
+
+StepId = Annotated[str, BeforeValidator(_text), AfterValidator(storable), Field(min_length=1, max_length=LONGEST_ID)]
+ToolName = Annotated[str, AfterValidator(storable), Field(max_length=64)]
+Required = Annotated[tuple[StepId, ...], Field(max_length=MOST_LISTED)]
+Description = Annotated[str, AfterValidator(_clipped), Field(min_length=1)]
+
+
+class PlanStep(BaseModel):
+    """One step. `requires` is None where the plan does not say what it needs, which is a fault of the plan."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    id: StepId
+    description: Description
+    tool: Annotated[ToolName | None, BeforeValidator(_tool)] = None
+    requires: Annotated[Required | None, BeforeValidator(_ids)] = None
+
+
+class Plan(BaseModel):
+    """Steps as a planner gave them, not checked yet."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    steps: Annotated[tuple[PlanStep, ...], Field(max_length=MOST_LISTED)]
+
+
+PLAN_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "required": ["steps"],
+    "properties": {
+        "steps": {
+            "type": "array",
+            "maxItems": MOST_STEPS,
+            "items": {
+                "type": "object",
+                "required": ["id", "description", "tool", "requires"],
+                "properties": {
+                    "id": {"type": "string"},
+                    "description": {"type": "string"},
+                    "tool": {"type": ["string", "null"]},
+                    "requires": {"type": "array", "items": {"type": "string"}},
+                },
+            },
+        }
+    },
+}
+
+
+class PlanFault(StrEnum):
+    EMPTY = "empty"
+    TOO_MANY_STEPS = "too_many_steps"
+    DUPLICATE_ID = "duplicate_id"
+    MISSING_REQUIRES = "missing_requires"
+    UNKNOWN_REQUIRES = "unknown_requires"
+    UNKNOWN_TOOL = "unknown_tool"
+    CYCLE = "cycle"
+
+
+class PlanIssue(Value):
+    """One thing wrong with a plan; `steps` are the ids of the steps concerned, of a cycle in its order."""
+
+    fault: PlanFault
+    steps: tuple[str, ...] = ()
+    description: Plain
+
+
+class CheckedPlan(Value):
+    """A plan with what is wrong with it. Only one without issues is carried out."""
+
+    plan: Plan
+    issues: tuple[PlanIssue, ...] = ()
+
+
+class PlanStepState(StrEnum):
+    DONE = "done"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+class PlanStepOutcome(Value):
+    """How a step of a plan ended; `waited_for` are the steps without which it could not begin."""
+
+    step: str
+    state: PlanStepState
+    error: Plain = ""
+    waited_for: tuple[str, ...] = ()
+
+
+def check_plan(plan: Plan, *, tools: Collection[str], done: Collection[str] = ()) -> CheckedPlan:
+    """The plan with its issues. `done` are ids of earlier steps, which may be required and not be used again."""
+    steps = plan.steps
+    if not steps:
+        issue = PlanIssue(fault=PlanFault.EMPTY, description="The plan has no steps.")
+        return CheckedPlan(plan=plan, issues=(issue,))
+    issues = [*_size_issues(plan), *_id_issues(steps, done), *_requires_issues(steps, done)]
+    issues += [
+        PlanIssue(
+            fault=PlanFault.UNKNOWN_TOOL,
+            steps=(step.id,),
+            description=f"Step {step.id} names a tool {step.tool!r} that does not exist. "
+            f"The tools are: {', '.join(tools) or 'none'}.",
+        )
+        for step in steps
+        if step.tool is not None and step.tool not in tools
+    ]
+    issues += [
+        PlanIssue(
+            fault=PlanFault.CYCLE,
+            steps=cycle,
+            description=f"Steps need each other in a circle: {' needs '.join((*cycle, cycle[0]))}.",
+        )
+        for cycle in cycles(steps)
+    ]
+    return CheckedPlan(plan=plan, issues=tuple(issues))
+
+
+def _size_issues(plan: Plan) -> Iterable[PlanIssue]:
+    if len(plan.steps) > MOST_STEPS:
+        told = f"The plan has {len(plan.steps)} steps; the most is {MOST_STEPS}."
+        yield PlanIssue(fault=PlanFault.TOO_MANY_STEPS, description=told)
+
+
+def _id_issues(steps: Collection[PlanStep], done: Collection[str]) -> Iterable[PlanIssue]:
+    ids = [step.id for step in steps]
+    for step_id in dict.fromkeys(ids):
+        if step_id in done:
+            told = f"Step {step_id} has the id of a step that is done already."
+        elif ids.count(step_id) > 1:
+            told = f"{ids.count(step_id)} steps have the id {step_id}."
+        else:
+            continue
+        yield PlanIssue(fault=PlanFault.DUPLICATE_ID, steps=(step_id,), description=told)
+
+
+def _requires_issues(steps: Collection[PlanStep], done: Collection[str]) -> Iterable[PlanIssue]:
+    known = {step.id for step in steps} | set(done)
+    for step in steps:
+        if step.requires is None:
+            told = f"Step {step.id} does not say what it requires; where it needs nothing, that is an empty list."
+            yield PlanIssue(fault=PlanFault.MISSING_REQUIRES, steps=(step.id,), description=told)
+        unknown = [required for required in dict.fromkeys(step.requires or ()) if required not in known]
+        if unknown:
+            told = f"Step {step.id} requires {', '.join(unknown)}, which the plan does not have."
+            yield PlanIssue(fault=PlanFault.UNKNOWN_REQUIRES, steps=(step.id,), description=told)
+
+
+def cycles(steps: Iterable[PlanStep]) -> list[tuple[str, ...]]:
+    """Circles of steps that need each other: a shortest one through each step that is on any, none told twice."""
+    needs: dict[str, tuple[str, ...]] = {}
+    for step in steps:
+        needs.setdefault(step.id, step.requires or ())
+    found: list[tuple[str, ...]] = []
+    told: set[str] = set()
+    for step_id in needs:
+        cycle = None if step_id in told else _shortest_cycle(step_id, needs)
+        if cycle is not None:
+            found.append(cycle)
+            told.update(cycle)
+    return found
+
+
+def _shortest_cycle(start: str, needs: dict[str, tuple[str, ...]]) -> tuple[str, ...] | None:
+    paths: list[tuple[str, ...]] = [(start,)]
+    seen = {start}
+    for path in paths:  # grows while it is read: breadth first, so that the first way back is a shortest one
+        for required in needs.get(path[-1], ()):
+            if required == start:
+                return path
+            if required not in seen:
+                seen.add(required)
+                paths.append((*path, required))
+    return None
+
+
+def in_order(plan: Plan) -> list[PlanStep]:
+    """The steps of a valid plan, each after those that it requires, else as the plan has them."""
+    own = {step.id for step in plan.steps}
+    waiting, placed, ordered = list(plan.steps), set[str](), list[PlanStep]()
+    while waiting:
+        ready = next(step for step in waiting if not (set(step.requires or ()) & own) - placed)
+        waiting.remove(ready)
+        placed.add(ready.id)
+        ordered.append(ready)
+    return ordered

@@ -1,0 +1,126 @@
+"""One tool call, made until the tool says that it worked: called, and on failure called with corrected arguments.
+
+After "External-Loop" of the design seeds. The first call is the one that came with the task, or else the model's
+choice among the task's tools; then come at most two corrections. Each call is an attempt of its own, so original and
+corrected arguments are all kept. An attempt's content is JSON, and whoever handed the task in finds the result in it:
+`{"tool", "arguments", "result"}` where the tool did it (`result` is the text that the tool said, `is_shortened` stands
+beside it where not all of it was kept), `{"tool", "arguments", "failure", "error"}` where it did not.
+
+An outside agent hands in its calls as `{"tool", "arguments"}`. They are kept as they came, and the verdict's feedback
+says what the tool answered.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from reflection_app.loops.attempts import make_attempt
+from reflection_app.loops.effects import EffectFailed, EffectTimedOut, KeepAttempt
+from reflection_app.loops.ends import Outcome
+from reflection_app.loops.progress import LimitReached, Progress
+from reflection_app.loops.structured_answers import UnusableAnswerError, read_answer
+from reflection_app.loops.task_spec import Execution, TaskSpec
+from reflection_app.loops.tool_calls import ToolCall, ToolResult, ToolSpec
+from reflection_app.loops.tool_tries import (
+    MOST_RETRIES,
+    CallAnswer,
+    Try,
+    ask_for_call,
+    call_messages,
+    failed_before,
+    refused_call,
+    try_call,
+)
+from reflection_app.loops.verdicts import LONGEST_TEXT, Feedback, Judgement, Referee, Verdict
+
+
+async def tool_loop(spec: TaskSpec, run: Progress) -> Outcome:
+    """Calls until one works or the corrections are used up. A failure that no arguments mend ends it as failed."""
+    tries: list[Try] = []
+    for number in range(1, min(spec.limits.max_iterations, 1 + MOST_RETRIES) + 1):
+        if spec.execution is Execution.EXTERNAL and not _is_given(spec, number):
+            tried = await _handed_in(spec, run, number=number, tries=tries)
+        else:
+            tried = await _made(spec, run, number=number, tries=tries)
+        judgement = judge_call(tried, attempt=number, tells_result=spec.execution is Execution.EXTERNAL)
+        judgement = await run.record(judgement, key=f"attempt-{number}/verdict")
+        if judgement.passed:
+            return Outcome.SUCCEEDED
+        if tried.is_hopeless:
+            raise EffectFailed(f"No other arguments would help {tried.call.tool}: {tried.issues[0].description}")
+        tries.append(tried)
+    return Outcome.EXHAUSTED
+
+
+def _is_given(spec: TaskSpec, number: int) -> bool:
+    return number == 1 and spec.tool_call is not None
+
+
+def callable_tools(spec: TaskSpec) -> tuple[ToolSpec, ...]:
+    """The tools that this task may call: the one of the call that it brought, or else all that it names."""
+    if spec.tool_call is None:
+        return spec.tools
+    return tuple(tool for tool in spec.tools if tool.name == spec.tool_call.tool)
+
+
+async def _made(spec: TaskSpec, run: Progress, *, number: int, tries: Sequence[Try]) -> Try:
+    """A call of our own, made and kept; where a limit does not let it be made, it is kept without a result."""
+    tools = callable_tools(spec)
+    if spec.tool_call is not None and number == 1:
+        call = spec.tool_call
+    else:
+        key = f"attempt-{number}/arguments"
+        call = await ask_for_call(run, key=key, task=spec.objective, tools=tools, tries=tries)
+    try:
+        tried = await try_call(run, call, tools=tools, key=f"attempt-{number}/call", attempt=number)
+    except (LimitReached, EffectTimedOut):
+        await _keep(run, number=number, content=content_of(call))
+        raise
+    await _keep(run, number=number, content=content_of(call, tried.result))
+    return tried
+
+
+async def _keep(run: Progress, *, number: int, content: str) -> None:
+    await run.perform(KeepAttempt(key=f"attempt-{number}/kept", attempt=number, content=content))
+    run.attempts.append(number)
+
+
+async def _handed_in(spec: TaskSpec, run: Progress, *, number: int, tries: Sequence[Try]) -> Try:
+    """The outside agent's call, made. What is no call, or failed before, is a failed try."""
+    tools = callable_tools(spec)
+    messages = call_messages(spec.objective, tools=tools, tries=tries)
+    text = await make_attempt(spec, run, number=number, messages=messages)
+    try:
+        call = read_answer(text, schema=CallAnswer).call(tools)
+    except UnusableAnswerError as error:
+        return refused_call(ToolCall(tool="(none)"), f"That is no call of a tool: {error}")
+    if failed_before(call, tries):
+        return refused_call(call, "The same call failed before, so it was not made again.")
+    return await try_call(run, call, tools=tools, key=f"attempt-{number}/call", attempt=number)
+
+
+def content_of(call: ToolCall, result: ToolResult | None = None) -> str:
+    """The attempt as it is kept: the call and, once it was made, what it came to."""
+    content: dict[str, Any] = call.model_dump(mode="json")
+    if result is not None and result.ok:
+        content["result"] = result.content
+    elif result is not None:
+        content["failure"] = result.failure.value if result.failure else None
+        content["error"] = result.error or result.content
+    if result is not None and result.is_shortened:
+        content["is_shortened"] = True
+    return json.dumps(content, ensure_ascii=False, indent=2)
+
+
+def judge_call(tried: Try, *, attempt: int, tells_result: bool = False) -> Judgement:
+    """PASS with 100 where the tool did it, else REVISE with 0 and what was wrong. A tool is sure of itself."""
+    said = (f"The tool answered: {tried.result.content}"[:LONGEST_TEXT],) if tells_result and tried.result.ok else ()
+    return Judgement(
+        attempt=attempt,
+        referee=Referee.TOOL,
+        verdict=Verdict.PASS if tried.result.ok else Verdict.REVISE,
+        score=100 if tried.result.ok else 0,
+        confidence=1.0,
+        issues=tried.issues,
+        feedback=Feedback(strengths=said),
+    )

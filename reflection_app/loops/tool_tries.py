@@ -1,0 +1,199 @@
+"""Trying a tool: a call is checked and made, and where it fails the model is asked for another.
+
+Both the tool loop and the steps of a plan go through here. Nothing that failed is called again with the same
+arguments, and what no arguments can mend is given up at once.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
+
+from reflection_app.loops.effects import CallTool, EffectFailed, Generate
+from reflection_app.loops.messages import Message, assistant, system, user
+from reflection_app.loops.progress import Progress
+from reflection_app.loops.prompts import prompt
+from reflection_app.loops.storable import is_storable
+from reflection_app.loops.structured_answers import ask
+from reflection_app.loops.tool_arguments import DEEPEST, SchemaUnusable, is_too_deep, violations
+from reflection_app.loops.tool_calls import ToolCall, ToolFailure, ToolResult, ToolSpec
+from reflection_app.loops.tool_frames import framed
+from reflection_app.loops.verdicts import Issue, IssueCategory, Severity
+
+MOST_RETRIES = 2
+TEMPERATURE = 0.2
+LONGEST_DESCRIPTION = 8_000
+LONGEST_ARGUMENTS = 4_000
+LONGEST_FAILURE = 2_000
+NO_ARGUMENTS_MEND = {ToolFailure.UNKNOWN_TOOL, ToolFailure.MISCONFIGURED, ToolFailure.ADDRESS_REFUSED}
+REFUSED_STATUSES = {401, 403}
+
+
+class NothingNew(EffectFailed):
+    """The model proposes only what has failed already."""
+
+
+class CallAnswer(BaseModel):
+    """A call as a model or an outside agent proposes it. Where there is one tool alone, its name may be left out."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    tool: str = Field(default="", max_length=64)
+    arguments: dict[str, JsonValue]
+
+    @field_validator("arguments", mode="before")
+    @classmethod
+    def check_it_can_be_kept(cls, value: object) -> object:
+        if is_too_deep(value):
+            raise ValueError(f"must not be nested more than {DEEPEST} levels deep")
+        if not is_storable(value):
+            raise ValueError("must hold no infinite number and no NUL character")
+        return value
+
+    def call(self, tools: Sequence[ToolSpec]) -> ToolCall:
+        only = tools[0].name if len(tools) == 1 else ""
+        return ToolCall(tool=self.tool.strip() or only or "(none)", arguments=self.arguments)
+
+
+ANSWER_SCHEMA = {
+    "type": "object",
+    "required": ["tool", "arguments"],
+    "properties": {"tool": {"type": "string"}, "arguments": {"type": "object"}},
+}
+
+
+@dataclass(frozen=True)
+class Try:
+    """A proposed call and what it came to. `issues` say what is wrong; they are empty where it worked."""
+
+    call: ToolCall
+    result: ToolResult
+    issues: tuple[Issue, ...] = ()
+    was_called: bool = True
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether no other arguments would help."""
+        refused = self.result.failure is ToolFailure.HTTP_STATUS and self.result.status in REFUSED_STATUSES
+        return self.was_called and (refused or self.result.failure in NO_ARGUMENTS_MEND)
+
+
+async def try_call(run: Progress, call: ToolCall, *, tools: Sequence[ToolSpec], key: str, attempt: int) -> Try:
+    """What became of `call`; it is made only where it names one of `tools` and fits its schema.
+
+    Raises LimitReached or EffectTimedOut where there is no room for a call.
+    """
+    tool = next((tool for tool in tools if tool.name == call.tool), None)
+    if tool is None:
+        return refused_call(
+            call, f"There is no tool named {call.tool!r} here. There are: {', '.join(tool.name for tool in tools)}."
+        )
+    try:
+        wrong = violations(call.arguments, schema=tool.parameters)
+    except SchemaUnusable as error:
+        told = f"The tool's own schema cannot be used: {error}"
+        return _failed(call, ToolResult(ok=False, failure=ToolFailure.MISCONFIGURED, error=told))
+    if wrong:
+        told = "; ".join(f"{issue.path}: {issue.description}" for issue in wrong)
+        return Try(call, _invalid(f"The arguments do not fit the tool's schema. {told}"), wrong, was_called=False)
+    run.check_limits()
+    timeout_s = run.time_left_s()
+    result = await run.perform(
+        CallTool(key=key, tool=call.tool, arguments=call.arguments, timeout_s=timeout_s, attempt=attempt)
+    )
+    return Try(call, result) if result.ok else _failed(call, result)
+
+
+async def ask_for_call(
+    run: Progress, *, key: str, task: str, tools: Sequence[ToolSpec], tries: Sequence[Try]
+) -> ToolCall:
+    """The call that the model wants to make next. Raises NothingNew where all it has was tried before."""
+    messages = call_messages(task, tools=tools, tries=tries)
+    call = await _ask(run, key=key, messages=messages, tools=tools)
+    if not failed_before(call, tries):
+        return call
+    again = (*messages, assistant(_json(call)), user(prompt("tool_repeated")))
+    call = await _ask(run, key=f"{key}-anew", messages=again, tools=tools)
+    if not failed_before(call, tries):
+        return call
+    raise NothingNew(f"The model proposed a call of {call.tool} that had failed, and proposed it again when told.")
+
+
+async def _ask(run: Progress, *, key: str, messages: tuple[Message, ...], tools: Sequence[ToolSpec]) -> ToolCall:
+    run.check_limits()
+    answer = await ask(
+        run,
+        Generate(
+            key=key,
+            role="actor",
+            messages=messages,
+            temperature=TEMPERATURE,
+            max_tokens=run.tokens_left,
+            timeout_s=run.time_left_s(),
+            json_schema=ANSWER_SCHEMA,
+        ),
+        schema=CallAnswer,
+    )
+    return answer.call(tools)
+
+
+def failed_before(call: ToolCall, tries: Sequence[Try]) -> bool:
+    """Whether this very call is among those that failed."""
+    return any(tried.call == call and not tried.result.ok for tried in tries)
+
+
+def call_messages(task: str, *, tools: Sequence[ToolSpec], tries: Sequence[Try]) -> tuple[Message, ...]:
+    """What is asked for a call: the task, the tools and, after the first, all tries with their errors."""
+    described = describe(tools)
+    if not tries:
+        return (system(prompt("tool_system")), user(prompt("tool_call", task=task, tools=described)))
+    told = "\n\n".join(_told(number, tried) for number, tried in enumerate(tries, start=1))
+    return (system(prompt("tool_system")), user(prompt("tool_again", task=task, tools=described, tries=told)))
+
+
+def describe(tools: Sequence[ToolSpec]) -> str:
+    """The tools as a prompt shows them: name, description and schema of the arguments of each."""
+    return "\n\n".join(
+        framed(
+            f"Tool: {tool.name}\n{tool.description}\nArguments (JSON Schema): "
+            f"{json.dumps(tool.parameters, ensure_ascii=False)}",
+            name="tool",
+            most=LONGEST_DESCRIPTION,
+        )
+        for tool in tools
+    )
+
+
+def _told(number: int, tried: Try) -> str:
+    result = tried.result
+    said = f"{result.error}\n{result.content}".strip() or (result.failure.value if result.failure else "it failed")
+    return prompt(
+        "tool_tried",
+        number=number,
+        call=_json(tried.call)[:LONGEST_ARGUMENTS],
+        failure=framed(said, name="failure", most=LONGEST_FAILURE),
+    )
+
+
+def refused_call(call: ToolCall, error: str) -> Try:
+    """A try that failed before anything was called."""
+    return _failed(call, _invalid(error), was_called=False)
+
+
+def _failed(call: ToolCall, result: ToolResult, *, was_called: bool = True) -> Try:
+    return Try(call, result, issues=(_issue(result),), was_called=was_called)
+
+
+def _invalid(error: str) -> ToolResult:
+    return ToolResult(ok=False, failure=ToolFailure.INVALID_ARGUMENTS, error=error)
+
+
+def _issue(result: ToolResult) -> Issue:
+    """What is wrong, as a judgement states it."""
+    said = result.error or result.content or (result.failure.value if result.failure else "the tool failed")
+    return Issue(category=IssueCategory.CORRECTNESS, severity=Severity.HIGH, description=said[:LONGEST_FAILURE])
+
+
+def _json(call: ToolCall) -> str:
+    return json.dumps(call.model_dump(mode="json"), ensure_ascii=False)
