@@ -6,6 +6,7 @@ from reflection_app.loops.actor_critic import actor_critic
 from reflection_app.loops.effects import EffectFailed, EffectTimedOut
 from reflection_app.loops.ends import Ended, Outcome
 from reflection_app.loops.external_loop import external_loop
+from reflection_app.loops.inline_reflection import inline_reflection
 from reflection_app.loops.planning import planning
 from reflection_app.loops.progress import LimitReached, Progress
 from reflection_app.loops.task_spec import Mode, TaskSpec
@@ -15,6 +16,7 @@ Loop = Callable[[TaskSpec, Progress], Awaitable[Outcome]]
 LOOPS: dict[Mode, Loop] = {
     Mode.EXTERNAL_LOOP: external_loop,
     Mode.ACTOR_CRITIC: actor_critic,
+    Mode.INLINE_REFLECTION: inline_reflection,
     Mode.PLANNING: planning,
 }
 
@@ -23,6 +25,7 @@ LOOPS: dict[Mode, Loop] = {
 VERSIONS: dict[Mode, int] = {
     Mode.EXTERNAL_LOOP: 1,
     Mode.ACTOR_CRITIC: 1,
+    Mode.INLINE_REFLECTION: 1,
     Mode.PLANNING: 1,
 }
 

@@ -8,6 +8,7 @@ from pydantic import Field, JsonValue, TypeAdapter
 from reflection_app.loops.code_tests import CodeTests, TestReport
 from reflection_app.loops.effect import Effect, EffectFailed, EffectTimedOut, Performed, Spent
 from reflection_app.loops.messages import Message
+from reflection_app.loops.session_reflections import KeptReflection
 from reflection_app.loops.plans import CheckedPlan, PlanStepOutcome
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.tool_calls import ToolResult
@@ -36,6 +37,7 @@ __all__ = [
     "RecordPick",
     "RecordPlan",
     "RecordPlanStep",
+    "RecordReflection",
     "RecordVerdict",
     "RequestAudit",
     "ReviewDecision",
@@ -239,6 +241,15 @@ class AwaitTurns(Effect[Turns]):
     or_tool_failure: bool = False
 
 
+class RecordReflection(Effect[KeptReflection]):
+    """Keep a reflection on a session, or that there is none because the reflector failed."""
+
+    kind = "record_reflection"
+    results = TypeAdapter(KeptReflection)
+
+    kept: KeptReflection
+
+
 class Route(Value):
     """Which loop a task got, and why."""
 
@@ -303,6 +314,7 @@ AnyEffect = (
     | RequestAudit
     | AwaitAttempt
     | AwaitTurns
+    | RecordReflection
     | ChooseLoop
     | RecordPlan
     | RecordPlanStep

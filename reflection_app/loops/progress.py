@@ -25,6 +25,10 @@ class LimitReached(Exception):
         self.outcome = outcome
 
 
+class PriceUnknown(EffectFailed):
+    """The cost budget cannot be kept, since the model has no known price: no further call may be made."""
+
+
 class Progress:
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -37,7 +41,7 @@ class Progress:
     async def perform[R](self, effect: Effect[R]) -> R:
         """The effect's result, its spending counted.
 
-        Raises EffectFailed (counted too), also where a money budget cannot be kept because the price is unknown.
+        Raises EffectFailed (counted too); PriceUnknown where a money budget cannot be kept because the price is unknown.
         """
         try:
             performed = await effect
@@ -46,7 +50,7 @@ class Progress:
             raise
         self._charge(performed.spent)
         if self.limits.cost_budget_usd is not None and not performed.spent.cost_known:
-            raise EffectFailed(
+            raise PriceUnknown(
                 "the cost budget cannot be kept: the price of this model is not known. "
                 "Use a model with a known price, or leave cost_budget_usd out."
             )

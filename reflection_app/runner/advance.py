@@ -28,6 +28,7 @@ from reflection_app.loops.effects import (
     RecordPick,
     RecordPlan,
     RecordPlanStep,
+    RecordReflection,
     RecordVerdict,
     RequestAudit,
     RunTests,
@@ -144,7 +145,15 @@ def _result_of(effect: AnyEffect, *, journal: Journal, spec: TaskSpec) -> Result
 
 
 def _value_of(
-    effect: RecordVerdict | RecordPick | RecordPlan | RecordPlanStep | KeepAttempt | Draw | RequestAudit | ChooseLoop,
+    effect: RecordVerdict
+    | RecordPick
+    | RecordPlan
+    | RecordPlanStep
+    | RecordReflection
+    | KeepAttempt
+    | Draw
+    | RequestAudit
+    | ChooseLoop,
 ) -> Any:
     """The result of an effect that asks nothing of the outside."""
     match effect:
@@ -152,6 +161,8 @@ def _value_of(
             return kept
         case RecordPlan(plan=kept) | RecordPlanStep(outcome=kept):
             return kept
+        case RecordReflection(kept=reflection):
+            return reflection
         case Draw(share=share):
             return Drawn(value=secrets.SystemRandom().random(), share=share)
         case KeepAttempt() | RequestAudit():

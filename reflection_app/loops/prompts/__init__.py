@@ -19,6 +19,8 @@ NAMES = (
     "data_again",
     "data_system",
     "data_task",
+    "inline_reflect",
+    "inline_system",
     "plan_again",
     "plan_answer",
     "plan_make",

@@ -1,0 +1,112 @@
+"""Reflecting on another agent's session while it happens: every n turns, at the first tool failure, and at its end.
+
+After the inline reflection of "Fusion" in the design seeds. Nothing judges the session, so it ends unverified.
+"""
+
+from collections import deque
+from itertools import count
+
+from reflection_app.loops.effects import (
+    AwaitTurns,
+    EffectFailed,
+    EffectTimedOut,
+    Generate,
+    RecordReflection,
+    Turn,
+    Turns,
+)
+from reflection_app.loops.ends import Outcome
+from reflection_app.loops.framing import frame_of
+from reflection_app.loops.messages import Message, system, user
+from reflection_app.loops.progress import PriceUnknown, Progress
+from reflection_app.loops.prompts import prompt
+from reflection_app.loops.session_reflections import ANSWER_SCHEMA, KeptReflection, ReflectorAnswer, Trigger
+from reflection_app.loops.session_window import earlier_in_short, window
+from reflection_app.loops.structured_answers import ask
+from reflection_app.loops.task_spec import TaskSpec
+
+TEMPERATURE = 0.3
+LONGEST_PROBLEM = 500
+# More turns than ever fit into the window.
+MOST_TURNS_KEPT = 300
+
+
+async def inline_reflection(spec: TaskSpec, run: Progress) -> Outcome:
+    """Unverified once the session has ended, else the limit that was reached: reflections count as iterations.
+
+    A reflector that fails costs that one reflection; the session goes on.
+    """
+    turns: deque[Turn] = deque(maxlen=MOST_TURNS_KEPT)
+    kept: list[KeptReflection] = []
+    seen, has_failed = 0, False
+    for number in count(1):
+        new = await run.perform(
+            AwaitTurns(key=f"turns-{number}", after=seen, count=spec.inline_every_turns, or_tool_failure=not has_failed)
+        )
+        if not new.turns:
+            return Outcome.UNVERIFIED
+        turns.extend(new.turns)
+        trigger = trigger_of(new, has_failed=has_failed)
+        has_failed = has_failed or trigger is Trigger.TOOL_FAILURE
+        if number > spec.limits.max_iterations:
+            return Outcome.EXHAUSTED
+        messages = question(spec.objective, list(turns), kept, new_from=seen + 1)
+        seen = new.turns[-1].seq
+        asked = KeptReflection(number=number, turn=seen, trigger=trigger)
+        kept.append(await _reflect(run, asked, messages=messages))
+        if new.is_end:
+            return Outcome.UNVERIFIED
+    raise AssertionError("count() has no end")
+
+
+def trigger_of(new: Turns, *, has_failed: bool) -> Trigger:
+    """Why these turns call for a reflection; `has_failed` where a tool failed before them."""
+    if not has_failed and any(turn.is_tool_failure for turn in new.turns):
+        return Trigger.TOOL_FAILURE
+    return Trigger.END if new.is_end else Trigger.EVERY_TURNS
+
+
+def question(objective: str, turns: list[Turn], kept: list[KeptReflection], *, new_from: int) -> tuple[Message, ...]:
+    """What the reflector is asked. The session cannot close its own frame, whose name is a hash of it."""
+    session = window(turns, new_from=new_from)
+    return (
+        system(prompt("inline_system")),
+        user(
+            prompt(
+                "inline_reflect",
+                objective=objective,
+                frame=frame_of(session),
+                session=session,
+                earlier=earlier_in_short(kept),
+                new_from=new_from,
+            )
+        ),
+    )
+
+
+async def _reflect(run: Progress, asked: KeptReflection, *, messages: tuple[Message, ...]) -> KeptReflection:
+    """The reflection, recorded; without one and with the problem where the reflector could not be used."""
+    run.check_limits()
+    request = Generate(
+        key=f"reflection-{asked.number}/answer",
+        role="reflector",
+        messages=messages,
+        temperature=TEMPERATURE,
+        max_tokens=run.tokens_left,
+        timeout_s=run.time_left_s(),
+        json_schema=ANSWER_SCHEMA,
+    )
+    try:
+        answer = await ask(run, request, schema=ReflectorAnswer)
+        result = asked.model_copy(update={"reflection": answer.reflection()})
+    except (EffectTimedOut, PriceUnknown):
+        raise
+    except EffectFailed as failure:
+        result = asked.model_copy(update={"problem": str(failure)[:LONGEST_PROBLEM]})
+    return await run.perform(RecordReflection(key=f"reflection-{asked.number}/kept", kept=result))
+
+
+def is_due(*, made: int, reflected: int, every: int, has_new_failure: bool, is_ended: bool) -> bool:
+    """Whether a session of `made` turns, of which `reflected` were reflected on, calls for a reflection now."""
+    new = made - reflected
+    return new >= every or (new > 0 and (has_new_failure or is_ended))

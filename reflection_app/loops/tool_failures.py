@@ -1,0 +1,85 @@
+"""Telling from a tool's answer whether the call failed. Nothing says so for certain but the sender's own mark."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from reflection_app.loops.session_messages import content_text
+
+LONGEST_LOOKED_AT = 2_000
+LONGEST_PARSED = 200_000
+TOOL_ROLES = frozenset({"tool", "function"})
+MARKS = ("is_error", "isError")
+STATUS_KEYS = ("status", "status_code", "statusCode", "http_status", "code")
+BAD_STATUS = re.compile(r"(?:error|errored|fail|failed|failure|exception|timeout|错误|失败)", re.IGNORECASE)
+
+# Words that begin an answer, or its last line where a command's output comes first. Prose about errors has other forms.
+ENGLISH = re.compile(
+    r"""
+    \W*(?:
+      [\w.]*(?:error|exception)\s*(?:[:：(\]!]|-\s|$)
+    | error\s+(?:while|when|executing|calling|running|occurred|invoking|\d)
+    | an?\s+(?:\w+\s+)?(?:error|exception)\s+(?:occurred|was\s+raised)
+    | traceback\s+\(most\s+recent\s+call\s+last\)
+    | (?:[\w.-]+\s+){0,3}(?:call|request|command|execution|invocation|tool)\s+failed\b
+    | failed(?:\s*[:：]|\s+to\s)
+    | (?:failure|fatal|panic)\s*[:：]
+    | (?:http(?:/[\d.]+)?\s+)?(?:status\s+)?[45]\d\d\s+(?:bad\ request|unauthorized|forbidden|not\ found|conflict|
+        method\ not\ allowed|gone|unprocessable|too\ many|internal\ server|bad\ gateway|service\ unavailable|gateway)
+    | (?:command\s+)?exit(?:ed)?\s+(?:with\s+)?(?:code|status)\s*[:=]?\s*[1-9]
+    )
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+CHINESE = re.compile(
+    r"\W*[\u4e00-\u9fff]{0,8}?(?<![无未])(?<!没有)(?<!不会)(?:错误|出错|异常|失败)(?:[:：!！。,，]|了|$)"
+)
+
+
+def is_tool_failure(message: Mapping[str, Any]) -> bool:
+    """Whether `message` is a tool's answer that tells of a failure. The sender's `is_error` outweighs all signs."""
+    if message.get("role") not in TOOL_ROLES:
+        return False
+    for mark in MARKS:
+        if isinstance(message.get(mark), bool):
+            return bool(message[mark])
+    text = content_text(message.get("content")).strip()
+    value = _as_json(text)
+    return _is_failed_value(value) if value is not None else _is_failed_text(text)
+
+
+def _as_json(text: str) -> Any:
+    if text[:1] not in {"{", "["} or len(text) > LONGEST_PARSED:
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _is_failed_value(value: Any) -> bool:
+    """By the outermost object alone: what lies deeper is data, in which errors may be the subject."""
+    if not isinstance(value, dict):
+        return False
+    for mark in MARKS:
+        if isinstance(value.get(mark), bool):
+            return bool(value[mark])
+    if value.get("error") or value.get("errors") or value.get("exception"):
+        return True
+    if value.get("success") is False or value.get("ok") is False:
+        return True
+    return any(_is_bad_status(value.get(key)) for key in STATUS_KEYS)
+
+
+def _is_bad_status(status: Any) -> bool:
+    if isinstance(status, bool):
+        return False
+    if isinstance(status, int):
+        return 400 <= status <= 599
+    return isinstance(status, str) and BAD_STATUS.fullmatch(status.strip()) is not None
+
+
+def _is_failed_text(text: str) -> bool:
+    last = text[-LONGEST_LOOKED_AT:].rsplit("\n", 1)[-1]
+    return any(pattern.match(part[:LONGEST_LOOKED_AT]) for part in (text, last) for pattern in (ENGLISH, CHINESE))
