@@ -253,5 +253,7 @@ LOGGING = {
         "django.request": {"level": "ERROR"},
         "reflection_app": {"level": "INFO"},
         "notebook_app": {"level": "INFO"},
+        # The SDK logs what servers of tools send; that may hold anything, and our results tell what went wrong.
+        "mcp": {"level": "CRITICAL"},
     },
 }

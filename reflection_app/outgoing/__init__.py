@@ -3,13 +3,14 @@
 httpx2 is the HTTP client of the MCP SDK; with one client for all tools there is one place where addresses are checked.
 """
 
-from reflection_app.outgoing.client import run_with_client
+from reflection_app.outgoing.client import HttpClient, run_with_client
 from reflection_app.outgoing.errors import AddressRefused, OutgoingError, TimedOut, TooLarge, Unreachable
 from reflection_app.outgoing.requests import OutgoingAnswer, OutgoingRequest, send
 from reflection_app.outgoing.urls import check_url, origin_of
 
 __all__ = [
     "AddressRefused",
+    "HttpClient",
     "OutgoingAnswer",
     "OutgoingError",
     "OutgoingRequest",

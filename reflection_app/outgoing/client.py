@@ -11,11 +11,12 @@ from reflection_app.outgoing.decoding import Budget
 from reflection_app.outgoing.errors import TimedOut, Unreachable, text_of
 from reflection_app.outgoing.transport import PinnedTransport
 
+HttpClient = httpx2.AsyncClient
 NO_TIMEOUTS = httpx2.Timeout(None)
 
 
 def run_with_client[T](
-    talk: Callable[[httpx2.AsyncClient], Awaitable[T]],
+    talk: Callable[[HttpClient], Awaitable[T]],
     *,
     deadline_s: float,
     most_bytes: int,
@@ -29,7 +30,7 @@ def run_with_client[T](
 
     async def run() -> T:
         transport = PinnedTransport(budget=Budget(most_bytes), only_origin=only_origin)
-        client = httpx2.AsyncClient(
+        client = HttpClient(
             transport=transport,
             headers=headers,
             trust_env=False,

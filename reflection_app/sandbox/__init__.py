@@ -6,6 +6,16 @@ each test in it is a new process. Where no sandbox starts, code is refused.
 
 from reflection_app.sandbox.bwrap import SandboxStatus, check
 from reflection_app.sandbox.limits import SandboxFailed, SandboxLimits, SandboxUnavailable
+from reflection_app.sandbox.program import ProgramResult, run_program
 from reflection_app.sandbox.run import run_tests
 
-__all__ = ["SandboxFailed", "SandboxLimits", "SandboxStatus", "SandboxUnavailable", "check", "run_tests"]
+__all__ = [
+    "ProgramResult",
+    "SandboxFailed",
+    "SandboxLimits",
+    "SandboxStatus",
+    "SandboxUnavailable",
+    "check",
+    "run_program",
+    "run_tests",
+]

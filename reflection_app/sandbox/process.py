@@ -5,7 +5,7 @@ import os
 import selectors
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -52,7 +52,7 @@ def modules_inside() -> list[tuple[str, CodeType | None]]:
     return packages
 
 
-def run_job(job: dict[str, Any], *, total_s: float, limits: SandboxLimits) -> Iterator[Record]:
+def run_job(job: dict[str, Any], *, total_s: float, limits: SandboxLimits) -> Generator[Record]:
     """The records of the job's tests as they end, until all had their turn or the time is up.
 
     SandboxFailed if the harness never began, HarnessDied if it began and did not end well.

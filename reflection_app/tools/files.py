@@ -1,0 +1,97 @@
+"""The built-in tools `read_file` and `grep_search`, on the files handed in with a task and no others."""
+
+import time
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from typing import Any
+
+import regex
+
+from reflection_app.loops.tool_calls import ToolFailure, ToolResult
+from reflection_app.tools.errors import UnusableArguments
+from reflection_app.tools.results import failed, told
+
+Files = Mapping[str, str]
+
+MOST_LINES = 2_000
+MOST_MATCHES = 200
+USUAL_MATCHES = 50
+LONGEST_LINE = 500
+LONGEST_PATTERN = 1_000
+SEARCH_WITHIN_S = 2.0
+MOST_NAMED = 50
+
+
+def read_file(files: Files, arguments: Mapping[str, Any], *, deadline_s: float) -> ToolResult:
+    """The lines of a file from number `offset` on, each with its number."""
+    path = str(arguments.get("path", ""))
+    if path not in files:
+        return failed(ToolFailure.TOOL_ERROR, f"There is no file {path[:400]!r}. {_names(files)}")
+    lines = files[path].splitlines()
+    offset = _number(arguments, "offset", usual=1, most=10**9)
+    limit = _number(arguments, "limit", usual=MOST_LINES, most=MOST_LINES)
+    if offset > max(len(lines), 1):
+        return failed(ToolFailure.TOOL_ERROR, f"{path!r} has {len(lines)} lines; line {offset} is beyond its end.")
+    shown = lines[offset - 1 : offset - 1 + limit]
+    text = "\n".join(f"{number}\t{line}" for number, line in enumerate(shown, offset))
+    left = len(lines) - (offset - 1 + len(shown))
+    more = f"\n[{left} more lines; go on with offset {offset + len(shown)}]" if left else ""
+    return told((text or "(the file is empty)") + more)
+
+
+def grep_search(files: Files, arguments: Mapping[str, Any], *, deadline_s: float) -> ToolResult:
+    """The lines that the pattern matches, as `path:number: line`."""
+    pattern = _pattern(str(arguments.get("pattern", "")))
+    glob = str(arguments.get("path_glob") or "*")
+    most = _number(arguments, "max_matches", usual=USUAL_MATCHES, most=MOST_MATCHES)
+    chosen = {path: content for path, content in files.items() if fnmatchcase(path, glob)}
+    if not chosen:
+        return failed(ToolFailure.TOOL_ERROR, f"No file fits {glob[:400]!r}. {_names(files)}")
+    try:
+        found = _matches(chosen, pattern, most=most, left_s=min(deadline_s, SEARCH_WITHIN_S))
+    except TimeoutError:
+        return failed(ToolFailure.TIMED_OUT, "The pattern takes too long on these files; use a simpler one.")
+    more = f"\n[stopped after {most} matches]" if len(found) == most else ""
+    return told("\n".join(found) + more if found else "No line matches.")
+
+
+def _matches(files: Files, pattern: "regex.Pattern[str]", *, most: int, left_s: float) -> list[str]:
+    """The first matches. Raises TimeoutError. `regex` measures each search alone, so all share what is left."""
+    until = time.monotonic() + left_s
+    found: list[str] = []
+    for path, content in files.items():
+        for number, line in enumerate(content.splitlines(), 1):
+            left_s = until - time.monotonic()
+            if left_s <= 0:
+                raise TimeoutError
+            if pattern.search(line, timeout=left_s, concurrent=True):
+                shown = line if len(line) <= LONGEST_LINE else line[:LONGEST_LINE] + "…"
+                found.append(f"{path}:{number}: {shown}")
+                if len(found) == most:
+                    return found
+    return found
+
+
+def _pattern(text: str) -> "regex.Pattern[str]":
+    if not text or len(text) > LONGEST_PATTERN:
+        raise UnusableArguments(f"pattern: a regular expression of 1 to {LONGEST_PATTERN} characters")
+    try:
+        return regex.compile(text)
+    except (regex.error, OverflowError, RecursionError, ValueError) as error:
+        raise UnusableArguments(f"pattern: no regular expression: {error}") from None
+
+
+def _number(arguments: Mapping[str, Any], name: str, *, usual: int, most: int) -> int:
+    value = arguments.get(name)
+    if value is None:
+        return usual
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != int(value) or value < 1:
+        raise UnusableArguments(f"{name}: a whole number from 1")
+    return min(int(value), most)
+
+
+def _names(files: Files) -> str:
+    if not files:
+        return "The task came without files."
+    named = ", ".join(list(files)[:MOST_NAMED])
+    return f"There are: {named}{', …' if len(files) > MOST_NAMED else ''}"
