@@ -5,8 +5,8 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, ConfigDict, Field, JsonValue, ValidationError, model_validator
 
-from reflection_app.actions.decide_review import score_within
 from reflection_app.actions.errors import InvalidInput
+from reflection_app.actions.reviewers_decision import score_within
 from reflection_app.actions.task_submission import LimitsOverride, invalid_input
 from reflection_app.loops.catalogue import LOOPS
 from reflection_app.loops.effects import (

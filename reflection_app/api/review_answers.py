@@ -1,5 +1,7 @@
 """Reviews as REST tells them: the attempt, the verdict on it, who holds it and what was decided."""
 
+from collections import defaultdict
+from collections.abc import Sequence
 from uuid import UUID
 
 from django.db.models import QuerySet
@@ -7,8 +9,9 @@ from pydantic import AwareDatetime, Field
 
 from reflection_app.api.answer import Answer, PageAnswer
 from reflection_app.api.journal_answers import VerdictAnswer, verdict_answer
+from reflection_app.api.run_answers import decisive_scores
 from reflection_app.loops.effects import Decision, ReviewReason
-from reflection_app.models import Review, ReviewState
+from reflection_app.models import Attempt, Review, ReviewState
 
 
 class ReviewedAttempt(Answer):
@@ -16,10 +19,18 @@ class ReviewedAttempt(Answer):
     content: str
 
 
+class CandidateAnswer(ReviewedAttempt):
+    """An attempt that a person may pick, with its score from the strongest referee that judged it."""
+
+    score: float | None
+    referee: str | None = Field(description="who gave the score", examples=["generated_tests"])
+
+
 class DecisionAnswer(Answer):
     """What a person decided, and the verdict that has held since."""
 
     decision: Decision
+    attempt: int | None = Field(description="the attempt that the verdict is on: of an unsettled pick, the one picked")
     verdict: VerdictAnswer | None
     reason: str
     decided_by: str
@@ -34,6 +45,10 @@ class ReviewAnswer(Answer):
     attempt: ReviewedAttempt
     verdict: VerdictAnswer = Field(description="the verdict to be approved or overruled")
     reason: ReviewReason = Field(description="why a person is asked")
+    why: list[str] = Field(description="what the evidence says, in sentences, where the loop tells")
+    candidates: list[CandidateAnswer] = Field(
+        description="of an unsettled pick, all attempts made so far; `attempt` is the one that the run would keep"
+    )
     state: ReviewState
     holder: str | None
     lease_until: AwareDatetime | None = Field(description="a claimed review whose lease ran out can be claimed again")
@@ -58,16 +73,46 @@ class HeartbeatAnswer(Answer):
 
 def reviews_to_show(reviews: QuerySet[Review]) -> QuerySet[Review]:
     """`reviews` with all that an answer needs of other tables."""
-    return reviews.select_related("attempt", "verdict__given_by", "decided_verdict__given_by")
+    return reviews.select_related(
+        "attempt", "step", "verdict__given_by", "decided_verdict__given_by", "decided_verdict__attempt"
+    )
 
 
 def review_answer(review: Review) -> ReviewAnswer:
+    return review_answers([review])[0]
+
+
+def review_answers(reviews: Sequence[Review]) -> list[ReviewAnswer]:
+    """The answers of `reviews`; where there are picks among them, with two queries more for all of them together."""
+    candidates = _candidates({review.run_id for review in reviews if review.is_pick})
+    return [
+        _review_answer(review, candidates=candidates[review.run_id] if review.is_pick else []) for review in reviews
+    ]
+
+
+def _candidates(runs: set[UUID]) -> dict[UUID, list[CandidateAnswer]]:
+    """By run, what a person may pick from."""
+    found: dict[UUID, list[CandidateAnswer]] = defaultdict(list)
+    if not runs:
+        return found
+    attempts = list(Attempt.objects.filter(run__in=runs).order_by("number"))
+    decisive = decisive_scores(attempt.pk for attempt in attempts)
+    for attempt in attempts:
+        score, referee = decisive.get(attempt.pk, (None, None))
+        candidate = CandidateAnswer(number=attempt.number, content=attempt.content, score=score, referee=referee)
+        found[attempt.run_id].append(candidate)
+    return found
+
+
+def _review_answer(review: Review, *, candidates: list[CandidateAnswer]) -> ReviewAnswer:
     return ReviewAnswer(
         id=review.pk,
         run_id=review.run_id,
         attempt=ReviewedAttempt(number=review.attempt.number, content=review.attempt.content),
         verdict=verdict_answer(review.verdict),
         reason=ReviewReason(review.reason),
+        why=review.why,
+        candidates=candidates,
         state=ReviewState(review.state),
         holder=review.holder_label or None,
         lease_until=review.lease_until,
@@ -81,6 +126,7 @@ def _decision_answer(review: Review) -> DecisionAnswer | None:
         return None
     return DecisionAnswer(
         decision=Decision(review.decision),
+        attempt=review.decided_verdict.attempt.number if review.decided_verdict else None,
         verdict=verdict_answer(review.decided_verdict) if review.decided_verdict else None,
         reason=review.decision_reason,
         decided_by=review.decided_by_label,

@@ -20,6 +20,7 @@ from reflection_app.api.review_answers import (
     ReviewAnswer,
     ReviewPage,
     review_answer,
+    review_answers,
     reviews_to_show,
 )
 from reflection_app.api.schema import described_get, described_post
@@ -35,6 +36,12 @@ DECISIONS = {
         "verdict": "REVISE",
         "issues": [{"category": "correctness", "severity": "high", "description": "The total is wrong."}],
         "reason": "Add up the second column again.",
+    },
+    "Keep another attempt (of an unsettled pick)": {
+        "lease_token": "7f9c24e5-1d0b-4a0c-9f3e-2f1f0a4b6c8d",
+        "decision": "overrule",
+        "verdict": "PASS",
+        "attempt": 2,
     },
 }
 
@@ -66,7 +73,7 @@ class ReviewList(DeskView):
         wanted = query.model_dump(exclude_none=True, include={"state", "run", "reason"})
         reviews = reviews_to_show(Review.objects.filter(project=self.project, **wanted))
         page = get_page(reviews, request=request, query=query, order=NEWEST_FIRST)
-        return Response(page.with_results([review_answer(review) for review in page.rows]))
+        return Response(page.with_results(review_answers(page.rows)))
 
 
 class ReviewDetail(DeskView):

@@ -77,7 +77,7 @@ def runs_to_show(runs: QuerySet[Run]) -> QuerySet[Run]:
 
 def run_answers(runs: Sequence[Run]) -> list[RunAnswer]:
     """The answers of `runs`, with one query more for all of them together."""
-    decisive = _decisive_scores(run.best_attempt_id for run in runs if run.best_attempt_id)
+    decisive = decisive_scores(run.best_attempt_id for run in runs if run.best_attempt_id)
     forks = _forks_of([run for run in runs if not hasattr(run, "fork_ids")])
     return [_run_answer(run, decisive=decisive, forks=getattr(run, "fork_ids", forks.get(run.pk, []))) for run in runs]
 
@@ -97,7 +97,7 @@ def _forks_of(runs: Sequence[Run]) -> dict[UUID, list[UUID]]:
     return forks
 
 
-def _decisive_scores(attempts: Iterable[UUID]) -> dict[UUID, tuple[float, str]]:
+def decisive_scores(attempts: Iterable[UUID]) -> dict[UUID, tuple[float, str]]:
     """Score and referee by attempt: the strongest referee's, of two equally strong the later one's."""
     wanted = list(attempts)
     if not wanted:

@@ -69,3 +69,14 @@ class Review(models.Model):
     @property
     def is_open(self) -> bool:
         return self.state in {ReviewState.WAITING, ReviewState.CLAIMED}
+
+    @property
+    def is_pick(self) -> bool:
+        """Whether the question is which attempt to keep."""
+        return self.reason == ReviewReason.UNSETTLED_PICK
+
+    @property
+    def why(self) -> list[str]:
+        """What the loop tells the reviewer of its reasons, as its step keeps it."""
+        request = self.step.request
+        return [str(reason) for reason in request.get("why", ())] if isinstance(request, dict) else []

@@ -1,0 +1,157 @@
+"""What a reviewer's decision says: which verdict holds from now on, on which attempt, with what score and issues."""
+
+from dataclasses import dataclass
+from typing import Annotated
+from uuid import UUID
+
+from pydantic import AfterValidator, Field
+
+from reflection_app.actions.errors import InvalidInput
+from reflection_app.loops.best_attempt import strongest_judgements
+from reflection_app.loops.effects import Decision, ReviewDecision
+from reflection_app.loops.storable import storable
+from reflection_app.loops.task_spec import Thresholds
+from reflection_app.loops.values import Value
+from reflection_app.loops.verdicts import Issue, Score
+from reflection_app.loops.verdicts import Verdict as VerdictName
+from reflection_app.models import Actor, Attempt, Review, Verdict
+
+
+class DecisionInput(Value):
+    """A reviewer's decision. `verdict`, `score` and `issues` are for overruling; what is left out follows the referee.
+
+    Where the reason is `unsettled_pick`, the question is which attempt to keep. To approve is to vouch for the attempt
+    that is asked about: it gets a PASS, whatever the tests said. Overruling with PASS and `attempt` keeps another one,
+    with REJECT says that none is right, and with REVISE asks for one more attempt, made from the issues and the reason.
+    """
+
+    lease_token: UUID
+    decision: Decision
+    verdict: VerdictName | None = None
+    score: Score | None = None
+    issues: Annotated[tuple[Issue, ...], Field(max_length=50)] | None = None
+    reason: Annotated[str, Field(max_length=10_000), AfterValidator(storable)] = ""
+    attempt: int | None = Field(
+        default=None,
+        ge=1,
+        le=2**31 - 1,
+        description="of an unsettled pick: the number of the attempt to keep, where it is not the one asked about",
+    )
+
+
+@dataclass(frozen=True)
+class Decided:
+    """The decision and the attempt that its verdict is on."""
+
+    decision: ReviewDecision
+    attempt: Attempt
+
+
+def decided_by(review: Review, told: DecisionInput, *, actor: Actor) -> Decided:
+    """What holds from now on. Raises InvalidInput where the decision does not say enough, or too much."""
+    approved = told.decision is Decision.APPROVE
+    if review.is_pick:
+        attempt = _picked(review, told)
+        kept = _vouched_for(review, attempt, told) if approved or told.verdict is VerdictName.PASS else None
+        verdict, score, issues = kept or _overruled(review, told)
+    else:
+        if told.attempt is not None:
+            raise not_to_be_picked("Only where the pick is unsettled can a person pick an attempt.")
+        attempt = review.attempt
+        verdict, score, issues = _approved(review.verdict, told) if approved else _overruled(review, told)
+    decision = ReviewDecision(
+        decision=told.decision,
+        verdict=verdict,
+        score=score,
+        issues=issues,
+        reason=told.reason,
+        reviewer=actor.label,
+        picked=attempt.number if attempt.number != review.attempt.number else None,
+    )
+    return Decided(decision=decision, attempt=attempt)
+
+
+def _picked(review: Review, told: DecisionInput) -> Attempt:
+    """The attempt that the decision is about."""
+    proposed = review.attempt
+    if told.attempt is None or told.attempt == proposed.number:
+        return proposed
+    if told.decision is Decision.APPROVE:
+        raise not_to_be_picked(f"Approving keeps attempt {proposed.number}; overrule with PASS to keep another.")
+    if told.verdict is not VerdictName.PASS:
+        raise not_to_be_picked("An attempt is picked with PASS and with no other verdict.")
+    made = {attempt.number: attempt for attempt in Attempt.objects.filter(run=review.run_id)}
+    if told.attempt not in made:
+        raise not_to_be_picked(f"The run has no attempt {told.attempt}; it made {', '.join(map(str, made))}.")
+    return made[told.attempt]
+
+
+def not_to_be_picked(why: str) -> InvalidInput:
+    return InvalidInput(why, errors=[{"field": "attempt", "message": why}])
+
+
+Holds = tuple[VerdictName, float, tuple[Issue, ...]]
+
+
+def _vouched_for(review: Review, attempt: Attempt, told: DecisionInput) -> Holds:
+    """A PASS for the attempt that a person keeps, with the score nearest to its own that goes with it."""
+    judged = strongest_judgements(row.get_judgement() for row in attempt.verdicts.all()).get(attempt.number)
+    score = score_within(VerdictName.PASS, judged.score if judged else 0.0, review.run.get_spec().thresholds)
+    if told.decision is Decision.OVERRULE:
+        return VerdictName.PASS, score if told.score is None else told.score, told.issues or ()
+    said_otherwise = (
+        told.verdict not in {None, VerdictName.PASS}
+        or told.score not in {None, score, review.verdict.score}
+        or bool(told.issues)
+    )
+    if said_otherwise:
+        raise InvalidInput(
+            f"Approving keeps attempt {attempt.number} with PASS; overrule to give another verdict, score or issues."
+        )
+    return VerdictName.PASS, score, ()
+
+
+def _approved(before: Verdict, told: DecisionInput) -> Holds:
+    verdict, issues = VerdictName(before.verdict), issues_of(before)
+    said_otherwise = (
+        told.verdict not in {None, verdict}
+        or told.score not in {None, before.score}
+        or told.issues not in {None, issues}
+    )
+    if said_otherwise:
+        raise InvalidInput("Approving keeps verdict, score and issues as they are; overrule to change any of them.")
+    return verdict, before.score, issues
+
+
+def _overruled(review: Review, told: DecisionInput) -> Holds:
+    before = review.verdict
+    if told.verdict is None:
+        raise InvalidInput(
+            "Overruling needs a verdict.", errors=[{"field": "verdict", "message": "PASS, REVISE or REJECT"}]
+        )
+    # The critic's issues stand where the person gives none of their own, but for an attempt that is accepted.
+    kept = () if told.verdict is VerdictName.PASS else issues_of(before)
+    issues = told.issues if told.issues is not None else kept
+    if told.verdict is VerdictName.REVISE and not issues and not told.reason.strip():
+        raise InvalidInput(
+            "Say what is to be revised: the next attempt is made from it.",
+            errors=[{"field": "issues", "message": "give an issue or a reason"}],
+        )
+    thresholds = review.run.get_spec().thresholds
+    score = told.score if told.score is not None else score_within(told.verdict, before.score, thresholds)
+    return told.verdict, score, issues
+
+
+def issues_of(verdict: Verdict) -> tuple[Issue, ...]:
+    return tuple(Issue.model_validate(issue) for issue in verdict.issues)
+
+
+def score_within(verdict: VerdictName, score: float, thresholds: Thresholds) -> float:
+    """The score nearest to `score` that goes with `verdict`."""
+    match verdict:
+        case VerdictName.PASS:
+            return max(score, thresholds.pass_from)
+        case VerdictName.REVISE:
+            return max(score, thresholds.revise_from)
+        case VerdictName.REJECT:
+            return min(score, max(0.0, thresholds.revise_from - 1))
