@@ -5,13 +5,14 @@ from collections.abc import Iterable
 from reflection_app.loops.verdicts import Judgement, Referee, Verdict
 
 
-def best_attempt(attempts: Iterable[int], judgements: Iterable[Judgement]) -> int | None:
+def best_attempt(attempts: Iterable[int], judgements: Iterable[Judgement], *, pick: int | None = None) -> int | None:
     """The number of the attempt to keep, or None where there is none.
 
     What a person accepted comes first, and what a person rejected is kept only when there is nothing else. Otherwise
     the strongest referee decides: what it passed before what it did not, then the score, ties to the earliest. A person
     who sent an attempt back has given it a score that stands among those of the strongest referee. An attempt that
-    nobody judged comes after every judged one.
+    nobody judged comes after every judged one. A `pick`, made by more evidence than a score, stands in the place of the
+    scores, but not against a person.
     """
     numbers = sorted(set(attempts))
     if not numbers:
@@ -21,8 +22,14 @@ def best_attempt(attempts: Iterable[int], judgements: Iterable[Judgement]) -> in
     if not judged:
         return numbers[0]
     accepted = [judgement for judgement in judged if judgement.referee is Referee.PERSON and judgement.passed]
+    if pick in numbers and not accepted and not _is_rejected(decisive.get(pick)):
+        return pick
     candidates = accepted or _of_the_strongest(judged) or judged
     return min(candidates, key=lambda judgement: (not judgement.passed, -judgement.score, judgement.attempt)).attempt
+
+
+def _is_rejected(judgement: Judgement | None) -> bool:
+    return judgement is not None and judgement.referee is Referee.PERSON and judgement.verdict is Verdict.REJECT
 
 
 def _of_the_strongest(judged: list[Judgement]) -> list[Judgement]:

@@ -58,11 +58,15 @@ def judge_tests(report: TestReport, *, attempt: int) -> Judgement:
 
 def failures_prompt(report: TestReport) -> str:
     """What the model is told of the failed tests: each one's name, input, expected, actual and error."""
-    shown = "\n\n".join(_failure(result) for result in report.failures[:MOST_FAILURES_SHOWN])
-    left_out = len(report.failures) - MOST_FAILURES_SHOWN
-    if left_out > 0:
-        shown += f"\n\n({left_out} more failed.)"
+    shown = told_failures(report.failures)
     return prompt("code_failures", failed=len(report.failures), total=report.total, failures=shown)
+
+
+def told_failures(failures: tuple[TestResult, ...]) -> str:
+    """The first failures in full, and how many more there are."""
+    shown = "\n\n".join(_failure(result) for result in failures[:MOST_FAILURES_SHOWN])
+    left_out = len(failures) - MOST_FAILURES_SHOWN
+    return f"{shown}\n\n({left_out} more failed.)" if left_out > 0 else shown
 
 
 def _failure(result: TestResult) -> str:

@@ -7,7 +7,7 @@ results, never from a clock, and so comes out the same when a run is replayed fr
 from decimal import Decimal
 
 from reflection_app.loops.best_attempt import best_attempt
-from reflection_app.loops.effects import Effect, EffectFailed, EffectTimedOut, RecordVerdict, Spent
+from reflection_app.loops.effects import Effect, EffectFailed, EffectTimedOut, Pick, RecordPick, RecordVerdict, Spent
 from reflection_app.loops.ends import Ended, Outcome
 from reflection_app.loops.over_correction import is_over_corrected
 from reflection_app.loops.task_spec import Limits
@@ -37,6 +37,7 @@ class Progress:
         self.active_s = 0.0
         self.attempts: list[int] = []
         self.judgements: list[Judgement] = []
+        self.pick: Pick | None = None
 
     async def perform[R](self, effect: Effect[R]) -> R:
         """The effect's result, its spending counted.
@@ -95,10 +96,17 @@ class Progress:
         self.judgements.append(recorded)
         return recorded
 
+    async def record_pick(self, pick: Pick, *, key: str) -> Pick:
+        """The pick as the journal keeps it."""
+        self.pick = await self.perform(RecordPick(key=key, pick=pick))
+        return self.pick
+
     def over_corrected(self) -> bool:
         """Whether the referees' scores say to stop; what a person judged otherwise says nothing about them."""
         by_people = {judged.attempt for judged in self.judgements if judged.referee is Referee.PERSON}
         return is_over_corrected([judged for judged in self.judgements if judged.attempt not in by_people])
 
     def ended(self, outcome: Outcome, *, error: str = "") -> Ended:
-        return Ended(outcome=outcome, best_attempt=best_attempt(self.attempts, self.judgements), error=error)
+        pick = self.pick.attempt if self.pick else None
+        best = best_attempt(self.attempts, self.judgements, pick=pick)
+        return Ended(outcome=outcome, best_attempt=best, error=error)

@@ -14,7 +14,7 @@ async def settle(spec: TaskSpec, run: Progress, judgement: Judgement) -> Judgeme
     number = judgement.attempt
     reason = reason_to_wait(judgement, policy=spec.review_policy)
     if reason is None:
-        await _draw_audit(spec, run, judgement)
+        await draw_audit(spec, run, judgement)
         return judgement
     decision = await run.perform(AskReviewer(key=f"attempt-{number}/review", judgement=judgement, reason=reason))
     decided = decision.judgement_of(number)
@@ -22,7 +22,8 @@ async def settle(spec: TaskSpec, run: Progress, judgement: Judgement) -> Judgeme
     return decided
 
 
-async def _draw_audit(spec: TaskSpec, run: Progress, judgement: Judgement) -> None:
+async def draw_audit(spec: TaskSpec, run: Progress, judgement: Judgement) -> None:
+    """Puts a share of the judgements that stand before a person, without waiting."""
     share = spec.review_policy.audit_share
     if share <= 0:
         return

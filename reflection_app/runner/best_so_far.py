@@ -4,9 +4,10 @@ from typing import NamedTuple
 from uuid import UUID
 
 from reflection_app.loops.best_attempt import best_attempt
+from reflection_app.loops.effects import RecordPick
 from reflection_app.loops.verdicts import Judgement, Referee
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.models import Attempt, Run, Verdict
+from reflection_app.models import Attempt, Run, Step, StepState, Verdict
 
 
 class Best(NamedTuple):
@@ -27,5 +28,11 @@ def best_of(run: Run) -> Best:
         Judgement(attempt=number, referee=Referee(referee), verdict=VerdictName(verdict), score=score)
         for _, number, referee, verdict, score in judged
     ]
-    number = best_attempt(ids, judgements)
+    number = best_attempt(ids, judgements, pick=_pick_of(run))
     return Best(ids[number], number) if number is not None else Best(None, None)
+
+
+def _pick_of(run: Run) -> int | None:
+    picks = Step.objects.filter(run=run, kind=RecordPick.kind, state=StepState.DONE)
+    result = picks.order_by("-seq").values_list("result", flat=True).first()
+    return result["attempt"] if result else None

@@ -10,6 +10,7 @@ from reflection_app.loops.effects import (
     ChooseLoop,
     Generate,
     KeepAttempt,
+    RecordPick,
     RecordVerdict,
     RequestAudit,
     ReviewReason,
@@ -45,6 +46,8 @@ def consequences(
                 best = best_attempt(range(1, run.attempts_made + 1), judgements)
                 if best is not None:
                     run.best_attempt = _attempt(run, best, attempts=attempts)
+            case RecordPick(pick=pick):
+                run.best_attempt = _attempt(run, pick.attempt, attempts=attempts)
             case AskReviewer(judgement=judgement, reason=reason):
                 batch.write()
                 attempt = _attempt(run, judgement.attempt, attempts=attempts)

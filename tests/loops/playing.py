@@ -17,6 +17,7 @@ from reflection_app.loops.effects import (
     Generate,
     Generation,
     Performed,
+    RecordPick,
     RecordVerdict,
     RunTests,
     Spent,
@@ -90,13 +91,20 @@ def sequence(answers: list[Any]) -> Answer:
     waiting = iter(answers)
 
     def answer(effect: AnyEffect) -> Any:
-        match effect:
-            case Generate() | RunTests() | AskReviewer():
-                return next(waiting)
-            case Draw(share=share):
-                return Drawn(value=0.999, share=share)
-            case RecordVerdict(judgement=judgement):
-                return judgement
-        return None
+        if isinstance(effect, Generate | RunTests | AskReviewer):
+            return next(waiting)
+        return noted(effect)
 
     return answer
+
+
+def noted(effect: AnyEffect) -> Any:
+    """The result of an effect that asks nothing of the outside, as the runner gives it; draws never hit."""
+    match effect:
+        case Draw(share=share):
+            return Drawn(value=0.999, share=share)
+        case RecordVerdict(judgement=judgement):
+            return judgement
+        case RecordPick(pick=pick):
+            return pick
+    return None

@@ -1,0 +1,157 @@
+"""Code without tests: a model writes some first, and they are suspects, not judges.
+
+On recorded runs, obeying tests that a model wrote made a loop worse than not looping. So the first answer is kept until
+there is evidence against it (loops/referee), and a pick that the evidence does not settle goes to a person.
+"""
+
+from reflection_app.loops.actor_critic import actor_critic
+from reflection_app.loops.attempts import make_attempt
+from reflection_app.loops.code_answers import code_of
+from reflection_app.loops.code_loop import TESTS_TIMEOUT_S, told_failures
+from reflection_app.loops.code_tests import CodeTests, TestReport
+from reflection_app.loops.effects import AskReviewer, Generate, Pick, ReviewDecision, ReviewReason, RunTests
+from reflection_app.loops.ends import Outcome
+from reflection_app.loops.messages import NO_ANSWER, Message, assistant, system, user
+from reflection_app.loops.progress import Progress
+from reflection_app.loops.prompts import prompt
+from reflection_app.loops.referee.suspect_tests import SuspectTests, suspect_tests
+from reflection_app.loops.referee.weighing import Standing, Tried, weigh
+from reflection_app.loops.settling import draw_audit
+from reflection_app.loops.task_spec import TaskSpec
+from reflection_app.loops.verdicts import Judgement, Referee, Verdict
+
+TESTS_WANTED = 5
+
+
+async def generated_tests_loop(spec: TaskSpec, run: Progress) -> Outcome:
+    """Attempts until the evidence is not going to change, then the pick: settled, decided by a person, or unverified.
+
+    Where no test can be used, nothing real can check the code, and the critic judges it.
+    """
+    suspects = await write_tests(spec, run)
+    if suspects.is_empty:
+        return await actor_critic(spec, run)
+    messages: tuple[Message, ...] = (system(prompt("code_system")), user(spec.objective))
+    tried: list[Tried] = []
+    for number in range(1, spec.limits.max_iterations + 1):
+        answer = await make_attempt(spec, run, number=number, messages=messages)
+        report = await _run(suspects, run, number=number, answer=answer)
+        tried.append(Tried(number=number, report=report))
+        standing = weigh(tried, suspects=suspects)
+        judgement = await _record(standing, report, run, number=number)
+        again = failures_prompt(report, examples=suspects.examples)
+        if standing.try_again and number < spec.limits.max_iterations:
+            messages = (*messages, assistant(answer or NO_ANSWER), user(again))
+            continue
+        if standing.settled:
+            await draw_audit(spec, run, judgement)
+            return Outcome.SUCCEEDED
+        if not spec.review_policy.unsettled_waits:
+            return _unsettled(standing, run)
+        decision = await _ask(standing, judgement, run, number=number)
+        if decision.verdict is not Verdict.REVISE:
+            return Outcome.SUCCEEDED if decision.verdict is Verdict.PASS else Outcome.REJECTED
+        # What a person sent back is no candidate any more: the evidence begins anew.
+        tried.clear()
+        messages = (*messages, assistant(answer or NO_ANSWER), user(told(decision)))
+    return Outcome.EXHAUSTED
+
+
+async def write_tests(spec: TaskSpec, run: Progress) -> SuspectTests:
+    """The tests that a model writes from the task alone, before there is any code, and the task's own examples."""
+    run.check_limits()
+    answer = await run.perform(
+        Generate(
+            key="tests/write",
+            role="tester",
+            messages=(
+                system(prompt("tests_system")),
+                user(prompt("tests_write", objective=spec.objective, count=TESTS_WANTED)),
+            ),
+            temperature=0.2,
+            max_tokens=run.tokens_left,
+            timeout_s=run.time_left_s(),
+        )
+    )
+    return suspect_tests(code_of(answer.text), task=spec.objective, entry_point=None)
+
+
+async def _run(suspects: SuspectTests, run: Progress, *, number: int, answer: str) -> TestReport:
+    entry_point = suspects.entry_point or None
+    return await run.perform(
+        RunTests(
+            key=f"attempt-{number}/tests",
+            attempt=number,
+            code=code_of(answer, entry_point=entry_point),
+            tests=CodeTests(script=suspects.script, entry_point=entry_point),
+            timeout_s=TESTS_TIMEOUT_S,
+        )
+    )
+
+
+async def _record(standing: Standing, report: TestReport, run: Progress, *, number: int) -> Judgement:
+    """The judgement of the attempt that stands after attempt `number`; the judgements and the pick are recorded."""
+    await run.record(judge(standing, attempt=number, report=report), key=f"attempt-{number}/verdict")
+    pick = Pick(
+        attempt=standing.keep, settled=standing.settled, confidence=standing.confidence, reasons=standing.reasons
+    )
+    pick = await run.record_pick(pick, key=f"attempt-{number}/pick")
+    last = next(judged for judged in reversed(run.judgements) if judged.attempt == pick.attempt)
+    if standing.settled and not last.passed:
+        # An earlier attempt that what came later has cleared of its tests.
+        cleared = last.model_copy(update={"verdict": Verdict.PASS, "confidence": standing.confidence})
+        return await run.record(cleared, key=f"attempt-{number}/cleared")
+    return last
+
+
+def judge(standing: Standing, *, attempt: int, report: TestReport) -> Judgement:
+    """PASS for the attempt that stands where that is settled, else REVISE; the score is the share of counted tests."""
+    stands = standing.keep == attempt
+    return Judgement(
+        attempt=attempt,
+        referee=Referee.GENERATED_TESTS,
+        verdict=Verdict.PASS if stands and standing.settled else Verdict.REVISE,
+        score=standing.scores[attempt],
+        confidence=standing.confidence if stands else None,
+        tests=report,
+    )
+
+
+def _unsettled(standing: Standing, run: Progress) -> Outcome:
+    if standing.try_again:
+        return Outcome.EXHAUSTED
+    return Outcome.OVER_CORRECTED if run.over_corrected() else Outcome.UNVERIFIED
+
+
+async def _ask(standing: Standing, judgement: Judgement, run: Progress, *, number: int) -> ReviewDecision:
+    """What a person decides of a pick that the evidence does not settle."""
+    decision = await run.perform(
+        AskReviewer(
+            key=f"attempt-{number}/review",
+            judgement=judgement,
+            reason=ReviewReason.UNSETTLED_PICK,
+            why=standing.reasons,
+        )
+    )
+    run.judgements.append(decision.judgement_of(judgement.attempt))
+    return decision
+
+
+def told(decision: ReviewDecision) -> str:
+    """What the model is told of a person who sent the attempt back."""
+    problems = [f"- {issue.description}" for issue in decision.issues]
+    problems += [f"- {decision.reason}"] if decision.reason.strip() else []
+    return prompt("code_sent_back", problems="\n".join(problems) or "- No reason was given.")
+
+
+def failures_prompt(report: TestReport, *, examples: int) -> str:
+    """What the model is told of failures: the task's own examples as certain, its colleague's tests as doubtful."""
+    certain = tuple(result for result in report.results[:examples] if not result.passed)
+    doubtful = tuple(result for result in report.results[examples:] if not result.passed)
+    return prompt(
+        "code_suspect_failures",
+        failed=len(report.failures),
+        total=report.total,
+        examples=prompt("code_failed_examples", failures=told_failures(certain)) + "\n" if certain else "",
+        doubtful=prompt("code_failed_tests", failures=told_failures(doubtful)) + "\n" if doubtful else "",
+    )

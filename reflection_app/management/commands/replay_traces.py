@@ -1,0 +1,49 @@
+"""manage.py replay_traces FILE: how often the attempt that our referee keeps is right, on recorded runs."""
+
+import json
+from argparse import ArgumentParser
+from concurrent.futures import ThreadPoolExecutor
+from os import cpu_count
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from pydantic import ValidationError
+
+from reflection_app.metrics.trace_replay import Trace, figures, replay
+from reflection_app.sandbox import SandboxFailed, SandboxUnavailable
+
+
+class Command(BaseCommand):
+    help = "Replays recorded runs through the loop and its referee, and prints one JSON object of counts."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("file", type=Path, help="traces, one JSON object a line")
+        parser.add_argument("--parallel", type=int, default=cpu_count() or 1, help="sandboxes at a time")
+
+    def handle(self, *_args: Any, file: Path, parallel: int, **_options: Any) -> None:
+        traces = read_traces(file)
+        try:
+            with ThreadPoolExecutor(max(1, parallel)) as pool:
+                runs = list(pool.map(replay, traces))
+        except (SandboxUnavailable, SandboxFailed) as error:
+            raise CommandError(f"The sandbox is needed to replay: {error}") from None
+        self.stdout.write(json.dumps(figures(runs)))
+
+
+def read_traces(file: Path) -> list[Trace]:
+    """The traces in `file`. Raises CommandError, which names the line that is wrong."""
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise CommandError(f"{file} cannot be read: {error}") from None
+    traces = []
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            traces.append(Trace.model_validate_json(line))
+        except ValidationError as error:
+            raise CommandError(f"{file}, line {number}: {error.errors(include_input=False)[0]['msg']}") from None
+    return traces

@@ -1,0 +1,165 @@
+"""Code without tests: tests that a model wrote are suspects, and a pick that they do not settle goes to a person."""
+
+from typing import Any
+
+import pytest
+
+from reflection_app.loops.code_tests import FailureReason, TestReport, TestResult
+from reflection_app.loops.effects import (
+    AnyEffect,
+    AskReviewer,
+    Decision,
+    Generate,
+    RecordVerdict,
+    ReviewDecision,
+    RunTests,
+)
+from reflection_app.loops.ends import Outcome
+from reflection_app.loops.generated_tests import failures_prompt
+from reflection_app.loops.task_spec import Limits, Mode, ReviewPolicy, TaskSpec
+from reflection_app.loops.verdicts import Referee, Verdict
+from tests.critiques import critique
+from tests.loops.playing import Played, noted, play, said
+
+FIVE = "\n".join(f"assert f({number}) == {number + 1}" for number in range(1, 6))
+
+
+def spec(
+    *, unsettled_waits: bool = False, objective: str = "def f(n: int) -> int: the next number", **limits: Any
+) -> TaskSpec:
+    policy = ReviewPolicy(audit_share=0, unsettled_waits=unsettled_waits)
+    return TaskSpec(
+        objective=objective,
+        mode=Mode.EXTERNAL_LOOP,
+        kind="code_generation",
+        limits=Limits(**limits),
+        review_policy=policy,
+    )
+
+
+def report_of(*answers: int) -> TestReport:
+    """What a code that answers so shows of FIVE."""
+    return TestReport(
+        results=tuple(
+            TestResult(
+                name=f"assert f({number}) == {number + 1}",
+                passed=answer == number + 1,
+                expected=str(number + 1),
+                actual=str(answer),
+                reason=None if answer == number + 1 else FailureReason.WRONG_ANSWER,
+            )
+            for number, answer in enumerate(answers, start=1)
+        )
+    )
+
+
+RIGHT = report_of(2, 3, 4, 5, 6)
+ONE_FAILS = report_of(2, 3, 4, 5, 0)
+ALL_FAIL = report_of(1, 4, 9, 16, 25)
+OTHERWISE_WRONG = report_of(7, 11, 13, 17, 19)
+
+
+def played(reports: list[TestReport], decisions: list[ReviewDecision] | None = None, **task: Any) -> Played:
+    shown, decided = iter(reports), iter(decisions or [])
+
+    def answer(effect: AnyEffect) -> Any:
+        match effect:
+            case Generate(role="tester"):
+                return said(f"```python\n{FIVE}\n```")
+            case Generate():
+                return said("```python\ndef f(n):\n    return n\n```")
+            case RunTests():
+                return next(shown)
+            case AskReviewer():
+                return next(decided)
+        return noted(effect)
+
+    return play(spec(**task), answer)
+
+
+def asked(run: Played) -> list[AskReviewer]:
+    return [effect for effect in run.effects if isinstance(effect, AskReviewer)]
+
+
+def verdicts(run: Played) -> list[tuple[int, Verdict]]:
+    return [(e.judgement.attempt, e.judgement.verdict) for e in run.effects if isinstance(e, RecordVerdict)]
+
+
+def test_a_test_that_fails_is_no_reason_to_give_the_first_answer_up() -> None:
+    run = played([ONE_FAILS])
+    assert (run.ended.outcome, run.ended.best_attempt) == (Outcome.SUCCEEDED, 1)
+    assert run.keys == ["tests/write", "attempt-1/answer", "attempt-1/tests", "attempt-1/verdict", "attempt-1/pick"]
+
+
+def test_every_judgement_says_that_the_tests_were_written_by_a_model() -> None:
+    run = played([ALL_FAIL, RIGHT])
+    referees = {e.judgement.referee for e in run.effects if isinstance(e, RecordVerdict)}
+    assert referees == {Referee.GENERATED_TESTS}
+
+
+def test_the_same_answers_again_clear_the_first_attempt_of_its_tests() -> None:
+    run = played([ALL_FAIL, ALL_FAIL])
+    assert (run.ended.outcome, run.ended.best_attempt) == (Outcome.SUCCEEDED, 1)
+    assert verdicts(run) == [(1, Verdict.REVISE), (2, Verdict.REVISE), (1, Verdict.PASS)]
+
+
+def test_a_rewrite_with_most_tests_behind_it_is_picked_and_not_called_settled() -> None:
+    run = played([ALL_FAIL, RIGHT])
+    assert (run.ended.outcome, run.ended.best_attempt) == (Outcome.UNVERIFIED, 2)
+
+
+def test_an_unsettled_pick_waits_for_a_person_who_is_told_why() -> None:
+    keep = ReviewDecision(decision=Decision.APPROVE, verdict=Verdict.PASS, score=100)
+    run = played([ALL_FAIL, OTHERWISE_WRONG], [keep], unsettled_waits=True)
+    assert (run.ended.outcome, run.ended.best_attempt) == (Outcome.SUCCEEDED, 1)
+    assert asked(run)[0].why
+
+
+def test_a_person_may_pick_another_attempt() -> None:
+    other = ReviewDecision(decision=Decision.OVERRULE, verdict=Verdict.PASS, score=100, picked=2)
+    run = played([ALL_FAIL, OTHERWISE_WRONG], [other], unsettled_waits=True)
+    assert (run.ended.outcome, run.ended.best_attempt) == (Outcome.SUCCEEDED, 2)
+
+
+def test_a_person_may_say_that_none_is_right() -> None:
+    none = ReviewDecision(decision=Decision.OVERRULE, verdict=Verdict.REJECT, score=0)
+    run = played([ALL_FAIL, OTHERWISE_WRONG], [none], unsettled_waits=True)
+    assert run.ended.outcome is Outcome.REJECTED
+
+
+def test_what_a_person_sent_back_is_no_candidate_any_more() -> None:
+    back = ReviewDecision(decision=Decision.OVERRULE, verdict=Verdict.REVISE, score=40, reason="Zero is missing.")
+    run = played([ALL_FAIL, OTHERWISE_WRONG, ONE_FAILS], [back], unsettled_waits=True)
+    assert (run.ended.outcome, run.ended.best_attempt) == (Outcome.SUCCEEDED, 3)
+    third = next(e for e in run.effects if e.key == "attempt-3/answer")
+    assert isinstance(third, Generate)
+    assert "Zero is missing." in third.messages[-1].content
+
+
+def test_the_last_iteration_asks_no_more_of_the_model() -> None:
+    run = played([ALL_FAIL], max_iterations=1)
+    assert (run.ended.outcome, run.ended.best_attempt) == (Outcome.EXHAUSTED, 1)
+
+
+@pytest.mark.parametrize("nonsense", ["I cannot write tests.", "```python\nprint(1)\n```", ""])
+def test_without_a_usable_test_the_critic_judges(nonsense: str) -> None:
+    def answer(effect: AnyEffect) -> Any:
+        match effect:
+            case Generate(role="tester"):
+                return said(nonsense)
+            case Generate(role="critic"):
+                return said(critique(90, approved=True))
+            case Generate():
+                return said("def g(): ...")
+        return noted(effect)
+
+    run = play(spec(objective="A function of your choice"), answer)
+    assert (run.ended.outcome, run.ended.best_attempt) == (Outcome.SUCCEEDED, 1)
+
+
+def test_the_model_is_told_which_failures_are_certain_and_which_are_not() -> None:
+    told = failures_prompt(report_of(0, 0, 4, 5, 6), examples=1)
+    certain, doubtful = told.split("may be wrong")
+    assert "f(1) == 2" in certain
+    assert "f(2) == 3" in doubtful
+    assert "2 of 5" in certain

@@ -1,0 +1,88 @@
+"""Recorded runs go through the real loop, referee and sandbox; nothing hidden decides what is kept."""
+
+import json
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+
+RECORDED = Path(__file__).parents[3] / "shared" / "data" / "reflexion_mbpp_traces" / "traces.jsonl"
+
+PROMPT = 'def double(n: int) -> int:\n    """\n    Write a function to double a number.\n    """\n'
+RIGHT = "def double(n: int) -> int:\n    return 2 * n"
+WRONG = "def double(n: int) -> int:\n    return n * n * n + 7"
+GOOD_TESTS = [f"assert double({n}) == {2 * n}" for n in (1, 2, 3, 4, 5)]
+ONE_BAD_TEST = [*GOOD_TESTS[:4], "assert double(5) == 11"]
+
+
+def trace(tests: list[str], *implementations: str, **more: Any) -> dict[str, Any]:
+    hidden = "def check(candidate):\n    assert candidate(11) == 22\n\ncheck(double)\n"
+    return {
+        "prompt": PROMPT,
+        "entry_point": "double",
+        "tests": tests,
+        "implementations": list(implementations),
+        "hidden_test": hidden,
+        **more,
+    }
+
+
+def replay(path: Path) -> dict[str, Any]:
+    out = StringIO()
+    call_command("replay_traces", str(path), stdout=out)
+    figures: dict[str, Any] = json.loads(out.getvalue())
+    return figures
+
+
+def written(folder: Path, *traces: dict[str, Any]) -> Path:
+    path = folder / "traces.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in traces))
+    return path
+
+
+def test_a_right_first_answer_outlives_a_wrong_test_and_a_wrong_one_is_replaced(tmp_path: Path) -> None:
+    figures = replay(written(tmp_path, trace(ONE_BAD_TEST, RIGHT, WRONG), trace(GOOD_TESTS, WRONG, RIGHT)))
+    assert (figures["runs"], figures["first"], figures["last"], figures["any"]) == (2, 1, 1, 2)
+    assert (figures["kept"], figures["attempts_used"], figures["attempts_recorded"]) == (2, 3, 4)
+
+
+def test_what_is_recorded_of_the_hidden_test_is_believed(tmp_path: Path) -> None:
+    failed = {"hidden": "fail", "internal": [True] * 5}
+    figures = replay(written(tmp_path, trace(GOOD_TESTS, RIGHT, attempts=[failed])))
+    assert (figures["first"], figures["kept"]) == (0, 0)
+
+
+def test_people_look_at_the_least_settled_runs_first(tmp_path: Path) -> None:
+    unsettled = trace(GOOD_TESTS, "def double(n: int) -> int:\n    return 7", RIGHT.replace("2 * n", "9"))
+    settled = [trace(GOOD_TESTS, RIGHT) for _ in range(9)]
+    curve = replay(written(tmp_path, *settled, unsettled))["review_curve"]
+    assert list(curve) == ["0", "5", "10", "20", "30", "100"]
+    assert curve["0"] == curve["100"] == 0.9
+
+
+@pytest.mark.parametrize(
+    ("line", "says"), [("not json", "line 1"), ('{"prompt": "x", "implementations": []}', "line 1")]
+)
+def test_a_line_that_is_no_trace_is_named(tmp_path: Path, line: str, says: str) -> None:
+    path = tmp_path / "traces.jsonl"
+    path.write_text(line)
+    with pytest.raises(CommandError, match=says):
+        replay(path)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match=r"none\.jsonl"):
+        replay(tmp_path / "none.jsonl")
+
+
+@pytest.mark.skipif(not RECORDED.exists(), reason="the recorded traces are not here")
+def test_on_recorded_runs_the_kept_attempt_is_right_at_least_as_often_as_the_first(tmp_path: Path) -> None:
+    every_fifth = RECORDED.read_text(encoding="utf-8").splitlines()[::5]
+    path = tmp_path / "traces.jsonl"
+    path.write_text("\n".join(every_fifth))
+    figures = replay(path)
+    assert figures["kept"] >= figures["first"] > figures["last"]
+    assert figures["attempts_used"] <= figures["runs"] * 500 / 341
