@@ -31,10 +31,10 @@ def window(turns: Sequence[Turn], *, new_from: int) -> str:
 def _line(turn: Turn, *, longest: int) -> str:
     who = f"{turn.role} {turn.tool_name}".strip()
     mark = " FAILED" if turn.is_tool_failure else ""
-    return f"[{turn.seq}] {who}{mark}: {_shortened(turn.content, longest)}"
+    return f"[{turn.seq}] {who}{mark}: {shortened(turn.content, longest)}"
 
 
-def _shortened(text: str, longest: int) -> str:
+def shortened(text: str, longest: int) -> str:
     """The beginning and the end of `text`: a tool's answer says what it is in front, and how it went at the end."""
     if len(text) <= longest:
         return text

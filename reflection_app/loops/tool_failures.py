@@ -32,9 +32,7 @@ ENGLISH = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-CHINESE = re.compile(
-    r"\W*[\u4e00-\u9fff]{0,8}?(?<![无未])(?<!没有)(?<!不会)(?:错误|出错|异常|失败)(?:[:：!！。,，]|了|$)"
-)
+CHINESE = re.compile(r"\W*(?:(?![无未没])[\u4e00-\u9fff]){0,8}?(?:错误|出错|异常|失败)(?:[:：!！。,，]|了|$)")
 
 
 def is_tool_failure(message: Mapping[str, Any]) -> bool:

@@ -19,6 +19,8 @@ class Transcript(models.Model):
     objective = models.TextField(blank=True, default="")
     metadata = models.JSONField(default=dict, blank=True)
     turns_made = models.PositiveIntegerField(default=0)
+    # The number of the newest reflection that its agent was told of, so that none is told twice.
+    reflections_told = models.PositiveIntegerField(default=0)
     created_at = models.DateTimeField(auto_now_add=True)
     ended_at = models.DateTimeField(null=True, blank=True)
 

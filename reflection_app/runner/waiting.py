@@ -2,10 +2,14 @@
 
 from typing import Any
 
-from reflection_app.loops.effects import AskReviewer, AwaitAttempt, AwaitTurns, Performed, Turns
+from reflection_app.loops.effects import AskReviewer, AwaitAttempt, AwaitTurns, Performed, Turn, Turns
+from reflection_app.loops.session_window import shortened
 from reflection_app.models import RunState, Transcript, TranscriptTurn
 from reflection_app.runner.journal import Journal
 from reflection_app.runner.journal_writes import Follow
+
+MOST_TURNS_AT_ONCE = 100
+LONGEST_TURN = 8_000
 
 
 def wait_for(
@@ -39,11 +43,20 @@ def _turns(effect: AwaitTurns, *, journal: Journal, follow: Follow) -> Performed
 
 
 def turns_for(effect: AwaitTurns, *, run_id: Any) -> Turns | None:
-    """The turns after number `effect.after` where they are what the effect waits for, else None."""
+    """The turns after number `effect.after` where they are what the effect waits for, else None.
+
+    Not all at once where very many came, and long ones shortened: a step keeps them beside the session itself.
+    """
     transcript = Transcript.objects.get(run=run_id)
-    rows = TranscriptTurn.objects.filter(transcript=transcript, seq__gt=effect.after)
-    turns = tuple(row.get_turn() for row in rows)
+    rows = TranscriptTurn.objects.filter(transcript=transcript, seq__gt=effect.after).defer("message").order_by("seq")
+    turns = tuple(_bounded(row.get_turn()) for row in rows[:MOST_TURNS_AT_ONCE])
+    last = turns[-1].seq if turns else effect.after
+    is_end = transcript.is_ended and last >= transcript.turns_made
     failed = effect.or_tool_failure and any(turn.is_tool_failure for turn in turns)
-    if len(turns) >= effect.count or failed or transcript.is_ended:
-        return Turns(turns=turns, is_end=transcript.is_ended)
+    if len(turns) >= effect.count or failed or is_end:
+        return Turns(turns=turns, is_end=is_end)
     return None
+
+
+def _bounded(turn: Turn) -> Turn:
+    return turn.model_copy(update={"content": shortened(turn.content, LONGEST_TURN)})

@@ -1,0 +1,102 @@
+"""A session as it is handed in, checked message by message. Messages are kept as they came."""
+
+import json
+from enum import StrEnum
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field, JsonValue, model_validator
+
+from reflection_app.actions.task_submission import LARGEST_METADATA, LimitsOverride
+from reflection_app.loops.session_messages import ROLES
+from reflection_app.loops.storable import is_storable
+from reflection_app.loops.task_spec import Limits
+from reflection_app.loops.values import Value
+
+MOST_MESSAGES_AT_ONCE = 500
+MOST_TURNS = 10_000
+LARGEST_MESSAGE = 200_000
+LONGEST_OBJECTIVE = 20_000
+
+# A session is longer than a task: where a project's limits are lower, these hold. Iterations are reflections here.
+SESSION_LIMITS = Limits(max_iterations=20, token_budget=200_000, time_budget_s=900.0)
+
+
+def _size(value: Any) -> int:
+    return len(json.dumps(value, ensure_ascii=False).encode(errors="surrogatepass"))
+
+
+def _message(value: dict[str, Any]) -> dict[str, Any]:
+    """The message. Raises ValueError, which says what of it is not of the form."""
+    if value.get("role") not in ROLES:
+        raise ValueError(f"role must be one of {', '.join(ROLES)}")
+    if not isinstance(value.get("content"), str | list | None):
+        raise ValueError("content must be a text, a list of parts, or null")
+    if not isinstance(value.get("tool_calls"), list | None):
+        raise ValueError("tool_calls must be a list")
+    if not isinstance(value.get("is_error"), bool | None):
+        raise ValueError("is_error must be true or false")
+    if (size := _size(value)) > LARGEST_MESSAGE:
+        raise ValueError(f"takes {size:,} bytes as JSON; the most is {LARGEST_MESSAGE:,}")
+    if not is_storable(value):
+        raise ValueError("holds a NUL character, half a surrogate pair or an infinite number, which cannot be stored")
+    return value
+
+
+def _metadata(value: dict[str, Any]) -> dict[str, Any]:
+    if (size := _size(value)) > LARGEST_METADATA:
+        raise ValueError(f"takes {size:,} bytes as JSON; the most is {LARGEST_METADATA:,}")
+    return value
+
+
+Message = Annotated[dict[str, JsonValue], AfterValidator(_message)]
+
+
+class ReflectionMode(StrEnum):
+    """When a session is reflected on."""
+
+    OFF = "off"
+    INLINE = "inline"
+
+
+class ReflectionInput(Value):
+    """Inline: after every so many turns, at the first tool failure, and at the end."""
+
+    mode: ReflectionMode = ReflectionMode.OFF
+    every_turns: int = Field(default=5, ge=1, le=100)
+
+
+class TranscriptSubmission(Value):
+    """A session of an agent: whole, with `ended`, or its beginning."""
+
+    objective: str = Field(default="", max_length=LONGEST_OBJECTIVE)
+    agent: str = Field(default="", max_length=120)
+    external_id: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    messages: Annotated[tuple[Message, ...], Field(max_length=MOST_MESSAGES_AT_ONCE)] = ()
+    reflection: ReflectionInput = ReflectionInput()
+    limits: LimitsOverride = LimitsOverride()
+    ended: bool = False
+    metadata: Annotated[dict[str, JsonValue], AfterValidator(_metadata)] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def check_it_can_be_stored(self) -> "TranscriptSubmission":
+        if not is_storable(self.model_dump(mode="json")):
+            raise ValueError("a text holds a NUL character or half a surrogate pair, which cannot be stored")
+        return self
+
+    def limits_over(self, project: Limits) -> Limits:
+        """What the reflections may take: the submission's own, else the project's or a session's, the larger."""
+        usual = project.model_copy(
+            update={
+                "max_iterations": max(project.max_iterations, SESSION_LIMITS.max_iterations),
+                "token_budget": max(project.token_budget, SESSION_LIMITS.token_budget),
+                "time_budget_s": max(project.time_budget_s, SESSION_LIMITS.time_budget_s),
+            }
+        )
+        return self.limits.over(usual)
+
+
+class TurnsInput(Value):
+    """What happened next in a session. With `after`, the turns that the sender knows of, they are taken once only."""
+
+    messages: Annotated[tuple[Message, ...], Field(min_length=1, max_length=MOST_MESSAGES_AT_ONCE)]
+    after: int | None = Field(default=None, ge=0, le=MOST_TURNS)
