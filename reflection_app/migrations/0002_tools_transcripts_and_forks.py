@@ -7,40 +7,41 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
+
     dependencies = [
-        ("reflection_app", "0001_initial"),
+        ('reflection_app', '0001_initial'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.AddField(
-            model_name="attempt",
-            name="artifacts",
+            model_name='attempt',
+            name='artifacts',
             field=models.JSONField(blank=True, default=list),
         ),
         migrations.AddField(
-            model_name="attempt",
-            name="self_check",
+            model_name='attempt',
+            name='self_check',
             field=models.JSONField(blank=True, null=True),
         ),
         migrations.AddField(
-            model_name="run",
-            name="edited_prompts",
+            model_name='run',
+            name='edited_prompts',
             field=models.JSONField(blank=True, default=dict),
         ),
         migrations.AddField(
-            model_name="run",
-            name="fork_note",
-            field=models.TextField(blank=True, default=""),
+            model_name='run',
+            name='fork_note',
+            field=models.TextField(blank=True, default=''),
         ),
         migrations.AddField(
-            model_name="run",
-            name="forked_by_label",
-            field=models.CharField(blank=True, default="", max_length=200),
+            model_name='run',
+            name='forked_by_label',
+            field=models.CharField(blank=True, default='', max_length=200),
         ),
         migrations.AddField(
-            model_name="run",
-            name="prompt_versions",
+            model_name='run',
+            name='prompt_versions',
             field=models.JSONField(default=dict),
         ),
         # Until now one hash stood for all prompts together.
@@ -49,281 +50,152 @@ class Migration(migrations.Migration):
             migrations.RunSQL.noop,
         ),
         migrations.RemoveField(
-            model_name="run",
-            name="prompts_version",
+            model_name='run',
+            name='prompts_version',
         ),
         migrations.AddField(
-            model_name="step",
-            name="edited_by_label",
-            field=models.CharField(blank=True, default="", max_length=200),
+            model_name='step',
+            name='edited_by_label',
+            field=models.CharField(blank=True, default='', max_length=200),
         ),
         migrations.AddField(
-            model_name="step",
-            name="is_inherited",
+            model_name='step',
+            name='is_inherited',
             field=models.BooleanField(default=False),
         ),
         migrations.AddField(
-            model_name="task",
-            name="chain_of_thought",
+            model_name='task',
+            name='chain_of_thought',
             field=models.BooleanField(default=False),
         ),
         migrations.AddField(
-            model_name="task",
-            name="output_schema",
+            model_name='task',
+            name='output_schema',
             field=models.JSONField(blank=True, null=True),
         ),
         migrations.AddField(
-            model_name="task",
-            name="tool_call",
+            model_name='task',
+            name='tool_call',
             field=models.JSONField(blank=True, null=True),
         ),
         migrations.AddField(
-            model_name="task",
-            name="tools",
+            model_name='task',
+            name='tools',
             field=models.JSONField(blank=True, default=list),
         ),
         migrations.AlterField(
-            model_name="review",
-            name="reason",
-            field=models.CharField(
-                choices=[
-                    ("rejected", "rejected"),
-                    ("low_confidence", "low_confidence"),
-                    ("unsettled_pick", "unsettled_pick"),
-                    ("audit", "audit"),
-                ],
-                max_length=20,
-            ),
+            model_name='review',
+            name='reason',
+            field=models.CharField(choices=[('rejected', 'rejected'), ('low_confidence', 'low_confidence'), ('unsettled_pick', 'unsettled_pick'), ('audit', 'audit')], max_length=20),
         ),
         migrations.AlterField(
-            model_name="run",
-            name="mode",
-            field=models.CharField(
-                choices=[
-                    ("adaptive", "adaptive"),
-                    ("external_loop", "external_loop"),
-                    ("actor_critic", "actor_critic"),
-                    ("reflexion", "reflexion"),
-                    ("planning", "planning"),
-                    ("inline_reflection", "inline_reflection"),
-                ],
-                max_length=20,
-            ),
+            model_name='run',
+            name='mode',
+            field=models.CharField(choices=[('adaptive', 'adaptive'), ('external_loop', 'external_loop'), ('actor_critic', 'actor_critic'), ('reflexion', 'reflexion'), ('planning', 'planning'), ('inline_reflection', 'inline_reflection')], max_length=20),
         ),
         migrations.AlterField(
-            model_name="task",
-            name="execution",
-            field=models.CharField(
-                choices=[("managed", "managed"), ("external", "external")], default="managed", max_length=10
-            ),
+            model_name='task',
+            name='execution',
+            field=models.CharField(choices=[('managed', 'managed'), ('external', 'external')], default='managed', max_length=10),
         ),
         migrations.CreateModel(
-            name="Transcript",
+            name='Transcript',
             fields=[
-                (
-                    "id",
-                    models.UUIDField(
-                        default=reflection_app.models.identifiers.new_id,
-                        editable=False,
-                        primary_key=True,
-                        serialize=False,
-                    ),
-                ),
-                ("external_id", models.CharField(blank=True, max_length=200, null=True)),
-                ("agent", models.CharField(blank=True, default="", max_length=120)),
-                ("objective", models.TextField(blank=True, default="")),
-                ("metadata", models.JSONField(blank=True, default=dict)),
-                ("turns_made", models.PositiveIntegerField(default=0)),
-                ("reflections_told", models.PositiveIntegerField(default=0)),
-                ("created_at", models.DateTimeField(auto_now_add=True)),
-                ("ended_at", models.DateTimeField(blank=True, null=True)),
-                (
-                    "project",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="transcripts",
-                        to="reflection_app.project",
-                    ),
-                ),
-                (
-                    "run",
-                    models.OneToOneField(
-                        blank=True,
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="transcript",
-                        to="reflection_app.run",
-                    ),
-                ),
+                ('id', models.UUIDField(default=reflection_app.models.identifiers.new_id, editable=False, primary_key=True, serialize=False)),
+                ('external_id', models.CharField(blank=True, max_length=200, null=True)),
+                ('agent', models.CharField(blank=True, default='', max_length=120)),
+                ('objective', models.TextField(blank=True, default='')),
+                ('metadata', models.JSONField(blank=True, default=dict)),
+                ('turns_made', models.PositiveIntegerField(default=0)),
+                ('reflections_told', models.PositiveIntegerField(default=0)),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('ended_at', models.DateTimeField(blank=True, null=True)),
+                ('project', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='transcripts', to='reflection_app.project')),
+                ('run', models.OneToOneField(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='transcript', to='reflection_app.run')),
             ],
         ),
         migrations.CreateModel(
-            name="TranscriptTurn",
+            name='TranscriptTurn',
             fields=[
-                (
-                    "id",
-                    models.UUIDField(
-                        default=reflection_app.models.identifiers.new_id,
-                        editable=False,
-                        primary_key=True,
-                        serialize=False,
-                    ),
-                ),
-                ("seq", models.PositiveIntegerField()),
-                ("message", models.JSONField()),
-                ("role", models.CharField(max_length=20)),
-                ("content", models.TextField(blank=True, default="")),
-                ("tool_name", models.CharField(blank=True, default="", max_length=120)),
-                ("is_tool_failure", models.BooleanField(default=False)),
-                ("created_at", models.DateTimeField(auto_now_add=True)),
-                (
-                    "transcript",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="turns",
-                        to="reflection_app.transcript",
-                    ),
-                ),
+                ('id', models.UUIDField(default=reflection_app.models.identifiers.new_id, editable=False, primary_key=True, serialize=False)),
+                ('seq', models.PositiveIntegerField()),
+                ('message', models.JSONField()),
+                ('role', models.CharField(max_length=20)),
+                ('content', models.TextField(blank=True, default='')),
+                ('tool_name', models.CharField(blank=True, default='', max_length=120)),
+                ('is_tool_failure', models.BooleanField(default=False)),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('transcript', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='turns', to='reflection_app.transcript')),
             ],
             options={
-                "ordering": ("seq",),
+                'ordering': ('seq',),
             },
         ),
         migrations.CreateModel(
-            name="Secret",
+            name='Secret',
             fields=[
-                (
-                    "id",
-                    models.UUIDField(
-                        default=reflection_app.models.identifiers.new_id,
-                        editable=False,
-                        primary_key=True,
-                        serialize=False,
-                    ),
-                ),
-                ("name", models.CharField(max_length=64)),
-                ("origin", models.CharField(max_length=300)),
-                ("ciphertext", models.TextField()),
-                ("created_at", models.DateTimeField(auto_now_add=True)),
-                (
-                    "created_by",
-                    models.ForeignKey(
-                        blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL
-                    ),
-                ),
-                (
-                    "project",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="secrets", to="reflection_app.project"
-                    ),
-                ),
+                ('id', models.UUIDField(default=reflection_app.models.identifiers.new_id, editable=False, primary_key=True, serialize=False)),
+                ('name', models.CharField(max_length=64)),
+                ('origin', models.CharField(max_length=300)),
+                ('ciphertext', models.TextField()),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('created_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
+                ('project', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='secrets', to='reflection_app.project')),
             ],
             options={
-                "ordering": ("name",),
-                "constraints": [models.UniqueConstraint(fields=("project", "name"), name="secret_name_once")],
+                'ordering': ('name',),
+                'constraints': [models.UniqueConstraint(fields=('project', 'name'), name='secret_name_once')],
             },
         ),
         migrations.CreateModel(
-            name="TaskFile",
+            name='TaskFile',
             fields=[
-                (
-                    "id",
-                    models.UUIDField(
-                        default=reflection_app.models.identifiers.new_id,
-                        editable=False,
-                        primary_key=True,
-                        serialize=False,
-                    ),
-                ),
-                ("path", models.CharField(max_length=400)),
-                ("content", models.TextField(blank=True)),
-                (
-                    "task",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="files", to="reflection_app.task"
-                    ),
-                ),
+                ('id', models.UUIDField(default=reflection_app.models.identifiers.new_id, editable=False, primary_key=True, serialize=False)),
+                ('path', models.CharField(max_length=400)),
+                ('content', models.TextField(blank=True)),
+                ('task', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='files', to='reflection_app.task')),
             ],
             options={
-                "ordering": ("path",),
-                "constraints": [models.UniqueConstraint(fields=("task", "path"), name="task_file_once")],
+                'ordering': ('path',),
+                'constraints': [models.UniqueConstraint(fields=('task', 'path'), name='task_file_once')],
             },
         ),
         migrations.CreateModel(
-            name="Tool",
+            name='Tool',
             fields=[
-                (
-                    "id",
-                    models.UUIDField(
-                        default=reflection_app.models.identifiers.new_id,
-                        editable=False,
-                        primary_key=True,
-                        serialize=False,
-                    ),
-                ),
-                ("name", models.CharField(max_length=64)),
-                ("description", models.TextField(blank=True, default="")),
-                ("parameters", models.JSONField(blank=True, default=dict)),
-                (
-                    "kind",
-                    models.CharField(
-                        choices=[("http", "HTTP"), ("mcp", "MCP server"), ("builtin", "Built in")], max_length=10
-                    ),
-                ),
-                ("config", models.JSONField(blank=True, default=dict)),
-                ("timeout_s", models.FloatField(default=10.0)),
-                ("is_enabled", models.BooleanField(default=True)),
-                ("created_at", models.DateTimeField(auto_now_add=True)),
-                ("updated_at", models.DateTimeField(auto_now=True)),
-                (
-                    "created_by",
-                    models.ForeignKey(
-                        blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL
-                    ),
-                ),
-                (
-                    "project",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="tools", to="reflection_app.project"
-                    ),
-                ),
+                ('id', models.UUIDField(default=reflection_app.models.identifiers.new_id, editable=False, primary_key=True, serialize=False)),
+                ('name', models.CharField(max_length=64)),
+                ('description', models.TextField(blank=True, default='')),
+                ('parameters', models.JSONField(blank=True, default=dict)),
+                ('kind', models.CharField(choices=[('http', 'HTTP'), ('mcp', 'MCP server'), ('builtin', 'Built in')], max_length=10)),
+                ('config', models.JSONField(blank=True, default=dict)),
+                ('timeout_s', models.FloatField(default=10.0)),
+                ('is_enabled', models.BooleanField(default=True)),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('updated_at', models.DateTimeField(auto_now=True)),
+                ('created_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
+                ('project', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='tools', to='reflection_app.project')),
             ],
             options={
-                "ordering": ("name",),
-                "constraints": [models.UniqueConstraint(fields=("project", "name"), name="tool_name_once")],
+                'ordering': ('name',),
+                'constraints': [models.UniqueConstraint(fields=('project', 'name'), name='tool_name_once')],
             },
         ),
         migrations.AddIndex(
-            model_name="transcript",
-            index=models.Index(fields=["project", "-created_at", "-id"], name="transcript_newest"),
+            model_name='transcript',
+            index=models.Index(fields=['project', '-created_at', '-id'], name='transcript_newest'),
         ),
         migrations.AddIndex(
-            model_name="transcript",
-            index=models.Index(fields=["project", "external_id"], name="transcript_external_id"),
+            model_name='transcript',
+            index=models.Index(fields=['project', 'external_id'], name='transcript_external_id'),
         ),
         migrations.AddConstraint(
-            model_name="transcriptturn",
-            constraint=models.UniqueConstraint(fields=("transcript", "seq"), name="turn_seq_once"),
+            model_name='transcriptturn',
+            constraint=models.UniqueConstraint(fields=('transcript', 'seq'), name='turn_seq_once'),
         ),
         migrations.AlterField(
-            model_name="event",
-            name="type",
-            field=models.CharField(
-                choices=[
-                    ("run.created", "Run Created"),
-                    ("run.waiting", "Run Waiting"),
-                    ("run.resumed", "Run Resumed"),
-                    ("run.retried", "Run Retried"),
-                    ("run.forked", "Run Forked"),
-                    ("run.finished", "Run Finished"),
-                    ("step.started", "Step Started"),
-                    ("step.finished", "Step Finished"),
-                    ("review.opened", "Review Opened"),
-                    ("review.claimed", "Review Claimed"),
-                    ("review.released", "Review Released"),
-                    ("review.decided", "Review Decided"),
-                ],
-                max_length=30,
-            ),
+            model_name='event',
+            name='type',
+            field=models.CharField(choices=[('run.created', 'Run Created'), ('run.waiting', 'Run Waiting'), ('run.resumed', 'Run Resumed'), ('run.retried', 'Run Retried'), ('run.forked', 'Run Forked'), ('run.finished', 'Run Finished'), ('step.started', 'Step Started'), ('step.finished', 'Step Finished'), ('review.opened', 'Review Opened'), ('review.claimed', 'Review Claimed'), ('review.released', 'Review Released'), ('review.decided', 'Review Decided')], max_length=30),
         ),
     ]
