@@ -1,0 +1,59 @@
+"""Runs that wait for a person to say which attempt to keep, made by the loop that makes such runs in life."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from reflection_app.actions.submit_task import submit_task
+from reflection_app.actions.task_submission import read_submission
+from reflection_app.llm.scripted import register_script
+from reflection_app.loops.catalogue import LOOPS
+from reflection_app.loops.generated_tests import generated_tests_loop
+from reflection_app.loops.task_spec import Mode
+from reflection_app.models import Actor, Project, Review
+from reflection_app.runner.advance import advance
+
+TESTS = "\n".join(f"assert f({number}) == {number * number}" for number in range(1, 8))
+
+
+def answer(passes: int, *, otherwise: str = "-1", before: str = "") -> str:
+    """An answer that passes the first tests, so many of them, and gives `otherwise` on the rest."""
+    return f"Here it is.\n\n```python\n{before}def f(n):\n    return n * n if n <= {passes} else {otherwise}\n```"
+
+
+OPEN_PICK = (answer(1), answer(1, otherwise="n + 100"))
+"""Two answers that differ, each with most of the tests against it."""
+
+
+@contextmanager
+def _with_generated_tests() -> Iterator[None]:
+    before = LOOPS[Mode.ACTOR_CRITIC]
+    LOOPS[Mode.ACTOR_CRITIC] = generated_tests_loop
+    try:
+        yield
+    finally:
+        LOOPS[Mode.ACTOR_CRITIC] = before
+
+
+def move_on(review: Review) -> None:
+    """Lets the run of `review` go on as far as it goes."""
+    with _with_generated_tests():
+        advance(review.run_id)
+    review.run.refresh_from_db()
+
+
+def unsettled_pick(
+    project: Project, *, answers: Sequence[str] = OPEN_PICK, tests: str = TESTS, objective: str = "Write f(n)."
+) -> Review:
+    """The review that asks which of the attempts to keep."""
+    script = {"tests/write": f"```python\n{tests}\n```"}
+    script |= {f"attempt-{number}/answer": text for number, text in enumerate(answers, 1)}
+    model = register_script(f"pick-{project.slug}", script)
+    submission = read_submission(
+        {"objective": objective, "mode": "actor_critic", "limits": {"max_iterations": max(3, len(answers))}}
+    )
+    run = submit_task(project, submission, actor=Actor(), models={"default": model})
+    with _with_generated_tests():
+        advance(run.pk)
+    run.refresh_from_db()
+    assert run.waiting_for == "unsettled_pick", (run.state, run.outcome, run.error)
+    return Review.objects.get(run=run, reason="unsettled_pick", state="waiting")
