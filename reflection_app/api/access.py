@@ -5,7 +5,7 @@ from uuid import UUID
 from reflection_app.actions.errors import NotFound
 from reflection_app.api.review_answers import reviews_to_show
 from reflection_app.api.run_answers import runs_to_show
-from reflection_app.models import Project, Review, Run, Task
+from reflection_app.models import Project, Review, Run, Task, Transcript
 
 
 def get_task_for(project: Project, task_id: UUID) -> Task:
@@ -22,6 +22,14 @@ def get_run_for(project: Project, run_id: UUID) -> Run:
     if run is None:
         raise NotFound("There is no such run.")
     return run
+
+
+def get_transcript_for(project: Project, transcript_id: UUID) -> Transcript:
+    """The session. Raises NotFound."""
+    transcript = Transcript.objects.filter(project=project, pk=transcript_id).first()
+    if transcript is None:
+        raise NotFound("There is no such session.")
+    return transcript
 
 
 def get_review_for(project: Project, review_id: UUID) -> Review:

@@ -1,6 +1,6 @@
 from django.urls import path, re_path
 
-from reflection_app.api import attempts, docs, reviews, run_history, runs, tasks
+from reflection_app.api import attempts, docs, reviews, run_history, runs, tasks, transcripts
 from reflection_app.api.unknown_path import NoSuchPath
 
 urlpatterns = [
@@ -20,6 +20,10 @@ urlpatterns = [
     path("reviews/<uuid:review_id>/heartbeat", reviews.Heartbeat.as_view(), name="api-review-heartbeat"),
     path("reviews/<uuid:review_id>/decision", reviews.Decide.as_view(), name="api-review-decision"),
     path("reviews/<uuid:review_id>/release", reviews.Release.as_view(), name="api-review-release"),
+    path("transcripts", transcripts.TranscriptList.as_view(), name="api-transcripts"),
+    path("transcripts/<uuid:transcript_id>", transcripts.TranscriptDetail.as_view(), name="api-transcript"),
+    path("transcripts/<uuid:transcript_id>/turns", transcripts.TranscriptTurns.as_view(), name="api-turns"),
+    path("transcripts/<uuid:transcript_id>/end", transcripts.EndTranscript.as_view(), name="api-transcript-end"),
     path("schema", docs.schema, name="api-schema"),
     path("docs", docs.docs, name="api-docs"),
     re_path("", NoSuchPath.as_view(), name="api-unknown"),

@@ -6,9 +6,11 @@ import pytest
 from django.urls import URLPattern
 from django.urls.resolvers import RoutePattern
 
+from reflection_app.actions.transcript_submission import TranscriptSubmission
+from reflection_app.actions.transcripts import open_transcript
 from reflection_app.api.desk_view import DeskView
 from reflection_app.api.urls import urlpatterns
-from reflection_app.models import Scope
+from reflection_app.models import Actor, Scope
 from tests.api.caller import Caller, assert_problem, make_caller
 from tests.api.stories import waiting_review
 
@@ -28,12 +30,14 @@ ROUTES = [
     if hasattr(view, method.lower())
 ]
 WITH_IDS = [(method, route) for method, route, _ in ROUTES if "<uuid:" in route]
+ID_NAMES = ("task_id", "run_id", "review_id", "transcript_id")
 BODIES = {
     "fork": {"from_step": 1},
     "heartbeat": {"lease_token": str(uuid4())},
     "decision": {"lease_token": str(uuid4()), "decision": "approve"},
     "release": {"lease_token": str(uuid4())},
     "attempts": {"content": "x"},
+    "turns": {"messages": [{"role": "user", "content": "Hello"}]},
 }
 
 
@@ -62,7 +66,13 @@ def test_there_are_routes_to_walk() -> None:
 def test_the_ids_of_another_project_are_not_found(method: str, route: str) -> None:
     owner, stranger = make_caller(), make_caller(scopes=[Scope.ADMIN])
     review = waiting_review(owner.project)
-    ids = {"task_id": review.run.task_id, "run_id": review.run_id, "review_id": review.pk}
+    transcript = open_transcript(owner.project, TranscriptSubmission(), actor=Actor())
+    ids = {
+        "task_id": review.run.task_id,
+        "run_id": review.run_id,
+        "review_id": review.pk,
+        "transcript_id": transcript.pk,
+    }
     path = path_of(route, ids)
 
     assert call(stranger, method, path) == 404
@@ -71,7 +81,7 @@ def test_the_ids_of_another_project_are_not_found(method: str, route: str) -> No
 
 @pytest.mark.parametrize(("method", "route"), WITH_IDS)
 def test_an_id_that_nothing_has_is_not_found(caller: Caller, method: str, route: str) -> None:
-    path = path_of(route, dict.fromkeys(("task_id", "run_id", "review_id"), uuid4()))
+    path = path_of(route, dict.fromkeys(ID_NAMES, uuid4()))
     assert call(caller, method, path) == 404
 
 
@@ -90,13 +100,13 @@ def test_every_route_declares_the_scopes_it_needs(method: str, route: str, view:
 def test_a_key_without_the_scope_is_refused(caller: Caller, method: str, route: str, view: type[DeskView]) -> None:
     other = next(scope for scope in Scope if scope not in view.scopes[method] and scope is not Scope.ADMIN)
     poor = make_caller(caller.project, [other])
-    path = path_of(route, dict.fromkeys(("task_id", "run_id", "review_id"), uuid4()))
+    path = path_of(route, dict.fromkeys(ID_NAMES, uuid4()))
     assert call(poor, method, path) == 403
 
 
 @pytest.mark.parametrize(("method", "route", "view"), ROUTES)
 def test_an_unknown_query_parameter_is_refused(caller: Caller, method: str, route: str, view: type[DeskView]) -> None:
-    path = path_of(route, dict.fromkeys(("task_id", "run_id", "review_id"), uuid4()))
+    path = path_of(route, dict.fromkeys(ID_NAMES, uuid4()))
     name = "project__memberships__user__password__startswith"
     answer = caller.call(method, path, query={name: "pbkdf2"})
     assert_problem(answer, 400)
