@@ -4,15 +4,19 @@ from django.db import transaction
 from django.utils import timezone
 
 from reflection_app.actions.errors import InvalidInput
+from reflection_app.actions.task_rules import check_it_can_run
 from reflection_app.actions.task_submission import TaskSubmission
 from reflection_app.live.doorbell import ring
+from reflection_app.llm.roles import has_critic
 from reflection_app.loops import prompts
 from reflection_app.loops.catalogue import mode_for, version_of
-from reflection_app.loops.task_spec import ReviewPolicy, TaskSpec
+from reflection_app.loops.task_spec import Mode, ReviewPolicy, TaskSpec
 from reflection_app.loops.tool_calls import ToolSpec
 from reflection_app.models import Actor, EventType, Project, Run, Task, TaskFile, Tool, add_event, audit
 from reflection_app.models.run import spec_as_json
 from reflection_app.tasks import enqueue
+
+NO_CRITIC = "This project has no critic: its critic's model is “none”. Choose another mode."
 
 
 @transaction.atomic
@@ -21,8 +25,9 @@ def submit_task(
 ) -> Run:
     """The first run of a new task, queued; the workers are told once it is committed.
 
-    `models` are model names by role in front of the project's own.
+    `models` are model names by role in front of the project's own. Raises InvalidInput where the task cannot run.
     """
+    check_it_can_run(submission)
     task = Task.objects.create(
         project=project,
         external_id=submission.external_id,
@@ -49,10 +54,9 @@ def start_run(task: Task, *, submission: TaskSubmission, models: dict[str, str])
     """A queued run of `task`; call it inside a transaction."""
     project = task.project
     is_scripted = any(name.startswith("scripted/") for name in models.values())
-    mode = mode_for(asked=submission.mode, has_tests=submission.tests is not None)
     spec = TaskSpec(
         objective=submission.objective,
-        mode=mode,
+        mode=submission.mode,
         kind=submission.kind,
         execution=submission.execution,
         tests=submission.tests,
@@ -61,15 +65,19 @@ def start_run(task: Task, *, submission: TaskSubmission, models: dict[str, str])
         tool_call=submission.tool_call,
         file_names=tuple(file.path for file in submission.files),
         chain_of_thought=submission.chain_of_thought,
+        has_critic=has_critic(models),
         limits=submission.limits.over(project.get_limits()),
         thresholds=project.get_thresholds(),
         review_policy=_policy_of(project, is_scripted=is_scripted),
         models=models,
     )
+    if spec.mode is Mode.ACTOR_CRITIC and not spec.has_critic:
+        raise InvalidInput(NO_CRITIC, errors=[{"field": "mode", "message": NO_CRITIC}])
+    spec = spec.model_copy(update={"mode": mode_for(spec)})
     run = Run(
         project=project,
         task=task,
-        mode=mode.value,
+        mode=spec.mode.value,
         spec=spec_as_json(spec),
         loop_version=version_of(spec.mode),
         prompt_versions=prompts.versions(),

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field, JsonValue, TypeAdapter, ValidationError, model_validator
 
 from reflection_app.actions.errors import InvalidInput
+from reflection_app.actions.task_rules import check_it_can_run
 from reflection_app.loops.code_tests import CodeTests
 from reflection_app.loops.storable import is_storable
 from reflection_app.loops.task_spec import Execution, Limits, Mode
@@ -91,9 +92,7 @@ class TaskSubmission(Value):
     metadata: Annotated[dict[str, JsonValue], _at_most(LARGEST_METADATA)] = Field(default_factory=dict)
 
     @model_validator(mode="after")
-    def check_it_can_run(self) -> "TaskSubmission":
-        if self.mode is Mode.EXTERNAL_LOOP and self.tests is None:
-            raise ValueError("external_loop needs tests: without a real signal, choose actor_critic")
+    def check_it_can_be_stored(self) -> "TaskSubmission":
         _storable(self.model_dump(mode="json"))
         return self
 
@@ -103,9 +102,11 @@ def read_submission(body: Any) -> TaskSubmission:
     if not isinstance(body, dict):
         raise InvalidInput("A task is a JSON object with at least an objective.")
     try:
-        return TaskSubmission.model_validate(body)
+        submission = TaskSubmission.model_validate(body)
     except ValidationError as error:
         raise invalid_input(error, what="task") from None
+    check_it_can_run(submission)
+    return submission
 
 
 def invalid_input(error: ValidationError, *, what: str) -> InvalidInput:

@@ -214,7 +214,12 @@ REVIEW_LEASE_S = env.number(
 
 LLM_MODEL = env.text("LLM_MODEL", "", "the model of every role, a litellm name; unset: the small local model")
 LLM_ACTOR_MODEL = env.text("LLM_ACTOR_MODEL", "", "the actor's model, where it is not LLM_MODEL")
-LLM_CRITIC_MODEL = env.text("LLM_CRITIC_MODEL", "", "the critic's model, where it is not LLM_MODEL")
+LLM_CRITIC_MODEL = env.text("LLM_CRITIC_MODEL", "", "the critic's model, where it is not LLM_MODEL; none: no critic")
+LLM_SELF_MODEL = env.text("LLM_SELF_MODEL", "", "the model that evaluates its own work, where it is not the actor's")
+LLM_REFLECTOR_MODEL = env.text("LLM_REFLECTOR_MODEL", "", "the model that reflects, where it is not the actor's")
+LLM_CLASSIFIER_MODEL = env.text("LLM_CLASSIFIER_MODEL", "", "the model that names a task's kind, if not LLM_MODEL")
+LLM_TESTER_MODEL = env.text("LLM_TESTER_MODEL", "", "the model that writes tests, where it is not LLM_MODEL")
+LLM_PLANNER_MODEL = env.text("LLM_PLANNER_MODEL", "", "the model that makes plans, where it is not LLM_MODEL")
 LLM_TIMEOUT_S = env.number("LLM_TIMEOUT_S", 120.0, "the longest one model call may take", at_least=0.1)
 LLM_MAX_TOKENS = env.number("LLM_MAX_TOKENS", 4096, "the longest answer asked of a model, in tokens", at_least=1)
 LOCAL_MODEL_URL = env.text("LOCAL_MODEL_URL", "", "set by `manage.py up` for its own small model")

@@ -1,5 +1,6 @@
 """Making an attempt: by a model of ours or by the outside agent, in the same place of every loop."""
 
+from reflection_app.loops.chain_of_thought import asking_for_parts
 from reflection_app.loops.effects import AwaitAttempt, Generate
 from reflection_app.loops.messages import Message
 from reflection_app.loops.progress import Progress
@@ -13,6 +14,8 @@ async def make_attempt(spec: TaskSpec, run: Progress, *, number: int, messages: 
     """
     run.check_limits()
     key = f"attempt-{number}/answer"
+    if spec.chain_of_thought:
+        messages = asking_for_parts(messages)
     if spec.execution is Execution.EXTERNAL:
         handed_in = await run.perform(AwaitAttempt(key=key, attempt=number, messages=messages))
         text = handed_in.content

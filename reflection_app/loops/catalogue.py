@@ -1,24 +1,27 @@
 """The loops by name, and which one a task gets."""
 
-from collections.abc import Awaitable, Callable
+from functools import partial
 
 from reflection_app.loops.actor_critic import actor_critic
+from reflection_app.loops.adaptive import Loop, adaptive
 from reflection_app.loops.effects import EffectFailed, EffectTimedOut
 from reflection_app.loops.ends import Ended, Outcome
 from reflection_app.loops.external_loop import external_loop
 from reflection_app.loops.inline_reflection import inline_reflection
 from reflection_app.loops.planning import planning
 from reflection_app.loops.progress import LimitReached, Progress
+from reflection_app.loops.reflexion import reflexion
+from reflection_app.loops.routing import route_by_facts
 from reflection_app.loops.task_spec import Mode, TaskSpec
-
-Loop = Callable[[TaskSpec, Progress], Awaitable[Outcome]]
 
 LOOPS: dict[Mode, Loop] = {
     Mode.EXTERNAL_LOOP: external_loop,
     Mode.ACTOR_CRITIC: actor_critic,
     Mode.INLINE_REFLECTION: inline_reflection,
     Mode.PLANNING: planning,
+    Mode.REFLEXION: reflexion,
 }
+LOOPS[Mode.ADAPTIVE] = partial(adaptive, loops=LOOPS)
 
 # Raised by hand when a loop performs other effects, or in another order, than before: a run that was suspended under
 # another version cannot be replayed.
@@ -27,6 +30,8 @@ VERSIONS: dict[Mode, int] = {
     Mode.ACTOR_CRITIC: 1,
     Mode.INLINE_REFLECTION: 1,
     Mode.PLANNING: 1,
+    Mode.REFLEXION: 1,
+    Mode.ADAPTIVE: 1,
 }
 
 
@@ -35,11 +40,10 @@ def version_of(mode: Mode) -> int:
     return sum(VERSIONS.values()) if mode is Mode.ADAPTIVE else VERSIONS[mode]
 
 
-def mode_for(*, asked: Mode, has_tests: bool) -> Mode:
-    """The loop that a task gets: a real signal if there is one, else a critic."""
-    if asked is not Mode.ADAPTIVE:
-        return asked
-    return Mode.EXTERNAL_LOOP if has_tests else Mode.ACTOR_CRITIC
+def mode_for(spec: TaskSpec) -> Mode:
+    """The loop that a task begins with: where it was left open, the one that what came with the task decides on."""
+    route = route_by_facts(spec, built=LOOPS) if spec.mode is Mode.ADAPTIVE else None
+    return route.mode if route else spec.mode
 
 
 async def run_loop(spec: TaskSpec) -> Ended:

@@ -7,7 +7,12 @@ import re
 _FENCE = re.compile(
     r"^[ \t]*(`{3,}+|~{3,}+)[ \t]*([\w+-]*+)[^\n]*+\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE
 )
-_PYTHON = {"", "python", "py", "python3"}
+_PYTHON = frozenset({"", "python", "py", "python3"})
+
+
+def blocks_in(answer: str, *, languages: frozenset[str]) -> list[str]:
+    """What stands in the code fences of `answer` that name one of `languages`; "" is a fence that names none."""
+    return [match[3] for match in _FENCE.finditer(answer) if match[2].lower() in languages]
 
 
 def code_of(answer: str, *, entry_point: str | None = None) -> str:
@@ -15,7 +20,7 @@ def code_of(answer: str, *, entry_point: str | None = None) -> str:
 
     An answer without a block is taken whole: many models answer with bare code.
     """
-    blocks = [match[3] for match in _FENCE.finditer(answer) if match[2].lower() in _PYTHON]
+    blocks = blocks_in(answer, languages=_PYTHON)
     if not blocks:
         return answer.strip("\n")
     defining = [block for block in blocks if entry_point and _defines(block, entry_point.split(".")[0])]

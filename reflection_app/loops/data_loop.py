@@ -1,0 +1,96 @@
+"""Data against a JSON Schema: written, checked, and written again with every violation and its path in view."""
+
+import json
+from collections.abc import Sequence
+
+from reflection_app.loops.attempts import make_attempt
+from reflection_app.loops.chain_of_thought import parse_chain_of_thought
+from reflection_app.loops.data_answers import NoData, value_in
+from reflection_app.loops.ends import Outcome
+from reflection_app.loops.growing_context import within
+from reflection_app.loops.json_schema import Violation, violations
+from reflection_app.loops.messages import NO_ANSWER, Message, assistant, system, user
+from reflection_app.loops.progress import Progress
+from reflection_app.loops.prompts import prompt
+from reflection_app.loops.task_spec import TaskSpec
+from reflection_app.loops.verdicts import Issue, IssueCategory, Judgement, Referee, Severity, Verdict
+
+MOST_VIOLATIONS = 50
+
+
+async def data_loop(spec: TaskSpec, run: Progress) -> Outcome:
+    """Attempts until one fits the schema or a limit is reached. Every answer that was paid for is checked."""
+    assert spec.output_schema is not None
+    schema = json.dumps(spec.output_schema, ensure_ascii=False)
+    task = (system(prompt("data_system")), user(prompt("data_task", objective=spec.objective, schema=schema)))
+    turns: list[Message] = []
+    for number in range(1, spec.limits.max_iterations + 1):
+        messages = within(run.tokens_left, task=task, turns=turns)
+        answer = await make_attempt(spec, run, number=number, messages=messages)
+        judgement = await run.record(judge_data(spec, answer, attempt=number), key=f"attempt-{number}/verdict")
+        if judgement.passed:
+            return Outcome.SUCCEEDED
+        if run.over_corrected():
+            return Outcome.OVER_CORRECTED
+        turns += [assistant(answer or NO_ANSWER), user(violations_prompt(judgement.issues))]
+    return Outcome.EXHAUSTED
+
+
+def judge_data(spec: TaskSpec, answer: str, *, attempt: int) -> Judgement:
+    """PASS if the answer holds data that fits the schema, else REVISE with every violation.
+
+    The score is 100 without a violation and 100 / (1 + n) with n of them, so that each one less is worth more than the
+    one before; an answer without data has 0.
+    """
+    assert spec.output_schema is not None
+    try:
+        found = violations(spec.output_schema, _data_of(spec, answer))
+    except NoData as error:
+        issues, score = [_issue(Violation(path="$", message=str(error)))], 0.0
+    else:
+        issues, score = _issues(found), round(100 / (1 + len(found)), 2)
+    return Judgement(
+        attempt=attempt,
+        referee=Referee.TOOL,
+        verdict=Verdict.REVISE if issues else Verdict.PASS,
+        score=score,
+        confidence=1.0,
+        issues=tuple(issues),
+    )
+
+
+def _data_of(spec: TaskSpec, answer: str) -> object:
+    """The data in the answer. In a chain of thought it is looked for in the part that holds the work, first."""
+    parts = parse_chain_of_thought(answer) if spec.chain_of_thought else None
+    work = parts.execute if parts is not None and parts.execute else answer
+    try:
+        return value_in(work)
+    except NoData:
+        if work is answer:
+            raise
+    return value_in(answer)
+
+
+def _issues(found: Sequence[Violation]) -> list[Issue]:
+    issues = [_issue(violation) for violation in found[:MOST_VIOLATIONS]]
+    more = len(found) - MOST_VIOLATIONS
+    if more > 0:
+        issues.append(_issue(Violation(path="", message=f"and {more:,} more")))
+    return issues
+
+
+def _issue(violation: Violation) -> Issue:
+    return Issue(
+        category=IssueCategory.FORMAT,
+        severity=Severity.HIGH,
+        description=violation.message,
+        path=violation.path,
+    )
+
+
+def violations_prompt(issues: Sequence[Issue]) -> str:
+    """What the model is told of an answer that does not fit: each violation with its path."""
+    told = "\n".join(
+        f"- {issue.path}: {issue.description}" if issue.path else f"- {issue.description}" for issue in issues
+    )
+    return prompt("data_again", violations=told)

@@ -1,0 +1,105 @@
+"""Reflexion: one model in one growing context, which judges its own attempts and reflects on those that fall short.
+
+After the mode "Reflexion" of the design seeds; Shinn et al., 2023, arXiv:2303.11366.
+"""
+
+from reflection_app.loops.attempts import make_attempt
+from reflection_app.loops.effects import Generate
+from reflection_app.loops.ends import Outcome
+from reflection_app.loops.framing import sees_all_of
+from reflection_app.loops.growing_context import within
+from reflection_app.loops.messages import NO_ANSWER, Message, assistant, system, user
+from reflection_app.loops.progress import Progress
+from reflection_app.loops.prompts import prompt
+from reflection_app.loops.self_evaluation import (
+    EVALUATION_SCHEMA,
+    EVALUATION_TEMPERATURE,
+    REFLECTION_SCHEMA,
+    REFLECTION_TEMPERATURE,
+    Reflection,
+    SelfEvaluation,
+    evaluation_question,
+    issues_of,
+    judge_itself,
+    reflection_question,
+)
+from reflection_app.loops.settling import settle
+from reflection_app.loops.structured_answers import ask
+from reflection_app.loops.task_spec import TaskSpec
+from reflection_app.loops.verdicts import Judgement, Referee, Verdict
+
+
+async def reflexion(spec: TaskSpec, run: Progress) -> Outcome:
+    """Attempts until the model is satisfied, a person decides, or a limit is reached."""
+    task = (system(prompt("write_system")), user(spec.objective))
+    turns: list[Message] = []
+    last = spec.limits.max_iterations
+    for number in range(1, last + 1):
+        messages = within(run.tokens_left, task=task, turns=turns)
+        content = await make_attempt(spec, run, number=number, messages=messages)
+        run.check_limits()
+        judgement = await evaluate(spec, run, attempt=number, content=content)
+        judgement = await settle(spec, run, judgement)
+        if judgement.verdict is Verdict.PASS:
+            return Outcome.SUCCEEDED
+        if judgement.verdict is Verdict.REJECT:
+            return Outcome.REJECTED
+        # A person who sends an attempt back wants another one, whatever the model thinks of it.
+        if judgement.referee is not Referee.PERSON and run.over_corrected():
+            return Outcome.OVER_CORRECTED
+        if number < last:
+            run.check_limits()
+            reflection = await reflect(spec, run, attempt=number, content=content, judgement=judgement)
+            turns += [assistant(content or NO_ANSWER), user(told(reflection, number=number, judgement=judgement))]
+    return Outcome.EXHAUSTED
+
+
+async def evaluate(spec: TaskSpec, run: Progress, *, attempt: int, content: str) -> Judgement:
+    """The model's verdict on its own attempt, recorded."""
+    answer = await ask(
+        run,
+        Generate(
+            key=f"attempt-{attempt}/self-evaluation",
+            role="self",
+            messages=evaluation_question(objective=spec.objective, content=content),
+            temperature=EVALUATION_TEMPERATURE,
+            max_tokens=run.tokens_left,
+            timeout_s=run.time_left_s(),
+            json_schema=EVALUATION_SCHEMA,
+        ),
+        schema=SelfEvaluation,
+    )
+    judgement = judge_itself(answer, attempt=attempt, saw_all=sees_all_of(content))
+    return await run.record(judgement, key=f"attempt-{attempt}/verdict")
+
+
+async def reflect(spec: TaskSpec, run: Progress, *, attempt: int, content: str, judgement: Judgement) -> Reflection:
+    """The model's reflection on an attempt that was sent back, by itself or by a person."""
+    return await ask(
+        run,
+        Generate(
+            key=f"attempt-{attempt}/reflection",
+            role="reflector",
+            messages=reflection_question(objective=spec.objective, content=content, judgement=judgement),
+            temperature=REFLECTION_TEMPERATURE,
+            max_tokens=run.tokens_left,
+            timeout_s=run.time_left_s(),
+            json_schema=REFLECTION_SCHEMA,
+        ),
+        schema=Reflection,
+    )
+
+
+def told(reflection: Reflection, *, number: int, judgement: Judgement) -> str:
+    """What the next attempt is told: the reflection, and a person's own words where a person sent the attempt back."""
+    parts = {
+        "What went wrong": reflection.issues,
+        "Why it happened": reflection.root_causes,
+        "How to improve": reflection.suggestions,
+    }
+    said = [f"{heading}:\n" + "\n".join(f"- {text}" for text in texts) for heading, texts in parts.items() if texts]
+    if judgement.referee is Referee.PERSON:
+        said.insert(0, f"A person sent it back:\n{issues_of(judgement)}")
+    elif not said:
+        said.append(f"What went wrong:\n{issues_of(judgement)}")
+    return prompt("reflexion_next", number=number, reflection="\n\n".join(said))

@@ -1,0 +1,113 @@
+"""What a model says of its own attempt, and the judgement that code draws from it: the weakest referee there is.
+
+After the mode "Reflexion" of the design seeds; Shinn et al., 2023, arXiv:2303.11366.
+"""
+
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
+
+from reflection_app.loops.framing import frame_of, shown
+from reflection_app.loops.lenient_values import Clipped, Lenient, Texts, as_list
+from reflection_app.loops.messages import Message, system, user
+from reflection_app.loops.prompts import prompt
+from reflection_app.loops.verdicts import Feedback, Issue, Judgement, Referee, Verdict
+
+EVALUATION_TEMPERATURE = 0.3
+REFLECTION_TEMPERATURE = 0.5
+# A model that does not say how sure it is stands in the middle, for the score.
+UNSAID_CONFIDENCE = 0.5
+
+
+class SelfIssue(Lenient):
+    """An issue of a self-evaluation; many models answer with an object where a sentence was asked for."""
+
+    description: Clipped = Field(min_length=1)
+
+
+def _described(value: Any) -> Any:
+    items = as_list(value)
+    if not isinstance(items, list):
+        return items
+    return [item if isinstance(item, dict) else {"description": str(item)} for item in items if item]
+
+
+class SelfEvaluation(Lenient):
+    is_satisfactory: bool
+    issues: Annotated[tuple[SelfIssue, ...], BeforeValidator(_described)] = ()
+    confidence: Annotated[float, Field(ge=0, le=1)] | None = None
+
+    @property
+    def score(self) -> float:
+        """0–100: a satisfied model is at 50 and above, the surer the higher; an unsatisfied one at 50 and below."""
+        confidence = UNSAID_CONFIDENCE if self.confidence is None else self.confidence
+        return 50 + 50 * confidence if self.is_satisfactory else 50 - 50 * confidence
+
+
+class Reflection(Lenient):
+    """Why an attempt was not good enough, and what to do about it."""
+
+    issues: Texts = ()
+    root_causes: Texts = ()
+    suggestions: Texts = ()
+
+
+def _texts(most: int) -> dict[str, Any]:
+    return {"type": "array", "items": {"type": "string"}, "maxItems": most}
+
+
+EVALUATION_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["is_satisfactory", "issues", "confidence"],
+    "properties": {
+        "is_satisfactory": {"type": "boolean"},
+        "issues": _texts(8),
+        "confidence": {"type": "number", "minimum": 0, "maximum": 1},
+    },
+}
+REFLECTION_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["issues", "root_causes", "suggestions"],
+    "properties": {name: _texts(5) for name in ("issues", "root_causes", "suggestions")},
+}
+
+
+def evaluation_question(*, objective: str, content: str) -> tuple[Message, ...]:
+    """What the model is asked about its own attempt. The attempt cannot close its frame."""
+    asked = prompt("self_evaluate", objective=objective, content=shown(content), frame=frame_of(content))
+    return (system(prompt("self_system")), user(asked))
+
+
+def reflection_question(*, objective: str, content: str, judgement: Judgement) -> tuple[Message, ...]:
+    """What the model is asked about an attempt that was sent back by `judgement`."""
+    asked = prompt(
+        "reflect", objective=objective, content=shown(content), frame=frame_of(content), issues=issues_of(judgement)
+    )
+    return (system(prompt("self_system")), user(asked))
+
+
+def issues_of(judgement: Judgement) -> str:
+    """What the judgement says is wrong, as a list; a person's own words are part of it."""
+    said = [
+        issue.description + (f" ({issue.suggested_fix})" if issue.suggested_fix else "") for issue in judgement.issues
+    ]
+    said += judgement.feedback.suggestions
+    return "\n".join(f"- {text}" for text in said) or "- None was named."
+
+
+def judge_itself(answer: SelfEvaluation, *, attempt: int, saw_all: bool = True) -> Judgement:
+    """PASS where the model is satisfied, else REVISE: its own opinion is too weak to reject on.
+
+    A model that did not see all of its attempt has no confidence, whatever it says; so a person is asked.
+    """
+    return Judgement(
+        attempt=attempt,
+        referee=Referee.SELF,
+        verdict=Verdict.PASS if answer.is_satisfactory else Verdict.REVISE,
+        score=answer.score,
+        confidence=answer.confidence if saw_all else 0.0,
+        issues=tuple(Issue(description=issue.description) for issue in answer.issues),
+        feedback=Feedback(),
+    )

@@ -1,0 +1,115 @@
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reflection_app.loops.chain_of_thought import ChainOfThought, asking_for_parts, parse_chain_of_thought
+from reflection_app.loops.code_answers import code_of
+from reflection_app.loops.effects import Generate
+from reflection_app.loops.messages import assistant, user
+from tests.loops.playing import code_spec, play, report, said, sequence, text_spec
+
+ALL = ChainOfThought(understand="a", analyze="b", plan="c", execute="d", verify="e")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "## Understand\na\n## Analyze\nb\n## Plan\nc\n## Execute\nd\n## Verify\ne",
+        "# 1. UNDERSTAND the task\na\n## Analysis\nb\n### Plan ###\nc\n## Execution:\nd\n## Verification\ne",
+        "1. **Understand**: a\n2. **Analyse**: b\n3. **Plan**: c\n4. **Execute**: d\n5. **Verify**: e",
+        "**Understand:** a\n**Analyze** – b\n**Plan** - c\n**Execute**：d\n**Verify** :\ne",
+        "Sure!\n\n__Understanding it__\na\n__Analyzing__\nb\n__Planning__\nc\n__Implementation__\nd\n__Validation__\ne",
+        "Step 1: Understand\na\nStep 2: Analyze the thing\nb\nSTEP 3 - PLAN\nc\nstep 4. Execute\nd\nPart 5: Verify\ne",
+        "1) Understand\na\n2) Analyze\nb\n(3) Plan\nc\n4. Execute\nd\n5. Verify\ne",
+        "1. Understanding the problem\na\n2. Analyze it\nb\n3. Plan\nc\n4. Execute\nd\n5. Verify\ne",
+        "I. Understand\na\nII. Analyze\nb\nIII. Plan\nc\nIV. Execute\nd\nV. Verify\ne",
+        "Understand\n==========\na\n\nAnalyze\n-------\nb\n\nPlan\n---\nc\n\nExecute\n---\nd\n\nVerify\n---\ne",
+        "- **Understand:** a\n- **Analyze:** b\n- **Plan:** c\n- **Execute:** d\n- **Verify:** e",
+        "🔍 Understand: a\n🧩 Analyze: b\n📋 Plan: c\n🛠 Execute: d\n✅ Verify: e",
+        "### 理解\na\n### 分析\nb\n### 规划\nc\n### 执行\nd\n### 验证\ne",
+        "一、理解任务：\na\n二、分析：b\n（三）计划\nc\n4. 实施\nd\n五、检验\ne",
+        "第一步：理解\na\n第二步：分析\nb\n步骤3：规划\nc\n步骤四：执行\nd\n第5部分：验证\ne",
+        "**理解任务**\na\n**分析：** b\n【规划】\nc\n执行：d\n验证\ne",
+        "## Verify\ne\n## Execute\nd\n## Plan\nc\n## Analyze\nb\n## Understand\na",
+    ],
+)
+def test_headings_are_found_however_they_are_written(answer: str) -> None:
+    assert parse_chain_of_thought(answer) == ALL
+    assert parse_chain_of_thought(answer.replace("\n", "\r\n")) == ALL
+
+
+def test_a_part_that_is_missing_is_none_and_an_empty_one_is_empty() -> None:
+    parts = parse_chain_of_thought("## Plan\n\n## Execute\nd")
+    assert parts == ChainOfThought(plan="", execute="d")
+
+
+def test_a_part_that_stands_twice_is_put_together() -> None:
+    parts = parse_chain_of_thought("## Execute\nfirst\n## Verify\nwrong\n## Execute\nsecond")
+    assert parts == ChainOfThought(execute="first\n\nsecond", verify="wrong")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "",
+        "Forty-two.",
+        "I plan to do it.\nPlan B is better.\nUnderstandably so.\nPlanned: x",
+        "**Execute** the plan, then **verify** it.",
+        "分析了数据之后，我们计划做这件事。",
+        "```\n## Plan\nall of it\n```",
+        "~~~~markdown\n## Plan\n~~~\n## Verify\n~~~~\nend",
+        "```\n## Plan",
+    ],
+)
+def test_where_no_part_is_headed_there_is_none(answer: str) -> None:
+    assert parse_chain_of_thought(answer) is None
+
+
+def test_lists_and_code_inside_of_a_part_are_no_headings() -> None:
+    plan = "1. Analyze the data\n2. Execute: run the query\n3. Verify the result\n\n**Verify twice**"
+    code = "```python\n# Verify\ndef f(x):\n    return x + 1\n```"
+    answer = f"## Understand\na\n## Analyze\nb\n## Plan\n{plan}\n## Execute\n{code}\n## Verify\ne"
+    parts = parse_chain_of_thought(answer)
+
+    assert parts == ChainOfThought(understand="a", analyze="b", plan=plan, execute=code, verify="e")
+    assert code_of(answer, entry_point="f") == "# Verify\ndef f(x):\n    return x + 1"
+
+
+HOSTILE = ["#", "*", "`", "1.", "\n", "## Plan\n", "Plan: ", "-", "((", "理解", "\n---", "```\n", "step ", "plan ", " "]
+
+
+@pytest.mark.parametrize("piece", [*HOSTILE, "Plan\n---\n", "~~~ ```\n", "\t", "第", "ⅰ.", "\u2028Plan"])
+def test_hostile_text_takes_no_longer_than_its_length(piece: str) -> None:
+    began = time.process_time()
+    parse_chain_of_thought(piece * (200_000 // len(piece)))
+    assert time.process_time() - began < 2
+
+
+@given(st.text(max_size=200), st.lists(st.sampled_from([*HOSTILE, "a", "## Verify"]), max_size=20))
+def test_any_text_is_read_without_an_error(text: str, pieces: list[str]) -> None:
+    parts = parse_chain_of_thought(text + "".join(pieces))
+    assert parts is None or any(part is not None for part in parts.model_dump().values())
+
+
+def test_the_wish_stands_at_the_end_of_the_last_message_only() -> None:
+    first, last = asking_for_parts((user("one"), user("two")))
+    assert first == user("one")
+    assert last.content.startswith("two\n\n")
+    assert "## Verify" in last.content
+    assert [message.role for message in asking_for_parts((assistant("x"),))] == ["assistant", "user"]
+
+
+def test_every_loop_asks_for_the_parts_where_the_task_does_and_else_none() -> None:
+    specs = [
+        (code_spec(), [said("a"), report(True)]),
+        (text_spec(), [said("a"), said('{"score": 90, "approved": true}')]),
+    ]
+    for spec, answers in specs:
+        asked = play(spec.model_copy(update={"chain_of_thought": True}), sequence(list(answers))).effects[0]
+        plain = play(spec, sequence(list(answers))).effects[0]
+        assert isinstance(asked, Generate)
+        assert isinstance(plain, Generate)
+        assert "## Understand" in asked.messages[-1].content
+        assert "## Understand" not in plain.messages[-1].content
