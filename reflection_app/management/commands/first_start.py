@@ -10,8 +10,9 @@ from django.core.management.base import BaseCommand
 from django.db import transaction
 
 from reflection_app.actions.demo_stories import tell_demo_stories
+from reflection_app.actions.tools import add_builtin_tools
 from reflection_app.loops.task_spec import Limits
-from reflection_app.models import Membership, Project, Role
+from reflection_app.models import Actor, Membership, Project, Role
 from reflection_app.web.login_links import one_time_login_path
 
 ADMIN = "admin"
@@ -29,6 +30,7 @@ class Command(BaseCommand):
             self.stdout.write("Log in as before. A way in for a lost password: manage.py login_link USERNAME")
             return
         project = make_first_project()
+        add_builtin_tools(project, actor=Actor())
         if not settings.PRODUCTION and not project.tasks.exists():
             tell_demo_stories(project)
         # Last of all: who stops a first start half-way has not lost a password that nobody saw.
