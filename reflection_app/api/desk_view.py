@@ -27,7 +27,7 @@ class DeskView(APIView):
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
-        if request.method == "POST":
+        if request.method in {"POST", "PATCH", "DELETE"}:
             read_query(request, self.post_query)
 
     @property

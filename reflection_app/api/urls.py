@@ -1,6 +1,6 @@
 from django.urls import path, re_path
 
-from reflection_app.api import attempts, docs, reviews, run_history, runs, tasks, transcripts
+from reflection_app.api import attempts, docs, reviews, run_graph, run_history, runs, secrets, tasks, tools, transcripts
 from reflection_app.api.unknown_path import NoSuchPath
 
 urlpatterns = [
@@ -13,6 +13,7 @@ urlpatterns = [
     path("runs/<uuid:run_id>/fork", runs.ForkRun.as_view(), name="api-run-fork"),
     path("runs/<uuid:run_id>/steps", run_history.RunSteps.as_view(), name="api-run-steps"),
     path("runs/<uuid:run_id>/attempts", attempts.RunAttempts.as_view(), name="api-run-attempts"),
+    path("runs/<uuid:run_id>/graph", run_graph.RunGraph.as_view(), name="api-run-graph"),
     path("runs/<uuid:run_id>/events", run_history.RunEvents.as_view(), name="api-run-events"),
     path("reviews", reviews.ReviewList.as_view(), name="api-reviews"),
     path("reviews/claim", reviews.ClaimReview.as_view(), name="api-review-claim"),
@@ -24,6 +25,11 @@ urlpatterns = [
     path("transcripts/<uuid:transcript_id>", transcripts.TranscriptDetail.as_view(), name="api-transcript"),
     path("transcripts/<uuid:transcript_id>/turns", transcripts.TranscriptTurns.as_view(), name="api-turns"),
     path("transcripts/<uuid:transcript_id>/end", transcripts.EndTranscript.as_view(), name="api-transcript-end"),
+    path("tools", tools.ToolList.as_view(), name="api-tools"),
+    path("tools/import-mcp", tools.ImportMcp.as_view(), name="api-import-mcp"),
+    path("tools/<slug:name>", tools.ToolDetail.as_view(), name="api-tool"),
+    path("secrets", secrets.SecretList.as_view(), name="api-secrets"),
+    path("secrets/<slug:name>", secrets.SecretDetail.as_view(), name="api-secret"),
     path("schema", docs.schema, name="api-schema"),
     path("docs", docs.docs, name="api-docs"),
     re_path("", NoSuchPath.as_view(), name="api-unknown"),
