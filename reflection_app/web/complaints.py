@@ -18,6 +18,7 @@ SENTENCES = {
     "audit_share": SHARE,
     "decision": "Choose agree or overrule.",
     "verdict": "Choose pass, revise or reject.",
+    "attempt": "Choose one of the attempts.",
     "score": "A score is a number from 0 to 100.",
     "lease_token": "Claim the review first.",
     "reason": "A reason has at most 10,000 characters.",

@@ -6,18 +6,22 @@ from typing import Any
 from django.http import QueryDict
 
 from reflection_app.loops.effects import Decision
+from reflection_app.loops.verdicts import Verdict
 from reflection_app.models import Review
 
 ISSUE_FIELDS = ("category", "severity", "description", "suggested_fix")
 SPARE_ROWS = 2
 MOST_ROWS = 50
+# What the buttons of an unsettled pick send beside the numbers of attempts.
+NONE_RIGHT, SEND_BACK = "none", "back"
 
 
 @dataclass(frozen=True)
 class DecisionForm:
-    """Texts as typed; the action reads them."""
+    """Texts as typed; the action reads them. `pick` is the button that was pressed on the page of an unsettled pick."""
 
     decision: str = ""
+    pick: str = ""
     verdict: str = ""
     score: str = ""
     reason: str = ""
@@ -30,6 +34,13 @@ class DecisionForm:
         """The issues, and some empty rows to add more without JavaScript."""
         spare = min(SPARE_ROWS, MOST_ROWS - len(self.issues))
         return (*self.issues, *({"category": "other", "severity": "medium"} for _ in range(spare)))
+
+    @property
+    def said(self) -> str:
+        """What was chosen, in words."""
+        if self.pick:
+            return {NONE_RIGHT: "None is right", SEND_BACK: "Send back"}.get(self.pick, f"Keep attempt {self.pick}")
+        return "Agree" if self.decision == Decision.APPROVE.value else f"Overrule {self.verdict} {self.score}"
 
     @property
     def given_issues(self) -> list[dict[str, str]]:
@@ -55,24 +66,51 @@ def holds_more(form: DecisionForm, review: Review) -> bool:
 
 def read_decision(data: QueryDict, review: Review) -> DecisionForm:
     """What was typed, with the token that the form was shown with."""
-    columns = [data.getlist(f"issue_{name}")[:MOST_ROWS] for name in ISSUE_FIELDS]
-    rows = (dict(zip(ISSUE_FIELDS, (text.strip() for text in row), strict=True)) for row in zip(*columns, strict=False))
+    # Without a button pressed now, the one that was pressed when the page came back.
+    pick = (data.get("pick") or data.get("pressed", ""))[:20] if review.is_pick else ""
     return DecisionForm(
-        decision=data.get("decision", ""),
+        decision=_decision_by(pick, review) if review.is_pick else data.get("decision", ""),
+        pick=pick,
         verdict=data.get("verdict", ""),
         score=data.get("score", "").strip() or f"{review.verdict.score:g}",
         reason=data.get("reason", "").strip(),
-        issues=tuple(row for row in rows if row["description"] or row["suggested_fix"]),
+        issues=read_issue_rows(data),
         lease_token=data.get("lease_token", ""),
     )
+
+
+def read_issue_rows(data: QueryDict) -> tuple[dict[str, str], ...]:
+    """The rows of issues that say something."""
+    columns = [data.getlist(f"issue_{name}")[:MOST_ROWS] for name in ISSUE_FIELDS]
+    rows = (dict(zip(ISSUE_FIELDS, (text.strip() for text in row), strict=True)) for row in zip(*columns, strict=False))
+    return tuple(row for row in rows if row["description"] or row["suggested_fix"])
+
+
+def _decision_by(pick: str, review: Review) -> str:
+    if not pick:
+        return ""
+    return (Decision.APPROVE if pick == str(review.attempt.number) else Decision.OVERRULE).value
 
 
 def as_input(form: DecisionForm, review: Review) -> dict[str, Any]:
     """The decision as the action reads it. Approving says nothing but the reason: all else stays as it was."""
     told: dict[str, Any] = {"lease_token": form.lease_token, "decision": form.decision, "reason": form.reason}
+    if review.is_pick:
+        return told | _picked(form)
     if form.decision == Decision.OVERRULE.value:
         told["verdict"] = form.verdict or None
         told["issues"] = form.given_issues
         # A score that nobody touched was the other verdict's: the action finds the one nearest to it that fits.
         told["score"] = None if form.score == f"{review.verdict.score:g}" else form.score
     return told
+
+
+def _picked(form: DecisionForm) -> dict[str, Any]:
+    """What the pressed button says. Issues that were written go along, also with an attempt that is kept."""
+    if form.pick in {NONE_RIGHT, SEND_BACK}:
+        verdict = Verdict.REJECT if form.pick == NONE_RIGHT else Verdict.REVISE
+        return {"verdict": verdict.value, "issues": form.given_issues}
+    if form.decision == Decision.OVERRULE.value or form.given_issues:
+        overruled = {"decision": Decision.OVERRULE.value} if form.pick else {}
+        return overruled | {"verdict": Verdict.PASS.value, "attempt": form.pick, "issues": form.given_issues}
+    return {}

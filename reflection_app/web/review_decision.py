@@ -59,10 +59,26 @@ def decide(request: DeskRequest, review_id: UUID) -> HttpResponse:
 
 def _done(review: Review, decided: DecisionInput, *, slug: str) -> SafeString:
     """What was decided and what follows, with a link to the run: the page itself goes on to the next review."""
+    if review.is_pick:
+        return _picked(review, decided, slug=slug)
     agreed = decided.decision is Decision.APPROVE
     verdict = Verdict(review.verdict.verdict) if agreed or decided.verdict is None else decided.verdict
     what = "You agreed with the critic" if agreed else "You overruled the critic"
+    return _with_link(f"{what}: {verdict.capitalize()}.", verdict, review=review, slug=slug)
+
+
+def _picked(review: Review, decided: DecisionInput, *, slug: str) -> SafeString:
+    verdict = Verdict.PASS if decided.decision is Decision.APPROVE or decided.verdict is None else decided.verdict
+    what = {
+        Verdict.PASS: f"You kept attempt {decided.attempt or review.attempt.number}.",
+        Verdict.REVISE: "You sent it back.",
+        Verdict.REJECT: "You found no attempt right.",
+    }
+    return _with_link(what[verdict], verdict, review=review, slug=slug)
+
+
+def _with_link(what: str, verdict: Verdict, *, review: Review, slug: str) -> SafeString:
     follows = FOLLOWS[verdict] if review.holds_run else ""
     address = reverse("run", args=(slug, review.run_id))
     label = "Watch the run" if review.holds_run else "Open the run"
-    return format_html('{}: {}.{} <a href="{}">{}</a>', what, verdict.capitalize(), follows, address, label)
+    return format_html('{}{} <a href="{}">{}</a>', what, follows, address, label)

@@ -18,6 +18,7 @@ from reflection_app.models import Review, Role
 from reflection_app.web.access import DeskRequest, get_review_for, project_page
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.decision_form import DecisionForm, holds_more, prefilled, read_decision
+from reflection_app.web.pick_story import tell_pick
 from reflection_app.web.rendering import render_answer, render_markdown
 from reflection_app.web.what_is_left import what_is_left
 
@@ -50,6 +51,8 @@ def show(
         "thresholds": review.run.get_spec().thresholds,
         "may_review": request.place.may(Role.REVIEWER),
     }
+    if review.is_pick:
+        return render(request, "reviews/pick.html", context | {"pick": tell_pick(review)}, status=status)
     return render(request, "reviews/page.html", context, status=status)
 
 
@@ -67,12 +70,14 @@ def holds(request: DeskRequest, review: Review) -> bool:
 def claim(request: DeskRequest, review_id: UUID) -> HttpResponse:
     """Claims the review. What was typed before a lost lease comes along and is shown again."""
     review = get_review_for(request.place, review_id)
-    form = read_decision(request.POST, review) if "decision" in request.POST else prefilled(review)
+    # Only the form of a decision has a token; it was typed into before the lease was lost.
+    was_typed = "lease_token" in request.POST
+    form = read_decision(request.POST, review) if was_typed else prefilled(review)
     try:
         claim_review(review, actor=request.place.actor)
     except Conflict as problem:
         return show(request, get_review_for(request.place, review_id), form=form, problem=problem, status=409)
-    if "decision" in request.POST:
+    if was_typed:
         review = get_review_for(request.place, review_id)
         return show(request, review, form=replace(form, lease_token=str(review.lease_token)))
     return redirect("review", slug=request.place.project.slug, review_id=review.pk)

@@ -26,7 +26,8 @@ from reflection_app.web.complaints import complaints, in_plain_words
 from reflection_app.web.forms import Typed, blame, read_typed
 
 LIMITS = ("max_iterations", "token_budget", "time_budget_s", "cost_budget_usd")
-POLICY = ("reject_waits", "confidence_below", "audit_share")
+POLICY_CHECKS = ("reject_waits", "unsettled_waits")
+POLICY = (*POLICY_CHECKS, "confidence_below", "audit_share")
 KEY_FIELDS = ("name", "days")
 ROLES = ("actor", "critic")
 NEW_KEY = "new_api_key"
@@ -61,7 +62,7 @@ def settings_page(request: DeskRequest) -> HttpResponse:
         return _page(request, status=403)
     typed = read_typed(request.POST, (*LIMITS, *POLICY))
     limits = _read(Limits, typed, {name: typed.values[name] or None for name in LIMITS})
-    given = typed.given(*POLICY) | {"reject_waits": bool(typed.values["reject_waits"])}
+    given = typed.given(*POLICY) | {name: bool(typed.values[name]) for name in POLICY_CHECKS}
     policy = _read(ReviewPolicy, typed, given)
     if limits is None or policy is None:
         return _page(request, typed=typed, status=400)
@@ -81,7 +82,7 @@ def _read[V: Value](kind: type[V], typed: Typed, given: object) -> V | None:
 def _typed_of(project: Project) -> Typed:
     values = project.get_limits().model_dump() | project.get_review_policy().model_dump()
     texts = {name: "" if value is None else str(value).removesuffix(".0") for name, value in values.items()}
-    return Typed(texts | {"reject_waits": "on" if values["reject_waits"] else ""})
+    return Typed(texts | {name: "on" if values[name] else "" for name in POLICY_CHECKS})
 
 
 def _page(

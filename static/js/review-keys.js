@@ -18,6 +18,8 @@ if (help && opener) {
 const isTyping = (element) => element.closest("textarea, select, [contenteditable], input:not([type=radio], [type=checkbox])");
 
 function press(control) {
+  // What decides at once is only gone to: Enter presses it.
+  if ("keyGoes" in control.dataset) return control.focus();
   if (control.type !== "radio") return control.click();
   control.checked = true;
   control.dispatchEvent(new Event("change", { bubbles: true }));

@@ -31,6 +31,15 @@ def test_settings_are_saved_and_shown(admin: Client) -> None:
     assert project.get_limits().time_budget_s == 12.5
     assert project.get_limits().cost_budget_usd is None
     assert project.get_review_policy().reject_waits is False
+    assert project.get_review_policy().unsettled_waits is False
+
+
+def test_whether_a_person_is_asked_about_unsettled_picks_is_a_setting(admin: Client) -> None:
+    assert 'name="unsettled_waits" checked' in admin.get("/p/set/settings/").text
+    page = admin.post("/p/set/settings/", TYPED | {"unsettled_waits": "on"}, follow=True)
+    assert 'name="unsettled_waits" checked' in page.text
+    assert 'name="reject_waits" checked' not in page.text
+    assert Project.objects.get(slug="set").get_review_policy().unsettled_waits is True
 
 
 @pytest.mark.parametrize("wrong", [{"max_iterations": "0"}, {"audit_share": "2"}, {"cost_budget_usd": "x"}])
