@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
-VOID = {"br", "hr", "img", "input", "use", "rect"}
+VOID = {"br", "hr", "img", "input", "use", "rect", "path"}
 
 
 @dataclass
@@ -54,7 +54,8 @@ class Page:
     """A run's page before its socket has said anything."""
 
     def __init__(self) -> None:
-        self.root = read('<header id="run-header"></header><div id="run-attempts"></div><ol id="run-steps"></ol>')
+        parts = ('header id="run-header"', 'details id="run-graph"', 'div id="run-attempts"', 'ol id="run-steps"')
+        self.root = read("".join(f"<{part}></{part.split()[0]}>" for part in parts))
 
     def apply(self, message: str) -> None:
         for element in read(message).children:

@@ -1,0 +1,248 @@
+"""The context graph of a run: what led to what, derived from its recorded steps and from nothing else.
+
+Nodes are what happened (an attempt, a check, a reflection, a call of a tool, a person's decision); edges say how one
+thing came of another. Bookkeeping has no node of its own: a verdict belongs to the check that it was told from, and an
+answer that was asked for again to the question. Steps of kinds that are not known here are nodes all the same.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from reflection_app.loops.graph_values import Edge, EdgeKind, Graph, Node, NodeKind, RecordedStep
+from reflection_app.loops.graph_words import described, shortened, what_failed
+
+TASK, OUTCOME = "task", "outcome"
+PASSED = "PASS"
+# What these tell is told by the steps around them.
+QUIET = frozenset({"draw", "record_pick", "record_plan_step", "record_reflection"})
+CHECKS = frozenset({NodeKind.VALIDATION, NodeKind.TOOL_CALL, NodeKind.TOOL_FAILURE})
+CALLS = frozenset({NodeKind.TOOL_CALL, NodeKind.TOOL_FAILURE})
+
+
+def graph_of(
+    steps: Sequence[RecordedStep],
+    *,
+    outcome: str = "",
+    error: str = "",
+    best_attempt: int | None = None,
+    parting_step: int | None = None,
+) -> Graph:
+    """The graph of a run's `steps`, in their order. `parting_step` is where a fork left its parent."""
+    weaver = _Weaver(best_attempt=best_attempt, parting_step=parting_step)
+    for step in steps:
+        weaver.add(step)
+    if outcome:
+        weaver.end(outcome, error=error)
+    return weaver.graph()
+
+
+@dataclass
+class _Knot:
+    """A node while its steps are still being read: the step that it began with, and those that belong to it."""
+
+    id: str
+    kind: NodeKind
+    step: RecordedStep | None = None
+    parts: list[RecordedStep] = field(default_factory=list)
+    label: str = ""
+    detail: str = ""
+    verdict: str = ""
+    score: float | None = None
+
+    @property
+    def attempt(self) -> int | None:
+        return self.step.attempt if self.step else None
+
+    @property
+    def state(self) -> str:
+        """That of the last step that took time: an answer asked for again counts as it ended."""
+        return self.parts[-1].state if self.parts else "done"
+
+    @property
+    def failed(self) -> bool:
+        """Whether what it stands for went wrong: it broke, it was refused, or it was judged not good enough."""
+        if self.state == "failed" or self.kind is NodeKind.TOOL_FAILURE:
+            return True
+        if self.verdict:
+            return self.verdict != PASSED
+        return bool(self.step and self.step.tests_failed) or any(part.plan_issues for part in self.parts)
+
+    @property
+    def is_open(self) -> bool:
+        return self.state in {"started", "waiting"}
+
+    @property
+    def makes_attempt(self) -> bool:
+        return self.kind is NodeKind.ATTEMPT or any(part.kind == "keep_attempt" for part in self.parts)
+
+    @property
+    def passed(self) -> bool:
+        """Whether it is a check that found nothing wrong."""
+        if self.failed or self.is_open or self.kind not in CHECKS:
+            return False
+        return bool(self.verdict or self.kind is NodeKind.TOOL_CALL or (self.step and self.step.tests_total))
+
+    def error(self) -> str:
+        """What went wrong, in a few words."""
+        return what_failed(self.parts, verdict=self.verdict, score=self.score)
+
+
+class _Weaver:
+    """Reads steps in order and knows, at each, what they can have come from."""
+
+    def __init__(self, *, best_attempt: int | None, parting_step: int | None) -> None:
+        self._best, self._parting = best_attempt, parting_step
+        self._knots: list[_Knot] = [_Knot(id=TASK, kind=NodeKind.TASK, label="Task")]
+        self._by_key: dict[str, _Knot] = {}
+        self._edges: list[tuple[_Knot, _Knot, EdgeKind]] = []
+        self._last = self._knots[0]
+        self._attempt = 0
+        # The check that an attempt or a call failed by, until one after it has passed.
+        self._failure: _Knot | None = None
+
+    def add(self, step: RecordedStep) -> None:
+        if step.kind in QUIET:
+            return
+        known = self._known(step)
+        if known is not None:
+            known.parts.append(step)
+            if step.kind == "record_verdict":
+                known.verdict, known.score = step.verdict, step.score
+            return
+        kind, label, detail = described(step)
+        knot = _Knot(f"step-{step.seq}", kind, step, [step], label, detail)
+        if step.kind == "record_verdict":
+            knot.verdict, knot.score = step.verdict, step.score
+        self._by_key[step.key] = knot
+        self._join(knot)
+
+    def _known(self, step: RecordedStep) -> _Knot | None:
+        """The node that the step belongs to, where it is none of its own."""
+        base, _, again = step.key.partition("/again-")
+        if again and base in self._by_key:
+            return self._by_key[base]
+        newest = reversed([knot for knot in self._knots if knot.attempt == step.attempt])
+        match step.kind:
+            case "record_verdict":
+                # A call of a tool is judged where it is the attempt; in a plan it is one of many.
+                told_from = {NodeKind.VALIDATION, *CALLS} if step.key.endswith("/verdict") else {NodeKind.VALIDATION}
+                check = next((knot for knot in newest if knot.kind in told_from), None)
+                return check if check and not check.verdict else None
+            case "record_plan":
+                return next((knot for knot in newest if knot.kind is NodeKind.PLAN), None)
+            case "keep_attempt":
+                return next((knot for knot in newest if knot.kind in CALLS), None)
+        return None
+
+    def _join(self, knot: _Knot) -> None:
+        self._note_failure()
+        before = self._before(knot)
+        self._knots.append(knot)
+        self._edges.append((before, knot, self._edge_to(knot, before=before)))
+        self._attempt = max(self._attempt, knot.attempt or 0)
+        # An audit is looked at some other time: nothing follows from it.
+        if knot.step is None or knot.step.kind != "request_audit":
+            self._last = knot
+
+    def _note_failure(self) -> None:
+        if self._last.kind in CHECKS and (self._last.failed or self._last.passed):
+            self._failure = self._last if self._last.failed else None
+
+    def _before(self, knot: _Knot) -> _Knot:
+        """What `knot` came of: a check comes of its attempt, everything else of what was before it."""
+        if knot.kind is NodeKind.VALIDATION:
+            own = (k for k in reversed(self._knots) if k.kind is NodeKind.ATTEMPT and k.attempt == knot.attempt)
+            return next(own, self._last)
+        return self._last
+
+    def _edge_to(self, knot: _Knot, *, before: _Knot) -> EdgeKind:
+        if knot.kind is NodeKind.REFLECTION:
+            return EdgeKind.REFLECTED
+        begins_another = knot.attempt is not None and knot.attempt > self._attempt > 0
+        if begins_another and (self._failure is not None or _sends_back(before)):
+            return EdgeKind.REWOUND
+        if knot.kind is NodeKind.PLAN and before.kind is NodeKind.PLAN:
+            return EdgeKind.REWOUND
+        return EdgeKind.LED_TO
+
+    def end(self, outcome: str, *, error: str) -> None:
+        self._note_failure()
+        words = outcome.replace("_", " ").capitalize()
+        knot = _Knot(OUTCOME, NodeKind.OUTCOME, label=words, detail=shortened(error), verdict=outcome)
+        self._knots.append(knot)
+        self._edges.append((self._last, knot, EdgeKind.LED_TO))
+
+    def graph(self) -> Graph:
+        edges = [self._edge(*one) for one in self._edges]
+        return Graph(nodes=tuple(self._nodes()), edges=(*edges, *self._fixes()))
+
+    def _edge(self, before: _Knot, knot: _Knot, kind: EdgeKind) -> Edge:
+        """The edge, its word chosen now that all is known: what a check found of what came before it."""
+        if kind is EdgeKind.LED_TO and knot.kind in CHECKS:
+            if knot.failed:
+                return Edge(source=before.id, target=knot.id, kind=EdgeKind.FAILED, error=knot.error())
+            if knot.passed and (before.kind is NodeKind.ATTEMPT or knot.kind is NodeKind.VALIDATION):
+                kind = EdgeKind.VALIDATED
+        elif kind is EdgeKind.LED_TO and before.state == "failed":
+            return Edge(source=before.id, target=knot.id, kind=EdgeKind.FAILED, error=before.error())
+        return Edge(source=before.id, target=knot.id, kind=kind)
+
+    def _fixes(self) -> list[Edge]:
+        """From each check that failed to the attempt, or the call, that first passed after it."""
+        fixes: list[Edge] = []
+        failure: _Knot | None = None
+        for knot in self._knots:
+            if knot.kind not in CHECKS or knot.is_open:
+                continue
+            if knot.failed:
+                failure = knot
+            elif failure is not None and knot.passed and _is_another_go(failure, knot):
+                fixed = self._attempt_of(knot) if failure.attempt != knot.attempt else None
+                fixed = fixed or knot
+                fixes.append(Edge(source=failure.id, target=fixed.id, kind=EdgeKind.FIXED))
+                failure = None
+        return fixes
+
+    def _attempt_of(self, check: _Knot) -> _Knot | None:
+        return next((k for k in self._knots if k.kind is NodeKind.ATTEMPT and k.attempt == check.attempt), None)
+
+    def _nodes(self) -> list[Node]:
+        nodes = []
+        parting = self._parting
+        for knot in self._knots:
+            # The step may have no node of its own; then the next one is where the two runs part.
+            parts_here = parting is not None and any(part.seq >= parting for part in knot.parts)
+            if parts_here:
+                parting = None
+            nodes.append(self._node(knot, is_parting=parts_here))
+        return nodes
+
+    def _node(self, knot: _Knot, *, is_parting: bool) -> Node:
+        return Node(
+            id=knot.id,
+            kind=knot.kind,
+            label=knot.label,
+            detail=knot.detail,
+            state=knot.state,
+            step=knot.step.seq if knot.step else None,
+            attempt=knot.attempt,
+            verdict=knot.verdict,
+            score=knot.score,
+            failed=knot.failed and knot.kind is not NodeKind.OUTCOME,
+            is_best=knot.makes_attempt and knot.attempt == self._best,
+            is_inherited=bool(knot.parts) and all(part.is_inherited for part in knot.parts),
+            is_edited=any(part.is_edited for part in knot.parts),
+            is_parting=is_parting,
+        )
+
+
+def _sends_back(knot: _Knot) -> bool:
+    return knot.kind is NodeKind.REVIEW and knot.step is not None and knot.step.verdict == "REVISE"
+
+
+def _is_another_go(failure: _Knot, check: _Knot) -> bool:
+    """Whether `check` can have made good what failed: a later attempt, or the same tool called again."""
+    if failure.attempt is not None and check.attempt is not None and failure.attempt < check.attempt:
+        return True
+    tools = [knot.step.tool for knot in (failure, check) if knot.step]
+    return failure.kind in CALLS and check.kind in CALLS and len(set(tools)) == 1

@@ -1,0 +1,119 @@
+"""What the nodes of a run's graph are called, from the kind and the key of the step that they stand for."""
+
+import re
+from collections.abc import Callable, Sequence
+
+from reflection_app.loops.graph_values import NodeKind, RecordedStep
+from reflection_app.loops.verdicts import Referee
+
+LONGEST = 80
+REFEREES = {
+    Referee.SELF: "Self-evaluation",
+    Referee.CRITIC: "Critique",
+    Referee.GENERATED_TESTS: "Generated tests",
+    Referee.TOOL: "Check",
+    Referee.TESTS: "Tests",
+    Referee.PERSON: "A person's verdict",
+}
+# What model calls are for, told from the last part of their key.
+ASKED_FOR = {
+    "critique": (NodeKind.VALIDATION, "Critique"),
+    "self-evaluation": (NodeKind.VALIDATION, "Self-evaluation"),
+    "reflection": (NodeKind.REFLECTION, "Reflection"),
+    "make": (NodeKind.PLAN, "Plan"),
+    "classify": (NodeKind.ROUTE, "Classification"),
+}
+ATTEMPT = re.compile(r"attempt-\d+/answer")
+NUMBER_AT_END = re.compile(r"-\d+$")
+SPACE = re.compile(r"\s+")
+
+Words = tuple[NodeKind, str, str]
+
+
+def described(step: RecordedStep) -> Words:
+    """The kind of node that a step is, its label and, where there is more to say in a few words, the detail."""
+    read = READERS.get(step.kind)
+    return read(step) if read else (NodeKind.STEP, _named(step), "")
+
+
+def what_failed(steps: Sequence[RecordedStep], *, verdict: str, score: float | None) -> str:
+    """What went wrong in a check that failed, told from the steps that it is made of: the last word counts."""
+    for step in reversed(steps):
+        if said := step.error or step.tool_error or _faults(step):
+            return shortened(said)
+    return "rejected" if verdict == "REJECT" else f"score {score:g}" if score is not None else "not good enough"
+
+
+def shortened(text: str, *, longest: int = LONGEST) -> str:
+    """`text` on one line, as much of it as a label has room for."""
+    line = SPACE.sub(" ", text[: 4 * longest]).strip()
+    return line if len(line) <= longest else f"{line[: longest - 1].rstrip()}…"
+
+
+def _attempt(step: RecordedStep) -> Words:
+    handed_in = "handed in" if step.kind == "await_attempt" and step.state == "done" else ""
+    return NodeKind.ATTEMPT, f"Attempt {step.attempt or ''}".strip(), handed_in
+
+
+def _call(step: RecordedStep) -> Words:
+    failed = step.tool_ok is False or step.state == "failed"
+    return NodeKind.TOOL_FAILURE if failed else NodeKind.TOOL_CALL, shortened(step.tool) or "Tool", ""
+
+
+def _generated(step: RecordedStep) -> Words:
+    if ATTEMPT.fullmatch(step.key):
+        return _attempt(step)
+    last = step.key.rpartition("/")[2]
+    if step.role == "reflector":
+        last = "reflection"
+    if last.startswith("revise-"):
+        return NodeKind.PLAN, "Plan, revised", ""
+    kind, label = ASKED_FOR.get(last, (NodeKind.STEP, ""))
+    return kind, label or _named(step), ""
+
+
+def _named(step: RecordedStep) -> str:
+    """A label for what is not known: the last part of the key in words, else the role or the kind."""
+    last = NUMBER_AT_END.sub("", step.key.rpartition("/")[2])
+    words = (last or step.role or step.kind).replace("-", " ").replace("_", " ")
+    return shortened(words).capitalize() or "Step"
+
+
+def _tests(step: RecordedStep) -> str:
+    if not step.tests_total:
+        return ""
+    if step.tests_failed:
+        return f"{step.tests_failed} of {step.tests_total} tests"
+    return f"all {step.tests_total} passed"
+
+
+def _faults(step: RecordedStep) -> str:
+    if step.plan_issues:
+        return f"{step.plan_issues} issue{'s' * (step.plan_issues > 1)}"
+    return _tests(step) if step.tests_failed else ""
+
+
+def _referee(step: RecordedStep) -> str:
+    return next((words for referee, words in REFEREES.items() if referee == step.referee), "Verdict")
+
+
+def _decision(step: RecordedStep) -> str:
+    if not step.decision:
+        return ""
+    word = {"approve": "agreed", "overrule": "overruled"}.get(step.decision, step.decision)
+    return shortened(f"{word}: {step.verdict.lower()}" if step.verdict else word)
+
+
+READERS: dict[str, Callable[[RecordedStep], Words]] = {
+    "generate": _generated,
+    "keep_attempt": _attempt,
+    "await_attempt": _attempt,
+    "call_tool": _call,
+    "run_tests": lambda step: (NodeKind.VALIDATION, "Tests", _tests(step)),
+    "record_verdict": lambda step: (NodeKind.VALIDATION, _referee(step), ""),
+    "ask_reviewer": lambda step: (NodeKind.REVIEW, "Review", _decision(step)),
+    "request_audit": lambda _step: (NodeKind.REVIEW, "Random check", ""),
+    "await_turns": lambda _step: (NodeKind.TURNS, "Turns", ""),
+    "record_plan": lambda _step: (NodeKind.PLAN, "Plan", ""),
+    "choose_loop": lambda step: (NodeKind.ROUTE, "Loop chosen", shortened(step.mode.replace("_", " "))),
+}
