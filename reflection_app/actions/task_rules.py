@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from reflection_app.actions.errors import InvalidInput
 from reflection_app.loops.json_schema import SchemaRefused, check_schema
-from reflection_app.loops.task_spec import Mode, TaskKind
+from reflection_app.loops.task_spec import Execution, Mode, TaskKind
 
 if TYPE_CHECKING:
     from reflection_app.actions.task_submission import TaskSubmission
@@ -56,6 +56,8 @@ def _problems_of_mode(submission: "TaskSubmission", signals: list[str]) -> Itera
         case Mode.PLANNING:
             if not submission.tools:
                 yield "tools", "planning needs the tools that the plan may use"
+            if submission.execution is Execution.EXTERNAL:
+                yield "execution", "planning calls the tools itself; an agent hands in its calls by external_loop"
             yield from _unused(submission, [name for name in signals if name != "tools"])
         case Mode.ACTOR_CRITIC | Mode.REFLEXION:
             yield from _unused(submission, signals)

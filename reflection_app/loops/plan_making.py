@@ -10,7 +10,7 @@ from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.structured_answers import ask
 from reflection_app.loops.task_spec import TaskSpec
-from reflection_app.loops.tool_tries import describe
+from reflection_app.loops.tool_tries import describe, task_of
 
 MOST_REVISIONS = 2
 TEMPERATURE = 0.3
@@ -58,7 +58,7 @@ async def _ask(run: Progress, *, key: str, messages: tuple[Message, ...]) -> Pla
 
 def first_messages(spec: TaskSpec, work: Work) -> tuple[Message, ...]:
     """What the planner is asked: the goal, the tools and, after a plan that was not all done, what came of it."""
-    asked = prompt("plan_make", goal=spec.objective, tools=describe(spec.tools), so_far=work.so_far(), most=MOST_STEPS)
+    asked = prompt("plan_make", goal=task_of(spec), tools=describe(spec.tools), so_far=work.so_far(), most=MOST_STEPS)
     return (system(prompt("plan_system")), user(asked))
 
 

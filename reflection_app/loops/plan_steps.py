@@ -8,7 +8,7 @@ from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.structured_answers import NoUsableAnswer
 from reflection_app.loops.task_spec import TaskSpec
-from reflection_app.loops.tool_tries import MOST_RETRIES, NothingNew, Try, ask_for_call, try_call
+from reflection_app.loops.tool_tries import MOST_RETRIES, NothingNew, Try, ask_for_call, task_of, try_call
 
 LONGEST_KEPT_ERROR = 2_000
 
@@ -35,7 +35,7 @@ async def _do(
 ) -> tuple[PlanStepOutcome, str]:
     """How the step ended, and its result."""
     required = [work.done[name] for name in dict.fromkeys(step.requires or ())]
-    task = prompt("plan_step", goal=spec.objective, step=step.description, results=told(required))
+    task = prompt("plan_step", goal=task_of(spec), step=step.description, results=told(required))
     if step.tool is None:
         return await _think(step, task=task, run=run, base=base)
     try:

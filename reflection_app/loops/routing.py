@@ -3,7 +3,7 @@
 from collections.abc import Container
 
 from reflection_app.loops.effects import Route
-from reflection_app.loops.task_spec import Mode, TaskKind, TaskSpec
+from reflection_app.loops.task_spec import Execution, Mode, TaskKind, TaskSpec
 
 
 def can_check(spec: TaskSpec, kind: TaskKind | None) -> bool:
@@ -22,6 +22,8 @@ def route_by_facts(spec: TaskSpec, *, built: Container[Mode]) -> Route | None:
         return Route(mode=Mode.EXTERNAL_LOOP, task_kind=said, why="A schema of the answer came with the task.")
     if spec.tool_call is not None:
         return Route(mode=Mode.EXTERNAL_LOOP, task_kind=said, why="A call of a tool came with the task.")
+    if spec.tools and spec.execution is Execution.EXTERNAL:
+        return Route(mode=Mode.EXTERNAL_LOOP, task_kind=said, why="Tools came with the task; its agent hands in calls.")
     if spec.tools and Mode.PLANNING in built:
         return Route(mode=Mode.PLANNING, task_kind=said, why="Tools came with the task.")
     return route_by_kind(spec, kind) if kind else None

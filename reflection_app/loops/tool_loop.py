@@ -29,6 +29,7 @@ from reflection_app.loops.tool_tries import (
     call_messages,
     failed_before,
     refused_call,
+    task_of,
     try_call,
 )
 from reflection_app.loops.verdicts import LONGEST_TEXT, Feedback, Judgement, Referee, Verdict
@@ -70,7 +71,7 @@ async def _made(spec: TaskSpec, run: Progress, *, number: int, tries: Sequence[T
         call = spec.tool_call
     else:
         key = f"attempt-{number}/arguments"
-        call = await ask_for_call(run, key=key, task=spec.objective, tools=tools, tries=tries)
+        call = await ask_for_call(run, key=key, task=task_of(spec), tools=tools, tries=tries)
     try:
         tried = await try_call(run, call, tools=tools, key=f"attempt-{number}/call", attempt=number)
     except (LimitReached, EffectTimedOut):
@@ -88,7 +89,7 @@ async def _keep(run: Progress, *, number: int, content: str) -> None:
 async def _handed_in(spec: TaskSpec, run: Progress, *, number: int, tries: Sequence[Try]) -> Try:
     """The outside agent's call, made. What is no call, or failed before, is a failed try."""
     tools = callable_tools(spec)
-    messages = call_messages(spec.objective, tools=tools, tries=tries)
+    messages = call_messages(task_of(spec), tools=tools, tries=tries)
     text = await make_attempt(spec, run, number=number, messages=messages)
     try:
         call = read_answer(text, schema=CallAnswer).call(tools)

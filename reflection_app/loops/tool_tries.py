@@ -16,6 +16,7 @@ from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.storable import is_storable
 from reflection_app.loops.structured_answers import ask
+from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.loops.tool_arguments import DEEPEST, SchemaUnusable, is_too_deep, violations
 from reflection_app.loops.tool_calls import ToolCall, ToolFailure, ToolResult, ToolSpec
 from reflection_app.loops.tool_frames import framed
@@ -26,6 +27,7 @@ TEMPERATURE = 0.2
 LONGEST_DESCRIPTION = 8_000
 LONGEST_ARGUMENTS = 4_000
 LONGEST_FAILURE = 2_000
+MOST_FILES_NAMED = 100
 NO_ARGUMENTS_MEND = {ToolFailure.UNKNOWN_TOOL, ToolFailure.MISCONFIGURED, ToolFailure.ADDRESS_REFUSED}
 REFUSED_STATUSES = {401, 403}
 
@@ -150,6 +152,14 @@ def call_messages(task: str, *, tools: Sequence[ToolSpec], tries: Sequence[Try])
         return (system(prompt("tool_system")), user(prompt("tool_call", task=task, tools=described)))
     told = "\n\n".join(_told(number, tried) for number, tried in enumerate(tries, start=1))
     return (system(prompt("tool_system")), user(prompt("tool_again", task=task, tools=described, tries=told)))
+
+
+def task_of(spec: TaskSpec) -> str:
+    """The objective with the names of the task's files, which tools may want to read."""
+    if not spec.file_names:
+        return spec.objective
+    named = "\n".join(f"- {name}" for name in spec.file_names[:MOST_FILES_NAMED])
+    return f"{spec.objective}\n\nFiles that came with the task:\n{named}"
 
 
 def describe(tools: Sequence[ToolSpec]) -> str:

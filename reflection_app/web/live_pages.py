@@ -12,8 +12,10 @@ from django.http import HttpRequest
 from django.template.loader import render_to_string
 
 from reflection_app.live.page_state import Fragment, Look, Refusal
-from reflection_app.models import Membership, Run
+from reflection_app.models import Membership, Role, Run
 from reflection_app.web.access import get_membership_for
+from reflection_app.web.plan_view import has_plans, plans_of
+from reflection_app.web.run_graph import draw
 from reflection_app.web.run_story import RunStory, tell
 
 
@@ -57,12 +59,19 @@ def is_logged_in(user: User, *, session_key: str | None) -> bool:
 def fragments_of(story: RunStory, *, membership: Membership) -> tuple[Fragment, ...]:
     """The header, the steps of the story and all attempts, in the order of the page."""
     common: dict[str, Any] = {"run": story.run, "project": membership.project, "story": story}
+    common["may_fork"] = membership.may(Role.REVIEWER)
 
     def drawn(template: str, **more: Any) -> str:
         return render_to_string(template, common | more).strip()
 
+    # The dearest fragment: drawn again only where a step has ended, since another begins in the same moment.
+    has_news = story.run.is_finished or not story.steps or any(not line.is_running for line in story.steps)
+    graph = [Fragment("run-graph", drawn("runs/_graph.html", graph=draw(story.run)))] if has_news else []
+    plan = [Fragment("run-plan", drawn("runs/_plan.html", plans=plans_of(story.run)))] if has_plans(story.run) else []
     return (
         Fragment("run-header", drawn("runs/_header.html")),
+        *graph,
+        *plan,
         *(Fragment(card.place, drawn("runs/_attempt.html", card=card), "run-attempts") for card in story.attempts),
         *(Fragment(line.place, drawn("runs/_step.html", line=line), "run-steps") for line in story.steps),
     )

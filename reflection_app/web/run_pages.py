@@ -10,6 +10,9 @@ from django.views.decorators.http import require_http_methods, require_safe
 from reflection_app.actions.cancel_run import cancel_run
 from reflection_app.models import Role
 from reflection_app.web.access import DeskRequest, get_run_for, get_step_for, project_page
+from reflection_app.web.plan_view import has_plans, plans_of
+from reflection_app.web.run_graph import draw
+from reflection_app.web.run_lineage import lineage_of
 from reflection_app.web.run_story import StepLine, tell
 
 
@@ -21,7 +24,12 @@ def run_page(request: DeskRequest, run_id: UUID) -> HttpResponse:
         "run": run,
         "project": request.place.project,
         "story": tell(run),
+        "has_plans": has_plans(run),
+        "plans": plans_of(run),
+        "graph": draw(run),
         "may_cancel": request.place.may(Role.REVIEWER),
+        "may_fork": request.place.may(Role.REVIEWER),
+        "lineage": lineage_of(run),
     }
     return render(request, "runs/page.html", context)
 
@@ -30,7 +38,13 @@ def run_page(request: DeskRequest, run_id: UUID) -> HttpResponse:
 @require_safe
 def step_page(request: DeskRequest, run_id: UUID, seq: int) -> HttpResponse:
     step = get_step_for(request.place, run_id, seq)
-    context = {"run": step.run, "project": request.place.project, "line": StepLine(step), "in_full": True}
+    context = {
+        "run": step.run,
+        "project": request.place.project,
+        "line": StepLine(step),
+        "in_full": True,
+        "may_fork": request.place.may(Role.REVIEWER),
+    }
     return render(request, "runs/step.html", context)
 
 

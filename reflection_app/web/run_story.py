@@ -13,7 +13,17 @@ from reflection_app.loops.effects import AskReviewer, Draw, Generate, RecordVerd
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.models import Attempt, Review, Run, Step, StepState, Verdict
 from reflection_app.web.rendering import render_answer, render_markdown
+from reflection_app.web.run_lineage import go_on_from
 from reflection_app.web.template_filters import money
+from reflection_app.web.tool_view import (
+    QUIET_TOOL_KINDS,
+    CallShown,
+    call_of_attempt,
+    call_of_step,
+    is_tool_run,
+    place_of,
+    what_of,
+)
 
 QUIET_KINDS = frozenset({RecordVerdict.kind, Draw.kind, RequestAudit.kind})
 
@@ -35,7 +45,7 @@ class StepLine:
     @property
     def is_quiet(self) -> bool:
         """Bookkeeping that takes no time."""
-        return self.step.kind in QUIET_KINDS
+        return self.step.kind in QUIET_KINDS | QUIET_TOOL_KINDS
 
     @property
     def is_reask(self) -> bool:
@@ -43,7 +53,12 @@ class StepLine:
 
     @property
     def what(self) -> str:
-        """`answer`, `critique`, `generate`, `tests`, `review`, `verdict`, `draw`, `audit`: what the templates name."""
+        """`answer`, `critique`, `generate`, `tests`, `review`, `verdict`, `draw`, `audit`: what the templates name.
+
+        Steps of tools and plans have words of their own (tool_view.what_of).
+        """
+        if named := what_of(self.step):
+            return named
         if self.step.kind == Generate.kind:
             return {"actor": "answer", "critic": "critique"}.get(self.step.role, "generate")
         names = {RunTests.kind: "tests", AskReviewer.kind: "review", RecordVerdict.kind: "verdict", Draw.kind: "draw"}
@@ -62,6 +77,9 @@ class StepLine:
 
     @property
     def judgement(self) -> dict[str, Any]:
+        """The verdict that was recorded, which in a fork may be a person's in place of the one that was asked for."""
+        if self.step.kind == RecordVerdict.kind and isinstance(self.step.result, dict):
+            return self.step.result
         found = self.step.request.get("judgement") if isinstance(self.step.request, dict) else None
         return found if isinstance(found, dict) else {}
 
@@ -74,6 +92,21 @@ class StepLine:
     def report(self) -> TestReport | None:
         is_report = self.step.kind == RunTests.kind and self.step.result
         return TestReport.model_validate(self.step.result) if is_report else None
+
+    @cached_property
+    def call(self) -> CallShown | None:
+        """The call of a tool that this step is."""
+        return call_of_step(self.step)
+
+    @property
+    def plan_place(self) -> str:
+        return place_of(self.step)
+
+    @property
+    def plan_issues(self) -> int:
+        """How many faults a checked plan has."""
+        result = self.step.result
+        return len(result.get("issues", ())) if isinstance(result, dict) else 0
 
     @property
     def is_running(self) -> bool:
@@ -89,6 +122,7 @@ class AttemptCard:
     reviews: tuple[Review, ...]
     is_best: bool
     is_code: bool
+    is_call: bool = False
 
     @property
     def place(self) -> str:
@@ -97,6 +131,11 @@ class AttemptCard:
     @cached_property
     def rendered(self) -> SafeString:
         return render_answer(self.attempt.content, is_code=self.is_code)
+
+    @cached_property
+    def call(self) -> CallShown | None:
+        """The call of a tool that the attempt is."""
+        return call_of_attempt(self.attempt.content) if self.is_call else None
 
     @property
     def decisive(self) -> Verdict | None:
@@ -122,6 +161,10 @@ class RunStory:
     def is_code(self) -> bool:
         return bool(self.run.spec.get("tests"))
 
+    @property
+    def is_call(self) -> bool:
+        return is_tool_run(self.run.spec)
+
     @cached_property
     def objective(self) -> SafeString:
         return render_markdown(self.run.task.objective)
@@ -142,6 +185,11 @@ class RunStory:
     @property
     def best(self) -> AttemptCard | None:
         return next((card for card in self.attempts if card.is_best), None)
+
+    @cached_property
+    def go_on_from(self) -> int | None:
+        """Where a fork would go on, if the run stopped short."""
+        return go_on_from(self.run)
 
     @property
     def waiting_review(self) -> Review | None:
@@ -166,7 +214,11 @@ def attempt_cards(run: Run) -> tuple[AttemptCard, ...]:
     attempts = list(Attempt.objects.filter(run=run))
     for verdict in Verdict.objects.filter(attempt__run=run).select_related("given_by"):
         verdicts[verdict.attempt_id].append(verdict)
-    for review in Review.objects.filter(run=run).order_by("created_at", "id"):
+    for review in (
+        Review.objects.filter(run=run)
+        .select_related("attempt", "decided_verdict__attempt")
+        .order_by("created_at", "id")
+    ):
         reviews[review.attempt_id].append(review)
     return tuple(
         AttemptCard(
@@ -175,6 +227,7 @@ def attempt_cards(run: Run) -> tuple[AttemptCard, ...]:
             reviews=tuple(reviews[attempt.pk]),
             is_best=attempt.pk == run.best_attempt_id,
             is_code=bool(run.spec.get("tests")),
+            is_call=is_tool_run(run.spec),
         )
         for attempt in attempts
     )
