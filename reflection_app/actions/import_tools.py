@@ -10,7 +10,13 @@ from pydantic import Field, ValidationError
 
 from reflection_app.actions.errors import InvalidInput
 from reflection_app.actions.task_submission import invalid_input
-from reflection_app.actions.tool_input import LONGEST_DESCRIPTION, check_address, check_secrets, schema_problem
+from reflection_app.actions.tool_input import (
+    IMPORT_ADDRESS,
+    LONGEST_DESCRIPTION,
+    check_address,
+    check_secrets,
+    schema_problem,
+)
 from reflection_app.loops.storable import storable
 from reflection_app.loops.tool_calls import ToolSpec
 from reflection_app.loops.values import Value
@@ -85,8 +91,8 @@ def keep_tools(project: Project, server: McpServerInput, found: Sequence[ToolSpe
     for spec in found:
         name = usable_name(spec.name)
         problem = schema_problem(spec.parameters)
-        if not name or name in seen or problem:
-            why = problem or ("two tools come to this name" if name else "its name cannot be used")
+        if not name or name == IMPORT_ADDRESS or name in seen or problem:
+            why = problem or ("two tools come to this name" if name in seen else "its name cannot be used")
             imported.skipped.append((storable(spec.name)[:64], why))
             continue
         seen.add(name)

@@ -20,6 +20,7 @@ LONGEST_SCHEMA = 50_000
 LONGEST_DESCRIPTION = 4_000
 TOOL_NAME = r"^[A-Za-z][A-Za-z0-9_-]{0,63}$"
 LONGEST_TIMEOUT_S = 120.0
+IMPORT_ADDRESS = "import-mcp"
 
 
 def schema_problem(schema: dict[str, Any]) -> str:
@@ -45,6 +46,12 @@ def _usable_schema(schema: dict[str, Any]) -> dict[str, Any]:
     return schema
 
 
+def _free(name: str) -> str:
+    if name == IMPORT_ADDRESS:
+        raise ValueError("this word is the address of the import; choose another")
+    return name
+
+
 def _storable(text: str) -> str:
     if not is_storable(text):
         raise ValueError("it holds characters that cannot be stored")
@@ -57,7 +64,9 @@ class ToolInput(Value):
     http: `{method, url, headers}`; mcp: `{url, tool_name, headers}`; builtin: `{name}`.
     """
 
-    name: str = Field(pattern=TOOL_NAME, description="letters, digits, _ and -, beginning with a letter")
+    name: Annotated[str, AfterValidator(_free)] = Field(
+        pattern=TOOL_NAME, description="letters, digits, _ and -, beginning with a letter"
+    )
     kind: Literal["http", "mcp", "builtin"]
     description: Annotated[str, Field(max_length=LONGEST_DESCRIPTION), AfterValidator(_storable)] = ""
     parameters: Annotated[dict[str, JsonValue], AfterValidator(_usable_schema)] = Field(

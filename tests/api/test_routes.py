@@ -1,16 +1,19 @@
 """What holds for every route, whichever it is: walks over all of them."""
 
+import json
+from collections.abc import Mapping
 from uuid import UUID, uuid4
 
 import pytest
 from django.urls import URLPattern
 from django.urls.resolvers import RoutePattern
 
+from reflection_app.actions.tools import add_builtin_tools
 from reflection_app.actions.transcript_submission import TranscriptSubmission
 from reflection_app.actions.transcripts import open_transcript
 from reflection_app.api.desk_view import DeskView
 from reflection_app.api.urls import urlpatterns
-from reflection_app.models import Actor, Scope
+from reflection_app.models import Actor, Scope, Secret
 from tests.api.caller import Caller, assert_problem, make_caller
 from tests.api.stories import waiting_review
 
@@ -26,11 +29,11 @@ ROUTES = [
     (method, str(pattern.pattern), view)
     for pattern in urlpatterns
     if isinstance(pattern.pattern, RoutePattern) and (view := view_of(pattern))
-    for method in ("GET", "POST")
+    for method in ("GET", "POST", "PATCH", "DELETE")
     if hasattr(view, method.lower())
 ]
-WITH_IDS = [(method, route) for method, route, _ in ROUTES if "<uuid:" in route]
-ID_NAMES = ("task_id", "run_id", "review_id", "transcript_id")
+WITH_IDS = [(method, route) for method, route, _ in ROUTES if "<" in route]
+ID_NAMES = ("task_id", "run_id", "review_id", "transcript_id", "name")
 BODIES = {
     "fork": {"from_step": 1},
     "heartbeat": {"lease_token": str(uuid4())},
@@ -41,16 +44,17 @@ BODIES = {
 }
 
 
-def path_of(route: str, ids: dict[str, UUID]) -> str:
+def path_of(route: str, ids: Mapping[str, UUID | str]) -> str:
     for name, value in ids.items():
-        route = route.replace(f"<uuid:{name}>", str(value))
+        route = route.replace(f"<uuid:{name}>", str(value)).replace(f"<slug:{name}>", str(value))
     assert "<" not in route
     return route
 
 
 def call(caller: Caller, method: str, path: str) -> int:
     body = BODIES.get(path.rsplit("/", 1)[-1])
-    answer = caller.get(path) if method == "GET" else caller.post(path, body)
+    data = "" if method == "GET" or body is None else json.dumps(body)
+    answer = caller.call(method, path, data=data)
     if answer.status >= 400:
         assert_problem(answer, answer.status)
     return answer.status
@@ -64,7 +68,7 @@ def test_there_are_routes_to_walk() -> None:
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(("method", "route"), WITH_IDS)
 def test_the_ids_of_another_project_are_not_found(method: str, route: str) -> None:
-    owner, stranger = make_caller(), make_caller(scopes=[Scope.ADMIN])
+    owner, stranger = make_caller(scopes=[Scope.ADMIN]), make_caller(scopes=[Scope.ADMIN])
     review = waiting_review(owner.project)
     transcript = open_transcript(owner.project, TranscriptSubmission(), actor=Actor())
     ids = {
@@ -72,23 +76,26 @@ def test_the_ids_of_another_project_are_not_found(method: str, route: str) -> No
         "run_id": review.run_id,
         "review_id": review.pk,
         "transcript_id": transcript.pk,
+        "name": "python",
     }
+    add_builtin_tools(owner.project, actor=Actor())
+    Secret.objects.create(project=owner.project, name="python", origin="https://a.example:443", ciphertext="x")
     path = path_of(route, ids)
 
     assert call(stranger, method, path) == 404
-    assert call(owner, method, path) in {200, 201, 409}
+    assert call(owner, method, path) in {200, 201, 204, 409}
 
 
 @pytest.mark.parametrize(("method", "route"), WITH_IDS)
 def test_an_id_that_nothing_has_is_not_found(caller: Caller, method: str, route: str) -> None:
     path = path_of(route, dict.fromkeys(ID_NAMES, uuid4()))
-    assert call(caller, method, path) == 404
+    assert call(make_caller(caller.project, [Scope.ADMIN]), method, path) == 404
 
 
 @pytest.mark.parametrize(("method", "route"), WITH_IDS)
 def test_an_id_that_is_none_is_not_found(caller: Caller, method: str, route: str) -> None:
     path = route.split("<", 1)[0] + "not-an-id" + route.split(">", 1)[1]
-    assert call(caller, method, path) == 404
+    assert call(make_caller(caller.project, [Scope.ADMIN]), method, path) == 404
 
 
 @pytest.mark.parametrize(("method", "route", "view"), ROUTES)
@@ -106,6 +113,7 @@ def test_a_key_without_the_scope_is_refused(caller: Caller, method: str, route: 
 
 @pytest.mark.parametrize(("method", "route", "view"), ROUTES)
 def test_an_unknown_query_parameter_is_refused(caller: Caller, method: str, route: str, view: type[DeskView]) -> None:
+    caller = make_caller(caller.project, [Scope.ADMIN])
     path = path_of(route, dict.fromkeys(ID_NAMES, uuid4()))
     name = "project__memberships__user__password__startswith"
     answer = caller.call(method, path, query={name: "pbkdf2"})
