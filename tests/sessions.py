@@ -48,7 +48,7 @@ def recorded_sessions(most: int) -> list[dict[str, Any]]:
 
 
 def turns_reflected_on(messages: list[dict[str, Any]], *, every: int) -> list[int]:
-    """After which turns a session that is posted turn by turn is reflected on, told from its recorded errors."""
+    """After which turns a session is reflected on while it is posted turn by turn, told from its recorded errors."""
     due, last, has_failed = list[int](), 0, False
     for seq, message in enumerate(messages, start=1):
         is_failure = message["role"] == "tool" and str(message["content"]).startswith("Error")
@@ -56,4 +56,4 @@ def turns_reflected_on(messages: list[dict[str, Any]], *, every: int) -> list[in
             due.append(seq)
             last = seq
         has_failed = has_failed or is_failure
-    return due if last == len(messages) else [*due, len(messages)]
+    return due
