@@ -13,7 +13,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 
 from reflection_app.actions.client_address import client_address
 from reflection_app.actions.errors import ActionError
-from reflection_app.models import Actor, ApiKey, Membership, Project, Review, Role, Run, Step
+from reflection_app.models import Actor, ApiKey, Membership, Project, Review, Role, Run, Step, Transcript
 from reflection_app.web.refusals import refused
 
 
@@ -64,6 +64,14 @@ def get_review_for(place: Place, review_id: UUID) -> Review:
     if review is None:
         raise Http404("no such review")
     return review
+
+
+def get_transcript_for(place: Place, transcript_id: UUID) -> Transcript:
+    """The project's session. Raises Http404."""
+    transcript = Transcript.objects.filter(project=place.project, pk=transcript_id).first()
+    if transcript is None:
+        raise Http404("no such session")
+    return transcript
 
 
 def get_api_key_for(place: Place, key_id: UUID) -> ApiKey:

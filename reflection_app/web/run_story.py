@@ -8,10 +8,12 @@ from typing import Any
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
+from reflection_app.actions.next_attempt import NextAttempt, next_attempt_of
 from reflection_app.loops.code_tests import TestReport
 from reflection_app.loops.effects import AskReviewer, Draw, Generate, RecordVerdict, RequestAudit, RunTests
 from reflection_app.loops.task_spec import TaskSpec
-from reflection_app.models import Attempt, Review, Run, Step, StepState, Verdict
+from reflection_app.models import Attempt, Review, Run, Step, StepState, Transcript, Verdict
+from reflection_app.web.agent_view import AGENT_STEPS, ArtifactLine, artifacts_of, self_check_of, turns_words
 from reflection_app.web.rendering import render_answer, render_markdown
 from reflection_app.web.run_lineage import go_on_from
 from reflection_app.web.template_filters import money
@@ -60,9 +62,15 @@ class StepLine:
         if named := what_of(self.step):
             return named
         if self.step.kind == Generate.kind:
-            return {"actor": "answer", "critic": "critique"}.get(self.step.role, "generate")
+            roles = {"actor": "answer", "critic": "critique", "reflector": "reflect"}
+            return roles.get(self.step.role, "generate")
         names = {RunTests.kind: "tests", AskReviewer.kind: "review", RecordVerdict.kind: "verdict", Draw.kind: "draw"}
-        return names.get(self.step.kind, "audit")
+        return (names | AGENT_STEPS).get(self.step.kind, "audit")
+
+    @property
+    def turns_words(self) -> str:
+        """Which turns of a session were taken, or are waited for."""
+        return turns_words(self.step)
 
     @property
     def messages(self) -> list[dict[str, Any]]:
@@ -138,6 +146,14 @@ class AttemptCard:
         return call_of_attempt(self.attempt.content) if self.is_call else None
 
     @property
+    def artifacts(self) -> list[ArtifactLine]:
+        return artifacts_of(self.attempt)
+
+    @property
+    def self_check(self) -> list[tuple[str, Any]]:
+        return self_check_of(self.attempt)
+
+    @property
     def decisive(self) -> Verdict | None:
         """The verdict that counts: the strongest referee's, of two equal ones the later."""
         return max(self.verdicts, key=lambda verdict: (verdict.referee, verdict.created_at), default=None)
@@ -156,6 +172,16 @@ class RunStory:
     @cached_property
     def spec(self) -> TaskSpec:
         return self.run.get_spec()
+
+    @cached_property
+    def asked(self) -> NextAttempt | None:
+        """What the run waits for from its outside agent."""
+        return next_attempt_of(self.run)
+
+    @cached_property
+    def session(self) -> Transcript | None:
+        """The session that the run reflects on."""
+        return Transcript.objects.filter(run=self.run).first()
 
     @property
     def is_code(self) -> bool:

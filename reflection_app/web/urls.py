@@ -11,6 +11,7 @@ from reflection_app.web import (
     review_queue,
     run_pages,
     runs,
+    sessions,
     settings_page,
 )
 from reflection_app.web.login_brake import BrakedLoginView
@@ -31,6 +32,8 @@ project_pages: list[URLPattern | URLResolver] = [
     path("reviews/<uuid:review_id>/release/", review_page.release, name="release_review"),
     path("reviews/<uuid:review_id>/heartbeat/", review_page.heartbeat, name="keep_review"),
     path("reviews/<uuid:review_id>/decision/", review_decision.decide, name="decide_review"),
+    path("transcripts/", sessions.session_list, name="sessions"),
+    path("transcripts/<uuid:transcript_id>/", sessions.session_page, name="session"),
     path("settings/", settings_page.settings_page, name="settings"),
     path("settings/keys/", settings_page.create_key, name="create_key"),
     path("settings/keys/<uuid:key_id>/revoke/", settings_page.revoke_key, name="revoke_key"),

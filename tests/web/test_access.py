@@ -6,7 +6,9 @@ import pytest
 from django.test import Client
 from django.urls import URLPattern, reverse
 
-from reflection_app.models import Role
+from reflection_app.actions.transcript_submission import TranscriptSubmission
+from reflection_app.actions.transcripts import open_transcript
+from reflection_app.models import Actor, Role
 from reflection_app.web.urls import project_pages
 from tests.factories import make_api_key, make_member, make_project
 from tests.web.stories import logged_in, unsure_project, waiting_review
@@ -21,7 +23,14 @@ def addresses() -> dict[str, str]:
     project = unsure_project("walked")
     review = waiting_review(project)
     key, _ = make_api_key(project)
-    ids = {"run_id": review.run_id, "seq": 1, "review_id": review.pk, "key_id": key.pk}
+    transcript = open_transcript(project, TranscriptSubmission(), actor=Actor())
+    ids = {
+        "run_id": review.run_id,
+        "seq": 1,
+        "review_id": review.pk,
+        "key_id": key.pk,
+        "transcript_id": transcript.pk,
+    }
     found = {}
     for page in project_pages:
         assert isinstance(page, URLPattern)
@@ -71,7 +80,7 @@ def test_a_viewer_reads_and_changes_nothing(client: Client, addresses: dict[str,
     from reflection_app.models import Project
 
     client.force_login(make_member(Project.objects.get(slug="walked"), Role.VIEWER))
-    for name in ("project_overview", "runs", "run", "step", "reviews", "review", "settings"):
+    for name in ("project_overview", "runs", "run", "step", "reviews", "review", "settings", "sessions", "session"):
         assert client.get(addresses[name]).status_code == 200, name
     changing = ("new_task", "cancel_run", "next_review", "claim_review", "decide_review", "create_key", "revoke_key")
     for name in (*changing, "settings"):

@@ -1,0 +1,107 @@
+"""A session as its page tells it: its turns in order, and each reflection after the turn at which it was made."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from reflection_app.actions.session_state import SessionState, session_state
+from reflection_app.loops.session_messages import calls_in, content_text
+from reflection_app.loops.session_reflections import KeptReflection
+from reflection_app.models import Transcript, TranscriptTurn
+
+SHOWN = 200
+
+
+@dataclass(frozen=True)
+class TurnLine:
+    """One turn. What a machine wrote for a machine is folded."""
+
+    row: TranscriptTurn
+
+    @property
+    def place(self) -> str:
+        return f"turn-{self.row.seq}"
+
+    @cached_property
+    def text(self) -> str:
+        return content_text(self.row.message.get("content"))
+
+    @cached_property
+    def calls(self) -> list[tuple[str, str]]:
+        """Name and arguments of each tool call."""
+        return [(name, arguments) for _, name, arguments in calls_in(self.row.message)]
+
+    @property
+    def is_folded(self) -> bool:
+        return self.row.role in {"system", "developer", "tool", "function"}
+
+    @property
+    def first_line(self) -> str:
+        """What a folded turn shows of itself."""
+        return next((line.strip() for line in self.text.splitlines() if line.strip()), "")
+
+
+@dataclass(frozen=True)
+class ReflectionLine:
+    """A reflection. `is_late` where turns that are shown above it came after the one that it was made at."""
+
+    kept: KeptReflection
+    is_late: bool = False
+
+    @property
+    def place(self) -> str:
+        return f"reflection-{self.kept.number}"
+
+
+@dataclass(frozen=True)
+class SessionStory:
+    state: SessionState
+    lines: tuple[TurnLine | ReflectionLine, ...]
+    first: int
+    """The number of the first turn that is shown."""
+    failures: int
+
+    @property
+    def reflected(self) -> int:
+        """The number of the newest reflection, of those that the reflector failed at, too."""
+        return self.state.reflections[-1].number if self.state.reflections else 0
+
+    @property
+    def is_live(self) -> bool:
+        """Whether anything more can come."""
+        run = self.state.run
+        return not self.state.transcript.is_ended or (run is not None and not run.is_finished)
+
+
+def tell_session(transcript: Transcript, *, before: int | None = None) -> SessionStory:
+    """The newest turns, or the newest of those before turn `before`, with the reflections among them."""
+    state = session_state(transcript)
+    rows = TranscriptTurn.objects.filter(transcript=transcript)
+    if before is not None:
+        rows = rows.filter(seq__lt=before)
+    turns = list(reversed(rows.order_by("-seq")[:SHOWN]))
+    first = turns[0].seq if turns else 1
+    return _story(state, tuple(_in_order(turns, state.reflections)), first=first)
+
+
+def tell_news(transcript: Transcript, *, after: int, reflected: int) -> SessionStory:
+    """What came after turn `after` and reflection `reflected`, to be put below what is shown already."""
+    state = session_state(transcript)
+    turns = list(TranscriptTurn.objects.filter(transcript=transcript, seq__gt=after).order_by("seq")[:SHOWN])
+    new = tuple(kept for kept in state.reflections if kept.number > reflected)
+    late = tuple(ReflectionLine(kept, is_late=kept.turn < after) for kept in new if kept.turn <= after)
+    rest = tuple(kept for kept in new if kept.turn > after)
+    return _story(state, (*late, *_in_order(turns, rest)), first=after + 1)
+
+
+def _story(state: SessionState, lines: tuple[TurnLine | ReflectionLine, ...], *, first: int) -> SessionStory:
+    failures = TranscriptTurn.objects.filter(transcript=state.transcript, is_tool_failure=True).count()
+    return SessionStory(state=state, lines=lines, first=first, failures=failures)
+
+
+def _in_order(
+    turns: list[TranscriptTurn], reflections: tuple[KeptReflection, ...]
+) -> Iterator[TurnLine | ReflectionLine]:
+    for turn in turns:
+        yield TurnLine(turn)
+        yield from (ReflectionLine(kept) for kept in reflections if kept.turn == turn.seq)

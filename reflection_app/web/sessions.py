@@ -1,0 +1,76 @@
+"""The pages of sessions: the list, and one session turn by turn, which grows while somebody looks."""
+
+from uuid import UUID
+
+from django.db.models import Count, Q
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils.cache import patch_vary_headers
+from django.views.decorators.http import require_safe
+
+from reflection_app.models import Transcript
+from reflection_app.web.access import DeskRequest, get_transcript_for, project_page
+from reflection_app.web.session_story import SessionStory, tell_news, tell_session
+
+PAGE = 50
+NOTHING_NEW = 204
+LARGEST_NUMBER = 2**31 - 1
+
+
+@project_page()
+@require_safe
+def session_list(request: DeskRequest) -> HttpResponse:
+    before = request.GET.get("before", "")
+    rows = (
+        Transcript.objects.filter(project=request.place.project)
+        .select_related("run")
+        .annotate(failures=Count("turns", filter=Q(turns__is_tool_failure=True)))
+        .order_by("-created_at", "-id")
+    )
+    if last := _session_named(request, before):
+        same_time = Q(created_at=last.created_at, pk__lt=last.pk)
+        rows = rows.filter(Q(created_at__lt=last.created_at) | same_time)
+    page = list(rows[: PAGE + 1])
+    older = page[PAGE - 1].pk if len(page) > PAGE else None
+    return render(request, "sessions/list.html", {"sessions": page[:PAGE], "older": older, "before": before})
+
+
+def _session_named(request: DeskRequest, text: str) -> Transcript | None:
+    """The project's session of that id; None where the text names none."""
+    try:
+        return Transcript.objects.filter(project=request.place.project, pk=UUID(text)).first()
+    except ValueError:
+        return None
+
+
+@project_page()
+@require_safe
+def session_page(request: DeskRequest, transcript_id: UUID) -> HttpResponse:
+    """The session; asked by htmx, what came after the turn and the reflection that the page shows last."""
+    transcript = get_transcript_for(request.place, transcript_id)
+    if request.headers.get("HX-Request") and "after" in request.GET:
+        return _news(request, transcript)
+    story = tell_session(transcript, before=_number(request, "before") or None)
+    response = render(request, "sessions/page.html", _context(request, story))
+    patch_vary_headers(response, ["HX-Request"])
+    return response
+
+
+def _news(request: DeskRequest, transcript: Transcript) -> HttpResponse:
+    reflected = _number(request, "reflected")
+    story = tell_news(transcript, after=_number(request, "after"), reflected=reflected)
+    # The end of a session changes its head and ends the asking, also where no turn comes with it.
+    if not story.lines and story.is_live and bool(_number(request, "pending")) == story.state.is_pending:
+        return HttpResponse(status=NOTHING_NEW)
+    return render(request, "sessions/_news.html", _context(request, story))
+
+
+def _context(request: DeskRequest, story: SessionStory) -> dict[str, object]:
+    last = max((line.row.seq for line in story.lines if hasattr(line, "row")), default=story.first - 1)
+    return {"story": story, "session": story.state.transcript, "project": request.place.project, "last": last}
+
+
+def _number(request: DeskRequest, name: str) -> int:
+    """The number in the address, 0 where there is none that makes sense."""
+    text = request.GET.get(name, "")
+    return min(int(text), LARGEST_NUMBER) if text.isascii() and text.isdigit() and len(text) <= 10 else 0
