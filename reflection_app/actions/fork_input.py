@@ -16,6 +16,7 @@ from reflection_app.loops.effects import (
     Draw,
     Generate,
     KeepAttempt,
+    Pick,
     RecordVerdict,
     RequestAudit,
     ReviewDecision,
@@ -23,13 +24,15 @@ from reflection_app.loops.effects import (
 )
 from reflection_app.loops.messages import Message
 from reflection_app.loops.storable import is_storable
-from reflection_app.loops.task_spec import TaskSpec
+from reflection_app.loops.task_spec import Mode, TaskSpec
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Judgement, Referee, Verdict
 from reflection_app.models import Actor, Step
 
 LONGEST_MESSAGE = 400_000
 LONGEST_RESULT = 1_000_000
+# A task is never routed to the choice itself, nor to what goes along with a session.
+ROUTES = LOOPS.keys() - {Mode.ADAPTIVE, Mode.INLINE_REFLECTION}
 UNSTORABLE = "holds a NUL character, half a surrogate pair or an infinite number, which cannot be stored"
 
 
@@ -48,6 +51,12 @@ def _small(value: Any) -> Any:
     return value
 
 
+def _some(messages: tuple[EditedMessage, ...]) -> tuple[EditedMessage, ...]:
+    if not messages:
+        raise ValueError("a prompt has at least one message")
+    return messages
+
+
 class ForkInput(Value):
     """Where to fork, and what differs from there on: the step's result, its prompt, or (neither) chance alone."""
 
@@ -59,7 +68,7 @@ class ForkInput(Value):
         description="the step's result as it should have been; fields that are left out stay as recorded. "
         "An edited verdict is a person's unless it names another `referee`.",
     )
-    messages: Annotated[tuple[EditedMessage, ...], Field(min_length=1, max_length=200)] | None = Field(
+    messages: Annotated[tuple[EditedMessage, ...], Field(max_length=200), AfterValidator(_some)] | None = Field(
         default=None, description="the prompt that the step is performed anew with"
     )
     limits: LimitsOverride = LimitsOverride()
@@ -74,8 +83,10 @@ class ForkInput(Value):
         return self
 
 
-def edited_result(effect: AnyEffect, given: dict[str, Any], *, step: Step, spec: TaskSpec, editor: Actor) -> Any:
-    """The result of `effect` as JSON, from what was given over what was recorded.
+def edited_result(
+    effect: AnyEffect, given: dict[str, Any], *, step: Step, attempts: int, spec: TaskSpec, editor: Actor
+) -> Any:
+    """The result of `effect` as JSON, from what was given over what was recorded; `attempts` were made before it.
 
     Raises InvalidInput, which names each field, also where this kind of step has no result that a person could give.
     """
@@ -93,7 +104,7 @@ def edited_result(effect: AnyEffect, given: dict[str, Any], *, step: Step, spec:
     except ValidationError as error:
         refusal = invalid_input(error, what="edited result")
         raise wrong_result(*((problem["field"], problem["message"]) for problem in refusal.errors)) from None
-    _check_it_fits(value, step=step)
+    _check_it_fits(value, step=step, attempts=attempts)
     dumped = effect.results.dump_python(value, mode="json")
     if not is_storable(dumped):
         raise wrong_result(("", UNSTORABLE))
@@ -154,12 +165,14 @@ def _consistent(recorded: dict[str, Any], given: dict[str, Any], *, spec: TaskSp
     return given
 
 
-def _check_it_fits(value: Any, *, step: Step) -> None:
+def _check_it_fits(value: Any, *, step: Step, attempts: int) -> None:
     """Raises InvalidInput where a value names another attempt or a loop that is not there."""
     match value:
         case Judgement(attempt=number) if number != step.attempt_number:
             raise wrong_result(("attempt", f"this step judges attempt {step.attempt_number}"))
-        case ReviewDecision(picked=int(number)) if number > (step.attempt_number or number):
+        case ReviewDecision(picked=int(number)) if number > attempts:
             raise wrong_result(("picked", f"there is no attempt {number} before this step"))
-        case Route(mode=mode) if mode not in LOOPS:
-            raise wrong_result(("mode", "choose one of " + ", ".join(sorted(known.value for known in LOOPS))))
+        case Pick(attempt=number) if number > attempts:
+            raise wrong_result(("attempt", f"there is no attempt {number} before this step"))
+        case Route(mode=mode) if mode not in ROUTES:
+            raise wrong_result(("mode", "choose one of " + ", ".join(sorted(known.value for known in ROUTES))))

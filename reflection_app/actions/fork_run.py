@@ -16,7 +16,7 @@ from reflection_app.loops import prompts
 from reflection_app.loops.catalogue import LOOPS, version_of
 from reflection_app.loops.effects import AwaitAttempt, Generate
 from reflection_app.loops.task_spec import Mode, TaskSpec
-from reflection_app.models import Actor, EventType, Run, Step, StepState, add_event, audit
+from reflection_app.models import Actor, Attempt, EventType, Run, Step, StepState, add_event, audit
 from reflection_app.models.run import spec_as_json
 from reflection_app.runner.followed import Followed, follow
 from reflection_app.runner.inherited import inherit
@@ -107,7 +107,9 @@ def _fork_of(spec: TaskSpec, steps: list[Step], wanted: ForkInput, *, editor: Ac
         )
     if wanted.result is None:
         return Fork(followed.kept, None, wanted.from_step, wanted.note)
-    edited = _edited(step, edited_result(asks, wanted.result, step=step, spec=spec, editor=editor), editor=editor)
+    attempts = Attempt.objects.filter(step__in=before).count()
+    result = edited_result(asks, wanted.result, step=step, attempts=attempts, spec=spec, editor=editor)
+    edited = _edited(step, result, editor=editor)
     after = follow(spec, [*before, edited])
     if len(after.kept) <= len(before):
         raise wrong_result(("", after.why))

@@ -4,6 +4,8 @@ from django.contrib.auth.views import LogoutView
 from django.urls import URLPattern, URLResolver, include, path
 
 from reflection_app.web import (
+    compare_page,
+    fork_pages,
     new_task,
     overview,
     review_decision,
@@ -22,6 +24,8 @@ project_pages: list[URLPattern | URLResolver] = [
     path("runs/", runs.run_list, name="runs"),
     path("runs/<uuid:run_id>/", run_pages.run_page, name="run"),
     path("runs/<uuid:run_id>/cancel/", run_pages.cancel, name="cancel_run"),
+    path("runs/<uuid:run_id>/fork/", fork_pages.fork_page, name="fork_run"),
+    path("runs/<uuid:run_id>/compare/", compare_page.compare_page, name="compare_run"),
     path("runs/<uuid:run_id>/steps/<int:seq>/", run_pages.step_page, name="step"),
     path("tasks/new/", new_task.new_task, name="new_task"),
     path("reviews/", review_queue.queue, name="reviews"),

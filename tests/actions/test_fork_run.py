@@ -52,6 +52,7 @@ TWICE = {
 def text_run(answers: dict[str, str] = TWICE, **submission: Any) -> Run:
     """A run as far as it goes by itself, without audits."""
     project = make_project(review_policy={"audit_share": 0})
+    submission.setdefault("mode", "actor_critic")
     return advanced(scripted_run(answers, project=project, **submission))
 
 
@@ -148,7 +149,9 @@ def test_an_edited_verdict_is_anothers_only_where_the_editor_says_so() -> None:
 
 
 def test_an_edited_answer_of_the_model_is_judged_as_if_it_had_said_so() -> None:
-    parent = code = advanced(code_run({"attempt-1/answer": WRONG, "attempt-2/answer": RIGHT}))
+    parent = code = advanced(
+        code_run(mode="external_loop", answers={"attempt-1/answer": WRONG, "attempt-2/answer": RIGHT})
+    )
     child = advanced(forked(code, 1, result={"text": RIGHT}))
     assert (child.outcome, child.attempts_made, child.llm_calls) == ("succeeded", 1, 0)
     assert Attempt.objects.get(run=child).content == RIGHT
@@ -162,7 +165,7 @@ def test_an_edited_critique_is_read_again() -> None:
 
 
 def test_a_test_report_can_be_edited() -> None:
-    parent = advanced(code_run({"attempt-1/answer": WRONG, "attempt-2/answer": RIGHT}))
+    parent = advanced(code_run(mode="external_loop", answers={"attempt-1/answer": WRONG, "attempt-2/answer": RIGHT}))
     child = advanced(forked(parent, 2, result={"results": [{"name": "a", "passed": True}]}))
     assert (child.outcome, child.attempts_made) == ("succeeded", 1)
 
@@ -265,7 +268,13 @@ def test_a_cancelled_run_goes_on_where_it_was_cancelled() -> None:
 
 
 def test_a_run_whose_attempts_were_used_up_goes_on_with_more() -> None:
-    parent = advanced(code_run({"attempt-1/answer": WRONG, "attempt-2/answer": RIGHT}, limits={"max_iterations": 1}))
+    parent = advanced(
+        code_run(
+            mode="external_loop",
+            answers={"attempt-1/answer": WRONG, "attempt-2/answer": RIGHT},
+            limits={"max_iterations": 1},
+        )
+    )
     assert parent.outcome == "exhausted"
     child = advanced(forked(parent, 4, limits={"max_iterations": 2}))
     assert (child.outcome, child.attempts_made, child.llm_calls) == ("succeeded", 2, 1)
@@ -397,7 +406,7 @@ def test_what_makes_no_sense_is_refused_and_named(from_step: int, wanted: dict[s
 
 
 def test_a_random_draw_cannot_be_edited() -> None:
-    run = scripted_run(TWICE)
+    run = scripted_run(TWICE, mode="actor_critic")
     # Scripted runs draw none by themselves.
     run.spec["review_policy"]["audit_share"] = 1.0
     run.save()
@@ -417,3 +426,18 @@ def test_a_session_of_an_agent_has_no_forks() -> None:
     Run.objects.filter(pk=run.pk).update(mode=Mode.INLINE_REFLECTION)
     with pytest.raises(CannotFork, match="session"):
         forked(run, 1)
+
+
+def test_a_route_can_be_edited() -> None:
+    routed = {"classify": '{"task_type": "creative_writing"}'}
+    parent = text_run(routed | TWICE, mode="adaptive")
+    chosen = Step.objects.get(run=parent, kind="choose_loop")
+    assert (parent.outcome, parent.mode) == ("succeeded", "actor_critic")
+    inherited = forked(parent, chosen.seq + 1)
+    assert inherited.mode == "actor_critic"
+    other = forked(parent, chosen.seq, result={"mode": "reflexion"})
+    assert other.mode == "reflexion"
+    assert advanced(other).steps.filter(key__contains="critique").count() == 0
+    for mode in ("adaptive", "inline_reflection", "nothing"):
+        with pytest.raises(InvalidInput):
+            forked(parent, chosen.seq, result={"mode": mode})
