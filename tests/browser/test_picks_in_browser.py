@@ -1,0 +1,59 @@
+"""Picking an attempt by keyboard, in headless Chromium."""
+
+from collections.abc import Callable
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from reflection_app.models import Review, ReviewState
+from tests.browser.conftest import Visitor
+from tests.factories import make_member, make_project
+from tests.picks import unsettled_pick
+
+pytestmark = pytest.mark.django_db(transaction=True)
+Visit = Callable[..., Visitor]
+
+
+def opened(visit: Visit, *, scheme: str = "light") -> tuple[Page, Review]:
+    """The page of a pick, claimed by its reviewer."""
+    review = unsettled_pick(make_project("desk"))
+    page = visit(make_member(review.project), scheme=scheme).go(f"/p/desk/reviews/{review.pk}/")
+    page.wait_for_selector("[data-keys=ready]")
+    page.keyboard.press("n")
+    expect(page.get_by_role("button", name="Keep attempt 1")).to_be_visible()
+    page.wait_for_selector("[data-keys=ready]")
+    return page, review
+
+
+def test_a_digit_goes_to_an_attempt_and_enter_keeps_it(visit: Visit) -> None:
+    page, review = opened(visit)
+    page.keyboard.press("2")
+    expect(page.get_by_role("button", name="Keep attempt 2")).to_be_focused()
+    assert Review.objects.get(pk=review.pk).state == ReviewState.CLAIMED
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("You kept attempt 2. The run succeeds.")).to_be_visible()
+    decided = Review.objects.select_related("decided_verdict__attempt").get(pk=review.pk)
+    assert decided.decided_verdict is not None
+    assert decided.decided_verdict.attempt.number == 2
+
+
+def test_enter_in_an_issue_and_a_stray_ctrl_enter_decide_nothing(visit: Visit) -> None:
+    page, review = opened(visit)
+    page.get_by_label("Description of issue 1").fill("Square every number")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_label("Description of issue 1")).to_have_value("Square every number")
+    assert Review.objects.get(pk=review.pk).state == ReviewState.CLAIMED
+    page.get_by_role("button", name="Send back with issues").click()
+    expect(page.get_by_text("You sent it back. The run goes on.")).to_be_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_of_a_pick_is_accessible_and_fits_a_phone(visit: Visit, scheme: str) -> None:
+    page, _ = opened(visit, scheme=scheme)
+    for width in (1400, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+        assert not found, [(violation["id"], violation["nodes"][0]["html"]) for violation in found]
