@@ -1,4 +1,4 @@
-"""Five short stories for the demo project: loops really run, with a scripted model, and labelled as scripted."""
+"""Six short stories for the demo project: loops really run, with a scripted model, and labelled as scripted."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -29,6 +29,21 @@ DURATION_CASES = [
     {"name": "seconds", "args": ["45s"], "expected": 45},
     {"name": "all units", "args": ["1d2h3m4s"], "expected": 93784},
 ]
+
+SALES = """month,orders,revenue_eur
+2025-01,812,41200
+2025-02,790,39800
+2025-03,871,45100
+2025-04,860,43900
+2025-05,905,47300
+2025-06,893,46100
+2025-07,877,44800
+2025-08,801,40500
+2025-09,934,48900
+2025-10,988,52600
+2025-11,1306,71400
+2025-12,1187,63800
+"""
 
 STORIES = (
     Story(
@@ -78,6 +93,18 @@ STORIES = (
             "kind": "creative_writing",
         },
         is_rejected_by_a_person=True,
+    ),
+    Story(
+        script="demo-sales-plan",
+        task={
+            "objective": "Which month of the attached sales figures was the strongest, how far above the average was "
+            "it, and what should the team look at next? Answer in three sentences.",
+            "agent": "analyst",
+            "mode": "planning",
+            "tools": ["read_file", "python"],
+            "files": [{"path": "sales/2025.csv", "content": SALES}],
+            "limits": {"token_budget": 30_000},
+        },
     ),
 )
 

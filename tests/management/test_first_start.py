@@ -44,7 +44,7 @@ def test_the_printed_link_logs_in_once() -> None:
     assert "_auth_user_id" not in second.session
 
 
-def test_the_demo_tells_five_scripted_stories_with_their_five_ends() -> None:
+def test_the_demo_tells_six_scripted_stories_with_their_ends() -> None:
     first_start()
     runs = list(Run.objects.filter(project__slug="demo").order_by("created_at"))
 
@@ -55,6 +55,7 @@ def test_the_demo_tells_five_scripted_stories_with_their_five_ends() -> None:
         ("waiting_review", None, 1),
         ("finished", "over_budget", 1),
         ("finished", "rejected", 1),
+        ("finished", "succeeded", 2),
     ]
     assert "发布说明" in runs[1].task.objective
     assert Review.objects.filter(state="waiting").count() == 1
@@ -76,7 +77,7 @@ def test_a_first_start_that_was_stopped_half_way_is_taken_up_again(monkeypatch: 
         with pytest.raises(KeyboardInterrupt):
             first_start()
     assert "Password" in first_start()
-    assert Run.objects.count() == 5
+    assert Run.objects.count() == 6
 
 
 def test_production_gets_a_project_and_no_demo(settings: Settings) -> None:
