@@ -13,7 +13,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 
 from reflection_app.actions.client_address import client_address
 from reflection_app.actions.errors import ActionError
-from reflection_app.models import Actor, ApiKey, Membership, Project, Review, Role, Run, Step, Transcript
+from reflection_app.models import Actor, ApiKey, Membership, Project, Review, Role, Run, Secret, Step, Tool, Transcript
 from reflection_app.web.refusals import refused
 
 
@@ -80,6 +80,22 @@ def get_api_key_for(place: Place, key_id: UUID) -> ApiKey:
     if key is None:
         raise Http404("no such key")
     return key
+
+
+def get_tool_for(place: Place, tool_id: UUID) -> Tool:
+    """The project's tool. Raises Http404."""
+    tool = Tool.objects.select_related("project", "created_by").filter(project=place.project, pk=tool_id).first()
+    if tool is None:
+        raise Http404("no such tool")
+    return tool
+
+
+def get_secret_for(place: Place, secret_id: UUID) -> Secret:
+    """The project's secret, without its value. Raises Http404."""
+    secret = Secret.objects.defer("ciphertext").filter(project=place.project, pk=secret_id).first()
+    if secret is None:
+        raise Http404("no such secret")
+    return secret
 
 
 type ProjectView[**P] = Callable[Concatenate[DeskRequest, P], HttpResponse]

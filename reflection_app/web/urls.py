@@ -15,6 +15,9 @@ from reflection_app.web import (
     runs,
     sessions,
     settings_page,
+    tool_edit,
+    tool_pages,
+    tools_page,
 )
 from reflection_app.web.login_brake import BrakedLoginView
 from reflection_app.web.login_links import login_link
@@ -38,6 +41,17 @@ project_pages: list[URLPattern | URLResolver] = [
     path("reviews/<uuid:review_id>/decision/", review_decision.decide, name="decide_review"),
     path("transcripts/", sessions.session_list, name="sessions"),
     path("transcripts/<uuid:transcript_id>/", sessions.session_page, name="session"),
+    path("tools/", tools_page.tools, name="tools"),
+    path("tools/built-in/", tools_page.add_builtins, name="add_builtins"),
+    path("tools/new/", tool_edit.new_tool, name="new_tool"),
+    path("tools/import/", tool_edit.import_page, name="import_tools"),
+    path("tools/secrets/", tools_page.keep_secret, name="keep_secret"),
+    path("tools/secrets/<uuid:secret_id>/delete/", tools_page.remove_secret, name="delete_secret"),
+    path("tools/<uuid:tool_id>/", tool_pages.tool_page, name="tool"),
+    path("tools/<uuid:tool_id>/edit/", tool_edit.edit_tool, name="edit_tool"),
+    path("tools/<uuid:tool_id>/try/", tool_pages.try_it, name="try_tool"),
+    path("tools/<uuid:tool_id>/switch/", tool_pages.switch_tool, name="switch_tool"),
+    path("tools/<uuid:tool_id>/delete/", tool_pages.remove_tool, name="delete_tool"),
     path("settings/", settings_page.settings_page, name="settings"),
     path("settings/keys/", settings_page.create_key, name="create_key"),
     path("settings/keys/<uuid:key_id>/revoke/", settings_page.revoke_key, name="revoke_key"),
