@@ -12,6 +12,8 @@ from reflection_app.actions.task_submission import read_submission
 from reflection_app.models import Actor, ApiKey, Membership, Project, Role, Run, Task
 
 PASSWORD = "a-long-test-password"
+# What decides by itself which loop a task gets; without any of it, a classifier would be asked.
+WAYS = {"mode", "kind", "tests", "output_schema", "tools", "tool_call"}
 _numbers = count(1)
 
 
@@ -43,6 +45,8 @@ def make_api_key(project: Project, scopes: list[str] | None = None, **fields: An
 def submit(project: Project, *, actor: Actor | None = None, **submission: Any) -> Run:
     """The queued first run of a task handed in with these fields of the REST interface."""
     submission.setdefault("objective", "Write a haiku about the sea.")
+    if not WAYS & submission.keys():
+        submission["kind"] = "creative_writing"
     return submit_task(project, read_submission(submission), actor=actor or Actor())
 
 

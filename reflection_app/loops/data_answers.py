@@ -33,10 +33,7 @@ def value_in(answer: str) -> Any:
     blocks = blocks_in(answer, languages=LANGUAGES)
     if blocks:
         return _only_one(*_all_of(blocks))
-    found = _bare(whole)
-    if not found and whole[:1] in {"{", "["}:
-        raise NoData(problem)
-    return _only_one(found, "there is no JSON in it")
+    return _only_one(_bare(whole), problem)
 
 
 def _all_of(blocks: list[str]) -> tuple[list[Any], str]:
@@ -89,6 +86,8 @@ def _read(text: str) -> Any:
     except NoData:
         raise
     except json.JSONDecodeError as error:
+        if error.pos == 0:
+            raise NoData("there is no JSON in it") from None
         raise NoData(f"it is not JSON: {error.msg}, line {error.lineno}, column {error.colno}") from None
     except (ValueError, RecursionError):
         raise NoData("it is not JSON that can be read: a number is too long, or it is nested too deeply") from None

@@ -7,7 +7,7 @@ from reflection_app.actions.submit_task import submit_task
 from reflection_app.actions.task_submission import read_submission
 from reflection_app.llm.scripted import register_script
 from reflection_app.models import Actor, Project, Run
-from tests.factories import make_project
+from tests.factories import WAYS, make_project
 
 _numbers = count(1)
 
@@ -20,6 +20,8 @@ def scripted_run(answers: dict[str, str], *, project: Project | None = None, **s
     """A queued run whose models answer with `answers`, by step key."""
     model = register_script(f"test-{next(_numbers)}", answers)
     submission.setdefault("objective", "Write something.")
+    if not WAYS & submission.keys():
+        submission["kind"] = "creative_writing"
     return submit_task(project or make_project(), read_submission(submission), actor=Actor(), models={"default": model})
 
 

@@ -1,0 +1,178 @@
+import json
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reflection_app.loops.json_schema import SchemaRefused, Violation, check_schema, json_path, violations
+
+PRODUCT = {
+    "type": "object",
+    "required": ["name", "items"],
+    "additionalProperties": False,
+    "properties": {
+        "name": {"type": "string", "minLength": 2},
+        "since": {"type": "string", "format": "date"},
+        "items": {"type": "array", "items": {"$ref": "#/$defs/item"}},
+    },
+    "$defs": {"item": {"type": "object", "required": ["id"], "properties": {"id": {"type": "integer"}}}},
+}
+
+
+def found(schema: dict[str, Any], value: Any) -> list[tuple[str, str]]:
+    check_schema(schema)
+    return [(violation.path, violation.message) for violation in violations(schema, value)]
+
+
+def test_a_value_that_fits_breaks_nothing() -> None:
+    assert found(PRODUCT, {"name": "ab", "since": "2024-02-29", "items": [{"id": 1}]}) == []
+
+
+def test_every_violation_is_told_with_its_path() -> None:
+    value = {"name": "a", "since": "yesterday", "items": [{"id": 1}, {"id": "x"}, {}], "more": 1}
+    told = found(PRODUCT, value)
+    assert {path for path, _ in told} == {"$", "$.name", "$.since", "$.items[1].id", "$.items[2]"}
+    assert ("$.items[1].id", 'the value is not of type "integer" (found "x")') in told
+    assert ("$.items[2]", '"id" is a required property') in told
+    assert len(told) == 5
+
+
+def test_the_violations_of_the_alternative_that_was_meant_are_told() -> None:
+    schema = {"properties": {"a": {"anyOf": [{"$ref": "#/$defs/x"}, {"type": "null"}]}}, "$defs": {"x": PRODUCT}}
+    schema["$defs"]["x"] = {"type": "object", "required": ["k"]}
+    assert found(schema, {"a": {}}) == [("$.a", '"k" is a required property')]
+    assert "any of the schemas" in found(schema, {"a": 3})[0][1]
+
+
+@pytest.mark.parametrize("value", [3, "x", None, True, [], 1.5])
+def test_any_json_value_can_be_checked(value: Any) -> None:
+    assert found({"type": "object"}, value)[0][0] == "$"
+    assert found({}, value) == []
+
+
+@pytest.mark.parametrize(
+    ("parts", "path"),
+    [
+        ([], "$"),
+        (["items", 2, "id"], "$.items[2].id"),
+        (["a b", "it's", "数"], r"$['a b']['it\'s']['数']"),
+        (["x" * 1000], "$." + "x" * 297 + "…"),
+    ],
+)
+def test_paths_are_written_as_people_write_them(parts: list[str | int], path: str) -> None:
+    assert json_path(parts) == path
+
+
+@pytest.mark.parametrize(
+    ("schema", "why"),
+    [
+        ({"type": "strin"}, r"\$\.type: "),
+        ({"properties": {"a": {"minimum": "x"}}}, r"\$\.properties\.a\.minimum"),
+        ({"$ref": "https://example.com/s.json"}, "refers outside of itself"),
+        ({"items": {"$ref": "file:///etc/passwd"}}, r"\$\.items: refers outside"),
+        ({"$dynamicRef": "other#x"}, "refers outside"),
+        ({"$ref": "https://json-schema.org/draft/2020-12/schema"}, "refers outside"),
+        ({"$ref": "#/$defs/none"}, "which is not there"),
+        ({"$schema": "http://json-schema.org/draft-07/schema#"}, "another draft"),
+        ({"$defs": {"a": {"$id": "https://example.com/a"}}}, "is not supported"),
+        ({"pattern": "(?=a)b"}, "linear time"),
+        ({"pattern": "(a{1000}){1000}"}, "linear time"),
+        ({"properties": {str(number): {} for number in range(5001)}}, "more than 5,000 parts"),
+    ],
+)
+def test_a_schema_that_cannot_be_used_is_refused_with_the_reason(schema: dict[str, Any], why: str) -> None:
+    with pytest.raises(SchemaRefused, match=why):
+        check_schema(schema)
+
+
+def test_words_that_only_look_like_references_are_let_be() -> None:
+    schema = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "https://example.com/mine",
+        "properties": {"$ref": {"type": "string"}, "$id": {"const": {"$ref": "http://x"}}},
+    }
+    assert found(schema, {"$ref": 1}) == [("$['$ref']", 'the value is not of type "string" (found 1)')]
+
+
+def test_references_within_the_schema_are_followed() -> None:
+    tree = {"$anchor": "tree", "type": "object", "properties": {"kids": {"items": {"$ref": "#tree"}}}}
+    assert found(tree, {"kids": [{}, {"kids": [3]}]})[0][0] == "$.kids[1].kids[0]"
+    assert found({"$defs": {"a/b": {"type": "null"}}, "$ref": "#/$defs/a~1b"}, 1)[0][0] == "$"
+    assert found({"allOf": [{"$ref": "#"}]}, 1) == []
+
+
+def nested(levels: int) -> Any:
+    value: Any = 1
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+FORKING = {
+    "$ref": "#/$defs/n",
+    "$defs": {
+        "n": {
+            "anyOf": [
+                {"type": "array", "items": {"$ref": "#/$defs/n"}},
+                {"type": "array", "items": {"$ref": "#/$defs/n"}, "minItems": 1},
+            ]
+        }
+    },
+}
+
+
+@pytest.mark.parametrize("levels", [16, 60, 99, 500])
+def test_alternatives_that_lead_back_to_themselves_take_no_exponential_time(levels: int) -> None:
+    began = time.process_time()
+    assert [path for path, _ in found(FORKING, nested(levels))] == ["$"]
+    assert time.process_time() - began < 2
+
+
+def test_a_schema_that_doubles_at_every_step_is_refused() -> None:
+    parts: dict[str, Any] = {f"a{step}": {"allOf": [{"$ref": f"#/$defs/a{step + 1}"}] * 2} for step in range(40)}
+    with pytest.raises(SchemaRefused, match="too entangled"):
+        check_schema({"$defs": parts | {"a40": {"type": "string"}}, "$ref": "#/$defs/a0"})
+
+
+def test_thousands_of_conditions_on_a_long_answer_are_not_tried() -> None:
+    schema = {"allOf": [{"const": number} for number in range(3000)]}
+    check_schema(schema)
+    assert "too large" in violations(schema, ["x" * 10] * 8000)[0].message
+
+
+def test_a_long_list_of_wrong_items_is_told_whole() -> None:
+    assert len(violations({"items": {"type": "string"}}, list(range(5000)))) == 5000
+
+
+def test_a_hostile_pattern_takes_linear_time() -> None:
+    began = time.process_time()
+    assert len(found({"pattern": "(a+)+$"}, "a" * 50_000 + "b")) == 1
+    assert time.process_time() - began < 2
+
+
+SCHEMAS = st.recursive(
+    st.sampled_from([{}, {"type": "string"}, {"type": "integer", "minimum": 3}, {"enum": [1, "a", None]}]),
+    lambda inner: st.one_of(
+        st.builds(lambda one: {"items": one}, inner),
+        st.builds(lambda one, two: {"anyOf": [one, two]}, inner, inner),
+        st.builds(lambda one: {"properties": {"a": one}, "required": ["a"]}, inner),
+        st.builds(lambda one: {"not": one}, inner),
+    ),
+    max_leaves=5,
+)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3) | st.just("a"), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(SCHEMAS, VALUES)
+def test_whatever_is_checked_either_fits_or_is_told_with_a_path(schema: dict[str, Any], value: Any) -> None:
+    for violation in violations(schema, value):
+        assert isinstance(violation, Violation)
+        assert violation.path.startswith("$")
+        assert violation.message
+    json.dumps([violation.model_dump() for violation in violations(schema, value)])
