@@ -14,6 +14,7 @@ from reflection_app.loops.effects import AskReviewer, Draw, Generate, RecordVerd
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.models import Attempt, Review, Run, Step, StepState, Transcript, Verdict
 from reflection_app.web.agent_view import AGENT_STEPS, ArtifactLine, artifacts_of, self_check_of, turns_words
+from reflection_app.web.choice_view import CHOICES, CHOOSING_ROLES
 from reflection_app.web.rendering import render_answer, render_markdown
 from reflection_app.web.run_lineage import go_on_from
 from reflection_app.web.template_filters import money
@@ -47,7 +48,7 @@ class StepLine:
     @property
     def is_quiet(self) -> bool:
         """Bookkeeping that takes no time."""
-        return self.step.kind in QUIET_KINDS | QUIET_TOOL_KINDS
+        return self.step.kind in QUIET_KINDS | QUIET_TOOL_KINDS | CHOICES.keys()
 
     @property
     def is_reask(self) -> bool:
@@ -63,9 +64,9 @@ class StepLine:
             return named
         if self.step.kind == Generate.kind:
             roles = {"actor": "answer", "critic": "critique", "reflector": "reflect"}
-            return roles.get(self.step.role, "generate")
+            return (roles | CHOOSING_ROLES).get(self.step.role, "generate")
         names = {RunTests.kind: "tests", AskReviewer.kind: "review", RecordVerdict.kind: "verdict", Draw.kind: "draw"}
-        return (names | AGENT_STEPS).get(self.step.kind, "audit")
+        return (names | AGENT_STEPS | CHOICES).get(self.step.kind, "audit")
 
     @property
     def turns_words(self) -> str:

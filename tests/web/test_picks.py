@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def project() -> Project:
-    return make_project("picks")
+    return make_project("picks", review_policy={"audit_share": 0})
 
 
 @pytest.fixture
@@ -89,6 +89,9 @@ def test_keeping_another_attempt_is_told_on_the_pages_of_review_and_run(reviewer
     run_page = reviewer.get(f"/p/picks/runs/{review.run_id}/").text
     assert "kept attempt 2" in run_page
     assert "the critic" not in run_page
+    assert "Attempt 1 stands so far, not settled" in run_page
+    assert "Tests written by a model" in run_page
+    assert "random check" not in run_page
 
 
 def test_issues_that_were_written_go_along_with_an_attempt_that_is_kept(reviewer: Client, project: Project) -> None:
