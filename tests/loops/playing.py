@@ -16,9 +16,9 @@ from reflection_app.loops.effects import (
     EffectFailed,
     Generate,
     Generation,
+    KeepAttempt,
     Performed,
-    RecordPick,
-    RecordVerdict,
+    RequestAudit,
     RunTests,
     Spent,
 )
@@ -100,11 +100,9 @@ def sequence(answers: list[Any]) -> Answer:
 
 def noted(effect: AnyEffect) -> Any:
     """The result of an effect that asks nothing of the outside, as the runner gives it; draws never hit."""
-    match effect:
-        case Draw(share=share):
-            return Drawn(value=0.999, share=share)
-        case RecordVerdict(judgement=judgement):
-            return judgement
-        case RecordPick(pick=pick):
-            return pick
-    return None
+    if isinstance(effect, Draw):
+        return Drawn(value=0.999, share=effect.share)
+    if isinstance(effect, RequestAudit | KeepAttempt):
+        return None
+    [recorded] = [getattr(effect, name) for name in type(effect).model_fields if name != "key"]
+    return recorded
