@@ -9,6 +9,7 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from reflection_app.actions.next_attempt import NextAttempt, next_attempt_of
+from reflection_app.actions.session_state import reflections_of
 from reflection_app.loops.code_tests import TestReport
 from reflection_app.loops.effects import AskReviewer, Draw, Generate, RecordVerdict, RequestAudit, RunTests
 from reflection_app.loops.task_spec import TaskSpec
@@ -183,6 +184,10 @@ class RunStory:
     def session(self) -> Transcript | None:
         """The session that the run reflects on."""
         return Transcript.objects.filter(run=self.run).first()
+
+    @cached_property
+    def reflections_made(self) -> int:
+        return len(reflections_of(self.run))
 
     @property
     def is_code(self) -> bool:

@@ -4,12 +4,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from django.utils.safestring import SafeString
+
 from reflection_app.actions.session_state import SessionState, session_state
 from reflection_app.loops.session_messages import calls_in, content_text
 from reflection_app.loops.session_reflections import KeptReflection
 from reflection_app.models import Transcript, TranscriptTurn
+from reflection_app.web.rendering import render_markdown
+from reflection_app.web.template_filters import shortened
 
 SHOWN = 200
+LONGEST_SHOWN = 20_000
 
 
 @dataclass(frozen=True)
@@ -30,6 +35,10 @@ class TurnLine:
     def calls(self) -> list[tuple[str, str]]:
         """Name and arguments of each tool call."""
         return [(name, arguments) for _, name, arguments in calls_in(self.row.message)]
+
+    @cached_property
+    def rendered(self) -> SafeString:
+        return render_markdown(shortened(self.text, LONGEST_SHOWN))
 
     @property
     def is_folded(self) -> bool:
