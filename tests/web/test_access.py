@@ -6,15 +6,18 @@ import pytest
 from django.test import Client
 from django.urls import URLPattern, reverse
 
+from reflection_app.actions.tools import add_builtin_tools
 from reflection_app.actions.transcript_submission import TranscriptSubmission
 from reflection_app.actions.transcripts import open_transcript
-from reflection_app.models import Actor, Role
+from reflection_app.models import Actor, Role, Secret
 from reflection_app.web.urls import project_pages
 from tests.factories import make_api_key, make_member, make_project
 from tests.web.stories import logged_in, unsure_project, waiting_review
 
 # Advancing a run gives its connection back, so these tests cannot live in one transaction.
 pytestmark = pytest.mark.django_db(transaction=True)
+TOOL_PAGES = {"tool", "edit_tool", "try_tool", "switch_tool", "delete_tool"}
+CHANGE_TOOLS = ("add_builtins", "new_tool", "import_tools", "keep_secret", "delete_secret")
 
 
 @pytest.fixture
@@ -24,12 +27,15 @@ def addresses() -> dict[str, str]:
     review = waiting_review(project)
     key, _ = make_api_key(project)
     transcript = open_transcript(project, TranscriptSubmission(), actor=Actor())
+    kept = Secret.objects.create(project=project, name="TOKEN", origin="https://a.example:443", ciphertext="x")
     ids = {
         "run_id": review.run_id,
         "seq": 1,
         "review_id": review.pk,
         "key_id": key.pk,
         "transcript_id": transcript.pk,
+        "tool_id": add_builtin_tools(project, actor=Actor())[0].pk,
+        "secret_id": kept.pk,
     }
     found = {}
     for page in project_pages:
@@ -62,7 +68,7 @@ def test_a_projects_things_are_not_found_under_another_slug(client: Client, addr
     own = make_project("own")
     logged_in(client, own)
     for name, address in addresses.items():
-        if name in {"run", "step", "cancel_run", "review", "revoke_key"}:
+        if name in {"run", "step", "cancel_run", "review", "revoke_key", *TOOL_PAGES, "delete_secret"}:
             assert client.get(address.replace("/p/walked/", "/p/own/")).status_code == 404, name
 
 
@@ -82,6 +88,10 @@ def test_a_viewer_reads_and_changes_nothing(client: Client, addresses: dict[str,
     client.force_login(make_member(Project.objects.get(slug="walked"), Role.VIEWER))
     for name in ("project_overview", "runs", "run", "step", "reviews", "review", "settings", "sessions", "session"):
         assert client.get(addresses[name]).status_code == 200, name
+    for name in ("tools", "tool"):
+        assert client.get(addresses[name]).status_code == 200, name
+    for name in (*CHANGE_TOOLS, *TOOL_PAGES - {"tool"}):
+        assert client.post(addresses[name]).status_code == 403, name
     changing = ("new_task", "cancel_run", "next_review", "claim_review", "decide_review", "create_key", "revoke_key")
     for name in (*changing, "settings"):
         assert client.post(addresses[name]).status_code == 403, name
@@ -91,7 +101,7 @@ def test_a_reviewer_cannot_change_settings_or_keys(client: Client, addresses: di
     from reflection_app.models import Project
 
     client.force_login(make_member(Project.objects.get(slug="walked"), Role.REVIEWER))
-    for name in ("settings", "create_key", "revoke_key"):
+    for name in ("settings", "create_key", "revoke_key", *CHANGE_TOOLS, *TOOL_PAGES - {"tool"}):
         assert client.post(addresses[name]).status_code == 403, name
 
 
