@@ -1,14 +1,10 @@
 """Runs that wait for a person to say which attempt to keep, made by the loop that makes such runs in life."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 from reflection_app.actions.submit_task import submit_task
 from reflection_app.actions.task_submission import read_submission
 from reflection_app.llm.scripted import register_script
-from reflection_app.loops.catalogue import LOOPS
-from reflection_app.loops.generated_tests import generated_tests_loop
-from reflection_app.loops.task_spec import Mode
 from reflection_app.models import Actor, Project, Review
 from reflection_app.runner.advance import advance
 
@@ -24,20 +20,9 @@ OPEN_PICK = (answer(1), answer(1, otherwise="n + 100"))
 """Two answers that differ, each with most of the tests against it."""
 
 
-@contextmanager
-def _with_generated_tests() -> Iterator[None]:
-    before = LOOPS[Mode.ACTOR_CRITIC]
-    LOOPS[Mode.ACTOR_CRITIC] = generated_tests_loop
-    try:
-        yield
-    finally:
-        LOOPS[Mode.ACTOR_CRITIC] = before
-
-
 def move_on(review: Review) -> None:
     """Lets the run of `review` go on as far as it goes."""
-    with _with_generated_tests():
-        advance(review.run_id)
+    advance(review.run_id)
     review.run.refresh_from_db()
 
 
@@ -49,11 +34,10 @@ def unsettled_pick(
     script |= {f"attempt-{number}/answer": text for number, text in enumerate(answers, 1)}
     model = register_script(f"pick-{project.slug}", script)
     submission = read_submission(
-        {"objective": objective, "mode": "actor_critic", "limits": {"max_iterations": max(3, len(answers))}}
+        {"objective": objective, "kind": "code_generation", "limits": {"max_iterations": max(3, len(answers))}}
     )
     run = submit_task(project, submission, actor=Actor(), models={"default": model})
-    with _with_generated_tests():
-        advance(run.pk)
+    advance(run.pk)
     run.refresh_from_db()
     assert run.waiting_for == "unsettled_pick", (run.state, run.outcome, run.error)
     return Review.objects.get(run=run, reason="unsettled_pick", state="waiting")

@@ -53,7 +53,8 @@ def test_picking_another_attempt_puts_the_verdict_on_that_one_and_keeps_it(pick:
     assert pick.run.best_attempt is not None
     assert pick.run.best_attempt.number == 2
     pick.step.refresh_from_db()
-    assert (pick.step.result["picked"], pick.step.result["verdict"]) == (2, "PASS")
+    result = pick.step.result or {}
+    assert (result["picked"], result["verdict"]) == (2, "PASS")
 
     move_on(pick)
     assert (pick.run.outcome, pick.run.best_attempt.number) == ("succeeded", 2)
@@ -64,7 +65,8 @@ def test_picking_another_attempt_puts_the_verdict_on_that_one_and_keeps_it(pick:
 def test_naming_the_proposed_attempt_is_no_other_pick(pick: Review) -> None:
     decide(pick, "overrule", verdict=VerdictName.PASS, attempt=1, score=77)
     pick.step.refresh_from_db()
-    assert (pick.step.result["picked"], pick.step.result["score"]) == (None, 77)
+    result = pick.step.result or {}
+    assert (result["picked"], result["score"]) == (None, 77)
 
 
 def test_none_is_right_ends_the_run_as_rejected(pick: Review) -> None:
