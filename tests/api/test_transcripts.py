@@ -7,6 +7,7 @@ from uuid import UUID
 import pytest
 from django.db import connection
 
+from reflection_app.actions.session_state import reflections_of
 from reflection_app.api import waiting
 from reflection_app.models import Run, RunState, Transcript, TranscriptTurn
 from reflection_app.runner.advance import advance
@@ -116,7 +117,7 @@ def test_the_end_brings_a_last_reflection_and_ends_the_run_unverified(agent: Cal
 def test_a_session_handed_in_whole_may_be_reflected_on_once(agent: Caller) -> None:
     opened(agent, messages=turns(*"abcdefghijklm"), ended=True)
     advance_all()
-    assert [one.result["turn"] for one in Run.objects.get().steps.filter(kind="record_reflection")] == [13]
+    assert [kept.turn for kept in reflections_of(Run.objects.get())] == [13]
 
 
 @pytest.mark.usefixtures("at_once")

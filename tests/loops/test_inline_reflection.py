@@ -153,7 +153,9 @@ def test_limits_end_the_reflecting_with_their_names() -> None:
 
 
 def test_a_money_budget_that_cannot_be_kept_stops_the_reflecting() -> None:
-    unpriced = Performed(value=Generation(text=ON_TRACK, model="m"), spent=Spent(cost_known=False))
+    unpriced: Performed[Generation] = Performed(
+        value=Generation(text=ON_TRACK, model="m"), spent=Spent(cost_known=False)
+    )
     played = play(spec(cost_budget_usd=1), session([turn(seq) for seq in range(1, 20)], answer=lambda _: unpriced))
     assert played.ended.outcome is Outcome.FAILED
     assert "price of this model is not known" in played.ended.error

@@ -132,7 +132,7 @@ def test_hostile_text_of_a_session_is_inert(client: Client) -> None:
     said = reflection(HOSTILE, observations=[HOSTILE], issues=[{"description": HOSTILE, "suggestion": HOSTILE}])
     project = watched_project({"reflection-1/answer": said}, slug="hostile-session")
     calls = [{"id": HOSTILE, "function": {"name": HOSTILE, "arguments": json.dumps({HOSTILE: HOSTILE})}}]
-    messages = [
+    messages: list[dict[str, Any]] = [
         {"role": "user", "content": [{"type": HOSTILE}, {"type": "text", "text": HOSTILE}]},
         {"role": "assistant", "content": HOSTILE, "tool_calls": calls},
         {"role": "tool", "name": HOSTILE, "content": f"Error: {HOSTILE}\n{HOSTILE}"},
