@@ -1,5 +1,6 @@
 """Tasks as REST tells them, each with its newest run."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from uuid import UUID
 
@@ -8,7 +9,7 @@ from pydantic import AwareDatetime, Field, JsonValue
 from reflection_app.api.answer import Answer, Money, PageAnswer, money
 from reflection_app.api.run_answers import RunAnswer, run_answers, runs_to_show
 from reflection_app.loops.task_spec import Execution, Limits, Mode
-from reflection_app.models import Run, Task
+from reflection_app.models import Run, Task, TaskFile
 
 
 class LimitsAnswer(Answer):
@@ -30,6 +31,11 @@ class TaskAnswer(Answer):
     mode: Mode = Field(description="the loop that was asked for; the run names the one that was chosen")
     agent: str
     execution: Execution
+    output_schema: dict[str, JsonValue] | None
+    tools: list[str] = Field(description="the names of the tools that the task may use")
+    tool_call: dict[str, JsonValue] | None
+    files: list[str] = Field(description="the paths of the files that came with the task")
+    chain_of_thought: bool
     limits: LimitsAnswer
     metadata: dict[str, JsonValue]
     created_at: AwareDatetime
@@ -47,18 +53,29 @@ class BatchAnswer(Answer):
 
 
 def task_answers(tasks: Sequence[Task]) -> list[TaskAnswer]:
-    """The answers of `tasks`, with two queries more for all of them together."""
+    """The answers of `tasks`, with three queries more for all of them together."""
     newest = Run.objects.filter(task__in=tasks).order_by("task_id", "-created_at", "-id").distinct("task_id")
     by_task = {answer.task_id: answer for answer in run_answers(list(runs_to_show(newest)))}
-    return [_task_answer(task, run=by_task.get(task.pk)) for task in tasks]
+    files = files_of(tasks)
+    return [_task_answer(task, run=by_task.get(task.pk), files=files[task.pk]) for task in tasks]
 
 
 def submitted_answers(runs: Sequence[Run]) -> list[TaskAnswer]:
     """The answers of tasks just handed in, by their first runs; nothing is read again."""
-    return [_task_answer(run.task, run=answer) for run, answer in zip(runs, run_answers(runs), strict=True)]
+    files = files_of([run.task for run in runs])
+    answered = zip(runs, run_answers(runs), strict=True)
+    return [_task_answer(run.task, run=answer, files=files[run.task_id]) for run, answer in answered]
 
 
-def _task_answer(task: Task, *, run: RunAnswer | None) -> TaskAnswer:
+def files_of(tasks: Sequence[Task]) -> dict[UUID, list[str]]:
+    """The paths of each task's files; their contents stay where they are."""
+    paths: dict[UUID, list[str]] = defaultdict(list)
+    for task_id, path in TaskFile.objects.filter(task__in=tasks).values_list("task_id", "path"):
+        paths[task_id].append(path)
+    return paths
+
+
+def _task_answer(task: Task, *, run: RunAnswer | None, files: list[str]) -> TaskAnswer:
     limits = Limits.model_validate(task.limits)
     cost_budget = limits.cost_budget_usd
     return TaskAnswer(
@@ -69,6 +86,11 @@ def _task_answer(task: Task, *, run: RunAnswer | None) -> TaskAnswer:
         mode=Mode(task.mode),
         agent=task.agent,
         execution=Execution(task.execution),
+        output_schema=task.output_schema,
+        tools=task.tools,
+        tool_call=task.tool_call,
+        files=files,
+        chain_of_thought=task.chain_of_thought,
         limits=LimitsAnswer(
             max_iterations=limits.max_iterations,
             token_budget=limits.token_budget,

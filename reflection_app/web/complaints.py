@@ -8,7 +8,7 @@ from pydantic_core import ErrorDetails
 SHARE = "A number from 0 to 1."
 SENTENCES = {
     "objective": "Write what is to be done.",
-    "mode": "Choose one of the three.",
+    "mode": "Choose one of the ways.",
     "external_id": "At most 200 characters.",
     "max_iterations": "A whole number from 1 to 20.",
     "token_budget": "A whole number from 1 to 100,000,000.",
@@ -37,7 +37,6 @@ KINDS = {
     "string_type": "A text in quotes.",
     "string_pattern_mismatch": "The name of a function.",
 }
-NO_TESTS = "This way needs tests: give some below, or choose actor and critic."
 
 
 def complaints(error: ValidationError) -> list[dict[str, str]]:
@@ -52,8 +51,6 @@ def in_plain_words(errors: Iterable[Mapping[str, str]]) -> list[dict[str, str]]:
 
 def _complaint(problem: ErrorDetails) -> dict[str, str]:
     place, said = problem["loc"], problem["msg"].removeprefix("Value error, ")
-    if not place and said.startswith("external_loop needs tests"):
-        return {"field": "mode", "message": NO_TESTS}
     message = _sentence(problem, said)
     if place[:1] == ("issues",) and len(place) > 1:
         message = f"Issue {int(place[1]) + 1}: {message}"
@@ -67,5 +64,5 @@ def _sentence(problem: ErrorDetails, said: str) -> str:
     if kind == "too_long":
         return f"At most {problem['ctx']['max_length']:,} of them."
     # What is wrong inside of the tests, the kind says; of a form's own fields, what they should hold.
-    own = SENTENCES.get(str(place[-1])) if place and place[0] != "tests" else None
+    own = SENTENCES.get(str(place[-1])) if place and place[0] not in {"tests", "output_schema"} else None
     return own or KINDS.get(kind, said)

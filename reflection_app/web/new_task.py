@@ -8,50 +8,63 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 from pydantic import ValidationError
 
+from reflection_app.actions.errors import InvalidInput
 from reflection_app.actions.submit_task import submit_task
 from reflection_app.actions.task_submission import TaskSubmission
-from reflection_app.loops.task_spec import Mode
-from reflection_app.models import Role
+from reflection_app.loops.task_spec import Mode, TaskKind
+from reflection_app.models import Role, Tool
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.complaints import complaints
 from reflection_app.web.forms import Typed, blame, read_typed
 
 LIMITS = ("max_iterations", "token_budget", "time_budget_s", "cost_budget_usd")
-FIELDS = ("objective", "mode", "tests", "external_id", *LIMITS)
+JSON_FIELDS = ("tests", "output_schema")
+MORE = ("kind", "output_schema", "tools", "chain_of_thought")
+FIELDS = ("objective", "mode", *JSON_FIELDS, "kind", "chain_of_thought", "tools", "external_id", *LIMITS)
 
 
 @project_page(role=Role.REVIEWER)
 @require_http_methods(["GET", "HEAD", "POST"])
 def new_task(request: DeskRequest) -> HttpResponse:
     typed = read_typed(request.POST, FIELDS)
+    chosen = request.POST.getlist("tools")
     if request.method == "POST":
         try:
-            submission = TaskSubmission.model_validate(_body(typed))
+            submission = TaskSubmission.model_validate(_body(typed, tools=chosen))
             if not typed.errors:
                 run = submit_task(request.place.project, submission, actor=request.place.actor)
                 return redirect("run", slug=request.place.project.slug, run_id=run.pk)
         except ValidationError as error:
             blame(typed, complaints(error))
+        except InvalidInput as error:
+            blame(typed, error.errors)
     context = {
         "form": typed,
         "fields": typed.fields,
         "mode": typed.values["mode"] or Mode.ADAPTIVE.value,
-        "modes": list(Mode),
+        "kinds": list(TaskKind),
+        "tools": Tool.objects.filter(project=request.place.project, is_enabled=True),
+        "chosen_tools": chosen,
+        "more_is_open": any(typed.values[name] or name in typed.errors for name in MORE),
         "defaults": request.place.project.get_limits(),
     }
     return render(request, "tasks/new.html", context, status=400 if typed.errors else 200)
 
 
-def _body(typed: Typed) -> dict[str, Any]:
-    """The task as the REST interface would get it, without the tests where they are not even JSON."""
-    body: dict[str, Any] = {"objective": typed.values["objective"], **typed.given("mode", "external_id")}
+def _body(typed: Typed, *, tools: list[str]) -> dict[str, Any]:
+    """The task as the REST interface would get it, without what is to be JSON and is not."""
+    body: dict[str, Any] = {"objective": typed.values["objective"], **typed.given("mode", "external_id", "kind")}
     if limits := typed.given(*LIMITS):
         body["limits"] = limits
-    if typed.values["tests"]:
+    if tools:
+        body["tools"] = tools
+    if typed.values["chain_of_thought"]:
+        body["chain_of_thought"] = True
+    for name, text in typed.given(*JSON_FIELDS).items():
         try:
-            body["tests"] = json.loads(typed.values["tests"])
+            body[name] = json.loads(text)
         except json.JSONDecodeError as error:
-            typed.add_error("tests", f"Not JSON: {error.msg}, line {error.lineno}, column {error.colno}.")
+            typed.add_error(name, f"Not JSON: {error.msg}, line {error.lineno}, column {error.colno}.")
         except (ValueError, RecursionError):
-            typed.add_error("tests", "Not JSON that can be read: a number is too long, or it is nested too deeply.")
+            typed.add_error(name, "Not JSON that can be read: a number is too long, or it is nested too deeply.")
     return body

@@ -11,14 +11,16 @@ from django.utils.safestring import SafeString
 from reflection_app.actions.next_attempt import NextAttempt, next_attempt_of
 from reflection_app.actions.session_state import reflections_of
 from reflection_app.loops.code_tests import TestReport
-from reflection_app.loops.effects import AskReviewer, Draw, Generate, RecordVerdict, RequestAudit, RunTests
+from reflection_app.loops.effects import AskReviewer, Draw, Generate, RecordVerdict, RequestAudit, Route, RunTests
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.models import Attempt, Review, Run, Step, StepState, Transcript, Verdict
 from reflection_app.web.agent_view import AGENT_STEPS, ArtifactLine, artifacts_of, self_check_of, turns_words
 from reflection_app.web.choice_view import CHOICES, CHOOSING_ROLES
+from reflection_app.web.chosen_loop import chosen_loop
 from reflection_app.web.rendering import render_answer, render_markdown
 from reflection_app.web.run_lineage import go_on_from
 from reflection_app.web.template_filters import money
+from reflection_app.web.thought_view import ThoughtPart, parts_of
 from reflection_app.web.tool_view import (
     QUIET_TOOL_KINDS,
     CallShown,
@@ -133,10 +135,15 @@ class AttemptCard:
     is_best: bool
     is_code: bool
     is_call: bool = False
+    is_thought: bool = False
 
     @property
     def place(self) -> str:
         return f"attempt-{self.attempt.number}"
+
+    @cached_property
+    def thought(self) -> list[ThoughtPart]:
+        return parts_of(self.attempt.content, is_code=self.is_code) if self.is_thought else []
 
     @cached_property
     def rendered(self) -> SafeString:
@@ -198,6 +205,10 @@ class RunStory:
         return is_tool_run(self.run.spec)
 
     @cached_property
+    def route(self) -> Route | None:
+        return chosen_loop(self.run, self.spec)
+
+    @cached_property
     def objective(self) -> SafeString:
         return render_markdown(self.run.task.objective)
 
@@ -257,6 +268,7 @@ def attempt_cards(run: Run) -> tuple[AttemptCard, ...]:
             attempt=attempt,
             verdicts=tuple(verdicts[attempt.pk]),
             reviews=tuple(reviews[attempt.pk]),
+            is_thought=bool(run.spec.get("chain_of_thought")),
             is_best=attempt.pk == run.best_attempt_id,
             is_code=bool(run.spec.get("tests")),
             is_call=is_tool_run(run.spec),

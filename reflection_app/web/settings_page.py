@@ -29,7 +29,7 @@ LIMITS = ("max_iterations", "token_budget", "time_budget_s", "cost_budget_usd")
 POLICY_CHECKS = ("reject_waits", "unsettled_waits")
 POLICY = (*POLICY_CHECKS, "confidence_below", "audit_share")
 KEY_FIELDS = ("name", "days")
-ROLES = ("actor", "critic")
+ROLES = ("actor", "critic", "self", "reflector", "classifier", "tester", "planner")
 NEW_KEY = "new_api_key"
 
 # Those that let a key do something today.

@@ -4,7 +4,7 @@ from uuid import UUID
 import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
-from reflection_app.models import AuditEntry, Run, Task
+from reflection_app.models import AuditEntry, Run, Task, Tool
 from tests.api.caller import Caller, assert_problem, fields
 from tests.api.stories import finished_run
 from tests.factories import submit
@@ -47,6 +47,25 @@ def test_a_task_is_answered_with_its_queued_run(caller: Caller) -> None:
     assert caller.get(f"runs/{run['id']}").body == run
 
 
+def test_a_task_is_answered_with_all_that_came_with_it(caller: Caller) -> None:
+    Tool.objects.create(project=caller.project, name="read_file", kind="builtin")
+    call = {"tool": "read_file", "arguments": {"path": "a.txt"}}
+    files = [{"path": "b/c.txt", "content": "c"}, {"path": "a.txt", "content": "a"}]
+    task = caller.post("tasks", {"objective": "x", "tool_call": call, "files": files, "chain_of_thought": True}).body
+    assert (task["tool_call"], task["files"], task["chain_of_thought"]) == (call, ["a.txt", "b/c.txt"], True)
+    data = caller.post("tasks", {"objective": "x", "output_schema": {"type": "array"}}).body
+    assert (data["output_schema"], data["tools"], data["run"]["mode"]) == ({"type": "array"}, [], "external_loop")
+    assert caller.get(f"tasks/{task['id']}").body["files"] == ["a.txt", "b/c.txt"]
+
+
+def test_a_project_without_a_critic_has_no_actor_critic(caller: Caller) -> None:
+    caller.project.models_by_role = {"critic": "None"}
+    caller.project.save()
+    assert fields(caller.post("tasks", {"objective": "x", "mode": "actor_critic"})) == ["mode"]
+    task = caller.post("tasks", {"objective": "x", "kind": "creative_writing"}).body
+    assert task["run"]["mode"] == "reflexion"
+
+
 def test_a_handed_in_task_is_in_the_audit_trail_under_the_keys_name(caller: Caller) -> None:
     caller.post("tasks", {"objective": "x"})
     entry = AuditEntry.objects.get(action="task.submitted")
@@ -74,7 +93,16 @@ def test_a_handed_in_task_is_in_the_audit_trail_under_the_keys_name(caller: Call
         ({"objective": "x", "tests": {"cases": [{"expected": 1}]}}, "tests"),
         ({"objective": "x", "tests": {"entry_point": "a b", "cases": [{"expected": 1}]}}, "tests.entry_point"),
         ({"objective": "x", "execution": "elsewhere"}, "execution"),
-        ({"objective": "x", "mode": "external_loop"}, ""),
+        ({"objective": "x", "mode": "external_loop"}, "mode"),
+        ({"objective": "x", "mode": "inline_reflection"}, "mode"),
+        ({"objective": "x", "mode": "planning"}, "tools"),
+        ({"objective": "x", "mode": "reflexion", "output_schema": {}}, "output_schema"),
+        ({"objective": "x", "mode": "actor_critic", "tests": {"script": "assert 1"}}, "tests"),
+        ({"objective": "x", "output_schema": {}, "tests": {"script": "assert 1"}}, "output_schema"),
+        ({"objective": "x", "output_schema": {"type": "strin"}}, "output_schema"),
+        ({"objective": "x", "output_schema": {"$ref": "https://example.com/s"}}, "output_schema"),
+        ({"objective": "x", "output_schema": []}, "output_schema"),
+        ({"objective": "x", "tools": ["nothing"]}, "tools"),
     ],
 )
 def test_a_task_that_cannot_be_used_is_refused_with_the_field(caller: Caller, body: Any, field: str) -> None:
@@ -164,6 +192,6 @@ def test_a_list_of_tasks_takes_as_many_queries_for_many_as_for_one(
     for _ in range(3):
         finished_run(caller.project)
     caller.get("tasks")
-    with django_assert_max_num_queries(4):
+    with django_assert_max_num_queries(5):
         tasks = caller.get("tasks").body["results"]
     assert [task["run"]["best_attempt"]["content"] for task in tasks] == ["second"] * 3

@@ -2,6 +2,7 @@ import pytest
 from pytest_django.fixtures import Settings
 
 from reflection_app.llm import LOCAL_MODEL, NoModelConfigured, complete, model_for
+from reflection_app.llm.roles import has_critic
 from tests.llm.conftest import asking
 
 
@@ -24,6 +25,24 @@ def test_each_source_of_a_name_goes_before_the_next(settings: Settings) -> None:
 def test_a_role_without_a_setting_of_its_own_takes_the_general_model(settings: Settings) -> None:
     settings.LLM_MODEL = "openai/general"
     assert model_for("classifier", {"critic": "openai/other"}) == "openai/general"
+
+
+def test_a_model_that_looks_back_is_the_one_that_did_the_work(settings: Settings) -> None:
+    settings.LLM_MODEL, settings.LLM_ACTOR_MODEL = "openai/general", "openai/actor"
+    assert model_for("self", {}) == model_for("reflector", {}) == "openai/actor"
+    assert model_for("self", {"actor": "openai/task-actor"}) == "openai/task-actor"
+    assert model_for("reflector", {"default": "openai/task"}) == "openai/task"
+    settings.LLM_SELF_MODEL = "openai/self"
+    assert model_for("self", {}) == "openai/self"
+
+
+@pytest.mark.parametrize("name", ["none", "None", " NONE "])
+def test_the_word_none_says_that_there_is_no_critic(settings: Settings, name: str) -> None:
+    assert has_critic({})
+    assert not has_critic({"critic": name})
+    settings.LLM_CRITIC_MODEL = name
+    assert not has_critic({})
+    assert has_critic({"default": "openai/task"})
 
 
 def test_no_model_says_what_to_set() -> None:

@@ -1,7 +1,7 @@
 import pytest
 from django.test import Client
 
-from reflection_app.models import Run, Task
+from reflection_app.models import Project, Run, Task, Tool
 from tests.factories import make_project
 from tests.web.stories import logged_in
 
@@ -36,7 +36,7 @@ def test_a_task_is_handed_in_and_its_run_opened(member: Client) -> None:
             "Not JSON: Expecting property name enclosed in double quotes, line 1, column 2.",
         ),
         ({"objective": "x", "tests": '{"cases": []}'}, "give exactly one of"),
-        ({"objective": "x", "mode": "external_loop"}, "This way needs tests"),
+        ({"objective": "x", "mode": "external_loop"}, "needs something that can check the answer"),
         ({"objective": "x", "mode": "external_loop"}, "error-mode"),
         ({"objective": "x", "tests": "[1]"}, "A JSON object, as in the examples."),
         ({"objective": "x", "tests": '{"script": "x", "y": 1}'}, "y: There is no such field."),
@@ -44,6 +44,15 @@ def test_a_task_is_handed_in_and_its_run_opened(member: Client) -> None:
         ({"objective": "x", "token_budget": "-4"}, "error-token_budget"),
         ({"objective": "x", "cost_budget_usd": "much"}, "error-cost_budget_usd"),
         ({"objective": "x", "tests": '{"script": "a\\u0000"}'}, "cannot be stored"),
+        ({"objective": "x", "output_schema": "{nope"}, "Not JSON"),
+        ({"objective": "x", "output_schema": '{"type": "strin"}'}, "$.type: "),
+        ({"objective": "x", "output_schema": '{"$ref": "http://x"}'}, "refers outside of itself"),
+        ({"objective": "x", "output_schema": "{}", "tests": TESTS}, "only one of them can decide"),
+        ({"objective": "x", "mode": "planning"}, "planning needs the tools"),
+        ({"objective": "x", "tools": "nothing"}, "there is no tool named"),
+        ({"objective": "x", "mode": "inline_reflection"}, "post a transcript instead"),
+        ({"objective": "x", "mode": "reflexion", "tests": TESTS}, "reflexion does not use it"),
+        ({"objective": "x", "kind": "k" * 61}, "At most 60 characters."),
     ],
 )
 def test_what_is_wrong_is_said_and_what_was_typed_is_kept(member: Client, typed: dict[str, str], said: str) -> None:
@@ -52,3 +61,17 @@ def test_what_is_wrong_is_said_and_what_was_typed_is_kept(member: Client, typed:
     assert said in response.text
     assert 'value="keep-me"' in response.text
     assert not Task.objects.exists()
+
+
+def test_the_further_wishes_reach_the_run(member: Client) -> None:
+    project = Project.objects.get(slug="tasks")
+    Tool.objects.create(project=project, name="search", kind="builtin", description="Finds things.")
+    assert "Finds things." in member.get("/p/tasks/tasks/new/").text
+    schema = '{"type": "array"}'
+    member.post("/p/tasks/tasks/new/", {"objective": "x", "output_schema": schema, "chain_of_thought": "on"})
+    member.post("/p/tasks/tasks/new/", {"objective": "x", "tools": "search"})
+    member.post("/p/tasks/tasks/new/", {"objective": "x", "kind": "reasoning"})
+    data, planned, thought = (run.get_spec() for run in Run.objects.order_by("created_at"))
+    assert (data.mode, data.output_schema, data.chain_of_thought) == ("external_loop", {"type": "array"}, True)
+    assert (planned.mode, [tool.name for tool in planned.tools]) == ("planning", ["search"])
+    assert thought.mode == "reflexion"
