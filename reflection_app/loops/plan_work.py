@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from reflection_app.loops.plans import PlanStep, PlanStepOutcome, PlanStepState
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.tool_frames import framed
-from reflection_app.loops.verdicts import Issue, IssueCategory, Judgement, Referee, Severity, Verdict
+from reflection_app.loops.verdicts import Feedback, Issue, IssueCategory, Judgement, Referee, Severity, Verdict
 
 LONGEST_RESULT = 4_000
 LONGEST_RESULTS = 24_000
@@ -95,12 +95,14 @@ def _told_failure(ran: StepRun) -> str:
     return f"Step {ran.step.id}: {ran.step.description}\n{why}"
 
 
-def judge_steps(work: Work, *, attempt: int, stopped: str = "", sent_back: bool = False) -> Judgement:
+def judge_steps(work: Work, *, attempt: int, stopped: str = "", answer: Judgement | None = None) -> Judgement:
     """The tools' word on an attempt: the share of steps that were done, and PASS where that is all of them.
 
-    An answer that was `sent_back` is not passed by its steps; nor is one whose run was `stopped` before the end.
+    With a judgement of the `answer`, it is no better than that one. What was `stopped` before the end is not passed.
     """
     total = len(work.done) + len(work.not_done)
+    share = 100 * len(work.done) / total if total else 0.0
+    sent_back = answer is not None and not answer.passed
     is_whole = work.is_complete() and not stopped and not sent_back
     issues = [
         Issue(
@@ -119,7 +121,8 @@ def judge_steps(work: Work, *, attempt: int, stopped: str = "", sent_back: bool 
         attempt=attempt,
         referee=Referee.TOOL,
         verdict=Verdict.PASS if is_whole else Verdict.REVISE,
-        score=100 * len(work.done) / total if total else 0,
+        score=share if answer is None else min(share, answer.score),
         confidence=1.0,
         issues=tuple(issues),
+        feedback=Feedback(strengths=(f"{len(work.done)} of {total} steps were done.",)),
     )

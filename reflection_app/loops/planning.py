@@ -6,8 +6,8 @@ the share of all steps that were done.
 
 That every tool worked does not make the answer right. So after a plan that was done wholly, a critic judges the answer
 as in actor_critic, and an answer that it sends back is written again from the same results; without a critic the run
-ends as unverified. The tools' own verdict is kept after the critic's: it passes no answer that was sent back, so that
-the attempt kept in the end is one that both let pass wherever there is one.
+ends as unverified. The tools' own verdict is kept after the critic's and is never better than it: being the stronger
+referee's, it decides which attempt is kept, and tools that worked say nothing for an answer that was sent back.
 
 A run that a limit or an error stops in the middle keeps what its steps came to as an attempt.
 """
@@ -65,7 +65,7 @@ async def _judge_answer(
     """The end that the critic's verdict, or a person's, means for an answer whose steps were all done."""
     run.check_limits()
     judgement = await settle(spec, run, await evaluate(spec, run, attempt=number, content=text))
-    await _record(run, judge_steps(work, attempt=number, sent_back=not judgement.passed))
+    await _record(run, judge_steps(work, attempt=number, answer=judgement))
     if judgement.passed:
         return Outcome.SUCCEEDED
     if judgement.verdict is Verdict.REJECT:

@@ -4,7 +4,8 @@ After "External-Loop" of the design seeds. The first call is the one that came w
 choice among the task's tools; then come at most two corrections. Each call is an attempt of its own, so original and
 corrected arguments are all kept. An attempt's content is JSON, and whoever handed the task in finds the result in it:
 `{"tool", "arguments", "result"}` where the tool did it (`result` is the text that the tool said, `is_shortened` stands
-beside it where not all of it was kept), `{"tool", "arguments", "failure", "error"}` where it did not.
+beside it where not all of it was kept), `{"tool", "arguments", "failure", "error"}` where it did not, with `said` where
+the tool said something all the same.
 
 An outside agent hands in its calls as `{"tool", "arguments"}`. They are kept as they came, and the verdict's feedback
 says what the tool answered.
@@ -107,7 +108,9 @@ def content_of(call: ToolCall, result: ToolResult | None = None) -> str:
         content["result"] = result.content
     elif result is not None:
         content["failure"] = result.failure.value if result.failure else None
-        content["error"] = result.error or result.content
+        content["error"] = result.error
+        if result.content:
+            content["said"] = result.content
     if result is not None and result.is_shortened:
         content["is_shortened"] = True
     return json.dumps(content, ensure_ascii=False, indent=2)

@@ -27,6 +27,7 @@ TEMPERATURE = 0.2
 LONGEST_DESCRIPTION = 8_000
 LONGEST_ARGUMENTS = 4_000
 LONGEST_FAILURE = 2_000
+LONGEST_QUOTE = 1_000
 MOST_FILES_NAMED = 100
 NO_ARGUMENTS_MEND = {ToolFailure.UNKNOWN_TOOL, ToolFailure.MISCONFIGURED, ToolFailure.ADDRESS_REFUSED}
 REFUSED_STATUSES = {401, 403}
@@ -201,8 +202,9 @@ def _invalid(error: str) -> ToolResult:
 
 def _issue(result: ToolResult) -> Issue:
     """What is wrong, as a judgement states it."""
-    said = result.error or result.content or (result.failure.value if result.failure else "the tool failed")
-    return Issue(category=IssueCategory.CORRECTNESS, severity=Severity.HIGH, description=said[:LONGEST_FAILURE])
+    told = result.error or (result.failure.value if result.failure else "The tool failed.")
+    said = f" It said: {result.content.strip()[:LONGEST_QUOTE]}" if result.content.strip() else ""
+    return Issue(category=IssueCategory.CORRECTNESS, severity=Severity.HIGH, description=told[:LONGEST_FAILURE] + said)
 
 
 def _json(call: ToolCall) -> str:

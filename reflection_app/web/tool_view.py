@@ -71,7 +71,7 @@ def call_of_attempt(content: str) -> CallShown | None:
         tool=told["tool"],
         arguments=told["arguments"],
         ok=True if "result" in told else False if "error" in told else None,
-        result=str(told.get("result", "")),
+        result=str(told.get("result", told.get("said", ""))),
         error=str(told.get("error", "")),
         failure=_failure(told.get("failure"), None),
         is_shortened=bool(told.get("is_shortened")),

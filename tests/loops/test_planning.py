@@ -84,8 +84,16 @@ def test_a_critic_judges_the_answer_and_its_word_leads_to_a_new_answer_from_the_
     assert len(calls_of(played)) == 1
     assert "attempt-2/plan/make" not in played.keys
     assert "no umbrella" in asked_for(played, "attempt-2/answer")
-    by_tools = [judged.verdict for judged in verdicts_of(played) if judged.referee is Referee.TOOL]
-    assert by_tools == [Verdict.REVISE, Verdict.PASS]
+    by_tools = [(judged.verdict, judged.score) for judged in verdicts_of(played) if judged.referee is Referee.TOOL]
+    assert by_tools == [(Verdict.REVISE, 50), (Verdict.PASS, 90)]
+
+
+def test_of_answers_that_the_critic_never_accepts_the_one_it_liked_best_is_kept() -> None:
+    answers = [said(TWO_STEPS), said(ROME), worked(), said("jacket")]
+    answers += [said("one"), said(critique(40)), said("two"), said(critique(70)), said("three"), said(critique(60))]
+    played = play(planning_spec(has_critic=True), in_turn(answers))
+    assert played.ended.outcome is Outcome.OVER_CORRECTED
+    assert played.ended.best_attempt == 2
 
 
 def test_a_rejected_answer_waits_for_a_person_as_under_actor_and_critic() -> None:

@@ -57,6 +57,25 @@ def test_a_failed_call_is_corrected_with_its_error_in_view_and_both_are_kept() -
         assert part in asked
 
 
+def test_what_a_failing_tool_said_is_kept_and_named_in_its_verdict() -> None:
+    played = play(
+        tool_spec({"city": "Roma"}, limits={"max_iterations": 1}), in_turn([failed(content="did you mean Rome?")])
+    )
+    assert kept_by(played)[0] == {
+        "tool": "weather",
+        "arguments": {"city": "Roma"},
+        "failure": "tool_error",
+        "error": "it broke",
+        "said": "did you mean Rome?",
+    }
+    assert verdicts_of(played)[0].issues[0].description == "it broke It said: did you mean Rome?"
+
+
+def test_a_tool_learns_of_the_tasks_files_by_their_names() -> None:
+    played = play(tool_spec(None, file_names=("notes/trip.txt",)), in_turn([said(call_text(city="Rome")), worked()]))
+    assert "- notes/trip.txt" in asked_for(played, "attempt-1/arguments")
+
+
 def test_arguments_that_do_not_fit_the_schema_are_never_sent_and_every_violation_has_its_path() -> None:
     played = play(tool_spec({"days": 0, "town": "Rome"}), in_turn([said(call_text(city="Rome", days=2)), worked()]))
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from reflection_app import tools
+from reflection_app.actions.errors import InvalidInput
 from reflection_app.actions.tool_input import ToolInput
 from reflection_app.actions.tools import create_tool
 from reflection_app.models import Actor, Attempt, Event, Project, Run, Step, StepState, Verdict
@@ -99,6 +100,16 @@ def test_arguments_that_do_not_fit_are_never_sent(project: Project) -> None:
     assert (run.outcome, server.heard) == ("exhausted", [])
     [issue] = Verdict.objects.get(attempt__run=run).issues
     assert issue["path"] == "$.city"
+
+
+def test_planning_is_refused_for_an_outside_agent_whose_calls_go_to_the_tool_loop_instead(project: Project) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        scripted_run({}, project=project, mode="planning", tools=["python"], execution="external")
+    assert [error["field"] for error in refused.value.errors] == ["execution"]
+
+    run = scripted_run({}, project=project, tools=["python"], execution="external")
+    assert (run.mode, scripted_run({}, project=project, tools=["python"]).mode) == ("external_loop", "planning")
+    assert (ended(run).state, run.waiting_for) == ("waiting_agent", "attempt 1")
 
 
 PLAN = plan_text(("read", "read_file", []), ("count", "python", []), ("tell", None, ["read", "count"]))
