@@ -29,9 +29,9 @@ COLUMNS = (
 )
 # Of which kinds of step a fact is picked out: looking into the request of every model call would read all prompts.
 FACTS = {
-    "judged": ("record_verdict", "request__judgement__verdict"),
-    "judged_score": ("record_verdict", "request__judgement__score"),
-    "judged_by": ("record_verdict", "request__judgement__referee"),
+    "judged": ("record_verdict", "result__verdict"),
+    "judged_score": ("record_verdict", "result__score"),
+    "judged_by": ("record_verdict", "result__referee"),
     "decided": ("ask_reviewer", "result__verdict"),
     "decision": ("ask_reviewer", "result__decision"),
     "reviewer": ("ask_reviewer", "result__reviewer"),

@@ -6,6 +6,7 @@ from difflib import SequenceMatcher
 from functools import cached_property
 from typing import Any
 
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from reflection_app.loops.code_tests import TestReport
@@ -67,7 +68,11 @@ class Pair:
 
     @cached_property
     def marked(self) -> tuple[SafeString, SafeString]:
-        return marked(*self.texts)
+        """Both texts with what differs marked; a text that stands alone is all new, and needs no marks."""
+        if self.left and self.right:
+            return marked(*self.texts)
+        left, right = (format_html("{}", text[:LONGEST_COMPARED]) for text in self.texts)
+        return left, right
 
     @property
     def has_text(self) -> bool:

@@ -42,16 +42,14 @@ class Lineage:
 
 
 def lineage_of(run: Run) -> Lineage:
-    today = versions()
-    mode = Mode(run.spec["mode"])
-    is_built = mode in VERSIONS or mode is Mode.ADAPTIVE
+    """The run's forks, oldest first, and its versions, what was changed since first."""
+    today, mode = versions(), Mode(run.spec["mode"])
+    prompts = [PromptVersion(name, recorded, today.get(name, "")) for name, recorded in run.prompt_versions.items()]
     return Lineage(
         run=run,
         forks=tuple(Run.objects.filter(parent=run).defer("spec").order_by("created_at", "id")[:MOST_FORKS]),
-        loop_today=version_of(mode) if is_built else None,
-        prompts=tuple(
-            PromptVersion(name, recorded, today.get(name, "")) for name, recorded in sorted(run.prompt_versions.items())
-        ),
+        loop_today=version_of(mode) if mode in VERSIONS else None,
+        prompts=tuple(sorted(prompts, key=lambda prompt: (not prompt.is_changed, prompt.name))),
     )
 
 
