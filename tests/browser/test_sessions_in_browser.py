@@ -1,0 +1,42 @@
+"""A session's page grows while somebody looks at it."""
+
+from collections.abc import Callable
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from reflection_app.actions.transcript_submission import TranscriptSubmission, TurnsInput
+from reflection_app.actions.transcripts import add_turns, end_transcript, open_transcript
+from reflection_app.models import Actor, Role
+from reflection_app.runner.advance import advance
+from tests.browser.conftest import Visitor
+from tests.factories import make_member
+from tests.sessions import INLINE, turns, watched_project
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_new_turns_reflections_and_the_end_come_by_themselves(visit: Callable[..., Visitor]) -> None:
+    project = watched_project(slug="growing")
+    given = {"messages": turns("Hello", "tool: Error: no seats\nat line 2", "c"), "reflection": INLINE}
+    transcript = open_transcript(project, TranscriptSubmission.model_validate(given), actor=Actor())
+    assert transcript.run_id
+    advance(transcript.run_id)
+    visitor = visit(make_member(project, Role.VIEWER))
+    page = visitor.go(f"/p/growing/transcripts/{transcript.pk}/")
+    expect(page.get_by_role("heading", name="Reflection 1")).to_be_visible()
+    page.get_by_text("Error: no seats", exact=True).click()
+
+    add_turns(transcript, TurnsInput.model_validate({"messages": turns("**Later**", "e", "f", "g", "h")}))
+    expect(page.get_by_text("A reflection is being made.")).to_be_visible()
+    advance(transcript.run_id)
+    expect(page.get_by_role("heading", name="Reflection 2")).to_be_visible()
+    expect(page.get_by_text("at line 2")).to_be_visible()
+    expect(page.locator(".turn")).to_have_count(8)
+    assert Axe().run(page).violations_count == 0
+
+    end_transcript(transcript, actor=Actor())
+    advance(transcript.run_id)
+    expect(page.get_by_text("Nothing judged it")).to_be_visible()
+    expect(page.locator(".session-tail")).to_have_count(0)
