@@ -8,8 +8,8 @@ from pydantic import Field, JsonValue, TypeAdapter
 from reflection_app.loops.code_tests import CodeTests, TestReport
 from reflection_app.loops.effect import Effect, EffectFailed, EffectTimedOut, Performed, Spent
 from reflection_app.loops.messages import Message
-from reflection_app.loops.session_reflections import KeptReflection
 from reflection_app.loops.plans import CheckedPlan, PlanStepOutcome
+from reflection_app.loops.session_reflections import KeptReflection
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.tool_calls import ToolResult
 from reflection_app.loops.values import Value
