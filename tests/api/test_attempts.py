@@ -258,3 +258,37 @@ def test_two_hundred_waiting_runs_hold_nothing_and_never_time_out(caller: Caller
     advance(runs[-1].pk)
     runs[-1].refresh_from_db()
     assert (runs[-1].outcome, runs[-1].active_s < 1) == ("succeeded", True)
+
+
+def test_data_that_an_agent_hands_in_is_checked_against_its_schema(caller: Caller) -> None:
+    schema = {"type": "object", "required": ["id"], "properties": {"id": {"type": "integer"}}}
+    run = asked(caller, {}, output_schema=schema, mode="external_loop")
+    hand_in(caller, run, '{"id": "seven"}')
+    advance(run.pk)
+    told = caller.get(f"runs/{run.pk}").body["next"]
+    assert (told["attempt"], told["verdict"]["issues"][0]["path"]) == (2, "$.id")
+    hand_in(caller, run, '{"id": 7}')
+    advance(run.pk)
+    run.refresh_from_db()
+    assert (run.outcome, run.llm_calls) == ("succeeded", 0)
+
+
+def test_an_agents_attempts_go_through_self_evaluation_too(caller: Caller) -> None:
+    judged = {
+        "attempt-1/self-evaluation": json.dumps({"is_satisfactory": False, "issues": ["too short"], "confidence": 0.9}),
+        "attempt-1/reflection": json.dumps(
+            {"issues": ["too short"], "root_causes": ["haste"], "suggestions": ["more"]}
+        ),
+        "attempt-2/self-evaluation": json.dumps({"is_satisfactory": True, "issues": [], "confidence": 0.9}),
+    }
+    run = asked(caller, judged, mode="reflexion")
+    hand_in(caller, run, "first")
+    advance(run.pk)
+    told = caller.get(f"runs/{run.pk}").body
+    assert told["next"], told
+    assert told["next"]["attempt"] == 2
+    assert [message["role"] for message in told["next"]["messages"]][-2:] == ["assistant", "user"]
+    hand_in(caller, run, "second")
+    advance(run.pk)
+    run.refresh_from_db()
+    assert (run.state, run.attempts_made) == (RunState.FINISHED, 2), run.error
