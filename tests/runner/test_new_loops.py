@@ -29,7 +29,7 @@ def page(client: Client, run: Run) -> str:
     return member.get(f"/p/{run.project.slug}/runs/{run.pk}/").text
 
 
-def test_a_reflexion_run_reflects_and_then_succeeds() -> None:
+def test_a_reflexion_run_reflects_and_then_succeeds(client: Client) -> None:
     answers = {
         "attempt-1/answer": "14",
         "attempt-1/self-evaluation": UNSATISFIED,
@@ -41,6 +41,9 @@ def test_a_reflexion_run_reflects_and_then_succeeds() -> None:
     run = ended(scripted_run(answers, project=project, mode="reflexion"))
     assert (run.outcome, run.best_attempt and run.best_attempt.number, run.llm_calls) == ("succeeded", 2, 5)
     assert [verdict.referee_label for verdict in Verdict.objects.filter(attempt__run=run)] == ["self", "self"]
+    text = page(client, run)
+    assert "Self-evaluation of attempt 2" in text
+    assert "Reflection on attempt 1" in text
 
 
 def test_a_data_run_shows_its_violations_with_their_paths(client: Client) -> None:
