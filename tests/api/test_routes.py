@@ -71,7 +71,7 @@ def test_the_ids_of_another_project_are_not_found(method: str, route: str) -> No
     owner, stranger = make_caller(scopes=[Scope.ADMIN]), make_caller(scopes=[Scope.ADMIN])
     review = waiting_review(owner.project)
     transcript = open_transcript(owner.project, TranscriptSubmission(), actor=Actor())
-    ids = {
+    ids: dict[str, UUID | str] = {
         "task_id": review.run.task_id,
         "run_id": review.run_id,
         "review_id": review.pk,

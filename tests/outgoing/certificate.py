@@ -25,7 +25,7 @@ def make_certificate(folder: Path, *, name: str) -> tuple[Path, Path]:
         .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
-        .add_extension(x509.KeyUsage(*[True] * 7, encipher_only=False, decipher_only=False), critical=True)
+        .add_extension(x509.KeyUsage(True, True, True, True, True, True, True, False, False), critical=True)
         .sign(key, hashes.SHA256())
     )
     files = folder / "certificate.pem", folder / "key.pem"

@@ -4,9 +4,11 @@ import gzip
 import socket
 import ssl
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from pytest_django import Settings
 
 from reflection_app.outgoing import (
     AddressRefused,
@@ -15,6 +17,7 @@ from reflection_app.outgoing import (
     TimedOut,
     TooLarge,
     Unreachable,
+    check_url,
     resolving,
     send,
     transport,
@@ -46,7 +49,12 @@ def test_the_name_is_looked_up_once_and_the_checked_address_is_the_one_connected
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asked: list[str] = []
-    monkeypatch.setattr(resolving, "look_up", lambda host, _port: asked.append(host) or ["127.0.0.1"])
+
+    def look_up(host: str, _port: int) -> list[str]:
+        asked.append(host)
+        return ["127.0.0.1"]
+
+    monkeypatch.setattr(resolving, "look_up", look_up)
     with RawServer(reply()) as s:
         answer = fetch(f"http://tools.example:{s.port}/")
     assert answer.body == b"ok"
@@ -55,14 +63,12 @@ def test_the_name_is_looked_up_once_and_the_checked_address_is_the_one_connected
 
 
 def test_a_name_that_turns_to_loopback_after_its_check_is_refused(
-    monkeypatch: pytest.MonkeyPatch, settings: object
+    monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> None:
-    settings.OUTGOING_ALLOWED_NETWORKS = ()  # type: ignore[attr-defined]
+    settings.OUTGOING_ALLOWED_NETWORKS = ()
     answers = iter([["8.8.8.8"], ["127.0.0.1"]])
     monkeypatch.setattr(resolving, "look_up", lambda *_: next(answers))
     with RawServer(reply()) as s:
-        from reflection_app.outgoing import check_url
-
         check_url(f"http://rebinding.example:{s.port}/")
         with pytest.raises(AddressRefused):
             fetch(f"http://rebinding.example:{s.port}/")
@@ -181,7 +187,11 @@ def test_a_server_that_says_nothing_is_cut_off_by_the_time() -> None:
 
 
 def test_a_resolver_that_hangs_is_cut_off_by_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resolving, "look_up", lambda *_: time.sleep(3) or ["8.8.8.8"])
+    def look_up(_host: str, _port: int) -> list[str]:
+        time.sleep(3)
+        return ["8.8.8.8"]
+
+    monkeypatch.setattr(resolving, "look_up", look_up)
     began = time.monotonic()
     with pytest.raises(TimedOut):
         fetch("http://slow.example/", deadline_s=0.5)
@@ -271,7 +281,5 @@ class TlsServer(RawServer):
         return self.port
 
     def _answer(self, connection: socket.socket) -> None:
-        from contextlib import suppress
-
         with connection, suppress(OSError):
             self._speak(connection)  # type: ignore[operator]

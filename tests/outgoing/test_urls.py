@@ -119,8 +119,13 @@ def test_a_name_is_judged_by_all_of_its_addresses(monkeypatch: pytest.MonkeyPatc
 
 
 def test_an_international_name_is_looked_up_in_its_ascii_form(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
-    monkeypatch.setattr(resolving, "look_up", lambda host, _port: asked.append(host) or ["8.8.8.8"])
+    asked: list[str] = []
+
+    def look_up(host: str, _port: int) -> list[str]:
+        asked.append(host)
+        return ["8.8.8.8"]
+
+    monkeypatch.setattr(resolving, "look_up", look_up)
     check_url("https://bücher.example/")
     assert asked == ["xn--bcher-kva.example"]
 

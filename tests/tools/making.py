@@ -3,7 +3,8 @@
 from typing import Any
 
 from reflection_app.actions.secrets import SecretInput, save_secret
-from reflection_app.actions.tools import ToolInput, create_tool
+from reflection_app.actions.tool_input import ToolInput
+from reflection_app.actions.tools import create_tool
 from reflection_app.loops.effects import CallTool
 from reflection_app.loops.tool_calls import ToolResult
 from reflection_app.models import Actor, Project, Run, Secret, Tool
@@ -16,14 +17,14 @@ ANYTHING: dict[str, Any] = {"type": "object"}
 
 def http_tool(project: Project, url: str, *, name: str = "lookup", **given: Any) -> Tool:
     """A tool that asks `url`; arguments named in the address are texts."""
-    config = {"url": url, **{key: given.pop(key) for key in ("method", "headers") if key in given}}
+    config: dict[str, Any] = {"url": url, **{key: given.pop(key) for key in ("method", "headers") if key in given}}
     parameters = given.pop("parameters", {"type": "object", "properties": {"city": {"type": "string"}}})
     tool = ToolInput(name=name, kind="http", config=config, parameters=parameters, **given)
     return create_tool(project, tool, actor=Actor())
 
 
 def secret(project: Project, origin: str, *, name: str = "TOKEN", value: str = SECRET_VALUE) -> Secret:
-    return save_secret(project, SecretInput(name=name, origin=origin, value=value), actor=Actor())  # type: ignore[arg-type]
+    return save_secret(project, SecretInput(name=name, origin=origin, value=value), actor=Actor())
 
 
 def run_of(project: Project, **submission: Any) -> Run:

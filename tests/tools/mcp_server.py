@@ -41,6 +41,7 @@ def make_server() -> MCPServer:
     @server.tool(description="Tells the headers that it was called with.", structured_output=False)
     def headers(context: Context[Any, Any]) -> str:
         request = context.request_context.request
+        assert request is not None
         return "\n".join(f"{name}: {value}" for name, value in request.headers.items())
 
     return server

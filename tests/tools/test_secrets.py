@@ -31,10 +31,10 @@ def everything_stored() -> str:
     return "".join(serializers.serialize("json", model._default_manager.all()) for model in models)
 
 
-def project_with_tool(server: RawServer, **given: object) -> Project:
+def project_with_tool(server: RawServer) -> Project:
     project = make_project()
     secret(project, server.url)
-    http_tool(project, f"{server.url}/", headers=HEADERS, **given)
+    http_tool(project, f"{server.url}/", headers=HEADERS)
     return project
 
 
@@ -90,7 +90,7 @@ def test_a_value_is_in_no_row_no_log_and_no_result(settings: Settings) -> None:
             with pytest.raises(InvalidInput) as refusal:
                 save_secret(
                     project,
-                    SecretInput(name="TOKEN", origin=f"ftp://{SECRET_VALUE}", value=SECRET_VALUE),  # type: ignore[arg-type]
+                    SecretInput(name="TOKEN", origin=f"ftp://{SECRET_VALUE}", value=SECRET_VALUE),
                     actor=Actor(),
                 )
             delete_secret(Secret.objects.get(), actor=Actor())
