@@ -1,3 +1,4 @@
+import re
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,9 @@ def test_the_written_description_is_up_to_date(described: str) -> None:
 
 def test_every_route_is_described(schema: Any) -> None:
     described = {(method.upper(), path) for path, methods in schema["paths"].items() for method in methods}
-    routed = {(method, f"/api/v1/{route.replace('<uuid:', '{').replace('>', '}')}") for method, route, _ in ROUTES}
+    routed = {
+        (method, f"/api/v1/{re.sub(r'<(?:uuid|slug):([a-z_]+)>', r'{\1}', route)}") for method, route, _ in ROUTES
+    }
     assert described == routed
 
 
