@@ -1,4 +1,5 @@
 import time
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -8,6 +9,7 @@ from reflection_app.loops.chain_of_thought import ChainOfThought, asking_for_par
 from reflection_app.loops.code_answers import code_of
 from reflection_app.loops.effects import Generate
 from reflection_app.loops.messages import assistant, user
+from reflection_app.loops.task_spec import TaskSpec
 from tests.loops.playing import code_spec, play, report, said, sequence, text_spec
 
 ALL = ChainOfThought(understand="a", analyze="b", plan="c", execute="d", verify="e")
@@ -102,13 +104,14 @@ def test_the_wish_stands_at_the_end_of_the_last_message_only() -> None:
 
 
 def test_every_loop_asks_for_the_parts_where_the_task_does_and_else_none() -> None:
-    specs = [
+    judged = said('{"score": 90, "approved": true}')
+    specs: list[tuple[TaskSpec, list[Any]]] = [
         (code_spec(), [said("a"), report(True)]),
-        (text_spec(), [said("a"), said('{"score": 90, "approved": true}')]),
+        (text_spec(), [said("a"), judged]),
     ]
     for spec, answers in specs:
-        asked = play(spec.model_copy(update={"chain_of_thought": True}), sequence(list(answers))).effects[0]
-        plain = play(spec, sequence(list(answers))).effects[0]
+        asked = play(spec.model_copy(update={"chain_of_thought": True}), sequence(answers)).effects[0]
+        plain = play(spec, sequence(answers)).effects[0]
         assert isinstance(asked, Generate)
         assert isinstance(plain, Generate)
         assert "## Understand" in asked.messages[-1].content

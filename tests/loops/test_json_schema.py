@@ -40,8 +40,8 @@ def test_every_violation_is_told_with_its_path() -> None:
 
 
 def test_the_violations_of_the_alternative_that_was_meant_are_told() -> None:
-    schema = {"properties": {"a": {"anyOf": [{"$ref": "#/$defs/x"}, {"type": "null"}]}}, "$defs": {"x": PRODUCT}}
-    schema["$defs"]["x"] = {"type": "object", "required": ["k"]}
+    meant = {"type": "object", "required": ["k"]}
+    schema = {"properties": {"a": {"anyOf": [{"$ref": "#/$defs/x"}, {"type": "null"}]}}, "$defs": {"x": meant}}
     assert found(schema, {"a": {}}) == [("$.a", '"k" is a required property')]
     assert "any of the schemas" in found(schema, {"a": 3})[0][1]
 
