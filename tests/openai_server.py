@@ -25,6 +25,9 @@ LOOK_FOR_HANG_UP_EVERY_S = 0.25
 class Reply:
     """What the server sends back. An error's `text` becomes its message; `raw_body` replaces the whole body.
 
+    A request to stream is answered in pieces of one word each, `piece_delay_s` apart. After `cut_after` of them the
+    connection is cut, after `garbage_after` comes one that is no JSON; without `tells_end` the stream just ends.
+
     With `trickle` the headers come at once and then single spaces for ever: a server that is alive and never answers.
     """
 
@@ -37,6 +40,11 @@ class Reply:
     finish_reason: str = "stop"
     raw_body: bytes | None = None
     trickle: bool = False
+    piece_delay_s: float = 0.0
+    cut_after: int | None = None
+    garbage_after: int | None = None
+    tells_end: bool = True
+    tells_usage: bool = True
 
 
 Answer = Callable[[dict[str, Any]], str | Reply]
@@ -237,17 +245,26 @@ async def _chunks(request: Request, reply: Reply) -> AsyncIterator[dict[str, Any
     for number, word in enumerate(words):
         delta = {"role": "assistant", "content": word if number == 0 else f" {word}"}
         yield shape | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
-    yield shape | {"choices": [{"index": 0, "delta": {}, "finish_reason": reply.finish_reason}]}
-    if (request.body.get("stream_options") or {}).get("include_usage"):
+    if reply.tells_end:
+        yield shape | {"choices": [{"index": 0, "delta": {}, "finish_reason": reply.finish_reason}]}
+    if reply.tells_usage and (request.body.get("stream_options") or {}).get("include_usage"):
         yield shape | {"choices": [], "usage": _usage(request, reply)}
 
 
 async def _send_stream(writer: asyncio.StreamWriter, request: Request, reply: Reply) -> None:
     writer.write(_head(reply, {"Content-Type": "text/event-stream", "Transfer-Encoding": "chunked"}))
+    sent = 0
     async for chunk in _chunks(request, reply):
+        if sent == reply.cut_after:
+            raise ConnectionError("cut on purpose")
+        if sent == reply.garbage_after:
+            _write_chunk(writer, b"data: {not json\n\n")
         _write_chunk(writer, f"data: {json.dumps(chunk)}\n\n".encode())
         await writer.drain()
-    _write_chunk(writer, b"data: [DONE]\n\n")
+        sent += 1
+        await asyncio.sleep(reply.piece_delay_s)
+    if reply.tells_end:
+        _write_chunk(writer, b"data: [DONE]\n\n")
     writer.write(b"0\r\n\r\n")
     await writer.drain()
 

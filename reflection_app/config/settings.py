@@ -222,6 +222,9 @@ LLM_TESTER_MODEL = env.text("LLM_TESTER_MODEL", "", "the model that writes tests
 LLM_PLANNER_MODEL = env.text("LLM_PLANNER_MODEL", "", "the model that makes plans, where it is not LLM_MODEL")
 LLM_TIMEOUT_S = env.number("LLM_TIMEOUT_S", 120.0, "the longest one model call may take", at_least=0.1)
 LLM_MAX_TOKENS = env.number("LLM_MAX_TOKENS", 4096, "the longest answer asked of a model, in tokens", at_least=1)
+LLM_STREAMING = env.flag(
+    "LLM_STREAMING", default=True, meaning="no: answers come whole, and run pages do not show them being written"
+)
 LOCAL_MODEL_URL = env.text("LOCAL_MODEL_URL", "", "set by `manage.py up` for its own small model")
 
 OUTGOING_ALLOWED_NETWORKS = env.networks(

@@ -15,11 +15,14 @@ from django.db import DatabaseError, connection
 
 from reflection_app.live.doorbell import group_of_run
 from reflection_app.live.page_state import Look, PageState, Refusal
+from reflection_app.live.partial_text import PartialText
 
 log = logging.getLogger(__name__)
 
 # A lost ring delays news by this much. Each look also tells the browser that the connection is alive.
 LOOK_EVERY_S = 10.0
+# While text streams in, rings may be far apart; who is removed from the project reads on for no longer than this.
+ALLOWED_FOR_S = 2.0
 STILL_HERE = "<!-- nothing new -->"
 LISTS = ("run-attempts", "run-steps")
 
@@ -29,6 +32,11 @@ class LookAtRun(Protocol):
         self, user: User | AnonymousUser, *, session_key: str | None, slug: str, run_id: UUID, after: int
     ) -> Look | Refusal:
         """What changed in the run after event `after` (0: all of it), or why this user may not know."""
+
+
+class DrawPartial(Protocol):
+    def __call__(self, partial: PartialText) -> str:
+        """The text so far as the page shows it, escaped; nothing where there is no text."""
 
 
 class NoSuchSocket(AsyncWebsocketConsumer):  # type: ignore[misc]
@@ -44,9 +52,12 @@ class RunConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
 
     look_every_s = LOOK_EVERY_S
 
-    def __init__(self, look: LookAtRun, **kwargs: Any) -> None:
+    def __init__(self, look: LookAtRun, draw_partial: DrawPartial, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._look_at = look
+        self._draw_partial = draw_partial
+        # When the user was last found to be allowed to see the run, by the loop's clock.
+        self._allowed_at: float | None = None
         self._page = PageState()
         self._busy = asyncio.Lock()
         self._looking: asyncio.Task[None] | None = None
@@ -81,6 +92,19 @@ class RunConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
     async def ring(self, _event: dict[str, Any]) -> None:
         await self._tell(whole=False)
 
+    async def partial(self, event: dict[str, Any]) -> None:
+        """Shows what a model has written so far, to whoever was allowed to see the run a moment ago."""
+        now = asyncio.get_running_loop().time()
+        if self._allowed_at is None or now - self._allowed_at > ALLOWED_FOR_S:
+            await self._tell(whole=False)
+        async with self._busy:
+            if self._allowed_at is None:
+                return
+            partial = PartialText.from_message(event)
+            message = self._page.written(self._draw_partial(partial), step=partial.step, order=partial.order)
+            if message:
+                await self.send(text_data=message)
+
     async def _look_regularly(self) -> None:
         while True:
             await asyncio.sleep(self.look_every_s)
@@ -91,6 +115,7 @@ class RunConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             look = await self._look(after=0 if whole else self._page.seq)
             if look is None:
                 return
+            self._allowed_at = None if isinstance(look, Refusal) else asyncio.get_running_loop().time()
             if isinstance(look, Refusal):
                 await self.close(code=look.value)
                 return

@@ -44,11 +44,15 @@ class Doorbell:
                 self._again.add(group)
                 return
             self._busy.add(group)
+        asyncio.run_coroutine_threadsafe(self._ring_while_asked(group), self.loop())
+
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """The event loop that everything is sent from, on a thread of its own."""
+        with self._lock:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
                 threading.Thread(target=self._loop.run_forever, name="doorbell", daemon=True).start()
-            loop = self._loop
-        asyncio.run_coroutine_threadsafe(self._ring_while_asked(group), loop)
+            return self._loop
 
     async def _ring_while_asked(self, group: str) -> None:
         while True:

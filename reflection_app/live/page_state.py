@@ -8,6 +8,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 
+WRITING = "run-writing"
+NOTHING_WRITTEN = f'<div hx-swap-oob="innerHTML:#{WRITING}"></div>'
+
 
 class Refusal(IntEnum):
     """Why a socket is closed, as the page's script reads it. Codes from 4000 on are an application's own."""
@@ -28,11 +31,16 @@ class Fragment:
 
 @dataclass(frozen=True)
 class Look:
-    """What one look at the database showed: what changed since event number `after`, up to number `seq`."""
+    """What one look at the database showed: what changed since event number `after`, up to number `seq`.
+
+    `last_step` is the newest step that there was, and `is_writing` whether that one was under way.
+    """
 
     seq: int
     fragments: tuple[Fragment, ...]
     is_last: bool
+    last_step: int = 0
+    is_writing: bool = False
 
 
 class PageState:
@@ -41,12 +49,20 @@ class PageState:
     def __init__(self) -> None:
         self.seq = 0
         self._sent: dict[str, str] = {}
+        # Of which step text is shown that is still being written, and the newest message of it.
+        self._writing: tuple[int, tuple[int, int]] | None = None
+        self._seen: tuple[int, tuple[int, int]] = (0, (0, 0))
+        self._last_step = 0
+        self._is_writing = False
 
     def snapshot(self, look: Look, *, lists: Iterable[str]) -> str:
         """A message that replaces the whole page by `look`, which was taken with `after=0`."""
         self.seq = look.seq
         self._sent = {fragment.place: fragment.html for fragment in look.fragments}
+        self._note_steps(look)
+        self._writing = None
         message = [_replacing(fragment) for fragment in look.fragments if not fragment.parent]
+        message.append(NOTHING_WRITTEN)
         for parent in lists:
             children = "".join(fragment.html for fragment in look.fragments if fragment.parent == parent)
             message.append(f'<div hx-swap-oob="innerHTML:#{parent}">{children}</div>')
@@ -55,7 +71,11 @@ class PageState:
     def changes(self, look: Look) -> str:
         """A message with what is new in `look`, or nothing."""
         self.seq = max(self.seq, look.seq)
+        self._note_steps(look)
         message = []
+        if self._writing and not self._may_show(self._writing[0]):
+            self._writing = None
+            message.append(NOTHING_WRITTEN)
         for fragment in look.fragments:
             known = self._sent.get(fragment.place)
             if known == fragment.html:
@@ -64,6 +84,21 @@ class PageState:
             is_new = known is None and fragment.parent
             message.append(_appending(fragment) if is_new else _replacing(fragment))
         return "\n".join(message)
+
+    def written(self, html: str, *, step: int, order: tuple[int, int]) -> str:
+        """A message that shows `html`, text of a step that is being written; nothing where it is stale."""
+        if (step, order) <= self._seen or not self._may_show(step):
+            return ""
+        self._seen = (step, order)
+        self._writing = (step, order)
+        return f'<div hx-swap-oob="innerHTML:#{WRITING}">{html}</div>'
+
+    def _note_steps(self, look: Look) -> None:
+        self._last_step, self._is_writing = look.last_step, look.is_writing
+
+    def _may_show(self, step: int) -> bool:
+        """Whether the step may still be under way: a step that is not known here has only just begun."""
+        return step > self._last_step or (step == self._last_step and self._is_writing)
 
 
 def _replacing(fragment: Fragment) -> str:

@@ -14,22 +14,28 @@ from reflection_app.llm.model_loop import model_loop
 from reflection_app.llm.retry import MOST_TRIES, backoff_s
 from reflection_app.llm.scripted import PREFIX as SCRIPTED
 from reflection_app.llm.scripted import answer_from_script
+from reflection_app.llm.streaming import REFUSALS, OnText, Streams
 
 # A provider's code that ignores its cancellation must not hold the worker: the thread leaves this much later.
 GRACE_S = 2.0
 FORM_REFUSED = frozenset({400, 422})
 
+_streams = Streams()
 
-def complete(request: CompletionRequest) -> Completion:
+
+def complete(request: CompletionRequest, *, on_text: OnText | None = None) -> Completion:
     """The model's answer, at the latest `timeout_s` after the call. Blocks; any number of threads may call at once.
+
+    Where the provider streams, `on_text` is called with the text so far, from another thread, and has to be quick; an
+    empty text takes back what was shown. The answer is the same with it and without.
 
     Raises ModelUnavailable, ModelTimedOut, ModelRefused, NoModelConfigured; for scripted models ScriptExhausted and
     ScriptInvalid. The process's first call takes seconds longer, for litellm's import: see `warm_up`.
     """
     if request.model.startswith(SCRIPTED):
-        return answer_from_script(request)
+        return answer_from_script(request, on_text=on_text)
     warm_up()
-    future = model_loop(provider.close_connections).submit(_answer(request))
+    future = model_loop(provider.close_connections).submit(_answer(request, on_text))
     try:
         outcome = future.result(timeout=request.timeout_s + GRACE_S)
     except FutureTimeout:
@@ -48,22 +54,29 @@ def warm_up() -> None:
     litellm()
 
 
-async def _answer(request: CompletionRequest) -> Completion | ModelError:
+async def _answer(request: CompletionRequest, on_text: OnText | None) -> Completion | ModelError:
     """The completion, or the error to raise; so that no traceback carries the provider's words out of the loop."""
-    tries = _Tries(request)
+    may_stream = _streams.take(request, on_text)
+    tries = _Tries(request, on_text=on_text if may_stream else None)
     try:
         async with asyncio.timeout(request.timeout_s):
             return await tries.run()
     except TimeoutError:
         return _timed_out(request, tries.fault, retries=tries.failed)
+    finally:
+        if may_stream:
+            _streams.give_back()
 
 
 class _Tries:
     """The tries of one call, one after the other, with what went wrong in the last."""
 
-    def __init__(self, request: CompletionRequest) -> None:
+    def __init__(self, request: CompletionRequest, *, on_text: OnText | None = None) -> None:
         self._request = request
+        # None once the answer is to come whole: a stream that failed is not tried again.
+        self._on_text = on_text
         self._began = time.monotonic()
+        self._stream_refused = False
         self.failed = 0
         self.fault: Fault | None = None
 
@@ -77,8 +90,12 @@ class _Tries:
         while True:
             answer = await self._one(call)
             if isinstance(answer, Completion):
+                if self._stream_refused:
+                    _streams.remember_whole_only(self._request.model)
                 return answer
             self.fault = answer
+            if self._on_text is not None and self._stream_failed(answer):
+                continue
             # Servers word it in many ways, and a 400 costs nothing: the form is given up once, whatever was said.
             if call.asks_for_form and answer.status in FORM_REFUSED:
                 call = call.without_form()
@@ -92,7 +109,10 @@ class _Tries:
 
     async def _one(self, call: provider.Call) -> Completion | Fault:
         try:
-            response = await provider.send(call)
+            if self._on_text is None:
+                response = await provider.send(call)
+            else:
+                response = await provider.send_streaming(call, self._on_text)
         except Exception as error:  # noqa: BLE001 - litellm raises whatever its providers raise
             return read_fault(error, model=self._request.model)
         elapsed_ms = round((time.monotonic() - self._began) * 1000)
@@ -102,6 +122,17 @@ class _Tries:
             )
         except (AttributeError, IndexError, KeyError, TypeError, ValueError):
             return unreadable(self._request.model)
+
+    def _stream_failed(self, fault: Fault) -> bool:
+        """Has the next tries come whole; whether the next one follows at once, since streaming itself was refused."""
+        assert self._on_text is not None
+        if fault.status == 429:
+            return False
+        self._on_text("")
+        self._on_text = None
+        self._stream_refused = fault.status in REFUSALS
+        self.failed += self._stream_refused
+        return self._stream_refused
 
     def _wait_after(self, fault: Fault) -> float | None:
         """The seconds to wait before the next try; None where there must be none."""

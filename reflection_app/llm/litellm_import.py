@@ -5,6 +5,7 @@ Nothing of a prompt, an answer or a key may reach a log, a callback or a network
 
 import logging
 import os
+import sys
 import threading
 import warnings
 from typing import Any
@@ -39,6 +40,7 @@ def _import() -> Any:
         import litellm as module
 
         module.ModelResponse()
+        module.ModelResponseStream()
     # Any name that litellm does not have makes it register its own closing of connections at exit. That runs on a
     # loop of its own, which is unsafe; registered now it comes after ours and finds nothing left to close.
     hasattr(module, "no_such_name")
@@ -47,6 +49,9 @@ def _import() -> Any:
     module.turn_off_message_logging = True
     module.redact_messages_in_exceptions = True
     module.num_retries = 0
+    # A stream whose pieces repeat is an answer like any other, as long as the limit on tokens lets it be; the small
+    # local model often repeats itself.
+    vars(module)["REPEATED_STREAMING_CHUNK_LIMIT"] = sys.maxsize
     for name in ("callbacks", "input_callback", "success_callback", "failure_callback", "service_callback"):
         setattr(module, name, [])
     for name in TALKATIVE:

@@ -8,6 +8,7 @@ from typing import Any
 from reflection_app.llm.completion import Completion, CompletionRequest
 from reflection_app.llm.litellm_import import litellm
 from reflection_app.llm.roles import LOCAL_PREFIX, local_model_address
+from reflection_app.llm.streaming import AS_STREAM, OnText, read_stream
 from reflection_app.llm.structured import response_format
 
 # The OpenAI client will not start without a key, and many OpenAI-style servers ask for none.
@@ -64,6 +65,12 @@ def prepare(request: CompletionRequest) -> Call:
 async def send(call: Call) -> Any:
     """The provider's answer in litellm's form. Raises litellm's errors."""
     return await litellm().acompletion(**call.arguments)
+
+
+async def send_streaming(call: Call, on_text: OnText) -> Any:
+    """The same answer as from `send`, shown to `on_text` while it comes. Raises litellm's errors, or StreamBrokeOff."""
+    stream = await litellm().acompletion(**call.arguments, **AS_STREAM)
+    return await read_stream(stream, messages=call.arguments["messages"], on_text=on_text)
 
 
 def read_answer(response: Any, request: CompletionRequest, *, latency_ms: int, retries: int, local: bool) -> Completion:

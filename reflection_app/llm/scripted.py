@@ -7,7 +7,7 @@ A script is `<name>.json`: `{"answers": {"<step key>": {"text", "prompt_tokens"?
 import json
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
@@ -19,7 +19,10 @@ from reflection_app.llm.errors import ModelTimedOut, ScriptExhausted, ScriptInva
 
 PREFIX = "scripted/"
 SCRIPTS = Path(__file__).parent / "scripts"
+PIECE_MS = 50
 NAME = re.compile(r"[a-z0-9-]+")
+
+OnText = Callable[[str], None]
 
 
 class ScriptedAnswer(BaseModel):
@@ -58,8 +61,8 @@ def load_script(name: str, *, folder: Path = SCRIPTS) -> Script:
     return _registered.get(name) or _read(folder / f"{_checked(name)}.json")
 
 
-def answer_from_script(request: CompletionRequest) -> Completion:
-    """The script's answer to the request's key.
+def answer_from_script(request: CompletionRequest, *, on_text: OnText | None = None) -> Completion:
+    """The script's answer to the request's key; one with a delay is shown to `on_text` in pieces meanwhile.
 
     Raises ScriptExhausted where it has none, ModelTimedOut where its delay is longer than the request's deadline.
     """
@@ -70,7 +73,7 @@ def answer_from_script(request: CompletionRequest) -> Completion:
     if answer.delay_ms > request.timeout_s * 1000:
         time.sleep(request.timeout_s)
         raise ModelTimedOut(f"{request.model} gave no answer within {request.timeout_s:g} s.")
-    time.sleep(answer.delay_ms / 1000)
+    _wait_as_if_writing(answer, on_text if request.json_schema is None else None)
     asked = sum(len(message.content) for message in request.messages)
     return Completion(
         text=answer.text,
@@ -83,6 +86,14 @@ def answer_from_script(request: CompletionRequest) -> Completion:
         finish_reason="stop",
         retries=0,
     )
+
+
+def _wait_as_if_writing(answer: ScriptedAnswer, on_text: OnText | None) -> None:
+    pieces = max(1, answer.delay_ms // PIECE_MS) if on_text is not None else 1
+    for piece in range(pieces):
+        if on_text is not None and piece:
+            on_text(answer.text[: len(answer.text) * piece // pieces])
+        time.sleep(answer.delay_ms / 1000 / pieces)
 
 
 def _estimate(characters: int) -> int:

@@ -178,7 +178,14 @@ def _perform(effect: Generate | RunTests | CallTool, *, journal: Journal, spec: 
     step = journal.start(effect, model=model)
     try:
         if failure is None:
-            performed = perform(effect, run_id=journal.lease.run_id, model=model, used_s=step.duration_s)
+            performed = perform(
+                effect,
+                run_id=journal.lease.run_id,
+                model=model,
+                seq=step.seq,
+                tries=step.tries,
+                used_s=step.duration_s,
+            )
             follow = consequences(effect, performed.value, attempts=journal.attempts, judgements=journal.judgements)
             return journal.complete(step, effect, performed, follow=follow)
     except EffectFailed as error:

@@ -1,6 +1,7 @@
 """Performing effects: the part outside of any transaction, with no database connection held."""
 
 import time
+from collections.abc import Callable
 from decimal import ROUND_UP, Decimal
 from typing import Any
 from uuid import UUID
@@ -8,6 +9,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import connection
 
+from reflection_app.live.partial_text import writing
 from reflection_app.llm import (
     Completion,
     CompletionRequest,
@@ -31,6 +33,7 @@ from reflection_app.loops.effects import (
 from reflection_app.loops.progress import SHORTEST_CALL_S
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import TaskSpec
+from reflection_app.runner.journal import attempt_of
 from reflection_app.sandbox import SandboxUnavailable, run_tests
 from reflection_app.tools import call_tool
 
@@ -54,8 +57,10 @@ def model_of(effect: AnyEffect, *, spec: TaskSpec) -> str:
         raise EffectFailed(str(error)) from None
 
 
-def perform(effect: Generate | RunTests | CallTool, *, run_id: UUID, model: str, used_s: float = 0.0) -> Performed[Any]:
-    """The effect's fresh result; earlier tries have used `used_s` of its time.
+def perform(
+    effect: Generate | RunTests | CallTool, *, run_id: UUID, model: str, seq: int, tries: int = 1, used_s: float = 0.0
+) -> Performed[Any]:
+    """The effect's fresh result, as step `seq` of the run; earlier tries have used `used_s` of its time.
 
     Raises EffectFailed (for good), TryLater, or SandboxFailed.
     """
@@ -64,7 +69,9 @@ def perform(effect: Generate | RunTests | CallTool, *, run_id: UUID, model: str,
         return _run_tests(effect)
     if isinstance(effect, CallTool):
         return _call_tool(effect, run_id=run_id)
-    return _generate(effect, model=model, left_s=effect.timeout_s - used_s)
+    with writing(run_id, step=seq, tries=tries, role=effect.role, attempt=attempt_of(effect)) as show:
+        on_text = show if settings.LLM_STREAMING else None
+        return _generate(effect, model=model, left_s=effect.timeout_s - used_s, on_text=on_text)
 
 
 def _run_tests(effect: RunTests) -> Performed[Any]:
@@ -82,7 +89,7 @@ def _call_tool(effect: CallTool, *, run_id: UUID) -> Performed[Any]:
     return Performed(value=result, spent=Spent(duration_s=time.monotonic() - began))
 
 
-def _generate(effect: Generate, *, model: str, left_s: float) -> Performed[Any]:
+def _generate(effect: Generate, *, model: str, left_s: float, on_text: Callable[[str], None] | None) -> Performed[Any]:
     if left_s < SHORTEST_CALL_S:
         raise EffectTimedOut("the run's time was up before the model answered")
     own_limit_s = settings.LLM_TIMEOUT_S
@@ -97,7 +104,7 @@ def _generate(effect: Generate, *, model: str, left_s: float) -> Performed[Any]:
     )
     began = time.monotonic()
     try:
-        completion = complete(request)
+        completion = complete(request, on_text=on_text)
     except ModelTimedOut as error:
         if left_s <= own_limit_s:
             spent = Spent(duration_s=time.monotonic() - began)

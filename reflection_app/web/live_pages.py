@@ -12,7 +12,8 @@ from django.http import HttpRequest
 from django.template.loader import render_to_string
 
 from reflection_app.live.page_state import Fragment, Look, Refusal
-from reflection_app.models import Membership, Role, Run
+from reflection_app.live.partial_text import PartialText
+from reflection_app.models import Membership, Role, Run, RunState, Step, StepState
 from reflection_app.web.access import get_membership_for
 from reflection_app.web.plan_view import has_plans, plans_of
 from reflection_app.web.run_graph import draw
@@ -42,11 +43,19 @@ def _look(user: User, *, slug: str, run_id: UUID, after: int) -> Look | Refusal:
     run = Run.objects.select_related("task", "project", "best_attempt").filter(project__slug=slug, pk=run_id).first()
     if run is None:
         return Refusal.NOT_FOUND
+    last = Step.objects.filter(run=run).order_by("-seq").only("seq", "state").first()
     return Look(
         seq=run.last_event_seq,
         fragments=fragments_of(tell(run, after=after), membership=membership),
         is_last=run.is_finished,
+        last_step=last.seq if last else 0,
+        is_writing=last is not None and last.state == StepState.STARTED and run.state == RunState.RUNNING,
     )
+
+
+def draw_partial(partial: PartialText) -> str:
+    """What a model has written so far, as the page shows it; nothing where there is no text."""
+    return render_to_string("runs/_writing.html", {"partial": partial}).strip() if partial.text else ""
 
 
 def is_logged_in(user: User, *, session_key: str | None) -> bool:

@@ -3,9 +3,9 @@
 from django.urls import URLPattern, path, re_path
 
 from reflection_app.live.consumers import NoSuchSocket, RunConsumer
-from reflection_app.web.live_pages import look_at_run
+from reflection_app.web.live_pages import draw_partial, look_at_run
 
 websocket_urlpatterns: list[URLPattern] = [
-    path("ws/p/<slug:slug>/runs/<uuid:run_id>", RunConsumer.as_asgi(look=look_at_run)),
+    path("ws/p/<slug:slug>/runs/<uuid:run_id>", RunConsumer.as_asgi(look=look_at_run, draw_partial=draw_partial)),
     re_path("", NoSuchSocket.as_asgi()),
 ]

@@ -54,8 +54,9 @@ class Page:
     """A run's page before its socket has said anything."""
 
     def __init__(self) -> None:
-        parts = ('header id="run-header"', 'details id="run-graph"', 'div id="run-attempts"', 'ol id="run-steps"')
-        self.root = read("".join(f"<{part}></{part.split()[0]}>" for part in parts))
+        places = ("header run-header", "details run-graph", "div run-attempts", "div run-writing", "ol run-steps")
+        tags = [place.split() for place in places]
+        self.root = read("".join(f'<{tag} id="{place}"></{tag}>' for tag, place in tags))
 
     def apply(self, message: str) -> None:
         for element in read(message).children:

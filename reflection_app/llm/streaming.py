@@ -1,0 +1,80 @@
+"""An answer that comes in pieces: shown while it grows, then read as if it had come in one.
+
+A piece costs about half a millisecond inside litellm and the OpenAI client, so only some answers of a process are
+streamed at once; the others come whole, as they do from providers that do not stream.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from reflection_app.llm.completion import CompletionRequest
+from reflection_app.llm.litellm_import import litellm
+
+OnText = Callable[[str], None]
+
+# At 60 pieces a second each they take a quarter of a core.
+MOST_AT_ONCE = 8
+# How servers say that they do not stream, or not with these options. Asked whole, they answer or say what is wrong.
+REFUSALS = frozenset({400, 404, 405, 415, 422, 501})
+AS_STREAM: dict[str, Any] = {"stream": True, "stream_options": {"include_usage": True}}
+
+
+class StreamBrokeOff(Exception):
+    """The stream ended without a word that the answer was whole."""
+
+    status_code = 501
+
+
+class Streams:
+    """Which calls stream. Used on the model loop's thread alone."""
+
+    def __init__(self) -> None:
+        self._open = 0
+        self._whole_only: set[str] = set()
+
+    def take(self, request: CompletionRequest, on_text: OnText | None) -> bool:
+        """Whether the call may stream; then `give_back` has to follow. Answers of a given form are not for reading."""
+        wanted = on_text is not None and request.json_schema is None and request.model not in self._whole_only
+        if not wanted or self._open >= MOST_AT_ONCE:
+            return False
+        self._open += 1
+        return True
+
+    def give_back(self) -> None:
+        self._open -= 1
+
+    def remember_whole_only(self, model: str) -> None:
+        """Keeps that the model's server answers, but not in a stream."""
+        self._whole_only.add(model)
+
+
+async def read_stream(stream: Any, *, messages: list[dict[str, Any]], on_text: OnText) -> Any:
+    """The answer in litellm's form once all of `stream` has come. Raises litellm's errors, or StreamBrokeOff."""
+    text = ""
+    first: Any = None
+    others: list[Any] = []
+    try:
+        async for chunk in stream:
+            piece = _text_of(chunk)
+            if not piece:
+                others.append(chunk)
+                continue
+            first = first or chunk
+            text += piece
+            on_text(text)
+    except litellm().exceptions.MidStreamFallbackError as error:
+        raise error.original_exception or error from None
+    finally:
+        # Also where the deadline cuts it off: the connection is given back, and the provider stops writing.
+        await stream.aclose()
+    if not (stream.received_finish_reason or stream.intermittent_finish_reason):
+        raise StreamBrokeOff("The stream ended before the answer was whole.")
+    if first is not None:
+        # One piece in place of hundreds: litellm's own way to put them together looks at each several times.
+        first.choices[0].delta.content = text
+        others.insert(0, first)
+    return litellm().stream_chunk_builder(others, messages=messages, logging_obj=stream.logging_obj)
+
+
+def _text_of(chunk: Any) -> str:
+    return (chunk.choices[0].delta.content or "") if chunk.choices else ""
