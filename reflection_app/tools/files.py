@@ -18,7 +18,8 @@ MOST_MATCHES = 200
 USUAL_MATCHES = 50
 LONGEST_LINE = 500
 LONGEST_PATTERN = 1_000
-SEARCH_WITHIN_S = 2.0
+# `regex` measures in CPU time of the whole process, so that on a busy machine it takes longer by the clock.
+SEARCH_WITHIN_S = 1.0
 MOST_NAMED = 50
 
 
