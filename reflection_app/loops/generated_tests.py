@@ -38,7 +38,7 @@ async def generated_tests_loop(spec: TaskSpec, run: Progress) -> Outcome:
         report = await _run(suspects, run, number=number, answer=answer)
         tried.append(Tried(number=number, report=report))
         standing = weigh(tried, suspects=suspects)
-        judgement = await _record(standing, report, run, number=number)
+        judgement = await _record(standing, report, run, number=number, left_out=suspects.left_out)
         again = failures_prompt(report, examples=suspects.examples)
         if standing.try_again and number < spec.limits.max_iterations:
             messages = (*messages, assistant(answer or NO_ANSWER), user(again))
@@ -89,12 +89,13 @@ async def _run(suspects: SuspectTests, run: Progress, *, number: int, answer: st
     )
 
 
-async def _record(standing: Standing, report: TestReport, run: Progress, *, number: int) -> Judgement:
+async def _record(
+    standing: Standing, report: TestReport, run: Progress, *, number: int, left_out: tuple[str, ...]
+) -> Judgement:
     """The judgement of the attempt that stands after attempt `number`; the judgements and the pick are recorded."""
     await run.record(judge(standing, attempt=number, report=report), key=f"attempt-{number}/verdict")
-    pick = Pick(
-        attempt=standing.keep, settled=standing.settled, confidence=standing.confidence, reasons=standing.reasons
-    )
+    reasons = (*standing.reasons, *(f"Left out: {test}" for test in left_out))
+    pick = Pick(attempt=standing.keep, settled=standing.settled, confidence=standing.confidence, reasons=reasons)
     pick = await run.record_pick(pick, key=f"attempt-{number}/pick")
     last = next(judged for judged in reversed(run.judgements) if judged.attempt == pick.attempt)
     if standing.settled and not last.passed:
@@ -130,7 +131,7 @@ async def _ask(standing: Standing, judgement: Judgement, run: Progress, *, numbe
             key=f"attempt-{number}/review",
             judgement=judgement,
             reason=ReviewReason.UNSETTLED_PICK,
-            why=standing.reasons,
+            why=run.pick.reasons if run.pick else standing.reasons,
         )
     )
     run.judgements.append(decision.judgement_of(judgement.attempt))

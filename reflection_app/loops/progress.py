@@ -42,7 +42,7 @@ class Progress:
     async def perform[R](self, effect: Effect[R]) -> R:
         """The effect's result, its spending counted.
 
-        Raises EffectFailed (counted too); PriceUnknown where a money budget cannot be kept because the price is unknown.
+        Raises EffectFailed (counted too); PriceUnknown where a money budget cannot be kept for want of a price.
         """
         try:
             performed = await effect

@@ -16,7 +16,7 @@ from reflection_app.models import Role, Run, Step
 from reflection_app.web.access import DeskRequest, get_run_for, project_page
 from reflection_app.web.complaints import complaints
 from reflection_app.web.fork_form import ForkForm, as_input, prefilled, read_fork
-from reflection_app.web.run_story import StepLine
+from reflection_app.web.step_lines import StepLine
 
 
 @project_page(role=Role.REVIEWER)

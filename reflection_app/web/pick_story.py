@@ -11,10 +11,10 @@ from reflection_app.loops.code_answers import code_of
 from reflection_app.loops.code_tests import TestReport
 from reflection_app.loops.effects import RunTests
 from reflection_app.models import Attempt, Review, Step, StepState
+from reflection_app.web.attempt_cards import AttemptCard, attempt_cards
 from reflection_app.web.code_differences import DiffLine, differences
 from reflection_app.web.compared_answers import TestLine, compare_answers
 from reflection_app.web.rendering import render_code
-from reflection_app.web.run_story import AttemptCard, attempt_cards
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 from reflection_app.loops.code_tests import TestReport
 from reflection_app.loops.effects import AskReviewer, AwaitAttempt, Generate, KeepAttempt, RecordVerdict, RunTests
 from reflection_app.models import Attempt, Run, Step, Verdict
-from reflection_app.web.run_story import StepLine
+from reflection_app.web.step_lines import StepLine
 from reflection_app.web.template_filters import pretty_json
 from reflection_app.web.text_diff import LONGEST_COMPARED, marked
 

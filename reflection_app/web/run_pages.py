@@ -13,7 +13,8 @@ from reflection_app.web.access import DeskRequest, get_run_for, get_step_for, pr
 from reflection_app.web.plan_view import has_plans, plans_of
 from reflection_app.web.run_graph import draw
 from reflection_app.web.run_lineage import lineage_of
-from reflection_app.web.run_story import StepLine, tell
+from reflection_app.web.run_story import tell
+from reflection_app.web.step_lines import StepLine
 
 
 @project_page()

@@ -1,175 +1,24 @@
 """A run as its page tells it: the header, the steps and the attempts with what was said of them."""
 
-from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from reflection_app.actions.next_attempt import NextAttempt, next_attempt_of
 from reflection_app.actions.session_state import reflections_of
-from reflection_app.loops.code_tests import TestReport
-from reflection_app.loops.effects import AskReviewer, Draw, Generate, RecordVerdict, RequestAudit, Route, RunTests
+from reflection_app.loops.effects import Pick, Route
 from reflection_app.loops.task_spec import TaskSpec
-from reflection_app.models import Attempt, Review, Run, Step, StepState, Transcript, Verdict
-from reflection_app.web.agent_view import AGENT_STEPS, ArtifactLine, artifacts_of, self_check_of, turns_words
-from reflection_app.web.choice_view import CHOICES, CHOOSING_ROLES
+from reflection_app.models import Review, Run, Step, Transcript
+from reflection_app.web.attempt_cards import AttemptCard, attempt_cards
+from reflection_app.web.choice_view import pick_of
 from reflection_app.web.chosen_loop import chosen_loop
-from reflection_app.web.rendering import render_answer, render_markdown
+from reflection_app.web.rendering import render_markdown
 from reflection_app.web.run_lineage import go_on_from
+from reflection_app.web.step_lines import StepLine
 from reflection_app.web.template_filters import money
-from reflection_app.web.thought_view import ThoughtPart, parts_of
-from reflection_app.web.tool_view import (
-    QUIET_TOOL_KINDS,
-    CallShown,
-    call_of_attempt,
-    call_of_step,
-    is_tool_run,
-    place_of,
-    what_of,
-)
-
-QUIET_KINDS = frozenset({RecordVerdict.kind, Draw.kind, RequestAudit.kind})
-
-
-@dataclass(frozen=True)
-class StepLine:
-    """One step of the timeline."""
-
-    step: Step
-
-    @property
-    def place(self) -> str:
-        return f"step-{self.step.seq}"
-
-    @property
-    def error_place(self) -> str:
-        return f"{self.place}-error"
-
-    @property
-    def is_quiet(self) -> bool:
-        """Bookkeeping that takes no time."""
-        return self.step.kind in QUIET_KINDS | QUIET_TOOL_KINDS | CHOICES.keys()
-
-    @property
-    def is_reask(self) -> bool:
-        return "/again-" in self.step.key
-
-    @property
-    def what(self) -> str:
-        """`answer`, `critique`, `generate`, `tests`, `review`, `verdict`, `draw`, `audit`: what the templates name.
-
-        Steps of tools and plans have words of their own (tool_view.what_of).
-        """
-        if named := what_of(self.step):
-            return named
-        if self.step.kind == Generate.kind:
-            roles = {"actor": "answer", "critic": "critique", "reflector": "reflect"}
-            return (roles | CHOOSING_ROLES).get(self.step.role, "generate")
-        names = {RunTests.kind: "tests", AskReviewer.kind: "review", RecordVerdict.kind: "verdict", Draw.kind: "draw"}
-        return (names | AGENT_STEPS | CHOICES).get(self.step.kind, "audit")
-
-    @property
-    def turns_words(self) -> str:
-        """Which turns of a session were taken, or are waited for."""
-        return turns_words(self.step)
-
-    @property
-    def messages(self) -> list[dict[str, Any]]:
-        found = self.step.request.get("messages") if isinstance(self.step.request, dict) else None
-        return found if isinstance(found, list) else []
-
-    @property
-    def text(self) -> str:
-        """What the model said."""
-        result = self.step.result
-        return str(result.get("text", "")) if isinstance(result, dict) else ""
-
-    @property
-    def judgement(self) -> dict[str, Any]:
-        """The verdict that was recorded, which in a fork may be a person's in place of the one that was asked for."""
-        if self.step.kind == RecordVerdict.kind and isinstance(self.step.result, dict):
-            return self.step.result
-        found = self.step.request.get("judgement") if isinstance(self.step.request, dict) else None
-        return found if isinstance(found, dict) else {}
-
-    @property
-    def was_drawn(self) -> bool:
-        result = self.step.result
-        return isinstance(result, dict) and result["value"] < result["share"]
-
-    @property
-    def report(self) -> TestReport | None:
-        is_report = self.step.kind == RunTests.kind and self.step.result
-        return TestReport.model_validate(self.step.result) if is_report else None
-
-    @cached_property
-    def call(self) -> CallShown | None:
-        """The call of a tool that this step is."""
-        return call_of_step(self.step)
-
-    @property
-    def plan_place(self) -> str:
-        return place_of(self.step)
-
-    @property
-    def plan_issues(self) -> int:
-        """How many faults a checked plan has."""
-        result = self.step.result
-        return len(result.get("issues", ())) if isinstance(result, dict) else 0
-
-    @property
-    def is_running(self) -> bool:
-        return self.step.state == StepState.STARTED
-
-
-@dataclass(frozen=True)
-class AttemptCard:
-    """One attempt with its verdicts and reviews."""
-
-    attempt: Attempt
-    verdicts: tuple[Verdict, ...]
-    reviews: tuple[Review, ...]
-    is_best: bool
-    is_code: bool
-    is_call: bool = False
-    is_thought: bool = False
-
-    @property
-    def place(self) -> str:
-        return f"attempt-{self.attempt.number}"
-
-    @cached_property
-    def thought(self) -> list[ThoughtPart]:
-        return parts_of(self.attempt.content, is_code=self.is_code) if self.is_thought else []
-
-    @cached_property
-    def rendered(self) -> SafeString:
-        return render_answer(self.attempt.content, is_code=self.is_code)
-
-    @cached_property
-    def call(self) -> CallShown | None:
-        """The call of a tool that the attempt is."""
-        return call_of_attempt(self.attempt.content) if self.is_call else None
-
-    @property
-    def artifacts(self) -> list[ArtifactLine]:
-        return artifacts_of(self.attempt)
-
-    @property
-    def self_check(self) -> list[tuple[str, Any]]:
-        return self_check_of(self.attempt)
-
-    @property
-    def decisive(self) -> Verdict | None:
-        """The verdict that counts: the strongest referee's, of two equal ones the later."""
-        return max(self.verdicts, key=lambda verdict: (verdict.referee, verdict.created_at), default=None)
-
-    @property
-    def open_reviews(self) -> tuple[Review, ...]:
-        return tuple(review for review in self.reviews if review.is_open)
+from reflection_app.web.tool_view import is_tool_run
 
 
 @dataclass(frozen=True)
@@ -199,6 +48,11 @@ class RunStory:
     @property
     def is_code(self) -> bool:
         return bool(self.run.spec.get("tests"))
+
+    @cached_property
+    def pick(self) -> Pick | None:
+        """Which attempt stands by the evidence of tests that a model wrote."""
+        return pick_of(self.run)
 
     @property
     def is_call(self) -> bool:
@@ -249,29 +103,3 @@ def tell(run: Run, *, after: int = 0) -> RunStory:
     """
     steps = Step.objects.filter(run=run, last_event_seq__gt=after) if after else Step.objects.filter(run=run)
     return RunStory(run=run, steps=tuple(StepLine(step) for step in steps), attempts=attempt_cards(run))
-
-
-def attempt_cards(run: Run) -> tuple[AttemptCard, ...]:
-    verdicts: dict[Any, list[Verdict]] = defaultdict(list)
-    reviews: dict[Any, list[Review]] = defaultdict(list)
-    attempts = list(Attempt.objects.filter(run=run))
-    for verdict in Verdict.objects.filter(attempt__run=run).select_related("given_by"):
-        verdicts[verdict.attempt_id].append(verdict)
-    for review in (
-        Review.objects.filter(run=run)
-        .select_related("attempt", "decided_verdict__attempt")
-        .order_by("created_at", "id")
-    ):
-        reviews[review.attempt_id].append(review)
-    return tuple(
-        AttemptCard(
-            attempt=attempt,
-            verdicts=tuple(verdicts[attempt.pk]),
-            reviews=tuple(reviews[attempt.pk]),
-            is_thought=bool(run.spec.get("chain_of_thought")),
-            is_best=attempt.pk == run.best_attempt_id,
-            is_code=bool(run.spec.get("tests")),
-            is_call=is_tool_run(run.spec),
-        )
-        for attempt in attempts
-    )

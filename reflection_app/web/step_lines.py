@@ -1,0 +1,105 @@
+"""A step as the timeline and its own page show it."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from reflection_app.loops.code_tests import TestReport
+from reflection_app.loops.effects import AskReviewer, Draw, Generate, RecordVerdict, RequestAudit, RunTests
+from reflection_app.models import Step, StepState
+from reflection_app.web.agent_view import AGENT_STEPS, turns_words
+from reflection_app.web.choice_view import CHOICES, CHOOSING_ROLES
+from reflection_app.web.tool_view import QUIET_TOOL_KINDS, CallShown, call_of_step, place_of, what_of
+
+QUIET_KINDS = frozenset({RecordVerdict.kind, Draw.kind, RequestAudit.kind})
+
+
+@dataclass(frozen=True)
+class StepLine:
+    """One step of the timeline."""
+
+    step: Step
+
+    @property
+    def place(self) -> str:
+        return f"step-{self.step.seq}"
+
+    @property
+    def error_place(self) -> str:
+        return f"{self.place}-error"
+
+    @property
+    def is_quiet(self) -> bool:
+        """Bookkeeping that takes no time."""
+        return self.step.kind in QUIET_KINDS | QUIET_TOOL_KINDS | CHOICES.keys()
+
+    @property
+    def is_reask(self) -> bool:
+        return "/again-" in self.step.key
+
+    @property
+    def what(self) -> str:
+        """`answer`, `critique`, `generate`, `tests`, `review`, `verdict`, `draw`, `audit`: what the templates name.
+
+        Steps of tools and plans have words of their own (tool_view.what_of).
+        """
+        if named := what_of(self.step):
+            return named
+        if self.step.kind == Generate.kind:
+            roles = {"actor": "answer", "critic": "critique", "reflector": "reflect"}
+            return (roles | CHOOSING_ROLES).get(self.step.role, "generate")
+        names = {RunTests.kind: "tests", AskReviewer.kind: "review", RecordVerdict.kind: "verdict", Draw.kind: "draw"}
+        return (names | AGENT_STEPS | CHOICES).get(self.step.kind, "audit")
+
+    @property
+    def turns_words(self) -> str:
+        """Which turns of a session were taken, or are waited for."""
+        return turns_words(self.step)
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        found = self.step.request.get("messages") if isinstance(self.step.request, dict) else None
+        return found if isinstance(found, list) else []
+
+    @property
+    def text(self) -> str:
+        """What the model said."""
+        result = self.step.result
+        return str(result.get("text", "")) if isinstance(result, dict) else ""
+
+    @property
+    def judgement(self) -> dict[str, Any]:
+        """The verdict that was recorded, which in a fork may be a person's in place of the one that was asked for."""
+        if self.step.kind == RecordVerdict.kind and isinstance(self.step.result, dict):
+            return self.step.result
+        found = self.step.request.get("judgement") if isinstance(self.step.request, dict) else None
+        return found if isinstance(found, dict) else {}
+
+    @property
+    def was_drawn(self) -> bool:
+        result = self.step.result
+        return isinstance(result, dict) and result["value"] < result["share"]
+
+    @property
+    def report(self) -> TestReport | None:
+        is_report = self.step.kind == RunTests.kind and self.step.result
+        return TestReport.model_validate(self.step.result) if is_report else None
+
+    @cached_property
+    def call(self) -> CallShown | None:
+        """The call of a tool that this step is."""
+        return call_of_step(self.step)
+
+    @property
+    def plan_place(self) -> str:
+        return place_of(self.step)
+
+    @property
+    def plan_issues(self) -> int:
+        """How many faults a checked plan has."""
+        result = self.step.result
+        return len(result.get("issues", ())) if isinstance(result, dict) else 0
+
+    @property
+    def is_running(self) -> bool:
+        return self.step.state == StepState.STARTED
