@@ -1,0 +1,40 @@
+"""Text that a model writes, seen in a browser before the step has ended."""
+
+from collections.abc import Callable
+from threading import Thread
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.db import connection
+from playwright.sync_api import expect
+
+from reflection_app.models import Step, StepState
+from reflection_app.runner.advance import advance
+from tests.browser.conftest import Visitor
+from tests.factories import make_member, submit
+from tests.live.test_partial_text import writing_project
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_text_grows_before_the_step_ends_and_makes_room_for_the_attempt(visit: Callable[..., Visitor]) -> None:
+    project = writing_project("writes", delay_ms=8_000)
+    run = submit(project, mode="actor_critic")
+    page = visit(make_member(project)).go(f"/p/writes/runs/{run.pk}/")
+    expect(page.locator("[data-live-state]")).to_have_text("Live")
+
+    def go_on() -> None:
+        advance(run.pk)
+        connection.close()
+
+    worker = Thread(target=go_on)
+    worker.start()
+    text = page.locator("#run-writing pre")
+    expect(text).to_contain_text("word5")
+    expect(text).to_contain_text("word20")
+    assert Step.objects.get(run=run).state == StepState.STARTED
+    assert Axe().run(page).response["violations"] == []
+    worker.join()
+    expect(page.locator("#run-attempts .attempt")).to_contain_text("word99")
+    expect(page.locator("#run-writing pre")).to_have_count(0)
+    expect(page.locator("#run-graph svg.graph-drawing")).to_be_visible()
