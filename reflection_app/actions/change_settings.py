@@ -4,12 +4,12 @@ from typing import Any
 
 from django.db import transaction
 
-from reflection_app.loops.task_spec import Limits, ReviewPolicy
+from reflection_app.loops.task_spec import ReviewPolicy, UsualLimits
 from reflection_app.models import Actor, Project, audit
 
 
 @transaction.atomic
-def change_settings(project: Project, *, limits: Limits, review_policy: ReviewPolicy, actor: Actor) -> Project:
+def change_settings(project: Project, *, limits: UsualLimits, review_policy: ReviewPolicy, actor: Actor) -> Project:
     """The project with its new limits and review policy."""
     locked = Project.objects.select_for_update().get(pk=project.pk)
     before = _settings_of(locked)

@@ -10,7 +10,7 @@ from reflection_app.actions.errors import InvalidInput
 from reflection_app.actions.task_rules import check_it_can_run
 from reflection_app.loops.code_tests import CodeTests
 from reflection_app.loops.storable import is_storable
-from reflection_app.loops.task_spec import Execution, Limits, Mode
+from reflection_app.loops.task_spec import MOST_ATTEMPTS, Execution, Limits, Mode
 from reflection_app.loops.tool_calls import ToolCall
 from reflection_app.loops.values import Value
 
@@ -56,7 +56,7 @@ def _at_most(longest: int) -> AfterValidator:
 class LimitsOverride(Value):
     """Limits of this task alone; what is left out comes from the project."""
 
-    max_iterations: int | None = Field(default=None, ge=1, le=20)
+    max_iterations: int | None = Field(default=None, ge=1, le=MOST_ATTEMPTS)
     token_budget: int | None = Field(default=None, ge=1, le=100_000_000)
     time_budget_s: float | None = Field(default=None, gt=0, le=86_400)
     cost_budget_usd: Annotated[Decimal, Field(gt=0, max_digits=12, decimal_places=6)] | None = None

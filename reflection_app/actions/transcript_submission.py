@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, JsonValue, model_validator
 from reflection_app.actions.task_submission import LARGEST_METADATA, LimitsOverride
 from reflection_app.loops.session_messages import ROLES
 from reflection_app.loops.storable import is_storable
-from reflection_app.loops.task_spec import Limits
+from reflection_app.loops.task_spec import MOST_REFLECTIONS, Limits
 from reflection_app.loops.values import Value
 
 MOST_MESSAGES_AT_ONCE = 500
@@ -18,7 +18,7 @@ LARGEST_MESSAGE = 200_000
 LONGEST_OBJECTIVE = 20_000
 
 # A session is longer than a task: where a project's limits are lower, these hold. Iterations are reflections here.
-SESSION_LIMITS = Limits(max_iterations=20, token_budget=200_000, time_budget_s=900.0)
+SESSION_LIMITS = Limits(max_iterations=200, token_budget=500_000, time_budget_s=3_600.0)
 
 
 def _size(value: Any) -> int:
@@ -65,6 +65,12 @@ class ReflectionInput(Value):
     every_turns: int = Field(default=5, ge=1, le=100)
 
 
+class SessionLimitsOverride(LimitsOverride):
+    """What the reflections on this session may take; iterations are reflections."""
+
+    max_iterations: int | None = Field(default=None, ge=1, le=MOST_REFLECTIONS)
+
+
 class TranscriptSubmission(Value):
     """A session of an agent: whole, with `ended`, or its beginning."""
 
@@ -73,7 +79,7 @@ class TranscriptSubmission(Value):
     external_id: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     messages: Annotated[tuple[Message, ...], Field(max_length=MOST_MESSAGES_AT_ONCE)] = ()
     reflection: ReflectionInput = ReflectionInput()
-    limits: LimitsOverride = LimitsOverride()
+    limits: SessionLimitsOverride = SessionLimitsOverride()
     ended: bool = False
     metadata: Annotated[dict[str, JsonValue], AfterValidator(_metadata)] = Field(default_factory=dict)
 

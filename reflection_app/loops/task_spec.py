@@ -42,13 +42,26 @@ class Execution(StrEnum):
     EXTERNAL = "external"
 
 
-class Limits(Value):
-    """Where a loop must stop. Time is the time that steps took; waiting for a person does not count."""
+MOST_ATTEMPTS = 20
+MOST_REFLECTIONS = 2_000
 
-    max_iterations: int = Field(default=3, ge=1, le=20)
+
+class Limits(Value):
+    """Where a loop must stop. Time is the time that steps took; waiting for a person does not count.
+
+    Iterations are attempts, MOST_ATTEMPTS of them at most, or the reflections on a session.
+    """
+
+    max_iterations: int = Field(default=3, ge=1, le=MOST_REFLECTIONS)
     token_budget: int = Field(default=10_000, ge=1, le=100_000_000)
     time_budget_s: float = Field(default=30.0, gt=0, le=86_400)
     cost_budget_usd: Annotated[Decimal, Field(gt=0, max_digits=12, decimal_places=6)] | None = None
+
+
+class UsualLimits(Limits):
+    """The limits of a project, for tasks that name none of their own."""
+
+    max_iterations: int = Field(default=3, ge=1, le=MOST_ATTEMPTS)
 
 
 class Thresholds(Value):

@@ -17,7 +17,7 @@ from reflection_app.actions.change_settings import change_settings
 from reflection_app.actions.errors import InvalidInput
 from reflection_app.llm.errors import ModelError
 from reflection_app.llm.roles import model_for
-from reflection_app.loops.task_spec import Limits, ReviewPolicy
+from reflection_app.loops.task_spec import ReviewPolicy, UsualLimits
 from reflection_app.loops.values import Value
 from reflection_app.models import Project, Role, Scope
 from reflection_app.web.access import DeskRequest, get_api_key_for, project_page
@@ -61,7 +61,7 @@ def settings_page(request: DeskRequest) -> HttpResponse:
     if not request.place.may(Role.ADMIN):
         return _page(request, status=403)
     typed = read_typed(request.POST, (*LIMITS, *POLICY))
-    limits = _read(Limits, typed, {name: typed.values[name] or None for name in LIMITS})
+    limits = _read(UsualLimits, typed, {name: typed.values[name] or None for name in LIMITS})
     given = typed.given(*POLICY) | {name: bool(typed.values[name]) for name in POLICY_CHECKS}
     policy = _read(ReviewPolicy, typed, given)
     if limits is None or policy is None:
