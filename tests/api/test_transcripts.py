@@ -195,7 +195,7 @@ def test_a_reflector_that_talks_nonsense_costs_one_reflection() -> None:
         ({"messages": [{"role": "user", "content": "a\x00b"}]}, "messages.0.content"),
         ({"reflection": {"mode": "always"}}, "reflection.mode"),
         ({"reflection": {"mode": "inline", "every_turns": 0}}, "reflection.every_turns"),
-        ({"limits": {"max_iterations": 21}}, "limits.max_iterations"),
+        ({"limits": {"max_iterations": 2001}}, "limits.max_iterations"),
         ({"metadata": {"x": "y" * 17_000}}, "metadata"),
         ({"objective": "x" * 20_001}, "objective"),
         ({"title": "x"}, "title"),
