@@ -13,6 +13,8 @@ from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any
 
+from reflection_app.llm.setup_threads import SetupThreads
+
 STOP_WITHIN_S = 5.0
 SETTLE_S = 0.05
 
@@ -25,6 +27,7 @@ class ModelLoop:
     def __init__(self, closer: Closer) -> None:
         self._closer = closer
         self._loop = asyncio.new_event_loop()
+        self._loop.set_default_executor(SetupThreads())
         self._thread = threading.Thread(target=self._loop.run_forever, name="model-loop", daemon=True)
         self._thread.start()
 
