@@ -16,6 +16,7 @@ from django.db import DatabaseError, connection
 from reflection_app.live.doorbell import group_of_run
 from reflection_app.live.page_state import Look, PageState, Refusal
 from reflection_app.live.partial_text import PartialText
+from reflection_app.live.watching import mark_watched
 
 log = logging.getLogger(__name__)
 
@@ -23,6 +24,8 @@ log = logging.getLogger(__name__)
 LOOK_EVERY_S = 10.0
 # While text streams in, rings may be far apart; who is removed from the project reads on for no longer than this.
 ALLOWED_FOR_S = 2.0
+# A run counts as watched this much longer than two looks: one that is late, or finds the database away, ends nothing.
+WATCHED_ON_S = 5.0
 STILL_HERE = "<!-- nothing new -->"
 LISTS = ("run-attempts", "run-steps")
 
@@ -119,6 +122,8 @@ class RunConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             if isinstance(look, Refusal):
                 await self.close(code=look.value)
                 return
+            if not look.is_last:
+                mark_watched(self.scope["url_route"]["kwargs"]["run_id"], for_s=2 * self.look_every_s + WATCHED_ON_S)
             message = self._page.snapshot(look, lists=LISTS) if whole else self._page.changes(look)
             if message or or_else:
                 await self.send(text_data=message or or_else)

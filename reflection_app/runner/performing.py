@@ -10,6 +10,7 @@ from django.conf import settings
 from django.db import connection
 
 from reflection_app.live.partial_text import writing
+from reflection_app.live.watching import is_watched
 from reflection_app.llm import (
     Completion,
     CompletionRequest,
@@ -70,7 +71,7 @@ def perform(
     if isinstance(effect, CallTool):
         return _call_tool(effect, run_id=run_id)
     with writing(run_id, step=seq, tries=tries, role=effect.role, attempt=attempt_of(effect)) as show:
-        on_text = show if settings.LLM_STREAMING else None
+        on_text = show if settings.LLM_STREAMING and is_watched(run_id) else None
         return _generate(effect, model=model, left_s=effect.timeout_s - used_s, on_text=on_text)
 
 

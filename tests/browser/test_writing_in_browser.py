@@ -13,6 +13,7 @@ from reflection_app.runner.advance import advance
 from tests.browser.conftest import Visitor
 from tests.factories import make_member, submit
 from tests.live.test_partial_text import writing_project
+from tests.live.test_watching import wait_until_watched
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -22,6 +23,9 @@ def test_text_grows_before_the_step_ends_and_makes_room_for_the_attempt(visit: C
     run = submit(project, mode="actor_critic")
     page = visit(make_member(project)).go(f"/p/writes/runs/{run.pk}/")
     expect(page.locator("[data-live-state]")).to_have_text("Live")
+    wait_until_watched(run.pk)
+    words_for_none = "getComputedStyle(document.querySelector('#run-attempts'), '::before').content"
+    assert "No attempt yet" in page.evaluate(words_for_none)
 
     def go_on() -> None:
         advance(run.pk)
@@ -32,6 +36,7 @@ def test_text_grows_before_the_step_ends_and_makes_room_for_the_attempt(visit: C
     text = page.locator("#run-writing pre")
     expect(text).to_contain_text("word5")
     expect(text).to_contain_text("word20")
+    assert page.evaluate(words_for_none) == "none"
     assert Step.objects.get(run=run).state == StepState.STARTED
     assert Axe().run(page).response["violations"] == []
     worker.join()

@@ -13,6 +13,7 @@ from reflection_app.models import Event, Project, Run, RunState, Step
 from tests.critiques import critique
 from tests.factories import make_project, submit
 from tests.live.test_run_socket import connected, go_on, in_thread, member_of, play
+from tests.live.test_watching import wait_until_watched
 from tests.web.stories import HOSTILE
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -35,6 +36,7 @@ async def heard_while_running(run: Run, client: Client, *, until: str = "was acc
     heard: list[str] = []
     async with connected(run, client) as socket:
         await socket.hear()
+        await in_thread(wait_until_watched)(run.pk)
         going = asyncio.ensure_future(in_thread(go_on)(run))
         while not socket.shows(until):
             heard.append(await socket.hear())
