@@ -223,7 +223,7 @@ LLM_PLANNER_MODEL = env.text("LLM_PLANNER_MODEL", "", "the model that makes plan
 LLM_TIMEOUT_S = env.number("LLM_TIMEOUT_S", 120.0, "the longest one model call may take", at_least=0.1)
 LLM_MAX_TOKENS = env.number("LLM_MAX_TOKENS", 4096, "the longest answer asked of a model, in tokens", at_least=1)
 LLM_STREAMING = env.flag(
-    "LLM_STREAMING", default=True, meaning="no: answers come whole, and run pages do not show them being written"
+    "LLM_STREAMING", default=True, meaning="no: answers are not shown being written on run pages that are open"
 )
 LOCAL_MODEL_URL = env.text("LOCAL_MODEL_URL", "", "set by `manage.py up` for its own small model")
 
