@@ -22,7 +22,13 @@ LONGEST_SHOWN = 80
 MOST_SUBSCHEMAS = 5_000
 # Whoever reads the messages knows the value's path, not where in a sentence its text would begin and end.
 THE_VALUE = "the value"
-NO_PATTERN = "is no pattern that can be matched in linear time; look-around and back-references cannot"
+# Compiled, a short pattern with large repeats takes megabytes, and each is compiled for itself.
+MOST_PATTERNS = 200
+LARGEST_PATTERN_BYTES = 1_000_000
+NO_PATTERN = (
+    "is no pattern that can be matched in linear time and little memory; look-around, back-references and large "
+    "repeats cannot"
+)
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _HOLD_SCHEMAS = ("$defs", "definitions", "properties", "patternProperties", "dependentSchemas")
 _HOLD_LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
@@ -39,6 +45,8 @@ _HOLD_ONE = (
     "unevaluatedProperties",
     "contentSchema",
 )
+# Written out only where it is told: as text for each part, a long key above a long list would take gigabytes.
+type Place = tuple[str | int, ...]
 
 
 class SchemaRefused(ValueError):
@@ -58,13 +66,17 @@ def check_schema(schema: dict[str, Any]) -> None:
     if not isinstance(draft, str) or draft.rstrip("#") != DRAFT:
         raise SchemaRefused(f"$schema names another draft; schemas are read as {DRAFT}")
     anchors = _anchors_of(schema)
+    if sum(_patterns_in(inner) for _, inner in _subschemas(schema)) > MOST_PATTERNS:
+        raise SchemaRefused(f"it has more than {MOST_PATTERNS} patterns")
     for place, inner in _subschemas(schema):
         _check_references(place, inner, root=schema, anchors=anchors)
     _validator(schema)
-    # What is too much even for the smallest value is too much for every answer.
+    # What is too much even for the smallest value is too much for every answer. One cost for all parts: what they
+    # refer to in common is added up once.
+    cost = CostOfChecking(schema, anchors=anchors)
     try:
         for _, inner in _subschemas(schema):
-            CostOfChecking(inner, anchors=anchors, document=schema).check(None)
+            cost.check(None, part=inner)
     except TooCostly:
         raise SchemaRefused("it is too entangled to be checked: its parts refer to each other too often") from None
 
@@ -75,7 +87,7 @@ def violations(schema: dict[str, Any], value: Any) -> tuple[Violation, ...]:
     A value that would be too costly to check is told as one violation of the whole. Raises SchemaRefused.
     """
     try:
-        CostOfChecking(schema, anchors=_anchors_of(schema), document=schema).check(value)
+        CostOfChecking(schema, anchors=_anchors_of(schema)).check(value)
     except TooCostly as error:
         return (Violation(path="$", message=str(error)),)
     try:
@@ -136,7 +148,7 @@ def _validator(schema: dict[str, Any], *, mask: str | None = None) -> jsonschema
     try:
         return jsonschema_rs.Draft202012Validator(
             schema,
-            pattern_options=jsonschema_rs.RegexOptions(),
+            pattern_options=jsonschema_rs.RegexOptions(size_limit=LARGEST_PATTERN_BYTES),
             validate_formats=True,
             offline=True,
             mask=mask,
@@ -149,9 +161,9 @@ def _validator(schema: dict[str, Any], *, mask: str | None = None) -> jsonschema
         raise SchemaRefused(_shortened(str(error), LONGEST_MESSAGE)) from None
 
 
-def _subschemas(schema: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+def _subschemas(schema: Any) -> Iterator[tuple[Place, dict[str, Any]]]:
     """All subschemas with their paths, the schema itself first. Raises SchemaRefused where they are too many."""
-    waiting: list[tuple[str, Any]] = [("$", schema)]
+    waiting: list[tuple[Place, Any]] = [((), schema)]
     count = 0
     while waiting:
         place, one = waiting.pop()
@@ -163,16 +175,21 @@ def _subschemas(schema: Any) -> Iterator[tuple[str, dict[str, Any]]]:
         yield place, one
         for keyword in _HOLD_SCHEMAS:
             held = one.get(keyword)
-            waiting += [(f"{place}.{keyword}.{key}", held[key]) for key in held] if isinstance(held, dict) else []
+            waiting += [((*place, keyword, key), held[key]) for key in held] if isinstance(held, dict) else []
         for keyword in _HOLD_LISTS:
             held = one.get(keyword)
             listed = enumerate(held) if isinstance(held, list) else ()
-            waiting += [(f"{place}.{keyword}[{index}]", inner) for index, inner in listed]
-        waiting += [(f"{place}.{keyword}", one[keyword]) for keyword in _HOLD_ONE if keyword in one]
+            waiting += [((*place, keyword, index), inner) for index, inner in listed]
+        waiting += [((*place, keyword), one[keyword]) for keyword in _HOLD_ONE if keyword in one]
 
 
-def _check_references(place: str, schema: dict[str, Any], *, root: Any, anchors: dict[str, list[Any]]) -> None:
-    place = _shortened(storable(place), LONGEST_PATH)
+def _patterns_in(schema: dict[str, Any]) -> int:
+    held = schema.get("patternProperties")
+    return ("pattern" in schema) + (len(held) if isinstance(held, dict) else 0)
+
+
+def _check_references(at: Place, schema: dict[str, Any], *, root: Any, anchors: dict[str, list[Any]]) -> None:
+    place = json_path(list(at))
     if "$id" in schema and schema is not root:
         raise SchemaRefused(f"{place}: an $id inside of a schema is not supported; refer by #/… instead")
     for keyword in ("$ref", "$dynamicRef"):

@@ -5,7 +5,9 @@ themselves make that exponential in the depth of the value, and a list of thousa
 gigabytes. So the work is added up first, each pair of subschema and value once, which is quick for any of them.
 """
 
+import json
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 from urllib.parse import unquote
 
@@ -21,11 +23,14 @@ ASSERTIONS = frozenset(
     "minItems maxItems uniqueItems contains minProperties maxProperties dependentRequired additionalProperties "
     "unevaluatedItems unevaluatedProperties propertyNames allOf anyOf oneOf not".split()
 )
+# A complaint of one of these carries all that would have been allowed.
+COPIED = ("enum", "const", "pattern")
 IN_PLACE = ("not", "if", "then", "else")
 IN_PLACE_LISTS = ("allOf", "anyOf", "oneOf")
 REFERENCES = ("$ref", "$dynamicRef")
 OF_ALL_ITEMS = ("items", "contains", "unevaluatedItems")
 OF_ALL_PROPERTIES = ("additionalProperties", "unevaluatedProperties")
+TOO_LARGE = "the value is too large, or too deeply nested, to be checked against this schema"
 
 
 class TooCostly(ValueError):
@@ -33,25 +38,28 @@ class TooCostly(ValueError):
 
 
 class CostOfChecking:
-    """Adds up the work of checking values against `schema`, which is `document` or a part of it."""
+    """Adds up the work of checking a value against the schema `document` or parts of it."""
 
-    def __init__(self, schema: Any, *, document: Any, anchors: dict[str, list[Any]]) -> None:
-        self._schema = schema
+    def __init__(self, document: Any, *, anchors: dict[str, list[Any]]) -> None:
         self._document = document
         self._anchors = anchors
+        self._complaints: dict[int, tuple[int, int]] = {}
         self._known: dict[tuple[int, int], int] = {}
         self._under_way: set[tuple[int, int]] = set()
         self._sizes: dict[int, int] = {}
 
-    def check(self, value: Any) -> None:
-        """Raises TooCostly where the value had better not be checked."""
+    def check(self, value: Any, *, part: Any = None) -> None:
+        """Raises TooCostly where the value had better not be checked against the document, or the `part` of it.
+
+        What was added up is kept by identity: one instance is for one value.
+        """
         try:
             self._measure(value, depth=0)
-            cost = self._cost(self._schema, value)
+            cost = self._cost(self._document if part is None else part, value)
         except RecursionError:
             raise TooCostly("the schema or the value is nested too deeply to be checked") from None
         if cost > MOST_COPIED:
-            raise TooCostly("the value is too large, or too deeply nested, to be checked against this schema")
+            raise TooCostly(TOO_LARGE)
 
     def _measure(self, value: Any, *, depth: int) -> int:
         """About the length of the value as JSON; kept for every container inside of it."""
@@ -82,14 +90,22 @@ class CostOfChecking:
         if len(self._known) > MOST_PAIRS:
             raise TooCostly("the schema has too many parts for a value of this size")
         self._under_way.add(pair)
-        required = schema.get("required")
-        complaints = len(schema.keys() & ASSERTIONS) + (len(required) if isinstance(required, list) else 0)
-        cost = max(1, complaints) * max(self._size(value), SMALLEST_COPY)
-        cost += sum(self._cost(inner, value) for inner in self._in_place(schema))
-        cost += sum(self._cost(inner, item) for inner, item in _below(schema, value))
+        cost = self._own_cost(schema, value)
+        in_place = ((inner, value) for inner in self._in_place(schema))
+        for inner, item in chain(in_place, _below(schema, value)):
+            cost += self._cost(inner, item)
+            if cost > MOST_COPIED:  # adding up the rest could take as long as the checking
+                raise TooCostly(TOO_LARGE)
         self._under_way.discard(pair)
         self._known[pair] = cost
         return cost
+
+    def _own_cost(self, schema: dict[str, Any], value: Any) -> int:
+        """What the assertions of `schema` may complain of at `value`, subschemas aside."""
+        if id(schema) not in self._complaints:
+            self._complaints[id(schema)] = _complaints(schema)
+        count, copied = self._complaints[id(schema)]
+        return count * max(self._size(value), SMALLEST_COPY) + copied
 
     def _in_place(self, schema: dict[str, Any]) -> Iterator[Any]:
         """The subschemas that see the same value."""
@@ -102,6 +118,14 @@ class CostOfChecking:
                 yield from schema[keyword]
         if isinstance(schema.get("dependentSchemas"), dict):
             yield from schema["dependentSchemas"].values()
+
+
+def _complaints(schema: dict[str, Any]) -> tuple[int, int]:
+    """How many complaints one value may get, and the size of what they copy of the schema itself."""
+    dependent = schema.get("dependentRequired")
+    names = [schema.get("required"), *(dependent.values() if isinstance(dependent, dict) else ())]
+    count = len(schema.keys() & ASSERTIONS) + sum(len(one) for one in names if isinstance(one, list))
+    return max(1, count), sum(len(json.dumps(schema[keyword])) for keyword in COPIED if keyword in schema)
 
 
 def _below(schema: dict[str, Any], value: Any) -> Iterator[tuple[Any, Any]]:

@@ -1,5 +1,6 @@
 import json
 import time
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -176,3 +177,55 @@ def test_whatever_is_checked_either_fits_or_is_told_with_a_path(schema: dict[str
         assert violation.path.startswith("$")
         assert violation.message
     json.dumps([violation.model_dump() for violation in violations(schema, value)])
+
+
+@pytest.mark.parametrize(
+    ("items", "value"),
+    [
+        # Each complaint carries all that would have been allowed.
+        ({"enum": list(range(30_000))}, [-1] * 1_000),
+        ({"const": "x" * 150_000}, [0] * 1_000),
+        # One complaint for each of the names.
+        ({"dependentRequired": {"a": [f"n{number}" for number in range(15_000)]}}, [{"a": 1}] * 1_000),
+        # Nothing to complain of, but each is looked at.
+        ({"allOf": [True] * 30_000}, list(range(60_000))),
+        ({"patternProperties": {f"^{number}$": {} for number in range(200)}}, [dict.fromkeys("abcdefgh", 1)] * 5_000),
+    ],
+    ids=["enum", "const", "dependent", "nothing", "patterns"],
+)
+def test_a_small_schema_that_makes_much_of_a_value_is_told_as_too_costly(items: dict[str, Any], value: Any) -> None:
+    schema = {"items": items}
+    check_schema(schema)
+    begin = time.monotonic()
+    assert "too large" in violations(schema, value)[0].message
+    assert time.monotonic() - begin < 5
+
+
+def test_what_many_parts_refer_to_in_common_is_added_up_once() -> None:
+    refers = {f"p{number}": {"$ref": "#/$defs/all"} for number in range(2_400)}
+    schema = {"$defs": {"all": {"allOf": [{}] * 2_400}}, "properties": refers}
+    begin = time.process_time()
+    check_schema(schema)
+    assert time.process_time() - begin < 1
+
+
+def test_a_long_key_above_many_parts_takes_no_memory_for_each() -> None:
+    schema = {"properties": {"k" * 100_000: {"properties": {f"{number:x}": {} for number in range(4_900)}}}}
+    tracemalloc.start()
+    try:
+        check_schema(schema)
+        assert tracemalloc.get_traced_memory()[1] < 50_000_000
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("pattern", ["[^/]{5000}", "(.{100}){100}"])
+def test_a_pattern_that_takes_megabytes_is_refused(pattern: str) -> None:
+    with pytest.raises(SchemaRefused, match="little memory"):
+        check_schema({"pattern": pattern})
+    check_schema({"pattern": "^[^/]{1,255}$"})
+
+
+def test_very_many_patterns_are_refused() -> None:
+    with pytest.raises(SchemaRefused, match="200 patterns"):
+        check_schema({"allOf": [{"pattern": "a"}] * 100, "patternProperties": {f"^{n}$": {} for n in range(101)}})
