@@ -8,7 +8,7 @@ from reflection_app.loops.effects import EffectFailed, EffectTimedOut, Generate
 from reflection_app.loops.framing import frame_of
 from reflection_app.loops.lenient_values import Clipped, Lenient
 from reflection_app.loops.messages import Message, user
-from reflection_app.loops.progress import Progress
+from reflection_app.loops.progress import PriceUnknown, Progress
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.structured_answers import ask
 from reflection_app.loops.task_spec import TaskKind, TaskSpec
@@ -56,7 +56,7 @@ async def classify(spec: TaskSpec, run: Progress) -> Classification:
     )
     try:
         return await ask(run, request, schema=Classification)
-    except EffectTimedOut:
+    except (EffectTimedOut, PriceUnknown):
         raise
     except EffectFailed as failure:
         return Classification(task_kind=TaskKind.OTHER, why=f"The task could not be classified. {failure}")

@@ -1,15 +1,16 @@
 import json
+from decimal import Decimal
 from typing import Any
 
 import pytest
 
 from reflection_app.loops.catalogue import LOOPS, mode_for
 from reflection_app.loops.classifier import Classification, question
-from reflection_app.loops.effects import ChooseLoop, EffectFailed, EffectTimedOut, Generate, Route
+from reflection_app.loops.effects import ChooseLoop, EffectFailed, EffectTimedOut, Generate, Route, Spent
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.routing import route_by_facts, route_by_kind
 from reflection_app.loops.structured_answers import read_answer
-from reflection_app.loops.task_spec import Mode, TaskKind, TaskSpec
+from reflection_app.loops.task_spec import Limits, Mode, TaskKind, TaskSpec
 from reflection_app.loops.tool_calls import ToolCall, ToolSpec
 from tests.critiques import critique
 from tests.loops.playing import NO_AUDIT, TESTS, Played, play, said, sequence
@@ -127,6 +128,13 @@ def test_a_classifier_that_takes_all_the_time_or_money_ends_the_run_by_that_name
     assert play(spec(), answering([EffectTimedOut("up")])).ended.outcome is Outcome.TIMED_OUT
     spent = [said(classified("other"), tokens=10_000)]
     assert play(spec(), answering(spent)).ended.outcome is Outcome.OVER_BUDGET
+
+
+def test_a_classifier_without_a_known_price_ends_a_run_that_keeps_a_budget_of_money() -> None:
+    unpriced = said(classified("other")).model_copy(update={"spent": Spent(cost_known=False)})
+    played = play(spec(limits=Limits(cost_budget_usd=Decimal(1))), answering([unpriced]))
+    assert (played.ended.outcome, played.keys) == (Outcome.FAILED, ["classify"])
+    assert "price" in played.ended.error
 
 
 def test_a_replayed_run_goes_the_way_that_was_recorded() -> None:
