@@ -3,7 +3,7 @@
 from reflection_app.loops.chain_of_thought import asking_for_parts
 from reflection_app.loops.effects import AwaitAttempt, Generate
 from reflection_app.loops.messages import Message
-from reflection_app.loops.progress import Progress
+from reflection_app.loops.progress import PriceUnknown, Progress
 from reflection_app.loops.task_spec import Execution, TaskSpec
 
 
@@ -20,16 +20,19 @@ async def make_attempt(spec: TaskSpec, run: Progress, *, number: int, messages: 
         handed_in = await run.perform(AwaitAttempt(key=key, attempt=number, messages=messages))
         text = handed_in.content
     else:
-        answer = await run.perform(
-            Generate(
-                key=key,
-                role="actor",
-                messages=messages,
-                max_tokens=run.tokens_left,
-                timeout_s=run.time_left_s(),
-                attempt=number,
-            )
+        request = Generate(
+            key=key,
+            role="actor",
+            messages=messages,
+            max_tokens=run.tokens_left,
+            timeout_s=run.time_left_s(),
+            attempt=number,
         )
-        text = answer.text
+        try:
+            text = (await run.perform(request)).text
+        except PriceUnknown:
+            # The answer came and is kept: no other attempt can have its number.
+            run.attempts.append(number)
+            raise
     run.attempts.append(number)
     return text

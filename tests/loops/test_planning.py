@@ -1,4 +1,5 @@
 import json
+from decimal import Decimal
 from typing import Any
 
 from hypothesis import given
@@ -15,6 +16,7 @@ from reflection_app.loops.effects import (
     RecordPlan,
     RecordPlanStep,
     ReviewDecision,
+    Spent,
 )
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.plans import PlanFault, PlanStepState
@@ -195,6 +197,15 @@ def test_a_run_out_of_tokens_keeps_what_its_steps_came_to() -> None:
     assert "21 degrees" in kept.content
     [judgement] = verdicts_of(later)
     assert judgement.verdict is Verdict.REVISE
+
+
+def test_an_answer_whose_price_is_not_known_is_the_attempt_that_is_kept() -> None:
+    """The answer is there and was paid for: nothing else may be kept under its number."""
+    unpriced = said("Take a jacket.").model_copy(update={"spent": Spent(cost_known=False)})
+    answers = [said(TWO_STEPS), said(ROME), worked(), said("jacket"), unpriced]
+    played = play(planning_spec(cost_budget_usd=Decimal(1)), in_turn(answers))
+    assert (played.ended.outcome, played.ended.best_attempt) == (Outcome.FAILED, 1)
+    assert not [effect for effect in played.effects if isinstance(effect, KeepAttempt)]
 
 
 def test_a_model_that_gives_no_arguments_fails_its_step_and_not_the_run() -> None:
