@@ -77,7 +77,7 @@ def tell_newest(state: SessionState, *, covering: int | None = None) -> KeptRefl
     newest = state.newest
     if newest is None:
         return None
-    if covering is not None and newest.turn > covering:
-        return newest
     untold = Transcript.objects.filter(pk=state.transcript.pk, reflections_told__lt=newest.number)
-    return newest if untold.update(reflections_told=newest.number) else None
+    is_untold = bool(untold.update(reflections_told=newest.number))
+    is_covered = covering is not None and newest.turn > covering
+    return newest if is_untold or is_covered else None

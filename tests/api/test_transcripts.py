@@ -130,6 +130,14 @@ def test_turns_sent_again_are_taken_once_and_told_the_same(agent: Caller) -> Non
     assert TranscriptTurn.objects.count() == 5
 
 
+def test_what_a_repeated_call_was_told_is_not_told_again(agent: Caller) -> None:
+    session = opened(agent)
+    post(agent, session, *"abcde", after=0)
+    advance_all()
+    assert post(agent, session, *"abcde", after=0).body["reflection"]["number"] == 1
+    assert post(agent, session, "f", after=5).body["reflection"] is None
+
+
 @pytest.mark.usefixtures("at_once")
 def test_a_request_sent_again_under_its_key_is_told_the_same(agent: Caller) -> None:
     session, body = opened(agent), {"messages": turns(*"abcde")}
