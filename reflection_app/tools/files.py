@@ -1,5 +1,7 @@
 """The built-in tools `read_file` and `grep_search`, on the files handed in with a task and no others."""
 
+import math
+import re
 import time
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
@@ -18,6 +20,11 @@ MOST_MATCHES = 200
 USUAL_MATCHES = 50
 LONGEST_LINE = 500
 LONGEST_PATTERN = 1_000
+# As long as a path; those that were used stay in memory.
+LONGEST_GLOB = 400
+# Compiling writes every repeat out: `(?:y{5000}){5000}` takes all memory there is, and no timeout holds for that.
+MOST_WRITTEN_OUT = 100_000
+_LEAST_TIMES = re.compile(r"\{\s*([0-9\s]*[0-9])")
 # `regex` measures in CPU time of the whole process, so that on a busy machine it takes longer by the clock.
 SEARCH_WITHIN_S = 1.0
 MOST_NAMED = 50
@@ -45,9 +52,11 @@ def grep_search(files: Files, arguments: Mapping[str, Any], *, deadline_s: float
     pattern = _pattern(str(arguments.get("pattern", "")))
     glob = str(arguments.get("path_glob") or "*")
     most = _number(arguments, "max_matches", usual=USUAL_MATCHES, most=MOST_MATCHES)
+    if len(glob) > LONGEST_GLOB:
+        raise UnusableArguments(f"path_glob: at most {LONGEST_GLOB} characters")
     chosen = {path: content for path, content in files.items() if fnmatchcase(path, glob)}
     if not chosen:
-        return failed(ToolFailure.TOOL_ERROR, f"No file fits {glob[:400]!r}. {_names(files)}")
+        return failed(ToolFailure.TOOL_ERROR, f"No file fits {glob!r}. {_names(files)}")
     try:
         found = _matches(chosen, pattern, most=most, left_s=min(deadline_s, SEARCH_WITHIN_S))
     except TimeoutError:
@@ -76,10 +85,18 @@ def _matches(files: Files, pattern: "regex.Pattern[str]", *, most: int, left_s: 
 def _pattern(text: str) -> "regex.Pattern[str]":
     if not text or len(text) > LONGEST_PATTERN:
         raise UnusableArguments(f"pattern: a regular expression of 1 to {LONGEST_PATTERN} characters")
+    if _written_out(text) > MOST_WRITTEN_OUT:
+        raise UnusableArguments("pattern: its repeats {n} multiply to too much; use + or smaller numbers")
     try:
-        return regex.compile(text)
+        return regex.compile(text, cache_pattern=False)
     except (regex.error, OverflowError, RecursionError, ValueError) as error:
         raise UnusableArguments(f"pattern: no regular expression: {error}") from None
+
+
+def _written_out(pattern: str) -> int:
+    """No fewer pieces than the compiled pattern has. Where there are no groups, repeats do not multiply."""
+    times = [max(1, int("".join(found.split()))) for found in _LEAST_TIMES.findall(pattern)]
+    return len(pattern) * (math.prod(times) if "(" in pattern else max(times, default=1))
 
 
 def _number(arguments: Mapping[str, Any], name: str, *, usual: int, most: int) -> int:

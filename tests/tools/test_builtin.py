@@ -105,9 +105,24 @@ def test_files_are_searched_by_line(run: Run) -> None:
     assert "No file fits" in call(run, "grep_search", pattern="x", path_glob="*.rs").error
 
 
+@pytest.mark.parametrize(
+    "pattern", ["(?:y{5000}){5000}", "(?x)(?: y{ 5000 } ){ 5 000 , }", r"\X{500000}", "(((a{50}){50}){50}){50}"]
+)
+def test_a_pattern_that_would_take_all_memory_is_refused(run: Run, pattern: str) -> None:
+    result = call(run, "grep_search", pattern=pattern)
+    assert result.failure is ToolFailure.INVALID_ARGUMENTS
+    assert "use + or smaller numbers" in result.error
+
+
+@pytest.mark.parametrize("pattern", [r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}", r"\b[0-9a-f]{64}\b|i{1,9}mport"])
+def test_usual_repeats_are_searched_for(run: Run, pattern: str) -> None:
+    assert call(run, "grep_search", pattern=pattern).ok
+
+
 def test_a_pattern_that_is_none_or_never_ends_is_told(run: Run) -> None:
     assert call(run, "grep_search", pattern="(").failure is ToolFailure.INVALID_ARGUMENTS
     assert call(run, "grep_search", pattern="x" * 1001).failure is ToolFailure.INVALID_ARGUMENTS
+    assert call(run, "grep_search", pattern="x", path_glob="*" * 401).failure is ToolFailure.INVALID_ARGUMENTS
     evil = run_of(run.project, files=[{"path": "a", "content": "a" * 40 + "!\n"}])
     began = time.process_time()
     result = call(evil, "grep_search", pattern=r"^(a|a|aa)+(\1)*$")
