@@ -15,6 +15,8 @@ from reflection_app.loops.storable import is_storable, storable
 
 # Far deeper than any honest body, and far from the depth at which recursive code gives up.
 DEEPEST = 64
+# Written out only where something is wrong: a long key above a long list would take gigabytes as text for each item.
+type Path = tuple[str | int, ...]
 
 
 def read_input[T: BaseModel](request: Request, schema: type[T], *, what: str) -> T:
@@ -99,18 +101,21 @@ def _refuse_defects(value: Any) -> None:
 
 def _unstorable(value: Any) -> Iterator[str]:
     """The paths of texts that cannot be kept. Walks without recursion, since the depth is what the sender chose."""
-    left: list[tuple[str, int, Any]] = [("", 0, value)]
+    left: list[tuple[Path, Any]] = [((), value)]
     while left:
-        path, depth, one = left.pop()
-        if depth > DEEPEST:
+        path, one = left.pop()
+        if len(path) > DEEPEST:
             raise _too_deep()
         if isinstance(one, str) and not is_storable(one):
-            yield path or "body"
+            yield _written(path)
         elif isinstance(one, list):
-            left += [(f"{path}.{index}".lstrip("."), depth + 1, item) for index, item in enumerate(one)]
+            left += [((*path, index), item) for index, item in enumerate(one)]
         elif isinstance(one, dict):
             for key, item in one.items():
-                inner = f"{path}.{storable(key)}".lstrip(".")
                 if not is_storable(key):
-                    yield inner
-                left.append((inner, depth + 1, item))
+                    yield _written((*path, key))
+                left.append(((*path, key), item))
+
+
+def _written(path: Path) -> str:
+    return ".".join(storable(str(part)) for part in path) or "body"

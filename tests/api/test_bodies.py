@@ -1,6 +1,7 @@
 """Bodies that are broken, hostile or merely unusual."""
 
 import json
+import tracemalloc
 from io import BytesIO
 
 import pytest
@@ -111,3 +112,13 @@ def test_a_body_without_a_length_over_the_limit_is_refused(settings: Settings) -
 def test_an_accept_header_that_wants_something_else_still_gets_json(caller: Caller) -> None:
     answer = caller.call("GET", "tasks", headers={"Accept": "text/html"})
     assert (answer.status, answer.headers["content-type"]) == (200, "application/json")
+
+
+def test_a_long_key_above_a_long_list_takes_no_memory_for_each_item() -> None:
+    body = json.dumps({"k" * 100_000: [0] * 20_000}).encode()
+    tracemalloc.start()
+    try:
+        read_body(chunked(body))
+        assert tracemalloc.get_traced_memory()[1] < 50_000_000
+    finally:
+        tracemalloc.stop()
