@@ -7,7 +7,7 @@ one transaction serves both. Nothing here calls a model or the sandbox, and no t
 from collections.abc import Callable
 from typing import Any
 
-from django.db import DatabaseError
+from django.db import Error
 from django.utils import timezone
 
 from reflection_app.loops.effects import (
@@ -23,6 +23,7 @@ from reflection_app.loops.effects import (
 from reflection_app.loops.storable import storable
 from reflection_app.loops.verdicts import Judgement
 from reflection_app.models import Attempt, EventType, Run, RunState, Step, StepState
+from reflection_app.runner import journal_writes
 from reflection_app.runner.journal_writes import Change, Follow, Unstorable, commit, salvaged
 from reflection_app.runner.lease import Lease
 
@@ -45,6 +46,7 @@ class Journal:
         self.judgements: list[Judgement] = []
         self.seq = 0
         self._unwritten: list[Change] = []
+        self._is_in_doubt = False
 
     def commit(self, then: Callable[[Run], None], *, durable: bool = True) -> None:
         """Writes what is unwritten and does `then` to the locked run, which has to save what else it changes.
@@ -54,12 +56,16 @@ class Journal:
         """
         changes, self._unwritten = self._unwritten, []
         try:
+            # The database may have gone away with the answer to a commit that it made.
+            if self._is_in_doubt and journal_writes.is_written(changes):
+                changes = []
             commit(self.lease, changes, then, durable=durable)
+            self._is_in_doubt = False
         except Unstorable as error:
             self._unwritten = [salvaged(change, error=str(error)) for change in changes]
             raise
-        except DatabaseError:
-            self._unwritten = changes
+        except Error:
+            self._unwritten, self._is_in_doubt = changes, True
             raise
 
     def recall(self, effect: AnyEffect) -> Performed[Any] | EffectFailed | None:
@@ -190,19 +196,21 @@ class Journal:
         step.state = StepState.WAITING
         self._change(step, EventType.RUN_WAITING, follow=follow if known is None else None, waiting_for=waiting_for)
 
-        let_go_of: list[Run] = []
+        is_let_go = False
 
         def let_go(run: Run) -> None:
-            if is_there():
+            # Asked anew each time: this is done again where a commit was taken back.
+            nonlocal is_let_go
+            is_let_go = not is_there()
+            if not is_let_go:
                 return
-            let_go_of.append(run)
             run.state, run.waiting_for = state, waiting_for
             run.lease_token = run.lease_until = None
             run.failures = 0
             run.save(update_fields=["state", "waiting_for", "lease_token", "lease_until", "failures"])
 
         self.commit(let_go)
-        return bool(let_go_of)
+        return is_let_go
 
 
 def spent_by(step: Step) -> Spent:

@@ -79,7 +79,7 @@ def commit(lease: Lease, changes: list[Change], then: Callable[[Run], None], *, 
     for number, wait_s in enumerate((*WAITS_S, None)):
         try:
             # A commit may have been made although its answer was lost.
-            if not (number and _is_written(changes)):
+            if not (number and is_written(changes)):
                 _commit_once(lease, changes, then, durable=durable)
             return
         except DataError as error:
@@ -133,12 +133,13 @@ def _write(changes: list[Change], run: Run) -> None:
     batch.write()
 
 
-def _is_written(changes: list[Change]) -> bool:
+def is_written(changes: list[Change]) -> bool:
+    """Whether a commit of these very changes was made, told from the last of them."""
     if not changes:
         return False
     step = changes[-1].step
-    same = {"state": step.state, "tries": step.tries, "started_at": step.started_at, "finished_at": step.finished_at}
-    return Step.objects.filter(pk=step.pk, **same).exists()
+    told_by = ("state", "tries", "started_at", "finished_at", "duration_s")
+    return Step.objects.filter(pk=step.pk, **{name: getattr(step, name) for name in told_by}).exists()
 
 
 def salvaged(change: Change, *, error: str) -> Change:

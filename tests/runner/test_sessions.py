@@ -4,7 +4,7 @@ import threading
 from typing import Any
 
 import pytest
-from django.db import connections
+from django.db import OperationalError, connections, transaction
 
 from reflection_app.actions.cancel_run import cancel_run
 from reflection_app.actions.errors import TurnsConflict
@@ -74,6 +74,29 @@ def test_turns_that_come_while_the_run_is_about_to_wait_are_not_missed(monkeypat
         return found
 
     monkeypatch.setattr(waiting, "turns_for", looked)
+    advance(run_of(transcript).pk)
+    check_it_is_unbroken(transcript, reflected_on=[5])
+    assert run_of(transcript).state == RunState.WAITING_AGENT
+
+
+def test_turns_that_come_while_the_write_of_the_waiting_is_repeated_are_not_missed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    transcript, write, writes = opened(turns(*"abcd")), journal_writes._commit_once, list[int]()
+
+    def taken_back(*args: Any, **kwargs: Any) -> None:
+        writes.append(1)
+        if len(writes) > 1:
+            write(*args, **kwargs)
+            return
+        try:
+            with transaction.atomic():
+                write(*args, **kwargs)
+                raise OperationalError("the connection is lost")
+        finally:
+            post(transcript, "e")
+
+    monkeypatch.setattr(journal_writes, "_commit_once", taken_back)
     advance(run_of(transcript).pk)
     check_it_is_unbroken(transcript, reflected_on=[5])
     assert run_of(transcript).state == RunState.WAITING_AGENT

@@ -185,3 +185,35 @@ def test_a_database_that_stays_away_for_longer_loses_no_answer_either(monkeypatc
 
     run.refresh_from_db()
     assert (run.outcome, run.llm_calls, Step.objects.get(run=run, seq=1).tries) == ("succeeded", 1, 1)
+
+
+def test_a_database_that_goes_away_with_its_answer_is_charged_and_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last write before the outage was made, and nobody heard of it until the run was taken up again."""
+    run = code_run({"attempt-1/answer": RIGHT})
+    write, is_written, writes, looks = journal_writes._commit_once, journal_writes.is_written, [0], [0]
+    lost = OperationalError("the connection is lost")
+
+    def written_and_lost(*args: Any, **kwargs: Any) -> None:
+        writes[0] += 1
+        write(*args, **kwargs)
+        if writes[0] == 2:
+            raise lost
+
+    def away(changes: Any) -> bool:
+        looks[0] += 1
+        if looks[0] <= 3:
+            raise lost
+        return is_written(changes)
+
+    monkeypatch.setattr(journal_writes, "WAITS_S", (0.0, 0.0, 0.0))
+    monkeypatch.setattr(journal_writes, "_commit_once", written_and_lost)
+    monkeypatch.setattr(journal_writes, "is_written", away)
+    assert advance(run.pk) == 5.0
+    Run.objects.filter(pk=run.pk).update(not_before=None)
+    advance(run.pk)
+
+    run.refresh_from_db()
+    assert (run.outcome, run.llm_calls, run.attempts_made) == ("succeeded", 1, 1)
+    assert run.total_tokens == sum(step.prompt_tokens + step.completion_tokens for step in Step.objects.all())
+    seqs = list(Event.objects.filter(run=run).values_list("seq", flat=True))
+    assert seqs == list(range(1, len(seqs) + 1))
