@@ -136,7 +136,7 @@ def _waiting_step(run: Run) -> Step:
         what = "is waiting for a worker" if run.state == RunState.QUEUED else "is judging what it has"
         doing = f"The run {what} ({run.attempts_made} attempts so far); look again in a moment."
         raise NotItsTurn(doing, retry_after_s=LOOK_AGAIN_AFTER_S)
-    step = Step.objects.filter(run=run, state=StepState.WAITING, kind=AwaitAttempt.kind).first()
+    step = Step.objects.filter(run=run, state=StepState.WAITING, kind=AwaitAttempt.kind).last()
     if step is None:
         raise NotItsTurn(f"The run waits for something else ({run.waiting_for}), not for an attempt.")
     return step

@@ -25,7 +25,7 @@ def next_attempt_of(run: Run) -> NextAttempt | None:
     """The attempt that the run waits for, None where it waits for none."""
     if run.state != RunState.WAITING_AGENT:
         return None
-    step = Step.objects.filter(run=run, state=StepState.WAITING, kind=AwaitAttempt.kind).first()
+    step = Step.objects.filter(run=run, state=StepState.WAITING, kind=AwaitAttempt.kind).last()
     if step is None or step.attempt_number is None:
         return None
     return NextAttempt(

@@ -85,7 +85,8 @@ def wake(run: Run) -> None:
     """Queues the run, which the caller's transaction has locked, where the turns that it waits for are there."""
     if run.state != RunState.WAITING_AGENT:
         return
-    step = Step.objects.filter(run=run, state=StepState.WAITING, kind=AwaitTurns.kind).first()
+    # From the end, where it is: a long session has thousands of steps before it.
+    step = Step.objects.filter(run=run, state=StepState.WAITING, kind=AwaitTurns.kind).last()
     if step is None or turns_for(AwaitTurns(key=step.key, **step.request), run_id=run.pk) is None:
         return
     add_event(run, EventType.RUN_RESUMED, step=step.seq)

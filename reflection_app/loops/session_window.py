@@ -44,8 +44,8 @@ def shortened(text: str, longest: int) -> str:
 
 def earlier_in_short(kept: Sequence[KeptReflection]) -> str:
     """The newest of the earlier reflections, so that the next one goes on from them and does not repeat them."""
-    told = [_in_short(one) for one in kept if one.reflection is not None][-MOST_EARLIER:]
-    return "\n".join(told) or "(none yet)"
+    newest = [one for one in kept if one.reflection is not None][-MOST_EARLIER:]
+    return "\n".join(map(_in_short, newest)) or "(none yet)"
 
 
 def _in_short(kept: KeptReflection) -> str:
