@@ -41,7 +41,7 @@ def call_mcp(
         said = _talk(call, config.url, config.headers, secrets=secrets, deadline_s=deadline_s)
         return result_of(said, redact=secrets.redact)
     except MCPError as error:
-        return failed(ToolFailure.TOOL_ERROR, f"The server refused the call: {error.error.message}")
+        return failed(ToolFailure.TOOL_ERROR, f"The server refused the call: {secrets.redact(error.error.message)}")
 
 
 def list_tools(url: str, headers: Mapping[str, str], *, secrets: Secrets, deadline_s: float) -> list[ToolSpec]:
@@ -66,7 +66,7 @@ def list_tools(url: str, headers: Mapping[str, str], *, secrets: Secrets, deadli
     try:
         return _talk(list_all, url, headers, secrets=secrets, deadline_s=deadline_s)
     except MCPError as error:
-        raise Unreachable(f"The server does not tell its tools: {error.error.message}") from None
+        raise Unreachable(f"The server does not tell its tools: {secrets.redact(error.error.message)}") from None
 
 
 def _talk[T](
@@ -87,9 +87,10 @@ def _talk[T](
             only_origin=origin,
         )
     except ExceptionGroup as group:
-        raise _first_of(group) from None
+        first = _first_of(group)
+        raise (first if isinstance(first, MCPError) else _no_mcp(first, secrets)) from None
     except (ValidationError, RuntimeError) as error:
-        raise Unreachable(f"The server does not speak MCP: {error}") from None
+        raise _no_mcp(error, secrets) from None
 
 
 def _first_of(group: ExceptionGroup[Exception]) -> Exception:
@@ -97,7 +98,13 @@ def _first_of(group: ExceptionGroup[Exception]) -> Exception:
     first = group.exceptions[0]
     while isinstance(first, ExceptionGroup):
         first = first.exceptions[0]
-    return first if isinstance(first, MCPError) else Unreachable(f"The server does not speak MCP: {first}")
+    return first
+
+
+def _no_mcp(error: Exception, secrets: Secrets) -> Unreachable:
+    """The refusal. Pydantic quotes what came, cut short: half a secret would not be found any more."""
+    told = f"no valid {error.title} came" if isinstance(error, ValidationError) else secrets.redact(str(error))
+    return Unreachable(f"The server does not speak MCP: {told}")
 
 
 def result_of(said: CallToolResult, *, redact: Callable[[str], str]) -> ToolResult:

@@ -1,5 +1,7 @@
 """Tools of MCP servers, against a real one."""
 
+import contextlib
+import json
 import time
 
 import pytest
@@ -14,12 +16,13 @@ from tests.tools.mcp_server import TOKEN, McpServer
 
 pytestmark = pytest.mark.usefixtures("loopback")
 NO_SECRETS = Secrets({})
+HEADERS = {"Authorization": "Bearer {secret:MCP}"}
 
 
 def call(
     url: str, tool: str, *, secrets: Secrets = NO_SECRETS, deadline_s: float = 5, **arguments: object
 ) -> ToolResult:
-    headers = {"Authorization": "Bearer {secret:MCP}"} if secrets is not NO_SECRETS else {}
+    headers = HEADERS if secrets is not NO_SECRETS else {}
     config = McpConfig(url=url, tool_name=tool, headers=headers)
     return call_mcp(config, arguments, secrets=secrets, idempotency_key="run/step", deadline_s=deadline_s)
 
@@ -71,6 +74,23 @@ def test_a_secret_goes_to_its_origin_and_is_taken_out_of_what_is_said(mcp_server
     assert result.ok
     assert "authorization: Bearer [secret MCP]" in result.content
     assert TOKEN not in result.model_dump_json()
+
+
+@pytest.mark.parametrize("padding", [0, 1_950])
+def test_a_secret_that_a_server_quotes_in_a_refusal_is_not_told(padding: int) -> None:
+    error = {"code": -32603, "message": "x" * padding + f"no access for Bearer {TOKEN}"}
+    refusals = [json.dumps({"jsonrpc": "2.0", "id": number, "error": error}).encode() for number in range(3)]
+    wrong = json.dumps({"jsonrpc": "2.0", "id": 1, "result": {"capabilities": f"Bearer {TOKEN}" * 3}}).encode()
+    for body in (*refusals, wrong):
+        with RawServer(reply(body, content_type="application/json")) as server:
+            secrets = Secrets({"MCP": (server.url, TOKEN)})
+            config = McpConfig(url=f"{server.url}/mcp", tool_name="x", headers=HEADERS)
+            with contextlib.suppress(OutgoingError):
+                result = call_mcp(config, {}, secrets=secrets, idempotency_key="k", deadline_s=3)
+                assert TOKEN[:6] not in result.error
+            with pytest.raises(OutgoingError) as refused:
+                list_tools(config.url, HEADERS, secrets=secrets, deadline_s=3)
+            assert TOKEN[:6] not in str(refused.value)
 
 
 @pytest.mark.parametrize(
