@@ -97,7 +97,7 @@ async def _keep_what_there_is(run: Progress, work: Work, *, number: int, why: Ex
         run.attempts.append(number)
         await _record(run, judge_steps(work, attempt=number, stopped="The run stopped before the answer was written."))
     elif not any(judged.attempt == number and judged.referee >= Referee.TOOL for judged in run.judgements):
-        await _record(run, judge_steps(work, attempt=number))
+        await _record(run, judge_steps(work, attempt=number, stopped="The run stopped before the answer was judged."))
 
 
 def answer_messages(spec: TaskSpec, work: Work, earlier: list[Earlier]) -> tuple[Message, ...]:

@@ -199,6 +199,15 @@ def test_a_run_out_of_tokens_keeps_what_its_steps_came_to() -> None:
     assert judgement.verdict is Verdict.REVISE
 
 
+def test_an_answer_that_the_critic_could_not_judge_any_more_is_not_passed() -> None:
+    answers = [said(TWO_STEPS), said(ROME), worked(), said("jacket"), said("Take a jacket.", tokens=200)]
+    played = play(planning_spec(has_critic=True, token_budget=200), in_turn(answers))
+    assert (played.ended.outcome, played.ended.best_attempt) == (Outcome.OVER_BUDGET, 1)
+    [judgement] = verdicts_of(played)
+    assert judgement.verdict is Verdict.REVISE
+    assert judgement.issues[-1].description == "The run stopped before the answer was judged."
+
+
 def test_an_answer_whose_price_is_not_known_is_the_attempt_that_is_kept() -> None:
     """The answer is there and was paid for: nothing else may be kept under its number."""
     unpriced = said("Take a jacket.").model_copy(update={"spent": Spent(cost_known=False)})
