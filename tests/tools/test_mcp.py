@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import socket
 import time
 
 import pytest
@@ -11,7 +12,7 @@ from reflection_app.outgoing import AddressRefused, OutgoingError, TimedOut, Too
 from reflection_app.tools.config import McpConfig
 from reflection_app.tools.mcp import call_mcp, list_tools
 from reflection_app.tools.secret_values import Secrets
-from tests.outgoing.server import RawServer, reply
+from tests.outgoing.server import Heard, RawServer, Reply, reply
 from tests.tools.mcp_server import TOKEN, McpServer
 
 pytestmark = pytest.mark.usefixtures("loopback")
@@ -76,21 +77,39 @@ def test_a_secret_goes_to_its_origin_and_is_taken_out_of_what_is_said(mcp_server
     assert TOKEN not in result.model_dump_json()
 
 
-@pytest.mark.parametrize("padding", [0, 1_950])
-def test_a_secret_that_a_server_quotes_in_a_refusal_is_not_told(padding: int) -> None:
-    error = {"code": -32603, "message": "x" * padding + f"no access for Bearer {TOKEN}"}
-    refusals = [json.dumps({"jsonrpc": "2.0", "id": number, "error": error}).encode() for number in range(3)]
-    wrong = json.dumps({"jsonrpc": "2.0", "id": 1, "result": {"capabilities": f"Bearer {TOKEN}" * 3}}).encode()
-    for body in (*refusals, wrong):
-        with RawServer(reply(body, content_type="application/json")) as server:
-            secrets = Secrets({"MCP": (server.url, TOKEN)})
-            config = McpConfig(url=f"{server.url}/mcp", tool_name="x", headers=HEADERS)
-            with contextlib.suppress(OutgoingError):
-                result = call_mcp(config, {}, secrets=secrets, idempotency_key="k", deadline_s=3)
-                assert TOKEN[:6] not in result.error
-            with pytest.raises(OutgoingError) as refused:
-                list_tools(config.url, HEADERS, secrets=secrets, deadline_s=3)
-            assert TOKEN[:6] not in str(refused.value)
+QUOTED = f"no access for Bearer {TOKEN}"
+
+
+def answering(**said: object) -> Reply:
+    """Answers each request of the protocol with `said`."""
+
+    def answer(heard: Heard, connection: socket.socket) -> None:
+        asked = json.loads(heard.body or b"{}")
+        body = json.dumps({"jsonrpc": "2.0", "id": asked.get("id"), **said}).encode()
+        reply(body, content_type="application/json")(heard, connection)
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"error": {"code": -32603, "message": QUOTED}},
+        {"error": {"code": -32603, "message": "x" * 1_950 + QUOTED}},
+        {"result": {"capabilities": QUOTED * 3}},
+    ],
+    ids=["short", "cut", "of another form"],
+)
+def test_a_secret_that_a_server_quotes_in_a_refusal_is_not_told(said: dict[str, object]) -> None:
+    with RawServer(answering(**said)) as server:
+        secrets = Secrets({"MCP": (server.url, TOKEN)})
+        with pytest.raises(Unreachable) as refused:
+            list_tools(f"{server.url}/mcp", HEADERS, secrets=secrets, deadline_s=5)
+        told = [str(refused.value)]
+        with contextlib.suppress(Unreachable):
+            told.append(call(f"{server.url}/mcp", "x", secrets=secrets).error)
+    assert any(TOKEN in heard.headers.get("authorization", "") for heard in server.heard)
+    assert not [text for text in told if TOKEN[:6] in text]
 
 
 @pytest.mark.parametrize(
