@@ -58,7 +58,7 @@ def open_transcript(project: Project, submission: TranscriptSubmission, *, actor
 
 
 @transaction.atomic
-def add_turns(transcript: Transcript, given: TurnsInput) -> Added:
+def add_turns(transcript: Transcript, given: TurnsInput, *, actor: Actor) -> Added:
     """The session with the turns at its end; those that are there already are not taken twice.
 
     Raises TurnsConflict where `after` is not where the session is, or it has ended; InvalidInput where it is full.
@@ -77,6 +77,7 @@ def add_turns(transcript: Transcript, given: TurnsInput) -> Added:
             errors=[{"field": "messages", "message": f"there is room for {MOST_TURNS - made:,} more"}],
         )
     _append(locked, given.messages)
+    audit(locked.project_id, actor, "transcript.turns_added", target=locked, after={"turns": locked.turns_made})
     _tell(run, locked)
     return Added(locked, before=made)
 

@@ -122,8 +122,8 @@ class TranscriptTurns(DeskView):
 
     @idempotent
     def _add(self, request: Request, transcript_id: UUID) -> Response:
-        given = read_input(request, TurnsInput, what="turns")
-        added = add_turns(get_transcript_for(self.project, transcript_id), given)
+        given = read_input(request, TurnsInput, what="list of turns")
+        added = add_turns(get_transcript_for(self.project, transcript_id), given, actor=self.actor)
         return Response({"before": added.before, "is_repeated": added.is_repeated})
 
 

@@ -9,7 +9,7 @@ from django.db import connection
 
 from reflection_app.actions.session_state import reflections_of
 from reflection_app.api import waiting
-from reflection_app.models import Run, RunState, Transcript, TranscriptTurn
+from reflection_app.models import AuditEntry, Run, RunState, Transcript, TranscriptTurn
 from reflection_app.runner.advance import advance
 from tests.api.caller import Answer, Caller, assert_problem, fields, make_caller
 from tests.sessions import INLINE, reflection, turns, watched_project
@@ -246,3 +246,11 @@ def test_what_a_session_is_about_is_told_from_its_first_words_where_it_is_not_sa
 def test_inline_reflection_is_no_mode_for_a_task(agent: Caller) -> None:
     refused = agent.post("tasks", {"objective": "x", "mode": "inline_reflection"})
     assert_problem(refused, 400)
+
+
+def test_who_added_turns_is_in_the_trail_once(agent: Caller) -> None:
+    session = opened(agent)
+    for _ in range(2):
+        assert post(agent, session, "a", "b", after=0).status == 200
+    entry = AuditEntry.objects.get(action="transcript.turns_added")
+    assert (str(entry.target_id), entry.after, entry.api_key_id) == (session, {"turns": 2}, agent.key.pk)

@@ -27,7 +27,7 @@ def opened(messages: list[dict[str, Any]] | None = None, **submission: Any) -> T
 
 
 def post(transcript: Transcript, *said: str, after: int | None = None) -> None:
-    add_turns(transcript, TurnsInput.model_validate({"messages": turns(*said), "after": after}))
+    add_turns(transcript, TurnsInput.model_validate({"messages": turns(*said), "after": after}), actor=Actor())
 
 
 def run_of(transcript: Transcript) -> Run:

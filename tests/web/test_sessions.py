@@ -87,7 +87,7 @@ def test_what_came_since_is_added_below_and_nothing_where_nothing_came(client: C
     transcript = opened(project, turns("a", "b"))
     logged_in(client, project)
     assert page_of(client, transcript, "?after=2&reflected=0", hx="1").status_code == 204
-    add_turns(transcript, TurnsInput.model_validate({"messages": turns("third", "d", "e", "f")}))
+    add_turns(transcript, TurnsInput.model_validate({"messages": turns("third", "d", "e", "f")}), actor=Actor())
     news = page_of(client, transcript, "?after=2&reflected=0", hx="1").text
     assert "third" in news
     assert 'id="turn-2"' not in news
