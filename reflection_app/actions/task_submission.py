@@ -11,6 +11,7 @@ from reflection_app.actions.task_rules import check_it_can_run
 from reflection_app.loops.code_tests import CodeTests
 from reflection_app.loops.storable import is_storable
 from reflection_app.loops.task_spec import MOST_ATTEMPTS, Execution, Limits, Mode
+from reflection_app.loops.tool_arguments import DEEPEST, is_too_deep
 from reflection_app.loops.tool_calls import ToolCall
 from reflection_app.loops.values import Value
 
@@ -93,7 +94,10 @@ class TaskSubmission(Value):
 
     @model_validator(mode="after")
     def check_it_can_be_stored(self) -> "TaskSubmission":
-        _storable(self.model_dump(mode="json"))
+        dumped = self.model_dump(mode="json")
+        if is_too_deep(dumped):
+            raise ValueError(f"is nested more than {DEEPEST} levels deep")
+        _storable(dumped)
         return self
 
 
@@ -111,11 +115,15 @@ def read_submission(body: Any) -> TaskSubmission:
 
 def invalid_input(error: ValidationError, *, what: str) -> InvalidInput:
     """Pydantic's complaints in the form that every interface of ours uses."""
+    problems = error.errors(include_url=False, include_input=False, include_context=False)
+    # A list of which an item was refused is called too short, since pydantic counts those that were not.
+    with_bad_items = {problem["loc"][:1] for problem in problems if len(problem["loc"]) > 1}
     errors = [
         {
             "field": ".".join(str(part) for part in problem["loc"]),
             "message": problem["msg"].removeprefix("Value error, "),
         }
-        for problem in error.errors(include_url=False, include_input=False, include_context=False)
+        for problem in problems
+        if problem["type"] != "too_short" or problem["loc"] not in with_bad_items
     ]
     return InvalidInput(f"The {what} was not accepted; nothing was stored.", errors=errors)

@@ -99,7 +99,7 @@ class ForkForm:
         if first == "result" and rest:
             first, *rest = rest
             message = SENTENCES.get(first if first != "issues" else (rest or [""])[-1], message)
-        if first in {"issues", "messages"} and rest:
+        if first in {"issues", "messages"} and rest and rest[0].isdecimal():
             what = "Issue" if first == "issues" else "Message"
             return first, f"{what} {int(rest[0]) + 1}: {message}"
         if first == "limits" and rest:

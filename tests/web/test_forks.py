@@ -13,6 +13,7 @@ from reflection_app.loops import catalogue
 from reflection_app.loops.task_spec import Mode
 from reflection_app.models import Actor, Attempt, Role, Run, Step
 from reflection_app.runner.advance import advance
+from reflection_app.web.fork_form import prefilled
 from reflection_app.web.text_diff import marked
 from tests.critiques import critique
 from tests.factories import make_member, make_project
@@ -324,3 +325,10 @@ def test_long_texts_are_compared_in_bounded_time(left: str, right: str) -> None:
 
 def test_words_of_scripts_without_spaces_are_compared_one_by_one() -> None:
     assert marked("春风又绿江南岸", "春风又到江南岸") == ("春风又<del>绿</del>江南岸", "春风又<ins>到</ins>江南岸")
+
+
+def test_what_is_wrong_with_a_field_of_a_hostile_name_is_told_all_the_same() -> None:
+    run = told_run("hostile-names")
+    form = prefilled(run, run.steps.get(seq=1), from_step=1)
+    form.blame([{"field": "result.issues.<b>", "message": "extra"}])
+    assert form.errors

@@ -1,0 +1,56 @@
+"""JSON in forms that is nested so deeply that code which recurses would give up, or worse."""
+
+import pytest
+from django.test import Client
+
+from reflection_app.models import Run, Task
+from tests.outgoing.conftest import loopback
+from tests.tools.making import http_tool
+from tests.web.stories import logged_in
+from tests.web.test_forks import told_run
+
+__all__ = ["loopback"]
+# Advancing a run gives its connection back, so these tests cannot live in one transaction.
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("loopback")]
+DEPTHS = (70, 240, 900, 20_000)
+
+
+def nested(depth: int) -> str:
+    return '{"not":' * depth + "true" + "}" * depth
+
+
+@pytest.fixture
+def run(client: Client) -> Run:
+    run = told_run("deep")
+    logged_in(client, run.project)
+    return run
+
+
+@pytest.mark.parametrize("depth", DEPTHS)
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [
+        ("output_schema", '{"not": %s}'),
+        ("output_schema", '{"const": %s}'),
+        ("tests", '{"entry_point": "f", "cases": [{"args": [%s], "expected": 1}]}'),
+    ],
+)
+def test_a_task_is_refused(client: Client, run: Run, depth: int, name: str, form: str) -> None:
+    response = client.post("/p/deep/tasks/new/", {"objective": "x", name: form % nested(depth)})
+    assert response.status_code == 400
+    assert Task.objects.count() == 1
+
+
+@pytest.mark.parametrize("depth", DEPTHS)
+@pytest.mark.parametrize("form", ['{"type": "object", "properties": {"a": %s}}', '{"type": "object", "const": %s}'])
+def test_a_tools_schema_is_refused(client: Client, run: Run, depth: int, form: str) -> None:
+    typed = {"name": "t", "method": "GET", "url": "http://127.0.0.1:9/", "parameters": form % nested(depth)}
+    assert client.post("/p/deep/tools/new/", typed).status_code == 400
+    assert not run.project.tools.exists()
+
+
+@pytest.mark.parametrize("depth", DEPTHS)
+def test_a_tool_is_not_called(client: Client, run: Run, depth: int) -> None:
+    tool = http_tool(run.project, "http://127.0.0.1:9/")
+    page = client.post(f"/p/deep/tools/{tool.pk}/try/", {"arguments": nested(depth)}).text
+    assert "nested" in page
