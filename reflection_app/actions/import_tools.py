@@ -1,9 +1,9 @@
 """Registering the tools of an MCP server: asking it for them, then keeping them."""
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.db import connection, transaction
 from pydantic import Field, ValidationError
@@ -76,10 +76,23 @@ def fetch_tools(project: Project, server: McpServerInput) -> list[ToolSpec]:
 
 
 def _redacted(tool: ToolSpec, secrets: Secrets) -> ToolSpec:
-    parameters = json.loads(secrets.redact(json.dumps(tool.parameters)))
     return ToolSpec.model_construct(
-        name=secrets.redact(tool.name), description=secrets.redact(tool.description), parameters=parameters
+        name=secrets.redact(tool.name),
+        description=secrets.redact(tool.description),
+        parameters=_redacted_value(tool.parameters, secrets),
     )
+
+
+def _redacted_value(value: Any, secrets: Secrets) -> Any:
+    """A JSON value with every text in it redacted."""
+    match value:
+        case str():
+            return secrets.redact(value)
+        case dict():
+            return {secrets.redact(key): _redacted_value(inner, secrets) for key, inner in value.items()}
+        case list():
+            return [_redacted_value(inner, secrets) for inner in value]
+    return value
 
 
 @transaction.atomic
