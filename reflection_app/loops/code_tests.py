@@ -108,6 +108,11 @@ class TestReport(Value):
         return not self.failures
 
     @property
+    def has_inputs(self) -> bool:
+        """Whether the tests have inputs of their own; those of a script are the whole of the test."""
+        return any(result.input for result in self.results)
+
+    @property
     def score(self) -> float:
         """Share of tests passed, 0–100."""
         return round(100 * (self.total - len(self.failures)) / self.total, 2)
