@@ -1,6 +1,7 @@
 """Handing in a task by hand."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from django.http import HttpResponse
@@ -21,6 +22,16 @@ LIMITS = ("max_iterations", "token_budget", "time_budget_s", "cost_budget_usd")
 JSON_FIELDS = ("tests", "output_schema")
 MORE = ("kind", "output_schema", "tools", "chain_of_thought")
 FIELDS = ("objective", "mode", *JSON_FIELDS, "kind", "chain_of_thought", "tools", "external_id", *LIMITS)
+# What the rules of actions/task_rules.py call by the names of the interface, and the form by others.
+WORDS = {
+    "an output_schema, a tool_call, tools": "a schema of the answer, tools",
+    "output_schema": "a schema of the answer",
+    "external_loop": "External check",
+    "actor_critic": "Actor and critic",
+    "reflexion": "Reflexion",
+    "planning": "Planning",
+    "adaptive": "Adaptive",
+}
 
 
 @project_page(role=Role.REVIEWER)
@@ -37,7 +48,7 @@ def new_task(request: DeskRequest) -> HttpResponse:
         except ValidationError as error:
             blame(typed, complaints(error))
         except InvalidInput as error:
-            blame(typed, error.errors)
+            blame(typed, [problem | {"message": _in_words_of_the_form(problem)} for problem in error.errors])
     context = {
         "form": typed,
         "fields": typed.fields,
@@ -45,7 +56,7 @@ def new_task(request: DeskRequest) -> HttpResponse:
         "kinds": list(TaskKind),
         "tools": Tool.objects.filter(project=request.place.project, is_enabled=True),
         "chosen_tools": chosen,
-        "more_is_open": any(typed.values[name] or name in typed.errors for name in MORE),
+        "more_is_open": "mode" in typed.errors or any(typed.values[name] or name in typed.errors for name in MORE),
         "defaults": request.place.project.get_limits(),
     }
     return render(request, "tasks/new.html", context, status=400 if typed.errors else 200)
@@ -68,3 +79,13 @@ def _body(typed: Typed, *, tools: list[str]) -> dict[str, Any]:
         except (ValueError, RecursionError):
             typed.add_error(name, "Not JSON that can be read: a number is too long, or it is nested too deeply.")
     return body
+
+
+def _in_words_of_the_form(problem: Mapping[str, str]) -> str:
+    message = problem["message"]
+    if problem["field"] not in {"mode", "tests", "output_schema", "tools"}:
+        return message
+    # A tool is called by its own name.
+    for name, words in WORDS.items() if " named " not in message else ():
+        message = message.replace(name, words)
+    return f"{message[:1].upper()}{message[1:].rstrip('.')}."
