@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from reflection_app.loops.graph_values import Edge, EdgeKind, Graph, Node, NodeKind, RecordedStep
-from reflection_app.loops.graph_words import described, shortened, what_failed
+from reflection_app.loops.graph_words import described, end_words, shortened, what_failed
 
 TASK, OUTCOME = "task", "outcome"
 PASSED = "PASS"
@@ -167,8 +167,7 @@ class _Weaver:
 
     def end(self, outcome: str, *, error: str) -> None:
         self._note_failure()
-        words = outcome.replace("_", " ").capitalize()
-        knot = _Knot(OUTCOME, NodeKind.OUTCOME, label=words, detail=shortened(error), verdict=outcome)
+        knot = _Knot(OUTCOME, NodeKind.OUTCOME, label=end_words(outcome), detail=shortened(error), verdict=outcome)
         self._knots.append(knot)
         self._edges.append((self._last, knot, EdgeKind.LED_TO))
 

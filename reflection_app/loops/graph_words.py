@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 
+from reflection_app.loops.ends import Outcome
 from reflection_app.loops.graph_values import NodeKind, RecordedStep
 from reflection_app.loops.verdicts import Referee
 
@@ -15,6 +16,12 @@ REFEREES = {
     Referee.TESTS: "Tests",
     Referee.PERSON: "A person's verdict",
 }
+# The ends that their names in the interface do not say plainly.
+OUTCOMES = {
+    Outcome.EXHAUSTED: "Attempts used up",
+    Outcome.TIMED_OUT: "Out of time",
+    Outcome.OVER_CORRECTED: "Over-corrected",
+}
 # What model calls are for, told from the last part of their key.
 ASKED_FOR = {
     "critique": (NodeKind.VALIDATION, "Critique"),
@@ -22,6 +29,7 @@ ASKED_FOR = {
     "reflection": (NodeKind.REFLECTION, "Reflection"),
     "make": (NodeKind.PLAN, "Plan"),
     "classify": (NodeKind.ROUTE, "Classification"),
+    "tester": (NodeKind.STEP, "Tests written"),
 }
 ATTEMPT = re.compile(r"attempt-\d+/answer")
 NUMBER_AT_END = re.compile(r"-\d+$")
@@ -50,6 +58,12 @@ def shortened(text: str, *, longest: int = LONGEST) -> str:
     return line if len(line) <= longest else f"{line[: longest - 1].rstrip()}…"
 
 
+def end_words(outcome: str) -> str:
+    """How a run ended, in a few words."""
+    said = next((words for name, words in OUTCOMES.items() if name == outcome), "")
+    return said or outcome.replace("_", " ").capitalize()
+
+
 def _attempt(step: RecordedStep) -> Words:
     handed_in = "handed in" if step.kind == "await_attempt" and step.state == "done" else ""
     return NodeKind.ATTEMPT, f"Attempt {step.attempt or ''}".strip(), handed_in
@@ -66,6 +80,8 @@ def _generated(step: RecordedStep) -> Words:
     last = step.key.rpartition("/")[2]
     if step.role == "reflector":
         last = "reflection"
+    if step.role == "tester":
+        last = "tester"
     if last.startswith("revise-"):
         return NodeKind.PLAN, "Plan, revised", ""
     kind, label = ASKED_FOR.get(last, (NodeKind.STEP, ""))

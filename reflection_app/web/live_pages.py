@@ -73,8 +73,10 @@ def fragments_of(story: RunStory, *, membership: Membership) -> tuple[Fragment, 
     def drawn(template: str, **more: Any) -> str:
         return render_to_string(template, common | more).strip()
 
-    # The dearest fragment: drawn again only where a step has ended, since another begins in the same moment.
-    has_news = story.run.is_finished or not story.steps or any(not line.is_running for line in story.steps)
+    # The dearest fragment: drawn again only where a step has ended, since another begins in the same moment. Before the
+    # first one ends there would be nothing to see.
+    has_news = story.run.is_finished or not story.steps
+    has_news = has_news or any(not line.is_running or line.step.seq == 1 for line in story.steps)
     graph = [Fragment("run-graph", drawn("runs/_graph.html", graph=draw(story.run)))] if has_news else []
     plan = [Fragment("run-plan", drawn("runs/_plan.html", plans=plans_of(story.run)))] if has_plans(story.run) else []
     return (

@@ -13,15 +13,17 @@ from reflection_app.web.graph_layout import ARRIVAL, NODE_HEIGHT, NODE_WIDTH, Bo
 
 # More than these nobody follows with their eyes; the newest are drawn.
 MOST_DRAWN = 240
+# In pixels. A taller drawing would push task and answer off the first screen: the reader opens it.
+TALLEST_OPEN = 340
 ICONS = {
     NodeKind.TASK: "inbox",
     NodeKind.ATTEMPT: "pen",
     NodeKind.VALIDATION: "scale",
     NodeKind.REFLECTION: "chat",
-    NodeKind.TOOL_CALL: "sliders",
+    NodeKind.TOOL_CALL: "tool",
     NodeKind.TOOL_FAILURE: "warning",
     NodeKind.REVIEW: "person",
-    NodeKind.PLAN: "runs",
+    NodeKind.PLAN: "plan",
     NodeKind.ROUTE: "question",
     NodeKind.TURNS: "chat",
     NodeKind.STEP: "info",
@@ -139,7 +141,9 @@ class RunGraph:
 
     @property
     def is_open(self) -> bool:
-        """Whether there is something to follow: news to come, a second attempt, or something that went wrong."""
+        """Whether there is something to follow, and room for it above what the run is about."""
+        if self.layout.height > TALLEST_OPEN:
+            return False
         attempts = {node.attempt for node in self.graph.nodes if node.attempt}
         return self.is_live or len(attempts) > 1 or any(node.failed for node in self.graph.nodes)
 
