@@ -19,6 +19,8 @@ LONGEST_ANSWER = 100_000
 LONGEST_MENDED = 6_000
 LONGEST_SHOWN_AGAIN = 4_000
 LONGEST_QUOTE = 500
+# Of which the role is no name that a sentence can begin with.
+SAID_BY = {"self": "The model, judging itself,"}
 
 
 class UnusableAnswerError(ValueError):
@@ -125,7 +127,8 @@ async def ask[T: BaseModel](run: Progress, request: Generate, *, schema: type[T]
                 "timeout_s": run.time_left_s(),
             }
         )
+    who = SAID_BY.get(request.role, f"The {request.role}")
     raise NoUsableAnswer(
-        f"The {request.role} gave no usable answer in {MOST_REASKS + 1} tries ({problem}). "
+        f"{who} gave no usable answer in {MOST_REASKS + 1} tries ({problem}). "
         f"It said: {' '.join(generation.text.split())[:LONGEST_QUOTE] or 'nothing'}"
     )

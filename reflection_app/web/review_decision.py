@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from reflection_app.actions.decide_review import DecisionInput, decide_review
 from reflection_app.actions.errors import Conflict, InvalidInput, ReviewLeaseLost
 from reflection_app.loops.effects import Decision
-from reflection_app.loops.verdicts import Verdict
+from reflection_app.loops.verdicts import Referee, Verdict
 from reflection_app.models import Review, Role
 from reflection_app.web.access import DeskRequest, get_review_for, project_page
 from reflection_app.web.action_addresses import post_only
@@ -23,6 +23,7 @@ from reflection_app.web.decision_form import as_input, read_decision
 from reflection_app.web.review_page import holds, show
 from reflection_app.web.review_queue import go_to_next
 
+JUDGES = {Referee.CRITIC.label: "the critic", Referee.SELF.label: "the model"}
 FOLLOWS = {
     Verdict.PASS: " The run succeeds.",
     Verdict.REVISE: " The run goes on.",
@@ -63,7 +64,8 @@ def _done(review: Review, decided: DecisionInput, *, slug: str) -> SafeString:
         return _picked(review, decided, slug=slug)
     agreed = decided.decision is Decision.APPROVE
     verdict = Verdict(review.verdict.verdict) if agreed or decided.verdict is None else decided.verdict
-    what = "You agreed with the critic" if agreed else "You overruled the critic"
+    judge = JUDGES.get(review.verdict.referee_label, "the verdict")
+    what = f"You agreed with {judge}" if agreed else f"You overruled {judge}"
     return _with_link(f"{what}: {verdict.capitalize()}.", verdict, review=review, slug=slug)
 
 

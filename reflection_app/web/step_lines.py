@@ -6,6 +6,7 @@ from typing import Any
 
 from reflection_app.loops.code_tests import TestReport
 from reflection_app.loops.effects import AskReviewer, Draw, Generate, RecordVerdict, RequestAudit, RunTests
+from reflection_app.loops.verdicts import Referee
 from reflection_app.models import Step, StepState
 from reflection_app.web.agent_view import AGENT_STEPS, turns_words
 from reflection_app.web.choice_view import CHOICES, CHOOSING_ROLES
@@ -74,6 +75,12 @@ class StepLine:
             return self.step.result
         found = self.step.request.get("judgement") if isinstance(self.step.request, dict) else None
         return found if isinstance(found, dict) else {}
+
+    @property
+    def referee(self) -> str:
+        """Who gave the verdict; nothing where none of ours did."""
+        given = self.judgement.get("referee")
+        return next((referee.label for referee in Referee if referee == given), "")
 
     @property
     def was_drawn(self) -> bool:

@@ -14,14 +14,15 @@ from django.utils.safestring import SafeString
 register = Library()
 
 SHORT_ERROR = 160
-SENTENCE_END = re.compile(r"[.!?:](?=\s)|\n")
+SENTENCE_END = re.compile(r"[.!?](?=\s)|\n")
+CLAUSE_END = re.compile(r":(?=\s)")
 LONG_SECONDS = re.compile(r"\b(\d{1,9}\.\d{2,}) ?s\b")
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 
 
 @register.filter
 def duration(seconds: float | None) -> str:
-    """`0.4 s`, `12 s`, `3 min 5 s`, `2 h 10 min`."""
+    """`0.4 s`, `12 s`, `2 min`, `3 min 5 s`, `2 h 10 min`."""
     if seconds is None:
         return "–"
     if 0 < seconds < 0.1:
@@ -32,8 +33,12 @@ def duration(seconds: float | None) -> str:
     if whole < MINUTE:
         return f"{whole} s"
     if whole < HOUR:
-        return f"{whole // MINUTE} min {whole % MINUTE} s"
-    return f"{whole // HOUR} h {whole % HOUR // MINUTE} min"
+        return _two_units(whole // MINUTE, "min", whole % MINUTE, "s")
+    return _two_units(whole // HOUR, "h", whole % HOUR // MINUTE, "min")
+
+
+def _two_units(many: int, unit: str, rest: int, smaller: str) -> str:
+    return f"{many} {unit} {rest} {smaller}" if rest else f"{many} {unit}"
 
 
 @register.filter
@@ -86,7 +91,7 @@ def first_sentence(text: str) -> tuple[str, str]:
     text = text.strip()
     if len(text) <= SHORT_ERROR:
         return text, ""
-    end = SENTENCE_END.search(text, 0, SHORT_ERROR)
+    end = SENTENCE_END.search(text, 0, SHORT_ERROR) or CLAUSE_END.search(text, 0, SHORT_ERROR)
     at = end.end() if end else text.rfind(" ", 0, SHORT_ERROR)
     at = at if at > 0 else SHORT_ERROR
     return text[:at].strip(), text[at:].strip()

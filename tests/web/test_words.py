@@ -1,0 +1,102 @@
+"""What pages call things: the same by the same name, and nobody blamed for what another said."""
+
+import pytest
+from django.test import Client
+
+from reflection_app.actions.fork_input import ForkInput
+from reflection_app.actions.fork_run import fork_run
+from reflection_app.loops.verdicts import Referee
+from reflection_app.models import Actor, Run, RunState, Step, Verdict
+from reflection_app.runner.advance import advance
+from reflection_app.web.live_pages import fragments_of
+from reflection_app.web.run_graph import TALLEST_OPEN, draw
+from reflection_app.web.run_story import tell
+from reflection_app.web.template_filters import duration, first_sentence
+from tests.critiques import critique
+from tests.factories import make_member, submit
+from tests.web.stories import finished, logged_in, project_with, unsure_project, waiting_review
+
+pytestmark = pytest.mark.django_db(transaction=True)
+FINE = {"attempt-1/answer": "A text.", "attempt-1/critique": critique(91, approved=True)}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "written"), [(120, "2 min"), (125, "2 min 5 s"), (7200, "2 h"), (7800, "2 h 10 min"), (59, "59 s")]
+)
+def test_durations_name_no_empty_unit(seconds: float, written: str) -> None:
+    assert duration(seconds) == written
+
+
+def test_a_sentence_does_not_end_within_its_brackets() -> None:
+    rest = "It said: " + "x " * 100
+    assert first_sentence(f"The critic gave none (approved: missing). {rest}")[0] == (
+        "The critic gave none (approved: missing)."
+    )
+    assert first_sentence("What it said: " + "x " * 100)[0] == "What it said:"
+
+
+def test_a_model_that_judged_itself_is_not_called_the_critic(client: Client) -> None:
+    project = unsure_project("alone")
+    review = waiting_review(project)
+    Verdict.objects.filter(pk=review.verdict_id).update(referee=Referee.SELF)
+    logged_in(client, project)
+    for path in ("", "reviews/", f"reviews/{review.pk}/", f"runs/{review.run_id}/"):
+        page = client.get(f"/p/alone/{path}").text
+        assert "The model is not sure of its own verdict" in page, path
+        assert "The critic is not sure" not in page, path
+
+
+def test_the_timeline_says_whose_verdict_it_was(client: Client) -> None:
+    run = finished(project_with("whose", FINE), mode="actor_critic")
+    assert "score 91 · Critic" in logged_in(client, run.project).get(f"/p/whose/runs/{run.pk}/").text
+
+
+def test_a_graph_ends_in_the_words_of_the_page(client: Client) -> None:
+    answers = {"attempt-1/answer": "A", "attempt-1/critique": critique(40)}
+    run = finished(project_with("ends", answers), mode="actor_critic", limits={"max_iterations": 1})
+    assert run.outcome == "exhausted"
+    page = logged_in(client, run.project).get(f"/p/ends/runs/{run.pk}/").text
+    assert '<text class="graph-label"' in page
+    assert ">Attempts used up</text>" in page
+    assert "Exhausted" not in page
+
+
+def test_a_graph_that_would_fill_the_first_screen_waits_to_be_opened() -> None:
+    run = submit(unsure_project("tall"))
+    for seq in range(1, 9):
+        fields = {"key": f"attempt-1/call-{seq}", "kind": "call_tool", "request": {}, "state": "failed"}
+        Step.objects.create(run=run, seq=seq, started_at=run.created_at, **fields)
+    graph = draw(run)
+    assert graph.layout.height > TALLEST_OPEN
+    assert not graph.is_open
+
+
+def test_a_page_that_was_opened_early_gets_its_graph_with_the_first_step() -> None:
+    project = unsure_project("early")
+    run = submit(project)
+    Run.objects.update(state=RunState.RUNNING)
+    Step.objects.create(
+        run=run, seq=1, key="attempt-1/answer", kind="generate", request={}, state="started", started_at=run.created_at
+    )
+    run.refresh_from_db()
+    membership = make_member(project).memberships.get(project=project)
+    graph = [part.html for part in fragments_of(tell(run), membership=membership) if part.place == "run-graph"]
+    assert "Attempt" in graph[0]
+    assert " hidden>" not in graph[0]
+
+
+def test_a_fork_of_a_run_without_attempts_left_says_what_it_needs(client: Client) -> None:
+    answers = {"attempt-1/answer": "A", "attempt-1/critique": critique(40)}
+    run = finished(project_with("used", answers), mode="actor_critic", limits={"max_iterations": 1})
+    steps = Step.objects.filter(run=run).count()
+    form = logged_in(client, run.project).get(f"/p/used/runs/{run.pk}/fork/?step={steps + 1}").text
+    assert "All 1 attempts were used: give it more, or it ends at once." in form
+
+
+def test_a_comparison_marks_the_prompt_that_was_edited(client: Client) -> None:
+    run = finished(project_with("prompted", FINE), mode="actor_critic")
+    messages = [{"role": "user", "content": "Say it better."}]
+    fork = fork_run(run, ForkInput.model_validate({"from_step": 1, "messages": messages}), actor=Actor())
+    advance(fork.pk)
+    page = logged_in(client, run.project).get(f"/p/prompted/runs/{fork.pk}/compare/").text
+    assert page.count('<span class="tag">prompt edited</span>') == 1
