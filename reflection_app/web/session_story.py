@@ -76,6 +76,15 @@ class SessionStory:
         return self.state.reflections[-1].number if self.state.reflections else 0
 
     @property
+    def turns_to_next(self) -> int:
+        """After how many more turns the next reflection is due, at the latest; 0 where none is made."""
+        if self.state.run is None:
+            return 0
+        reflected = self.state.reflections[-1].turn if self.state.reflections else 0
+        every = self.state.run.get_spec().inline_every_turns
+        return max(1, every - (self.state.transcript.turns_made - reflected))
+
+    @property
     def is_live(self) -> bool:
         """Whether anything more can come."""
         run = self.state.run

@@ -219,6 +219,7 @@ def test_what_cannot_be_used_is_named_and_nothing_is_kept(agent: Caller, body: d
 def test_turns_need_a_message_and_a_session_has_an_end(agent: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     session = opened(agent, messages=turns("a"))
     assert fields(agent.post(f"transcripts/{session}/turns", {"messages": []})) == ["messages"]
+    assert fields(agent.post(f"transcripts/{session}/turns", {"messages": [{"content": "x"}]})) == ["messages.0"]
     monkeypatch.setattr("reflection_app.actions.transcripts.MOST_TURNS", 2)
     refused = post(agent, session, "b", "c")
     assert_problem(refused, 400)

@@ -78,6 +78,8 @@ def test_a_session_is_told_in_order_with_its_reflections_between(client: Client)
     assert page.index("Error: no seats") < page.index("Reflection 1")
     assert all(told in page for told in ("not on track", "at the first tool failure", "tool misuse", "Twice"))
     assert "Ask for the date." in page
+    assert "The next reflection comes after" in page
+    assert "or at the first tool failure." not in page
     assert f'href="/p/told-in-order/runs/{transcript.run_id}/"' in page
     assert "hx-get=" in page
 
