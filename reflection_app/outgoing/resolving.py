@@ -25,7 +25,10 @@ async def resolve(host: str, port: int) -> list[str]:
         raise Unreachable(f"The name {host} has no address.")
     # One bad address condemns the name: whoever mixes public and private ones is up to something.
     if not all(is_allowed(address) for address in addresses):
-        raise AddressRefused(f"{host} is not on the public internet; requests are not sent to private addresses.")
+        raise AddressRefused(
+            f"{host} is not on the public internet; requests go to private addresses only where the setting "
+            "OUTGOING_ALLOWED_NETWORKS allows them."
+        )
     return addresses
 
 
