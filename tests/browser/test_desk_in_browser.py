@@ -11,7 +11,9 @@ from playwright.sync_api import Page, expect
 
 from reflection_app.actions.cancel_run import cancel_run
 from reflection_app.actions.claim_review import claim_review
-from reflection_app.models import Actor, Project, Review, Role, Run, Step
+from reflection_app.actions.fork_input import ForkInput
+from reflection_app.actions.fork_run import fork_run
+from reflection_app.models import Actor, Project, Review, Role, Run, Step, Task
 from tests.browser.conftest import Server, Visitor
 from tests.factories import PASSWORD, make_api_key, make_member, make_project, submit
 from tests.web.stories import finished, unsure_project, waiting_review
@@ -191,6 +193,16 @@ def test_every_page_is_accessible_and_fits_a_narrow_screen(visit: Visit, scheme:
     make_api_key(project)
     run = f"/p/desk/runs/{review.run_id}/"
     paths = ["/p/desk/", "/p/desk/runs/", run, f"{run}cancel/", f"{run}steps/2/", f"/p/desk/runs/{done.pk}/"]
+    fork = fork_run(done, ForkInput(from_step=2, note="Why not"), actor=Actor(user=user))
+    Task.objects.filter(pk=done.task_id).update(objective=f"Write {'averylongwordwithoutanybreak' * 6}")
+    forks = f"/p/desk/runs/{fork.pk}/"
+    paths += [
+        forks,
+        f"{forks}compare/",
+        f"/p/desk/runs/{done.pk}/fork/?step=2",
+        "/p/desk/tools/",
+        "/p/desk/transcripts/",
+    ]
     paths += [
         "/p/desk/tasks/new/",
         "/p/desk/reviews/",
