@@ -21,7 +21,7 @@ COLUMNS_IN_A_BAND = 5
 ROWS_IN_A_COLUMN = 6
 # Where in a node's top edges arrive, from its left side.
 ARRIVAL = 20
-LONGEST_LABEL, LONGEST_DETAIL, LONGEST_CAPTION = 19, 23, 26
+LONGEST_LABEL, LONGEST_DETAIL, LONGEST_CAPTION = 19, 22, 26
 # Lanes between two columns, so that edges that go side by side stay apart.
 LANES, LANE = 3, 5
 
