@@ -30,6 +30,8 @@ MARK_WITHIN_S = 2.0
 CLOSE_WITHIN_S = 1.0
 # Each vain question costs a call up to ASK_WITHIN_S.
 OUTAGE_LASTS_S = 5.0
+# A run that was begun on a page is marked before the browser has opened its own.
+UNTIL_ITS_PAGE_IS_OPEN_S = 10.0
 
 
 class Watch:

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from reflection_app.actions.errors import CannotFork, InvalidInput
 from reflection_app.actions.fork_input import ForkInput
 from reflection_app.actions.fork_run import fork_run
+from reflection_app.live.watching import UNTIL_ITS_PAGE_IS_OPEN_S, mark_watched
 from reflection_app.loops.verdicts import IssueCategory, Severity, Verdict
 from reflection_app.models import Role, Run, Step
 from reflection_app.web.access import DeskRequest, get_run_for, project_page
@@ -32,6 +33,7 @@ def fork_page(request: DeskRequest, run_id: UUID) -> HttpResponse:
         asked = as_input(form)
         if not form.errors:
             fork = fork_run(run, ForkInput.model_validate(asked), actor=request.place.actor)
+            mark_watched(fork.pk, for_s=UNTIL_ITS_PAGE_IS_OPEN_S)
             _tell(request, fork, asked_for=from_step)
             return redirect("run", slug=request.place.project.slug, run_id=fork.pk)
     except ValidationError as error:

@@ -6,6 +6,8 @@ from decimal import Decimal
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from django.contrib.auth.hashers import make_password
+from django.contrib.auth.models import User
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
@@ -39,6 +41,8 @@ def ready(page: Page) -> Page:
 def test_log_in_hand_in_a_task_and_watch_it_to_its_end(visit: Visit, worker: None) -> None:
     project = make_project("desk", models_by_role={"default": "scripted/demo-duration"})
     user = make_member(project)
+    # The server is a process of its own, with the settings of life.
+    User.objects.filter(pk=user.pk).update(password=make_password(PASSWORD, hasher="pbkdf2_sha256"))
     page = visit(None).go("/")
     page.get_by_label("User name").fill(user.username)
     page.get_by_label("Password").fill(PASSWORD)
