@@ -6,6 +6,7 @@ from reflection_app.actions.next_attempt import NextAttempt, next_attempt_of
 from reflection_app.api.answer import Answer
 from reflection_app.api.run_answers import RunAnswer, run_answer
 from reflection_app.loops.messages import Message
+from reflection_app.loops.prompt_changes import changed_since
 from reflection_app.loops.verdicts import Feedback, Issue
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.models import Run, Verdict
@@ -29,10 +30,19 @@ class NextAnswer(Answer):
     verdict: LastVerdict | None = Field(description="null before the first attempt")
 
 
+class Versions(Answer):
+    """What the run began with: its loop, and each prompt by a hash of its words."""
+
+    loop: int
+    prompts: dict[str, str]
+    changed: list[str] = Field(description="prompts that read otherwise today, or are no more")
+
+
 class RunWithNext(RunAnswer):
-    """One run, with what it asks of its outside agent."""
+    """One run, with what it asks of its outside agent, and the versions that it began with."""
 
     next: NextAnswer | None = Field(description="the attempt to hand in, where the run waits for one")
+    versions: Versions
 
 
 class HandedInAnswer(Answer):
@@ -44,12 +54,17 @@ class HandedInAnswer(Answer):
 
 def run_with_next(run: Run) -> RunWithNext:
     asked = next_attempt_of(run)
-    return RunWithNext(**dict(run_answer(run)), next=_next_answer(asked) if asked else None)
+    return RunWithNext(**dict(run_answer(run)), next=_next_answer(asked) if asked else None, versions=_versions_of(run))
 
 
 def handed_in_answer(run: Run) -> HandedInAnswer:
     asked = next_attempt_of(run)
     return HandedInAnswer(run=run_answer(run), next=_next_answer(asked) if asked else None)
+
+
+def _versions_of(run: Run) -> Versions:
+    recorded = run.prompt_versions
+    return Versions(loop=run.loop_version, prompts=recorded, changed=changed_since(recorded))
 
 
 def _next_answer(asked: NextAttempt) -> NextAnswer:

@@ -10,7 +10,6 @@ from pydantic import AwareDatetime, Field
 
 from reflection_app.api.answer import Answer, Money, PageAnswer, money
 from reflection_app.loops.ends import Outcome
-from reflection_app.loops.prompt_changes import changed_since
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.verdicts import Referee
 from reflection_app.models import Run, RunState, Verdict
@@ -32,14 +31,6 @@ class Usage(Answer):
     llm_calls: int
 
 
-class Versions(Answer):
-    """What the run began with: its loop, and each prompt by a hash of its words."""
-
-    loop: int
-    prompts: dict[str, str]
-    changed: list[str] = Field(description="prompts that read otherwise today, or are no more")
-
-
 class RunAnswer(Answer):
     """One execution of a loop on a task."""
 
@@ -58,7 +49,6 @@ class RunAnswer(Answer):
     fork_note: str | None = Field(description="why it was forked, and where else than asked")
     forked_by: str | None
     forks: list[UUID] = Field(description="the runs that were forked from this one, oldest first")
-    versions: Versions
     created_at: AwareDatetime
     started_at: AwareDatetime | None
     finished_at: AwareDatetime | None
@@ -137,9 +127,6 @@ def _run_answer(run: Run, *, decisive: dict[UUID, tuple[float, str]], forks: lis
         fork_note=run.fork_note or None,
         forked_by=run.forked_by_label or None,
         forks=forks,
-        versions=Versions(
-            loop=run.loop_version, prompts=run.prompt_versions, changed=changed_since(run.prompt_versions)
-        ),
         created_at=run.created_at,
         started_at=run.started_at,
         finished_at=run.finished_at,
