@@ -1,17 +1,17 @@
 """An outside agent's attempt: taken when the run waits for it, refused with the reason when it does not."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 from django.db import transaction
 from django.utils import timezone
-from pydantic import AfterValidator, Field, JsonValue
+from pydantic import Field, JsonValue
 
 from reflection_app.actions.errors import AttemptConflict, InvalidInput, MakesItsOwn, NotItsTurn, RunFinished
+from reflection_app.actions.json_sizes import at_most
 from reflection_app.live.doorbell import ring
 from reflection_app.loops.effects import AwaitAttempt, HandedIn
 from reflection_app.loops.task_spec import Execution, TaskSpec
@@ -32,16 +32,6 @@ from reflection_app.tasks import enqueue
 LARGEST_ARTIFACT = 64_000
 LARGEST_SELF_CHECK = 16_384
 LOOK_AGAIN_AFTER_S = 2
-
-
-def _at_most(longest: int) -> AfterValidator:
-    def checked(value: dict[str, Any]) -> dict[str, Any]:
-        size = len(json.dumps(value, ensure_ascii=False).encode(errors="surrogatepass"))
-        if size > longest:
-            raise ValueError(f"takes {size:,} bytes as JSON; the most is {longest:,}")
-        return value
-
-    return AfterValidator(checked)
 
 
 class ArtifactInput(Value):
@@ -68,7 +58,7 @@ class AttemptInput(Value):
     attempt: int | None = Field(default=None, ge=1, le=1_000)
     artifacts: Annotated[tuple[ArtifactInput, ...], Field(max_length=20)] = ()
     usage: AttemptUsage | None = None
-    self_check: Annotated[dict[str, JsonValue], _at_most(LARGEST_SELF_CHECK)] | None = None
+    self_check: Annotated[dict[str, JsonValue], at_most(LARGEST_SELF_CHECK)] | None = None
 
     def handed_in(self) -> HandedIn:
         """The attempt as loops and the journal know it."""

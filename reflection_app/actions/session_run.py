@@ -3,10 +3,8 @@
 from django.db import transaction
 from django.utils import timezone
 
+from reflection_app.actions.begin_run import begin_run
 from reflection_app.actions.transcript_submission import TranscriptSubmission
-from reflection_app.live.doorbell import ring
-from reflection_app.loops import prompts
-from reflection_app.loops.catalogue import version_of
 from reflection_app.loops.effects import AwaitTurns
 from reflection_app.loops.session_messages import content_text
 from reflection_app.loops.task_spec import Execution, Mode, TaskSpec
@@ -23,7 +21,6 @@ from reflection_app.models import (
     add_event,
     audit,
 )
-from reflection_app.models.run import spec_as_json
 from reflection_app.runner.waiting import turns_for
 from reflection_app.tasks import enqueue
 
@@ -53,23 +50,8 @@ def start_session_run(transcript: Transcript, submission: TranscriptSubmission, 
         metadata=submission.metadata,
         created_by=actor.user,
     )
-    run = Run(
-        project=project,
-        task=task,
-        mode=spec.mode.value,
-        spec=spec_as_json(spec),
-        loop_version=version_of(spec.mode),
-        prompt_versions=prompts.versions(),
-        is_scripted=any(name.startswith("scripted/") for name in spec.models.values()),
-        enqueued_at=timezone.now(),
-    )
-    run.save()
-    add_event(run, EventType.RUN_CREATED)
-    run.save(update_fields=["last_event_seq"])
     audit(project.pk, actor, "task.submitted", target=task)
-    transaction.on_commit(lambda: enqueue(run.pk))
-    transaction.on_commit(lambda: ring(run.pk, project_id=project.pk))
-    return run
+    return begin_run(task, spec)
 
 
 def objective_of(transcript: Transcript) -> str:

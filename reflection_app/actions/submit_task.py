@@ -1,20 +1,16 @@
 """Handing in a task and starting its first run."""
 
 from django.db import transaction
-from django.utils import timezone
 
+from reflection_app.actions.begin_run import begin_run, is_scripted
 from reflection_app.actions.errors import InvalidInput
 from reflection_app.actions.task_rules import check_it_can_run
 from reflection_app.actions.task_submission import TaskSubmission
-from reflection_app.live.doorbell import ring
 from reflection_app.llm.roles import has_critic
-from reflection_app.loops import prompts
-from reflection_app.loops.catalogue import mode_for, version_of
+from reflection_app.loops.catalogue import mode_for
 from reflection_app.loops.task_spec import Mode, ReviewPolicy, TaskSpec
 from reflection_app.loops.tool_calls import ToolSpec
-from reflection_app.models import Actor, EventType, Project, Run, Task, TaskFile, Tool, add_event, audit
-from reflection_app.models.run import spec_as_json
-from reflection_app.tasks import enqueue
+from reflection_app.models import Actor, Project, Run, Task, TaskFile, Tool, audit
 
 NO_CRITIC = "This project has no critic: its critic's model is “none”. Choose another mode."
 
@@ -53,7 +49,6 @@ def submit_task(
 def start_run(task: Task, *, submission: TaskSubmission, models: dict[str, str]) -> Run:
     """A queued run of `task`; call it inside a transaction."""
     project = task.project
-    is_scripted = any(name.startswith("scripted/") for name in models.values())
     spec = TaskSpec(
         objective=submission.objective,
         mode=submission.mode,
@@ -68,34 +63,19 @@ def start_run(task: Task, *, submission: TaskSubmission, models: dict[str, str])
         has_critic=has_critic(models),
         limits=submission.limits.over(project.get_limits()),
         thresholds=project.get_thresholds(),
-        review_policy=_policy_of(project, is_scripted=is_scripted),
+        review_policy=_policy_of(project, models=models),
         models=models,
     )
     if spec.mode is Mode.ACTOR_CRITIC and not spec.has_critic:
         raise InvalidInput(NO_CRITIC, errors=[{"field": "mode", "message": NO_CRITIC}])
     spec = spec.model_copy(update={"mode": mode_for(spec)})
-    run = Run(
-        project=project,
-        task=task,
-        mode=spec.mode.value,
-        spec=spec_as_json(spec),
-        loop_version=version_of(spec.mode),
-        prompt_versions=prompts.versions(),
-        is_scripted=is_scripted,
-        enqueued_at=timezone.now(),
-    )
-    run.save()
-    add_event(run, EventType.RUN_CREATED)
-    run.save(update_fields=["last_event_seq"])
-    transaction.on_commit(lambda: enqueue(run.pk))
-    transaction.on_commit(lambda: ring(run.pk, project_id=project.pk))
-    return run
+    return begin_run(task, spec)
 
 
-def _policy_of(project: Project, *, is_scripted: bool) -> ReviewPolicy:
+def _policy_of(project: Project, *, models: dict[str, str]) -> ReviewPolicy:
     """The project's policy. A script's verdicts are a sample of no critic, so they are never drawn for an audit."""
     policy = project.get_review_policy()
-    return policy.model_copy(update={"audit_share": 0.0}) if is_scripted else policy
+    return policy.model_copy(update={"audit_share": 0.0}) if is_scripted(models) else policy
 
 
 def tools_for(project: Project, submission: TaskSubmission) -> tuple[ToolSpec, ...]:

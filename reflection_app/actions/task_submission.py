@@ -1,12 +1,12 @@
 """A task as it is handed in, by REST or by the page, checked field by field."""
 
-import json
 from decimal import Decimal
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, JsonValue, TypeAdapter, ValidationError, model_validator
+from pydantic import AfterValidator, Field, JsonValue, ValidationError, model_validator
 
 from reflection_app.actions.errors import InvalidInput
+from reflection_app.actions.json_sizes import at_most
 from reflection_app.actions.task_rules import check_it_can_run
 from reflection_app.loops.code_tests import CodeTests
 from reflection_app.loops.storable import is_storable
@@ -41,19 +41,6 @@ def _relative(path: str) -> str:
     return path
 
 
-def _at_most(longest: int) -> AfterValidator:
-    """A validator that refuses what takes more than `longest` bytes as JSON."""
-
-    def checked[T](value: T) -> T:
-        plain = TypeAdapter(type(value)).dump_python(value, mode="json")
-        size = len(json.dumps(plain, ensure_ascii=False).encode(errors="surrogatepass"))
-        if size > longest:
-            raise ValueError(f"takes {size:,} bytes as JSON; the most is {longest:,}")
-        return value
-
-    return AfterValidator(checked)
-
-
 class LimitsOverride(Value):
     """Limits of this task alone; what is left out comes from the project."""
 
@@ -82,15 +69,15 @@ class TaskSubmission(Value):
     kind: str = Field(default="", max_length=60)
     agent: str = Field(default="", max_length=120)
     external_id: Annotated[str, Field(min_length=1, max_length=200)] | None = None
-    tests: Annotated[CodeTests, _at_most(LARGEST_TESTS)] | None = None
-    output_schema: Annotated[dict[str, Any], _at_most(LARGEST_SCHEMA)] | None = None
+    tests: Annotated[CodeTests, at_most(LARGEST_TESTS)] | None = None
+    output_schema: Annotated[dict[str, Any], at_most(LARGEST_SCHEMA)] | None = None
     tools: Annotated[tuple[Annotated[str, Field(max_length=64)], ...], Field(max_length=50)] = ()
     tool_call: ToolCall | None = None
-    files: Annotated[tuple[FileSubmission, ...], Field(max_length=100), _at_most(LARGEST_FILES)] = ()
+    files: Annotated[tuple[FileSubmission, ...], Field(max_length=100), at_most(LARGEST_FILES)] = ()
     chain_of_thought: bool = False
     limits: LimitsOverride = LimitsOverride()
     execution: Execution = Execution.MANAGED
-    metadata: Annotated[dict[str, JsonValue], _at_most(LARGEST_METADATA)] = Field(default_factory=dict)
+    metadata: Annotated[dict[str, JsonValue], at_most(LARGEST_METADATA)] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def check_it_can_be_stored(self) -> "TaskSubmission":

@@ -1,11 +1,11 @@
 """A session as it is handed in, checked message by message. Messages are kept as they came."""
 
-import json
 from enum import StrEnum
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, JsonValue, model_validator
 
+from reflection_app.actions.json_sizes import at_most, check_size
 from reflection_app.actions.task_submission import LARGEST_METADATA, LimitsOverride
 from reflection_app.loops.session_messages import ROLES
 from reflection_app.loops.storable import is_storable
@@ -21,10 +21,6 @@ LONGEST_OBJECTIVE = 20_000
 SESSION_LIMITS = Limits(max_iterations=200, token_budget=500_000, time_budget_s=3_600.0)
 
 
-def _size(value: Any) -> int:
-    return len(json.dumps(value, ensure_ascii=False).encode(errors="surrogatepass"))
-
-
 def _message(value: dict[str, Any]) -> dict[str, Any]:
     """The message. Raises ValueError, which says what of it is not of the form."""
     if value.get("role") not in ROLES:
@@ -35,16 +31,9 @@ def _message(value: dict[str, Any]) -> dict[str, Any]:
         raise ValueError("tool_calls must be a list")
     if not isinstance(value.get("is_error"), bool | None):
         raise ValueError("is_error must be true or false")
-    if (size := _size(value)) > LARGEST_MESSAGE:
-        raise ValueError(f"takes {size:,} bytes as JSON; the most is {LARGEST_MESSAGE:,}")
+    check_size(value, longest=LARGEST_MESSAGE)
     if not is_storable(value):
         raise ValueError("holds a NUL character, half a surrogate pair or an infinite number, which cannot be stored")
-    return value
-
-
-def _metadata(value: dict[str, Any]) -> dict[str, Any]:
-    if (size := _size(value)) > LARGEST_METADATA:
-        raise ValueError(f"takes {size:,} bytes as JSON; the most is {LARGEST_METADATA:,}")
     return value
 
 
@@ -81,7 +70,7 @@ class TranscriptSubmission(Value):
     reflection: ReflectionInput = ReflectionInput()
     limits: SessionLimitsOverride = SessionLimitsOverride()
     ended: bool = False
-    metadata: Annotated[dict[str, JsonValue], AfterValidator(_metadata)] = Field(default_factory=dict)
+    metadata: Annotated[dict[str, JsonValue], at_most(LARGEST_METADATA)] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def check_it_can_be_stored(self) -> "TranscriptSubmission":
