@@ -15,10 +15,10 @@ from reflection_app.loops.framing import sees_all_of
 from reflection_app.loops.messages import Message, system, user
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
-from reflection_app.loops.settling import settle
+from reflection_app.loops.settling import end_by, settle
 from reflection_app.loops.structured_answers import ask
 from reflection_app.loops.task_spec import TaskSpec
-from reflection_app.loops.verdicts import Judgement, Referee, Verdict
+from reflection_app.loops.verdicts import Judgement
 
 LONGEST_EARLIER = 8_000
 
@@ -39,13 +39,8 @@ async def actor_critic(spec: TaskSpec, run: Progress) -> Outcome:
         run.check_limits()
         judgement = await evaluate(spec, run, attempt=number, content=content)
         judgement = await settle(spec, run, judgement)
-        if judgement.verdict is Verdict.PASS:
-            return Outcome.SUCCEEDED
-        if judgement.verdict is Verdict.REJECT:
-            return Outcome.REJECTED
-        # A person who sends an attempt back wants another one, whatever the critic's scores say.
-        if judgement.referee is not Referee.PERSON and run.over_corrected():
-            return Outcome.OVER_CORRECTED
+        if (end := end_by(judgement, run)) is not None:
+            return end
         earlier.append(Earlier(content, judgement))
     return Outcome.EXHAUSTED
 

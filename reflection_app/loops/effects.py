@@ -259,10 +259,14 @@ class Route(Value):
 
 
 class Pick(Value):
-    """Which attempt to keep by evidence that a score alone does not tell, how sure that is, and why."""
+    """Which attempt to keep by evidence that a score alone does not tell, how sure that is, and why.
+
+    `try_again`: another attempt may change it.
+    """
 
     attempt: int = Field(ge=1)
     settled: bool
+    try_again: bool = False
     confidence: Confidence
     reasons: tuple[str, ...] = ()
 

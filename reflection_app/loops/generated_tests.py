@@ -38,17 +38,19 @@ async def generated_tests_loop(spec: TaskSpec, run: Progress) -> Outcome:
         report = await _run(suspects, run, number=number, answer=answer)
         tried.append(Tried(number=number, report=report))
         standing = weigh(tried, suspects=suspects)
-        judgement = await _record(standing, report, run, number=number, left_out=suspects.left_out)
-        again = failures_prompt(report, examples=suspects.examples)
-        if standing.try_again and number < spec.limits.max_iterations:
+        judgement, pick = await _record(standing, report, run, number=number, left_out=suspects.left_out)
+        if judgement.referee is Referee.PERSON and judgement.verdict is not Verdict.REVISE:
+            return Outcome.SUCCEEDED if judgement.passed else Outcome.REJECTED
+        if pick.try_again and number < spec.limits.max_iterations:
+            again = failures_prompt(report, examples=suspects.examples)
             messages = (*messages, assistant(answer or NO_ANSWER), user(again))
             continue
-        if standing.settled:
+        if pick.settled:
             await draw_audit(spec, run, judgement)
             return Outcome.SUCCEEDED
         if not spec.review_policy.unsettled_waits:
-            return _unsettled(standing, run)
-        decision = await _ask(standing, judgement, run, number=number)
+            return _unsettled(pick, run)
+        decision = await _ask(pick, judgement, run, number=number)
         if decision.verdict is not Verdict.REVISE:
             return Outcome.SUCCEEDED if decision.verdict is Verdict.PASS else Outcome.REJECTED
         # What a person sent back is no candidate any more: the evidence begins anew.
@@ -91,18 +93,29 @@ async def _run(suspects: SuspectTests, run: Progress, *, number: int, answer: st
 
 async def _record(
     standing: Standing, report: TestReport, run: Progress, *, number: int, left_out: tuple[str, ...]
-) -> Judgement:
-    """The judgement of the attempt that stands after attempt `number`; the judgements and the pick are recorded."""
-    await run.record(judge(standing, attempt=number, report=report), key=f"attempt-{number}/verdict")
+) -> tuple[Judgement, Pick]:
+    """The judgement of the attempt that stands after attempt `number`, and the pick, both as recorded.
+
+    Where a person edited the verdict on attempt `number`, in a fork, it is that one.
+    """
+    judged = await run.record(judge(standing, attempt=number, report=report), key=f"attempt-{number}/verdict")
     reasons = (*standing.reasons, *(f"Left out: {test}" for test in left_out))
-    pick = Pick(attempt=standing.keep, settled=standing.settled, confidence=standing.confidence, reasons=reasons)
-    pick = await run.record_pick(pick, key=f"attempt-{number}/pick")
+    found = Pick(
+        attempt=standing.keep,
+        settled=standing.settled,
+        try_again=standing.try_again,
+        confidence=standing.confidence,
+        reasons=reasons,
+    )
+    pick = await run.record_pick(found, key=f"attempt-{number}/pick")
+    if judged.referee is Referee.PERSON:
+        return judged, pick
     last = next(judged for judged in reversed(run.judgements) if judged.attempt == pick.attempt)
-    if standing.settled and not last.passed:
+    if pick.settled and not last.passed:
         # An earlier attempt that what came later has cleared of its tests.
-        cleared = last.model_copy(update={"verdict": Verdict.PASS, "confidence": standing.confidence})
-        return await run.record(cleared, key=f"attempt-{number}/cleared")
-    return last
+        cleared = last.model_copy(update={"verdict": Verdict.PASS, "confidence": pick.confidence})
+        return await run.record(cleared, key=f"attempt-{number}/cleared"), pick
+    return last, pick
 
 
 def judge(standing: Standing, *, attempt: int, report: TestReport) -> Judgement:
@@ -118,20 +131,20 @@ def judge(standing: Standing, *, attempt: int, report: TestReport) -> Judgement:
     )
 
 
-def _unsettled(standing: Standing, run: Progress) -> Outcome:
-    if standing.try_again:
+def _unsettled(pick: Pick, run: Progress) -> Outcome:
+    if pick.try_again:
         return Outcome.EXHAUSTED
     return Outcome.OVER_CORRECTED if run.over_corrected() else Outcome.UNVERIFIED
 
 
-async def _ask(standing: Standing, judgement: Judgement, run: Progress, *, number: int) -> ReviewDecision:
+async def _ask(pick: Pick, judgement: Judgement, run: Progress, *, number: int) -> ReviewDecision:
     """What a person decides of a pick that the evidence does not settle."""
     decision = await run.perform(
         AskReviewer(
             key=f"attempt-{number}/review",
             judgement=judgement,
             reason=ReviewReason.UNSETTLED_PICK,
-            why=run.pick.reasons if run.pick else standing.reasons,
+            why=pick.reasons,
         )
     )
     run.judgements.append(decision.judgement_of(judgement.attempt))

@@ -23,10 +23,10 @@ from reflection_app.loops.self_evaluation import (
     judge_itself,
     reflection_question,
 )
-from reflection_app.loops.settling import settle
+from reflection_app.loops.settling import end_by, settle
 from reflection_app.loops.structured_answers import ask
 from reflection_app.loops.task_spec import TaskSpec
-from reflection_app.loops.verdicts import Judgement, Referee, Verdict
+from reflection_app.loops.verdicts import Judgement, Referee
 
 
 async def reflexion(spec: TaskSpec, run: Progress) -> Outcome:
@@ -40,13 +40,8 @@ async def reflexion(spec: TaskSpec, run: Progress) -> Outcome:
         run.check_limits()
         judgement = await evaluate(spec, run, attempt=number, content=content)
         judgement = await settle(spec, run, judgement)
-        if judgement.verdict is Verdict.PASS:
-            return Outcome.SUCCEEDED
-        if judgement.verdict is Verdict.REJECT:
-            return Outcome.REJECTED
-        # A person who sends an attempt back wants another one, whatever the model thinks of it.
-        if judgement.referee is not Referee.PERSON and run.over_corrected():
-            return Outcome.OVER_CORRECTED
+        if (end := end_by(judgement, run)) is not None:
+            return end
         if number < last:
             run.check_limits()
             reflection = await reflect(spec, run, attempt=number, content=content, judgement=judgement)

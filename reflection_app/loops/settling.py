@@ -1,10 +1,24 @@
 """Whether a judgement stands, or a person is asked first."""
 
 from reflection_app.loops.effects import AskReviewer, Draw, RequestAudit
+from reflection_app.loops.ends import Outcome
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.review_policy import reason_to_wait
 from reflection_app.loops.task_spec import TaskSpec
-from reflection_app.loops.verdicts import Judgement, Referee
+from reflection_app.loops.verdicts import Judgement, Referee, Verdict
+
+
+def end_by(judgement: Judgement, run: Progress) -> Outcome | None:
+    """The run's end where the judgement that holds means one, or None where another attempt should follow.
+
+    A person who sends an attempt back wants another one, whatever the scores say.
+    """
+    if judgement.verdict is Verdict.PASS:
+        return Outcome.SUCCEEDED
+    if judgement.verdict is Verdict.REJECT:
+        return Outcome.REJECTED
+    is_worse = judgement.referee is not Referee.PERSON and run.over_corrected()
+    return Outcome.OVER_CORRECTED if is_worse else None
 
 
 async def settle(spec: TaskSpec, run: Progress, judgement: Judgement) -> Judgement:

@@ -10,7 +10,7 @@ from reflection_app.actions.fork_input import ForkInput
 from reflection_app.actions.fork_run import fork_run
 from reflection_app.models import Actor, Project, Run, RunState, Step
 from reflection_app.runner.advance import advance
-from tests.actions.test_fork_run import kept
+from tests.actions.forking import kept
 from tests.critiques import critique
 from tests.factories import make_project
 from tests.runner.scripts import scripted_run

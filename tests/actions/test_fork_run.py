@@ -4,15 +4,12 @@ import threading
 from typing import Any
 
 import pytest
-from django.core import serializers
 from django.db import connection
 
 from reflection_app.actions.cancel_run import cancel_run
 from reflection_app.actions.claim_review import claim_review
 from reflection_app.actions.decide_review import DecisionInput, decide_review
-from reflection_app.actions.errors import CannotFork, InvalidInput
-from reflection_app.actions.fork_input import ForkInput
-from reflection_app.actions.fork_run import fork_run
+from reflection_app.actions.errors import CannotFork
 from reflection_app.loops import catalogue
 from reflection_app.loops.effects import Decision, ReviewDecision
 from reflection_app.loops.task_spec import Mode
@@ -32,63 +29,13 @@ from reflection_app.models import (
 )
 from reflection_app.runner import journal_writes
 from reflection_app.runner.advance import advance
+from tests.actions.forking import TWICE, advanced, everything_of, forked, kept, step_of, text_run
 from tests.critiques import critique
 from tests.factories import make_member, make_project
-from tests.runner.scripts import RIGHT, WRONG, code_run, scripted_run
+from tests.runner.scripts import RIGHT, WRONG, code_run
 from tests.runner.test_crashes import Killed, counted_calls, killing_after, let_lease_run_out
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-TWICE = {
-    "attempt-1/answer": "first",
-    "attempt-1/critique": critique(40),
-    "attempt-2/answer": "second",
-    "attempt-2/critique": critique(90, approved=True),
-    "attempt-3/answer": "third",
-    "attempt-3/critique": critique(95, approved=True),
-}
-
-
-def text_run(answers: dict[str, str] = TWICE, **submission: Any) -> Run:
-    """A run as far as it goes by itself, without audits."""
-    project = make_project(review_policy={"audit_share": 0})
-    submission.setdefault("mode", "actor_critic")
-    return advanced(scripted_run(answers, project=project, **submission))
-
-
-def advanced(run: Run) -> Run:
-    advance(run.pk)
-    run.refresh_from_db()
-    return run
-
-
-def forked(run: Run, from_step: int, *, actor: Actor | None = None, **wanted: Any) -> Run:
-    return fork_run(run, ForkInput(from_step=from_step, **wanted), actor=actor or Actor())
-
-
-def step_of(run: Run, key: str) -> Step:
-    return Step.objects.get(run=run, key=key)
-
-
-def everything_of(run: Run) -> list[str]:
-    """All rows of the run but for what tells of its forks."""
-    rows = [
-        *Step.objects.filter(run=run),
-        *Attempt.objects.filter(run=run),
-        *Verdict.objects.filter(attempt__run=run),
-        *Review.objects.filter(run=run).order_by("id"),
-        *Event.objects.filter(run=run).exclude(type=EventType.RUN_FORKED),
-    ]
-    own = Run.objects.filter(pk=run.pk).values().get() | {"last_event_seq": 0}
-    return [str(own), serializers.serialize("json", rows)]
-
-
-def kept(run: Run) -> tuple[Any, ...]:
-    best = run.best_attempt
-    verdicts = Verdict.objects.filter(attempt__run=run).values_list("attempt__number", "verdict", "score", "referee")
-    attempts = Attempt.objects.filter(run=run).values_list("number", "content")
-    return run.outcome, best and best.number, list(attempts), list(verdicts)
-
 
 # Each step's key in the run of `TWICE`.
 KEYS = [f"attempt-{number}/{part}" for number in (1, 2) for part in ("answer", "critique", "verdict")]
@@ -380,64 +327,3 @@ def test_the_trail_says_who_forked_what() -> None:
     entry = AuditEntry.objects.get(action="run.forked")
     assert (entry.target_id, entry.user) == (child.pk, person)
     assert entry.after == {"parent": str(parent.pk), "from_step": 3, "edited": ["result"], "limits": {}}
-
-
-@pytest.mark.parametrize(
-    ("from_step", "wanted", "field"),
-    [
-        (9, {}, "from_step"),
-        (7, {"result": {"verdict": "PASS"}}, "from_step"),
-        (3, {"result": {"verdict": "MAYBE"}}, "result.verdict"),
-        (3, {"result": {"score": 101}}, "result.score"),
-        (3, {"result": {"opinion": "good"}}, "result.opinion"),
-        (3, {"result": {"attempt": 2}}, "result.attempt"),
-        (3, {"result": {"referee": "nobody"}}, "result.referee"),
-        (3, {"result": {"issues": [{"description": ""}]}}, "result.issues.0.description"),
-        (1, {"result": {"text": 7}}, "result.text"),
-        (3, {"messages": [{"role": "user", "content": "x"}]}, "messages"),
-    ],
-)
-def test_what_makes_no_sense_is_refused_and_named(from_step: int, wanted: dict[str, Any], field: str) -> None:
-    parent = text_run()
-    with pytest.raises(InvalidInput) as refusal:
-        forked(parent, from_step, **wanted)
-    assert [error["field"] for error in refusal.value.errors] == [field]
-    assert not Run.objects.filter(parent=parent).exists()
-
-
-def test_a_random_draw_cannot_be_edited() -> None:
-    run = scripted_run(TWICE, mode="actor_critic")
-    # Scripted runs draw none by themselves.
-    run.spec["review_policy"]["audit_share"] = 1.0
-    run.save()
-    advanced(run)
-    draw = step_of(run, "attempt-1/audit-draw")
-    with pytest.raises(InvalidInput, match="nothing was forked") as refusal:
-        forked(run, draw.seq, result={"value": 0.9})
-    assert refusal.value.errors[0]["field"] == "result"
-    # What was put up for an audit stays the parent's: the fork asks nobody again.
-    child = advanced(forked(run, run.steps.count() + 1))
-    assert Review.objects.filter(run=run).exists()
-    assert not Review.objects.filter(run=child).exists()
-
-
-def test_a_session_of_an_agent_has_no_forks() -> None:
-    run = text_run()
-    Run.objects.filter(pk=run.pk).update(mode=Mode.INLINE_REFLECTION)
-    with pytest.raises(CannotFork, match="session"):
-        forked(run, 1)
-
-
-def test_a_route_can_be_edited() -> None:
-    routed = {"classify": '{"task_type": "creative_writing"}'}
-    parent = text_run(routed | TWICE, mode="adaptive")
-    chosen = Step.objects.get(run=parent, kind="choose_loop")
-    assert (parent.outcome, parent.mode) == ("succeeded", "actor_critic")
-    inherited = forked(parent, chosen.seq + 1)
-    assert inherited.mode == "actor_critic"
-    other = forked(parent, chosen.seq, result={"mode": "reflexion"})
-    assert other.mode == "reflexion"
-    assert advanced(other).steps.filter(key__contains="critique").count() == 0
-    for mode in ("adaptive", "inline_reflection", "nothing"):
-        with pytest.raises(InvalidInput):
-            forked(parent, chosen.seq, result={"mode": mode})
