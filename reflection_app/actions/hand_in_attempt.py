@@ -13,7 +13,7 @@ from pydantic import Field, JsonValue
 from reflection_app.actions.errors import AttemptConflict, InvalidInput, MakesItsOwn, NotItsTurn, RunFinished
 from reflection_app.actions.json_sizes import at_most
 from reflection_app.live.doorbell import ring
-from reflection_app.loops.effects import AwaitAttempt, HandedIn
+from reflection_app.loops.effects import AwaitAttempt, HandedIn, HandedInRepair
 from reflection_app.loops.task_spec import Execution, TaskSpec
 from reflection_app.loops.values import Value
 from reflection_app.models import (
@@ -59,11 +59,12 @@ class AttemptInput(Value):
     artifacts: Annotated[tuple[ArtifactInput, ...], Field(max_length=20)] = ()
     usage: AttemptUsage | None = None
     self_check: Annotated[dict[str, JsonValue], at_most(LARGEST_SELF_CHECK)] | None = None
+    repairs: Annotated[tuple[HandedInRepair, ...], Field(max_length=50), at_most(LARGEST_ARTIFACT)] = ()
 
     def handed_in(self) -> HandedIn:
         """The attempt as loops and the journal know it."""
         artifacts = tuple(artifact.model_dump(mode="json", exclude_none=True) for artifact in self.artifacts)
-        return HandedIn(content=self.content, artifacts=artifacts, self_check=self.self_check)
+        return HandedIn(content=self.content, artifacts=artifacts, self_check=self.self_check, repairs=self.repairs)
 
 
 @dataclass(frozen=True)
@@ -157,6 +158,7 @@ def _keep(run: Run, step: Step, given: AttemptInput) -> int:
         content=handed_in.content,
         artifacts=list(handed_in.artifacts),
         self_check=handed_in.self_check,
+        repairs=[repair.model_dump(mode="json") for repair in handed_in.repairs],
     )
     run.attempts_made += 1
     run.best_attempt_id = run.best_attempt_id or attempt.pk

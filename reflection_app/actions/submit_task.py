@@ -1,18 +1,24 @@
 """Handing in a task and starting its first run."""
 
+from typing import Any
+
 from django.db import transaction
 
 from reflection_app.actions.begin_run import begin_run, is_scripted
 from reflection_app.actions.errors import InvalidInput
 from reflection_app.actions.task_rules import check_it_can_run
 from reflection_app.actions.task_submission import TaskSubmission
-from reflection_app.llm.roles import has_critic
+from reflection_app.llm.roles import has_critic, has_escalation
 from reflection_app.loops.catalogue import mode_for
+from reflection_app.loops.completeness.checks import CompletenessSettings
+from reflection_app.loops.requirements import Requirements
 from reflection_app.loops.task_spec import Mode, ReviewPolicy, TaskSpec
 from reflection_app.loops.tool_calls import ToolSpec
-from reflection_app.models import Actor, Project, Run, Task, TaskFile, Tool, audit
+from reflection_app.models import Actor, AgentInstruction, InstructionState, Project, Run, Task, TaskFile, Tool, audit
 
 NO_CRITIC = "This project has no critic: its critic's model is “none”. Choose another mode."
+
+MOST_INSTRUCTIONS = 20
 
 
 @transaction.atomic
@@ -34,6 +40,8 @@ def submit_task(
         execution=submission.execution.value,
         tests=submission.tests.model_dump(mode="json") if submission.tests else None,
         output_schema=submission.output_schema,
+        requirements=requirements_as_json(submission.requirements),
+        phase=submission.phase,
         tools=list(submission.tools),
         tool_call=submission.tool_call.model_dump(mode="json") if submission.tool_call else None,
         chain_of_thought=submission.chain_of_thought,
@@ -53,14 +61,21 @@ def start_run(task: Task, *, submission: TaskSubmission, models: dict[str, str])
         objective=submission.objective,
         mode=submission.mode,
         kind=submission.kind,
+        agent=submission.agent,
+        phase=submission.phase,
         execution=submission.execution,
         tests=submission.tests,
         output_schema=submission.output_schema,
+        requirements=submission.requirements,
+        instructions=accepted_instructions(project, agent=submission.agent),
         tools=tools_for(project, submission),
         tool_call=submission.tool_call,
         file_names=tuple(file.path for file in submission.files),
         chain_of_thought=submission.chain_of_thought,
         has_critic=has_critic(models),
+        has_escalation=has_escalation(models),
+        knowledge_tool=knowledge_tool_of(project),
+        completeness=completeness_of(project),
         limits=submission.limits.over(project.get_limits()),
         thresholds=project.get_thresholds(),
         review_policy=_policy_of(project, models=models),
@@ -76,6 +91,30 @@ def _policy_of(project: Project, *, models: dict[str, str]) -> ReviewPolicy:
     """The project's policy. A script's verdicts are a sample of no critic, so they are never drawn for an audit."""
     policy = project.get_review_policy()
     return policy.model_copy(update={"audit_share": 0.0}) if is_scripted(models) else policy
+
+
+def accepted_instructions(project: Project, *, agent: str) -> tuple[str, ...]:
+    """What people accepted for this agent, oldest first. A task without an agent's name has none."""
+    if not agent:
+        return ()
+    accepted = AgentInstruction.objects.filter(project=project, agent=agent, state=InstructionState.ACCEPTED)
+    return tuple(accepted.order_by("decided_at", "id").values_list("text", flat=True)[:MOST_INSTRUCTIONS])
+
+
+def knowledge_tool_of(project: Project) -> ToolSpec | None:
+    """The tool that is asked for knowledge, where the project names one that can be used."""
+    tool = Tool.objects.filter(project=project, name=project.knowledge_tool, is_enabled=True).first()
+    return tool.get_spec() if tool else None
+
+
+def completeness_of(project: Project) -> CompletenessSettings | None:
+    """The settings of the completeness check, None where it is off."""
+    settings = project.get_completeness()
+    return settings if settings.enabled else None
+
+
+def requirements_as_json(requirements: Requirements | None) -> dict[str, Any] | None:
+    return requirements.model_dump(mode="json", exclude_defaults=True) if requirements else None
 
 
 def tools_for(project: Project, submission: TaskSubmission) -> tuple[ToolSpec, ...]:

@@ -9,6 +9,7 @@ from reflection_app.actions.errors import InvalidInput
 from reflection_app.actions.json_sizes import at_most
 from reflection_app.actions.task_rules import check_it_can_run
 from reflection_app.loops.code_tests import CodeTests
+from reflection_app.loops.requirements import Requirements
 from reflection_app.loops.storable import is_storable
 from reflection_app.loops.task_spec import MOST_ATTEMPTS, Execution, Limits, Mode
 from reflection_app.loops.tool_arguments import DEEPEST, is_too_deep
@@ -71,6 +72,8 @@ class TaskSubmission(Value):
     external_id: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     tests: Annotated[CodeTests, at_most(LARGEST_TESTS)] | None = None
     output_schema: Annotated[dict[str, Any], at_most(LARGEST_SCHEMA)] | None = None
+    requirements: Annotated[Requirements, at_most(LARGEST_SCHEMA)] | None = None
+    phase: str = Field(default="", max_length=120)
     tools: Annotated[tuple[Annotated[str, Field(max_length=64)], ...], Field(max_length=50)] = ()
     tool_call: ToolCall | None = None
     files: Annotated[tuple[FileSubmission, ...], Field(max_length=100), at_most(LARGEST_FILES)] = ()

@@ -220,6 +220,13 @@ LLM_REFLECTOR_MODEL = env.text("LLM_REFLECTOR_MODEL", "", "the model that reflec
 LLM_CLASSIFIER_MODEL = env.text("LLM_CLASSIFIER_MODEL", "", "the model that names a task's kind, if not LLM_MODEL")
 LLM_TESTER_MODEL = env.text("LLM_TESTER_MODEL", "", "the model that writes tests, where it is not LLM_MODEL")
 LLM_PLANNER_MODEL = env.text("LLM_PLANNER_MODEL", "", "the model that makes plans, where it is not LLM_MODEL")
+LLM_ESCALATION_MODEL = env.text(
+    "LLM_ESCALATION_MODEL",
+    "",
+    "a stronger model, used where the same mistake is made again; unset: only suggested",
+)
+LLM_DIAGNOSER_MODEL = env.text("LLM_DIAGNOSER_MODEL", "", "the model that diagnoses failed calls which no rule fits")
+LLM_COMPLETENESS_MODEL = env.text("LLM_COMPLETENESS_MODEL", "", "the model that looks for what a task still lacks")
 LLM_TIMEOUT_S = env.number("LLM_TIMEOUT_S", 120.0, "the longest one model call may take", at_least=0.1)
 LLM_MAX_TOKENS = env.number("LLM_MAX_TOKENS", 4096, "the longest answer asked of a model, in tokens", at_least=1)
 LLM_STREAMING = env.flag(
@@ -264,4 +271,15 @@ LOGGING = {
         # The SDK logs what servers of tools send; that may hold anything, and our results tell what went wrong.
         "mcp": {"level": "CRITICAL"},
     },
+}
+
+# The completeness check, for projects that do not say otherwise. The names are those of the second design seed.
+COMPLETENESS: dict[str, object] = {
+    "enabled": env.flag(
+        "ENABLE_REFLECTION", default=True, meaning="no: work with tools is not checked for what it still lacks"
+    ),
+    "max_supplements": env.number("REFLECTION_MAX_SUPPLEMENTS", 3, "the most supplements of one check; 0: check only"),
+    "temperature": env.number("FC_REFLECTION_TEMPERATURE", 0.2, "the temperature of completeness checks"),
+    "top_p": env.number("FC_REFLECTION_TOP_P", 1.0, "the share of likely words that completeness checks choose from"),
+    "max_retries": env.number("FC_REFLECTION_MAX_RETRIES", 2, "how often a malformed check is asked for again"),
 }

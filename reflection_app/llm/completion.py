@@ -20,6 +20,7 @@ class CompletionRequest:
     key: str
     timeout_s: float
     temperature: float | None = None
+    top_p: float | None = None
     max_tokens: int | None = None
     json_schema: dict[str, Any] | None = None
 

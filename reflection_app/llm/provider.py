@@ -55,6 +55,8 @@ def prepare(request: CompletionRequest) -> Call:
     }
     if request.temperature is not None:
         arguments["temperature"] = request.temperature
+    if request.top_p is not None:
+        arguments["top_p"] = request.top_p
     if request.max_tokens is not None:
         arguments["max_tokens"] = min(request.max_tokens, LONGEST_LOCAL_ANSWER) if local else request.max_tokens
     if local:

@@ -36,6 +36,11 @@ def has_critic(overrides: Mapping[str, str]) -> bool:
     return _named("critic", overrides).strip().lower() != NO_MODEL
 
 
+def has_escalation(overrides: Mapping[str, str]) -> bool:
+    """Whether there is a stronger model for what the usual one gets wrong again and again."""
+    return bool(overrides.get("escalation") or settings.LLM_ESCALATION_MODEL)
+
+
 def _named(role: str, overrides: Mapping[str, str]) -> str:
     """The name that is configured for the role, or nothing."""
     roles = [role, *([SAME_AS[role]] if role in SAME_AS else [])]

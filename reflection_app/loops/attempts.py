@@ -2,27 +2,35 @@
 
 from reflection_app.loops.chain_of_thought import asking_for_parts
 from reflection_app.loops.effects import AwaitAttempt, Generate
-from reflection_app.loops.messages import Message
+from reflection_app.loops.messages import Message, assistant, user
 from reflection_app.loops.progress import PriceUnknown, Progress
+from reflection_app.loops.prompts import prompt
 from reflection_app.loops.task_spec import Execution, TaskSpec
+from reflection_app.loops.ticketing import send_back
+
+LONGEST_REDONE = 24_000
 
 
-async def make_attempt(spec: TaskSpec, run: Progress, *, number: int, messages: tuple[Message, ...]) -> str:
-    """The text of attempt `number`, made from `messages` by the actor or handed in by the outside agent.
+async def make_attempt(
+    spec: TaskSpec, run: Progress, *, number: int, messages: tuple[Message, ...], role: str = "actor"
+) -> str:
+    """The text of attempt `number`, made from `messages` by the model of `role` or handed in by the outside agent.
 
-    Raises LimitReached where there is no room for another attempt.
+    The attempt before it is sent back first. Raises LimitReached where there is no room for another attempt.
     """
     run.check_limits()
+    if number > 1:
+        await send_back(spec, run, number=number - 1)
     key = f"attempt-{number}/answer"
-    if spec.chain_of_thought:
-        messages = asking_for_parts(messages)
+    messages = told(spec, messages, number=number)
     if spec.execution is Execution.EXTERNAL:
         handed_in = await run.perform(AwaitAttempt(key=key, attempt=number, messages=messages))
+        run.handed_in[number] = handed_in
         text = handed_in.content
     else:
         request = Generate(
             key=key,
-            role="actor",
+            role=role,
             messages=messages,
             max_tokens=run.tokens_left,
             timeout_s=run.time_left_s(),
@@ -36,3 +44,17 @@ async def make_attempt(spec: TaskSpec, run: Progress, *, number: int, messages: 
             raise
     run.attempts.append(number)
     return text
+
+
+def told(spec: TaskSpec, messages: tuple[Message, ...], *, number: int) -> tuple[Message, ...]:
+    """The messages with what holds in every loop: accepted instructions, and for the first attempt a person's order."""
+    if spec.instructions and messages and messages[0].role == "system":
+        listed = "\n".join(f"- {text}" for text in spec.instructions)
+        first = messages[0].model_copy(
+            update={"content": prompt("agent_instructions", system=messages[0].content, instructions=listed)}
+        )
+        messages = (first, *messages[1:])
+    if spec.redo is not None and number == 1:
+        again = prompt("redo_order", instructions=spec.redo.instructions)
+        messages = (*messages, assistant(spec.redo.content[:LONGEST_REDONE]), user(again))
+    return asking_for_parts(messages) if spec.chain_of_thought else messages

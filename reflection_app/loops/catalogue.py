@@ -26,11 +26,11 @@ LOOPS[Mode.ADAPTIVE] = partial(adaptive, loops=LOOPS)
 # Raised by hand when a loop performs other effects, or in another order, than before: a run that was suspended under
 # another version cannot be replayed.
 VERSIONS: dict[Mode, int] = {
-    Mode.EXTERNAL_LOOP: 1,
-    Mode.ACTOR_CRITIC: 1,
+    Mode.EXTERNAL_LOOP: 2,
+    Mode.ACTOR_CRITIC: 2,
     Mode.INLINE_REFLECTION: 1,
-    Mode.PLANNING: 1,
-    Mode.REFLEXION: 1,
+    Mode.PLANNING: 2,
+    Mode.REFLEXION: 2,
     Mode.ADAPTIVE: 1,
 }
 

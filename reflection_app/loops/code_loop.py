@@ -11,6 +11,7 @@ from reflection_app.loops.ends import Outcome
 from reflection_app.loops.messages import NO_ANSWER, Message, assistant, system, user
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
+from reflection_app.loops.settling import end_by
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.loops.verdicts import Judgement, Referee, Verdict
 
@@ -36,10 +37,8 @@ async def code_loop(spec: TaskSpec, run: Progress) -> Outcome:
             )
         )
         judgement = await run.record(judge_tests(report, attempt=number), key=f"attempt-{number}/verdict")
-        if judgement.passed:
-            return Outcome.SUCCEEDED
-        if run.over_corrected():
-            return Outcome.OVER_CORRECTED
+        if (end := end_by(judgement, run)) is not None:
+            return end
         messages = (*messages, assistant(answer or NO_ANSWER), user(failures_prompt(report)))
     return Outcome.EXHAUSTED
 

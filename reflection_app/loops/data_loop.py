@@ -12,6 +12,7 @@ from reflection_app.loops.json_schema import Violation, violations
 from reflection_app.loops.messages import NO_ANSWER, Message, assistant, system, user
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
+from reflection_app.loops.settling import end_by
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.loops.verdicts import Issue, IssueCategory, Judgement, Referee, Severity, Verdict
 
@@ -28,10 +29,8 @@ async def data_loop(spec: TaskSpec, run: Progress) -> Outcome:
         messages = within(run.tokens_left, task=task, turns=turns)
         answer = await make_attempt(spec, run, number=number, messages=messages)
         judgement = await run.record(judge_data(spec, answer, attempt=number), key=f"attempt-{number}/verdict")
-        if judgement.passed:
-            return Outcome.SUCCEEDED
-        if run.over_corrected():
-            return Outcome.OVER_CORRECTED
+        if (end := end_by(judgement, run)) is not None:
+            return end
         turns += [assistant(answer or NO_ANSWER), user(violations_prompt(judgement.issues))]
     return Outcome.EXHAUSTED
 

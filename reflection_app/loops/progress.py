@@ -7,10 +7,20 @@ results, never from a clock, and so comes out the same when a run is replayed fr
 from decimal import Decimal
 
 from reflection_app.loops.best_attempt import best_attempt
-from reflection_app.loops.effects import Effect, EffectFailed, EffectTimedOut, Pick, RecordPick, RecordVerdict, Spent
+from reflection_app.loops.effects import (
+    Effect,
+    EffectFailed,
+    EffectTimedOut,
+    HandedIn,
+    Pick,
+    RecordPick,
+    RecordVerdict,
+    Spent,
+)
 from reflection_app.loops.ends import Ended, Outcome
 from reflection_app.loops.over_correction import is_over_corrected
 from reflection_app.loops.task_spec import Limits
+from reflection_app.loops.tickets import Ticket
 from reflection_app.loops.verdicts import Judgement, Referee
 
 # A call that gets less than this cannot answer; the time is up.
@@ -38,6 +48,8 @@ class Progress:
         self.attempts: list[int] = []
         self.judgements: list[Judgement] = []
         self.pick: Pick | None = None
+        self.tickets: dict[int, Ticket] = {}
+        self.handed_in: dict[int, HandedIn] = {}
 
     async def perform[R](self, effect: Effect[R]) -> R:
         """The effect's result, its spending counted.

@@ -16,16 +16,19 @@ def route_by_facts(spec: TaskSpec, *, built: Container[Mode]) -> Route | None:
     """The loop of a task by what came with it, or None where a model has to say what the task is about."""
     kind = kind_of(spec)
     said = kind.value if kind else spec.kind
-    if spec.tests is not None:
-        return Route(mode=Mode.EXTERNAL_LOOP, task_kind=said, why="Tests came with the task.")
-    if spec.output_schema is not None:
-        return Route(mode=Mode.EXTERNAL_LOOP, task_kind=said, why="A schema of the answer came with the task.")
-    if spec.tool_call is not None:
-        return Route(mode=Mode.EXTERNAL_LOOP, task_kind=said, why="A call of a tool came with the task.")
-    if spec.tools and spec.execution is Execution.EXTERNAL:
-        return Route(mode=Mode.EXTERNAL_LOOP, task_kind=said, why="Tools came with the task; its agent hands in calls.")
-    if spec.tools and Mode.PLANNING in built:
-        return Route(mode=Mode.PLANNING, task_kind=said, why="Tools came with the task.")
+    hands_in_calls = bool(spec.tools) and spec.execution is Execution.EXTERNAL
+    can_plan = bool(spec.tools) and Mode.PLANNING in built
+    brought = (
+        (spec.tests is not None, Mode.EXTERNAL_LOOP, "Tests came with the task."),
+        (spec.output_schema is not None, Mode.EXTERNAL_LOOP, "A schema of the answer came with the task."),
+        (spec.requirements is not None, Mode.REFLECTION_PROTOCOL, "Minimum requirements came with the task."),
+        (spec.tool_call is not None, Mode.EXTERNAL_LOOP, "A call of a tool came with the task."),
+        (hands_in_calls, Mode.EXTERNAL_LOOP, "Tools came with the task; its agent hands in calls."),
+        (can_plan, Mode.PLANNING, "Tools came with the task."),
+    )
+    for is_there, mode, why in brought:
+        if is_there:
+            return Route(mode=mode, task_kind=said, why=why)
     return route_by_kind(spec, kind) if kind else None
 
 

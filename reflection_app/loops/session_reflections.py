@@ -6,8 +6,9 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from reflection_app.loops.lenient_values import Lenient, as_list
+from reflection_app.loops.storable import Text
 from reflection_app.loops.values import Value
-from reflection_app.loops.verdicts import Confidence, Text
+from reflection_app.loops.verdicts import Confidence
 
 LONGEST = 2_000
 MOST = 10

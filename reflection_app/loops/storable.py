@@ -2,7 +2,9 @@
 
 import math
 import re
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import AfterValidator
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
@@ -24,6 +26,9 @@ def is_storable(value: Any) -> bool:
 def storable(text: str) -> str:
     """`text` with what cannot be kept shown as the replacement character."""
     return _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+Text = Annotated[str, AfterValidator(storable)]
 
 
 def storable_value(value: Any) -> Any:

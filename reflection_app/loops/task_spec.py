@@ -10,9 +10,13 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from reflection_app.loops.code_tests import CodeTests
+from reflection_app.loops.completeness.checks import CompletenessSettings, HistoryStep
+from reflection_app.loops.diagnosis.diagnoses import FailedCall
+from reflection_app.loops.requirements import Requirements
+from reflection_app.loops.storable import Text
 from reflection_app.loops.tool_calls import ToolCall, ToolSpec
 from reflection_app.loops.values import Value
-from reflection_app.loops.verdicts import Confidence, Score
+from reflection_app.loops.verdicts import Confidence, Score, Verdict
 
 
 class Mode(StrEnum):
@@ -24,6 +28,13 @@ class Mode(StrEnum):
     REFLEXION = "reflexion"
     PLANNING = "planning"
     INLINE_REFLECTION = "inline_reflection"
+    REFLECTION_PROTOCOL = "reflection_protocol"
+    TOOL_DIAGNOSIS = "tool_diagnosis"
+    COMPLETENESS_CHECK = "completeness_check"
+
+
+# For what is handed in by calls of its own, not as a task.
+NOT_FOR_TASKS = frozenset({Mode.INLINE_REFLECTION, Mode.TOOL_DIAGNOSIS, Mode.COMPLETENESS_CHECK})
 
 
 class TaskKind(StrEnum):
@@ -83,21 +94,46 @@ class ReviewPolicy(Value):
     audit_share: float = Field(default=0.1, ge=0, le=1)
 
 
+class Redo(Value):
+    """A person's order to do again what another run did: its answer, and what is to be different."""
+
+    content: Text
+    instructions: Text
+    by: Text = ""
+    attempt: int = Field(default=1, ge=1)
+    verdict: Verdict = Verdict.REVISE
+    score: Score = 0
+
+
 class TaskSpec(Value):
-    """All that a loop may know of its task."""
+    """All that a loop may know of its task.
+
+    `phase` is the pipeline's own name for where it stands; `instructions` are what people accepted for this agent.
+    `knowledge_tool` is asked for knowledge that the agent lacks. `completeness` is None where nothing is checked.
+    """
 
     objective: str = Field(min_length=1, max_length=200_000)
     mode: Mode
     kind: str = Field(default="", max_length=60)
+    agent: str = Field(default="", max_length=120)
+    phase: str = Field(default="", max_length=120)
     execution: Execution = Execution.MANAGED
     tests: CodeTests | None = None
     output_schema: dict[str, Any] | None = None
+    requirements: Requirements | None = None
+    redo: Redo | None = None
+    instructions: tuple[Text, ...] = ()
     tools: tuple[ToolSpec, ...] = ()
     tool_call: ToolCall | None = None
     file_names: tuple[str, ...] = ()
     chain_of_thought: bool = False
     inline_every_turns: int = Field(default=5, ge=1, le=100)
     has_critic: bool = True
+    has_escalation: bool = False
+    knowledge_tool: ToolSpec | None = None
+    completeness: CompletenessSettings | None = None
+    failed_call: FailedCall | None = None
+    history: tuple[HistoryStep, ...] = ()
     limits: Limits = Limits()
     thresholds: Thresholds = Thresholds()
     review_policy: ReviewPolicy = ReviewPolicy()

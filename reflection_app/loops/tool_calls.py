@@ -1,14 +1,14 @@
 """Tools as loops know them: what can be called, a call, and what came back."""
 
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import AfterValidator, Field, JsonValue
+from pydantic import Field, JsonValue
 
-from reflection_app.loops.storable import storable
+from reflection_app.loops.storable import Text
 from reflection_app.loops.values import Value
 
-Plain = Annotated[str, AfterValidator(storable)]
+Plain = Text
 
 
 class ToolSpec(Value):

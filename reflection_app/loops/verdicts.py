@@ -3,10 +3,11 @@
 from enum import IntEnum, StrEnum
 from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from reflection_app.loops.code_tests import TestReport
-from reflection_app.loops.storable import storable
+from reflection_app.loops.requirements import RequirementsReport
+from reflection_app.loops.storable import Text
 from reflection_app.loops.values import Value
 
 LONGEST_TEXT = 10_000
@@ -54,9 +55,6 @@ class Severity(StrEnum):
     CRITICAL = "critical"
 
 
-Text = Annotated[str, AfterValidator(storable)]
-
-
 class Issue(Value):
     """One thing wrong with an attempt, as a referee states it. `path` says where in a JSON answer: `$.items[2].id`."""
 
@@ -74,7 +72,11 @@ class Feedback(Value):
 
 
 class Judgement(Value):
-    """One referee's verdict on one attempt. `confidence` is None where the referee gave none."""
+    """One referee's verdict on one attempt. `confidence` is None where the referee gave none.
+
+    `requirements` is there where the task has minimum requirements: no verdict is a PASS unless all of them hold.
+    `completeness` and `correctness` are the critic's parts of the score, where it gave them.
+    """
 
     attempt: int = Field(ge=1)
     referee: Referee
@@ -84,6 +86,9 @@ class Judgement(Value):
     issues: tuple[Issue, ...] = ()
     feedback: Feedback = Feedback()
     tests: TestReport | None = None
+    requirements: RequirementsReport | None = None
+    completeness: Score | None = None
+    correctness: Score | None = None
 
     @property
     def passed(self) -> bool:

@@ -3,25 +3,38 @@
 from reflection_app.models.api_key import ApiKey, Scope
 from reflection_app.models.attempt import Attempt, Verdict
 from reflection_app.models.audit import Actor, AuditEntry, audit
+from reflection_app.models.completeness import CompletenessCheck, Supplement
 from reflection_app.models.event import Event, EventType, add_event, next_event
 from reflection_app.models.idempotency import IdempotentAnswer
 from reflection_app.models.project import Membership, Project, Role
+from reflection_app.models.question import Question, QuestionState
+from reflection_app.models.report import AgentInstruction, ClassCorrection, InstructionState, Report
 from reflection_app.models.review import Review, ReviewState
 from reflection_app.models.run import Run, RunState, Step, StepState
 from reflection_app.models.task import Task, TaskFile
+from reflection_app.models.ticket import Ticket, TicketState
 from reflection_app.models.tool import Secret, Tool, ToolKind
+from reflection_app.models.tool_failure import FixPair, ToolFailure
 from reflection_app.models.transcript import Transcript, TranscriptTurn
 
 __all__ = [
     "Actor",
+    "AgentInstruction",
     "ApiKey",
     "Attempt",
     "AuditEntry",
+    "ClassCorrection",
+    "CompletenessCheck",
     "Event",
     "EventType",
+    "FixPair",
     "IdempotentAnswer",
+    "InstructionState",
     "Membership",
     "Project",
+    "Question",
+    "QuestionState",
+    "Report",
     "Review",
     "ReviewState",
     "Role",
@@ -31,9 +44,13 @@ __all__ = [
     "Secret",
     "Step",
     "StepState",
+    "Supplement",
     "Task",
     "TaskFile",
+    "Ticket",
+    "TicketState",
     "Tool",
+    "ToolFailure",
     "ToolKind",
     "Transcript",
     "TranscriptTurn",

@@ -5,6 +5,7 @@ from django.db import models
 
 from reflection_app.loops import verdicts
 from reflection_app.loops.code_tests import TestReport
+from reflection_app.loops.requirements import RequirementsReport
 from reflection_app.loops.verdicts import Judgement
 from reflection_app.models.identifiers import new_id
 from reflection_app.models.run import Run, Step
@@ -21,6 +22,7 @@ class Attempt(models.Model):
     # What the outside agent handed in beside the content.
     artifacts = models.JSONField(default=list, blank=True)
     self_check = models.JSONField(null=True, blank=True)
+    repairs = models.JSONField(default=list, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -45,6 +47,9 @@ class Verdict(models.Model):
     issues = models.JSONField(default=list)
     feedback = models.JSONField(default=dict)
     tests = models.JSONField(null=True, blank=True)
+    requirements = models.JSONField(null=True, blank=True)
+    completeness = models.FloatField(null=True, blank=True)
+    correctness = models.FloatField(null=True, blank=True)
     given_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -65,6 +70,9 @@ class Verdict(models.Model):
     def get_tests(self) -> TestReport | None:
         return TestReport.model_validate(self.tests) if self.tests else None
 
+    def get_requirements(self) -> RequirementsReport | None:
+        return RequirementsReport.model_validate(self.requirements) if self.requirements else None
+
     def get_judgement(self) -> Judgement:
         """The verdict as the pure value that loops and ranking work with."""
         return Judgement(
@@ -76,6 +84,9 @@ class Verdict(models.Model):
             issues=self.issues,
             feedback=verdicts.Feedback.model_validate(self.feedback),
             tests=self.get_tests(),
+            requirements=self.get_requirements(),
+            completeness=self.completeness,
+            correctness=self.correctness,
         )
 
     @classmethod
@@ -92,4 +103,7 @@ class Verdict(models.Model):
             issues=values["issues"],
             feedback=values["feedback"],
             tests=values["tests"],
+            requirements=values["requirements"],
+            completeness=judgement.completeness,
+            correctness=judgement.correctness,
         )

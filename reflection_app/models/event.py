@@ -22,6 +22,16 @@ class EventType(models.TextChoices):
     REVIEW_CLAIMED = "review.claimed"
     REVIEW_RELEASED = "review.released"
     REVIEW_DECIDED = "review.decided"
+    TICKET_ISSUED = "ticket.issued"
+    TICKET_ENDED = "ticket.ended"
+    REPORT_KEPT = "report.kept"
+    QUESTION_ASKED = "question.asked"
+    QUESTION_ANSWERED = "question.answered"
+    TOOL_FAILURE_DIAGNOSED = "tool_failure.diagnosed"
+    # Of the completeness check, named as in the second design seed.
+    REFLECTION = "reflection"
+    REFLECTION_PLAN = "reflection_plan"
+    REFLECTION_EXEC = "reflection_exec"
 
 
 class Event(models.Model):

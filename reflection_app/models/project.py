@@ -4,6 +4,7 @@ from django.conf import settings
 from django.contrib.auth.models import AnonymousUser, User
 from django.db import models
 
+from reflection_app.loops.completeness.checks import CompletenessSettings
 from reflection_app.loops.task_spec import Limits, ReviewPolicy, Thresholds
 from reflection_app.models.identifiers import new_id
 
@@ -24,6 +25,9 @@ class Project(models.Model):
     thresholds = models.JSONField(default=dict, blank=True)
     review_policy = models.JSONField(default=dict, blank=True)
     models_by_role = models.JSONField(default=dict, blank=True)
+    completeness = models.JSONField(default=dict, blank=True)
+    # The tool that is asked for knowledge which an agent lacks; a person is asked where there is none.
+    knowledge_tool = models.CharField(max_length=64, blank=True, default="")
     created_at = models.DateTimeField(auto_now_add=True)
 
     objects = ProjectQuerySet.as_manager()
@@ -39,6 +43,9 @@ class Project(models.Model):
 
     def get_thresholds(self) -> Thresholds:
         return Thresholds.model_validate(self.thresholds)
+
+    def get_completeness(self) -> CompletenessSettings:
+        return CompletenessSettings.model_validate(settings.COMPLETENESS | self.completeness)
 
     def get_review_policy(self) -> ReviewPolicy:
         return ReviewPolicy.model_validate(self.review_policy)

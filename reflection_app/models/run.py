@@ -70,7 +70,9 @@ class Run(models.Model):
             models.Index(fields=("project", "-created_at", "-id"), name="run_newest"),
             models.Index(fields=("task", "-created_at"), name="run_of_task"),
             models.Index(fields=("lease_until",), name="run_lease", condition=Q(state="running")),
-            models.Index(fields=("enqueued_at",), name="run_enqueued", condition=Q(state="queued")),
+            models.Index(
+                fields=("enqueued_at",), name="run_enqueued", condition=Q(state__in=("queued", "waiting_time"))
+            ),
         )
         constraints = (
             models.CheckConstraint(

@@ -23,6 +23,8 @@ class Task(models.Model):
     )
     tests = models.JSONField(null=True, blank=True)
     output_schema = models.JSONField(null=True, blank=True)
+    requirements = models.JSONField(null=True, blank=True)
+    phase = models.CharField(max_length=120, blank=True, default="")
     tools = models.JSONField(default=list, blank=True)
     tool_call = models.JSONField(null=True, blank=True)
     chain_of_thought = models.BooleanField(default=False)

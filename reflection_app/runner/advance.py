@@ -1,7 +1,6 @@
 """Moving a run on: replay its loop against the journal, perform what is new, until it ends or has to wait."""
 
 import logging
-import secrets
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -14,24 +13,12 @@ from django.utils import timezone
 from reflection_app.loops.catalogue import run_loop, version_of
 from reflection_app.loops.effects import (
     AnyEffect,
-    AskReviewer,
     AwaitAttempt,
-    AwaitTurns,
-    CallTool,
-    ChooseLoop,
-    Draw,
-    Drawn,
     EffectFailed,
     Generate,
-    KeepAttempt,
     Performed,
-    RecordPick,
-    RecordPlan,
-    RecordPlanStep,
-    RecordReflection,
-    RecordVerdict,
-    RequestAudit,
-    RunTests,
+    Performing,
+    Waiting,
 )
 from reflection_app.loops.ends import Ended, Outcome
 from reflection_app.loops.messages import Message
@@ -43,6 +30,7 @@ from reflection_app.runner.ending import end_run
 from reflection_app.runner.journal import LONGEST_ERROR, Journal, JournalMismatch
 from reflection_app.runner.journal_writes import Unstorable
 from reflection_app.runner.lease import Lease, LeaseLost, claim, keeper
+from reflection_app.runner.noting import value_of
 from reflection_app.runner.performing import TryLater, model_of, perform
 from reflection_app.runner.waiting import wait_for
 
@@ -89,7 +77,7 @@ def _advance_leased(lease: Lease) -> float | None:
     except Exception as error:  # whatever went wrong, the run is tried again or ends with the error; it never hangs
         log.exception("run %s could not be advanced", lease.run_id)
         return _retry_later(journal, f"{type(error).__name__}: {error}")
-    return None
+    return journal.wakes_after_s
 
 
 def _run_of(lease: Lease) -> Run:
@@ -136,40 +124,17 @@ def _result_of(effect: AnyEffect, *, journal: Journal, spec: TaskSpec) -> Result
     recalled = journal.recall(effect)
     if recalled is not None:
         return recalled
-    if isinstance(effect, Generate | RunTests | CallTool):
+    if isinstance(effect, Performing):
         return _perform(effect, journal=journal, spec=spec)
-    follow = consequences(effect, attempts=journal.attempts, judgements=journal.judgements)
-    if isinstance(effect, AskReviewer | AwaitAttempt | AwaitTurns):
+    if isinstance(effect, Waiting):
+        follow = consequences(effect, attempts=journal.attempts, judgements=journal.judgements)
         return wait_for(effect, journal=journal, follow=follow)
-    return journal.note(effect, _value_of(effect), follow=follow)
+    value = value_of(effect, run_id=journal.lease.run_id)
+    follow = consequences(effect, value, attempts=journal.attempts, judgements=journal.judgements)
+    return journal.note(effect, value, follow=follow)
 
 
-def _value_of(
-    effect: RecordVerdict
-    | RecordPick
-    | RecordPlan
-    | RecordPlanStep
-    | RecordReflection
-    | KeepAttempt
-    | Draw
-    | RequestAudit
-    | ChooseLoop,
-) -> Any:
-    """The result of an effect that asks nothing of the outside."""
-    match effect:
-        case RecordVerdict(judgement=kept) | RecordPick(pick=kept) | ChooseLoop(route=kept):
-            return kept
-        case RecordPlan(plan=kept) | RecordPlanStep(outcome=kept):
-            return kept
-        case RecordReflection(kept=reflection):
-            return reflection
-        case Draw(share=share):
-            return Drawn(value=secrets.SystemRandom().random(), share=share)
-        case KeepAttempt() | RequestAudit():
-            return None
-
-
-def _perform(effect: Generate | RunTests | CallTool, *, journal: Journal, spec: TaskSpec) -> Result:
+def _perform(effect: Performing, *, journal: Journal, spec: TaskSpec) -> Result:
     model, failure = "", None
     try:
         model = model_of(effect, spec=spec)

@@ -6,11 +6,20 @@ from typing import Any
 from reflection_app.loops.best_attempt import best_attempt
 from reflection_app.loops.effects import (
     AnyEffect,
+    AskPerson,
     AskReviewer,
     ChooseLoop,
     Generate,
+    IssueTicket,
     KeepAttempt,
+    ProposeEntry,
+    ProposeInstruction,
+    RecordCompleteness,
+    RecordFixOutcome,
     RecordPick,
+    RecordReport,
+    RecordSupplements,
+    RecordToolFailure,
     RecordVerdict,
     RequestAudit,
     ReviewReason,
@@ -18,8 +27,13 @@ from reflection_app.loops.effects import (
 from reflection_app.loops.verdicts import Judgement
 from reflection_app.models import Attempt, EventType, Review, Run, Step, Verdict, add_event
 from reflection_app.runner.batch import Batch
+from reflection_app.runner.completeness_rows import write_check, write_supplements
+from reflection_app.runner.failure_rows import write_failure, write_fix_outcome
 from reflection_app.runner.journal import Attempts
 from reflection_app.runner.journal_writes import Follow
+from reflection_app.runner.question_rows import write_question
+from reflection_app.runner.report_rows import write_instruction, write_proposal, write_report
+from reflection_app.runner.ticket_rows import write_ticket
 
 
 def consequences(
@@ -48,16 +62,36 @@ def consequences(
                     run.best_attempt = _attempt(run, best, attempts=attempts)
             case RecordPick(pick=pick):
                 run.best_attempt = _attempt(run, pick.attempt, attempts=attempts)
-            case AskReviewer(judgement=judgement, reason=reason):
+            case AskReviewer(judgement=judgement) | RequestAudit(judgement=judgement):
                 batch.write()
-                attempt = _attempt(run, judgement.attempt, attempts=attempts)
-                _open_review(run, step, attempt=attempt, reason=reason, holds_run=True)
-            case RequestAudit(judgement=judgement):
-                batch.write()
-                attempt = _attempt(run, judgement.attempt, attempts=attempts)
-                _open_review(run, step, attempt=attempt, reason=ReviewReason.AUDIT, holds_run=False)
+                _open_review(run, step, effect, attempt=_attempt(run, judgement.attempt, attempts=attempts))
+            case IssueTicket():
+                write_ticket(run, step, batch, issued=value, attempt=_attempt(run, value.attempt, attempts=attempts))
+            case _:
+                _write_more(effect, value, run=run, step=step, batch=batch)
 
     return follow
+
+
+def _write_more(effect: AnyEffect, value: Any, *, run: Run, step: Step, batch: Batch) -> None:
+    """What follows from reports, proposals, questions, tool failures and completeness checks."""
+    match effect:
+        case RecordReport(report=report):
+            write_report(run, step, batch, report=report, kept=value)
+        case ProposeEntry(proposal=proposal):
+            write_proposal(run, batch, proposal=proposal)
+        case ProposeInstruction(instruction=instruction):
+            write_instruction(run, batch, instruction=instruction)
+        case AskPerson(question=question):
+            write_question(run, step, batch, asked=question)
+        case RecordToolFailure(failure=failure):
+            write_failure(run, step, batch, diagnosed=failure)
+        case RecordFixOutcome(outcome=outcome):
+            write_fix_outcome(run, batch, outcome=outcome)
+        case RecordCompleteness(found=found):
+            write_check(run, step, batch, found=found)
+        case RecordSupplements(done=done):
+            write_supplements(run, batch, done=done)
 
 
 def _make_attempt(run: Run, step: Step, *, number: int, content: str) -> Attempt:
@@ -74,7 +108,8 @@ def _attempt(run: Run, number: int, *, attempts: Attempts) -> Attempt:
     return attempts[number]
 
 
-def _open_review(run: Run, step: Step, *, attempt: Attempt, reason: ReviewReason, holds_run: bool) -> None:
+def _open_review(run: Run, step: Step, effect: AskReviewer | RequestAudit, *, attempt: Attempt) -> None:
+    reason = effect.reason if isinstance(effect, AskReviewer) else ReviewReason.AUDIT
     verdict = attempt.verdicts.latest("created_at", "id")
     review = Review.objects.create(
         project_id=run.project_id,
@@ -83,6 +118,6 @@ def _open_review(run: Run, step: Step, *, attempt: Attempt, reason: ReviewReason
         verdict=verdict,
         step=step,
         reason=reason.value,
-        holds_run=holds_run,
+        holds_run=isinstance(effect, AskReviewer),
     )
     add_event(run, EventType.REVIEW_OPENED, review=str(review.pk), reason=reason.value)

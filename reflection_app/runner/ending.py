@@ -15,6 +15,8 @@ from reflection_app.models import (
     add_event,
 )
 from reflection_app.runner.best_so_far import best_of
+from reflection_app.runner.question_rows import withdraw_questions
+from reflection_app.runner.ticket_rows import end_tickets
 
 
 def end_run(run: Run, ended: Ended) -> None:
@@ -33,5 +35,7 @@ def end_run(run: Run, ended: Ended) -> None:
     Review.objects.filter(run=run, holds_run=True, state__in=[ReviewState.WAITING, ReviewState.CLAIMED]).update(
         state=ReviewState.WITHDRAWN, lease_token=None, lease_until=None
     )
+    withdraw_questions(run)
+    end_tickets(run, outcome=ended.outcome.value)
     add_event(run, EventType.RUN_FINISHED, outcome=ended.outcome.value, best_attempt=best_number)
     run.save()

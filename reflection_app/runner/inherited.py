@@ -44,8 +44,20 @@ STEP_FIELDS = (
     "started_at",
     "finished_at",
 )
-VERDICT_FIELDS = ("referee", "verdict", "score", "confidence", "issues", "feedback", "tests", "given_by_id")
-ATTEMPT_FIELDS = ("number", "content", "artifacts", "self_check")
+VERDICT_FIELDS = (
+    "referee",
+    "verdict",
+    "score",
+    "confidence",
+    "issues",
+    "feedback",
+    "tests",
+    "requirements",
+    "completeness",
+    "correctness",
+    "given_by_id",
+)
+ATTEMPT_FIELDS = ("number", "content", "artifacts", "self_check", "repairs")
 
 
 def inherit(run: Run, steps: Sequence[Step], *, edited: Step | None, editor: Actor) -> None:
@@ -122,6 +134,7 @@ def _edited_attempt(step: Step) -> Attempt | None:
             content=handed_in.content,
             artifacts=list(handed_in.artifacts),
             self_check=handed_in.self_check,
+            repairs=[repair.model_dump(mode="json") for repair in handed_in.repairs],
         )
     return None
 

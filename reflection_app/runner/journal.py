@@ -5,6 +5,7 @@ one transaction serves both. Nothing here calls a model or the sandbox, and no t
 """
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 from django.db import Error
@@ -45,6 +46,8 @@ class Journal:
         self.attempts: Attempts = {}
         self.judgements: list[Judgement] = []
         self.seq = 0
+        # After how long a run that waits for time to pass wants to be moved on.
+        self.wakes_after_s: float | None = None
         self._unwritten: list[Change] = []
         self._is_in_doubt = False
 
@@ -177,6 +180,11 @@ class Journal:
         self._unwritten.append(Change(step, is_new=is_new, event=event, payload=payload, spent=spent, follow=follow))
         self.steps[step.seq] = step
 
+    def began(self) -> datetime | None:
+        """When the step at the present place was begun, or None where it is new."""
+        step = self.steps.get(self.seq)
+        return step.started_at if step else None
+
     def suspend(
         self,
         effect: AnyEffect,
@@ -185,8 +193,9 @@ class Journal:
         waiting_for: str,
         follow: Follow,
         is_there: Callable[[], bool] = lambda: False,
+        due: datetime | None = None,
     ) -> bool:
-        """Lets go of the run until somebody brings the result of `effect`; True where it did let go.
+        """Lets go of the run until somebody brings the result of `effect`, or `due`; True where it did let go.
 
         `is_there` is asked under the run's lock: what came in the meantime is not waited for. Whoever brings something
         locks the run, too, and so either sees it waiting or is seen here.
@@ -207,7 +216,18 @@ class Journal:
             run.state, run.waiting_for = state, waiting_for
             run.lease_token = run.lease_until = None
             run.failures = 0
-            run.save(update_fields=["state", "waiting_for", "lease_token", "lease_until", "failures"])
+            run.not_before = run.enqueued_at = due
+            run.save(
+                update_fields=[
+                    "state",
+                    "waiting_for",
+                    "lease_token",
+                    "lease_until",
+                    "failures",
+                    "not_before",
+                    "enqueued_at",
+                ]
+            )
 
         self.commit(let_go)
         return is_let_go

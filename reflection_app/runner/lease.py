@@ -24,6 +24,9 @@ from reflection_app.models import Run, RunState
 log = logging.getLogger(__name__)
 
 
+CLAIMABLE = (RunState.QUEUED, RunState.WAITING_TIME)
+
+
 class LeaseLost(Exception):
     """Another worker has the run, or it was ended from outside."""
 
@@ -40,15 +43,16 @@ def lease_end() -> CombinedExpression:
 
 
 def claim(run_id: UUID) -> Lease | None:
-    """The lease of a queued run, or None where the run is not queued, or not yet due."""
+    """The lease of a run that is queued or has waited long enough, or None where it is neither, or not yet due."""
     token = uuid4()
     due = Q(not_before__isnull=True) | Q(not_before__lte=Now())
-    claimed = Run.objects.filter(due, pk=run_id, state=RunState.QUEUED).update(
+    claimed = Run.objects.filter(due, pk=run_id, state__in=CLAIMABLE).update(
         state=RunState.RUNNING,
         lease_token=token,
         lease_until=lease_end(),
         started_at=Coalesce("started_at", Now()),
         not_before=None,
+        waiting_for="",
     )
     return Lease(run_id, token) if claimed else None
 

@@ -28,6 +28,7 @@ from reflection_app.loops.effects import (
     Generate,
     Generation,
     Performed,
+    Performing,
     RunTests,
     Spent,
 )
@@ -59,7 +60,7 @@ def model_of(effect: AnyEffect, *, spec: TaskSpec) -> str:
 
 
 def perform(
-    effect: Generate | RunTests | CallTool, *, run_id: UUID, model: str, seq: int, tries: int = 1, used_s: float = 0.0
+    effect: Performing, *, run_id: UUID, model: str, seq: int, tries: int = 1, used_s: float = 0.0
 ) -> Performed[Any]:
     """The effect's fresh result, as step `seq` of the run; earlier tries have used `used_s` of its time.
 
@@ -99,6 +100,7 @@ def _generate(effect: Generate, *, model: str, left_s: float, on_text: Callable[
         messages=effect.messages,
         key=effect.key,
         temperature=effect.temperature,
+        top_p=effect.top_p,
         max_tokens=min(effect.max_tokens, settings.LLM_MAX_TOKENS),
         timeout_s=min(left_s, own_limit_s),
         json_schema=effect.json_schema,

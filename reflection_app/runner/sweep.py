@@ -15,6 +15,7 @@ from reflection_app.loops.ends import Ended, Outcome
 from reflection_app.models import EventType, Run, RunState, add_event
 from reflection_app.runner.advance import MOST_FAILURES
 from reflection_app.runner.ending import end_run
+from reflection_app.runner.lease import CLAIMABLE
 
 log = logging.getLogger(__name__)
 
@@ -57,11 +58,14 @@ def _take_back(run_id: UUID) -> UUID | None:
 
 
 def find_unclaimed() -> list[UUID]:
-    """Queued runs that nobody claimed in time. Asking twice is harmless: only one claim succeeds."""
+    """Runs that nobody claimed in time, though they are queued or have waited long enough.
+
+    Asking twice is harmless: only one claim succeeds.
+    """
     now = timezone.now()
     silent = Q(enqueued_at__isnull=True) | Q(enqueued_at__lt=now - timedelta(seconds=settings.ENQUEUE_LOST_AFTER_S))
     due = Q(not_before__isnull=True) | Q(not_before__lte=now)
-    oldest = Run.objects.filter(silent, due, state=RunState.QUEUED).order_by("enqueued_at")
+    oldest = Run.objects.filter(silent, due, state__in=CLAIMABLE).order_by("enqueued_at")
     run_ids = list(oldest.values_list("pk", flat=True)[:MOST_AT_ONCE])
-    Run.objects.filter(pk__in=run_ids, state=RunState.QUEUED).update(enqueued_at=now)
+    Run.objects.filter(pk__in=run_ids, state__in=CLAIMABLE).update(enqueued_at=now)
     return run_ids

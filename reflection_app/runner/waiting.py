@@ -1,8 +1,21 @@
 """Effects that somebody else brings the result of: the run is let go until then."""
 
+from datetime import timedelta
 from typing import Any
 
-from reflection_app.loops.effects import AskReviewer, AwaitAttempt, AwaitTurns, Performed, Turn, Turns
+from django.utils import timezone
+
+from reflection_app.loops.effects import (
+    AskPerson,
+    AskReviewer,
+    AwaitAttempt,
+    AwaitTurns,
+    Performed,
+    Turn,
+    Turns,
+    Wait,
+    Waiting,
+)
 from reflection_app.loops.session_window import shortened
 from reflection_app.models import RunState, Transcript, TranscriptTurn
 from reflection_app.runner.journal import Journal
@@ -12,17 +25,31 @@ MOST_TURNS_AT_ONCE = 100
 LONGEST_TURN = 8_000
 
 
-def wait_for(
-    effect: AskReviewer | AwaitAttempt | AwaitTurns, *, journal: Journal, follow: Follow
-) -> Performed[Any] | None:
+def wait_for(effect: Waiting, *, journal: Journal, follow: Follow) -> Performed[Any] | None:
     """The effect's result where it is there already, else None: the run has been let go."""
     match effect:
         case AskReviewer(reason=reason):
             journal.suspend(effect, state=RunState.WAITING_REVIEW, waiting_for=reason.value, follow=follow)
         case AwaitAttempt(attempt=number):
             journal.suspend(effect, state=RunState.WAITING_AGENT, waiting_for=f"attempt {number}", follow=follow)
+        case AskPerson(question=question):
+            waiting_for = question.kind.value
+            journal.suspend(effect, state=RunState.WAITING_REVIEW, waiting_for=waiting_for, follow=follow)
         case AwaitTurns():
             return _turns(effect, journal=journal, follow=follow)
+        case Wait():
+            return _passed(effect, journal=journal, follow=follow)
+    return None
+
+
+def _passed(effect: Wait, *, journal: Journal, follow: Follow) -> Performed[None] | None:
+    """Nothing, once the time is over; until then the run is let go and woken when it is due."""
+    now = timezone.now()
+    due = (journal.began() or now) + timedelta(seconds=effect.delay_s)
+    if now >= due:
+        return journal.note(effect, None, follow=follow)
+    journal.suspend(effect, state=RunState.WAITING_TIME, waiting_for=effect.why[:40], follow=follow, due=due)
+    journal.wakes_after_s = (due - now).total_seconds()
     return None
 
 

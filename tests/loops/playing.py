@@ -2,30 +2,41 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from decimal import Decimal
 from functools import partial
 from typing import Any
 
 from reflection_app.loops.catalogue import run_loop
 from reflection_app.loops.code_tests import CallCase, CodeTests, FailureReason, TestReport, TestResult
+from reflection_app.loops.diagnosis.diagnoses import FixRecall
 from reflection_app.loops.effects import (
     AnyEffect,
     AskReviewer,
     Draw,
     Drawn,
     EffectFailed,
+    FindSimilarIssues,
     Generate,
     Generation,
+    IssueTicket,
     KeepAttempt,
     Performed,
+    RecallFix,
+    RecordReport,
     RequestAudit,
     RunTests,
     Spent,
+    Wait,
 )
 from reflection_app.loops.ends import Ended
+from reflection_app.loops.protocol.error_classes import SimilarIssues
+from reflection_app.loops.protocol.reports import KeptReport
 from reflection_app.loops.task_spec import Limits, Mode, ReviewPolicy, TaskSpec
+from reflection_app.loops.tickets import Ticket
 
 TESTS = CodeTests(entry_point="f", cases=(CallCase(args=(1,), expected=2), CallCase(args=(2,), expected=3)))
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 NO_AUDIT = ReviewPolicy(audit_share=0)
 
 Answer = Callable[[AnyEffect], Any]
@@ -99,10 +110,22 @@ def sequence(answers: list[Any]) -> Answer:
 
 
 def noted(effect: AnyEffect) -> Any:
-    """The result of an effect that asks nothing of the outside, as the runner gives it; draws never hit."""
+    """The result of an effect that asks nothing of the outside, as the runner gives it.
+
+    Draws never hit, and the desk's memory is empty.
+    """
     if isinstance(effect, Draw):
         return Drawn(value=0.999, share=effect.share)
-    if isinstance(effect, RequestAudit | KeepAttempt):
+    if isinstance(effect, RequestAudit | KeepAttempt | Wait):
         return None
+    if isinstance(effect, FindSimilarIssues):
+        return SimilarIssues()
+    if isinstance(effect, RecallFix):
+        return FixRecall()
+    if isinstance(effect, IssueTicket):
+        return Ticket(ticket_id=f"rewind_20260101_120000_{effect.draft.attempt}", timestamp=NOON, **dict(effect.draft))
+    if isinstance(effect, RecordReport):
+        name = effect.report.reflection_id or f"ref_20260101_120000_{effect.report.attempt}"
+        return KeptReport(reflection_id=name, timestamp=NOON)
     [recorded] = [getattr(effect, name) for name in type(effect).model_fields if name != "key"]
     return recorded

@@ -6,6 +6,7 @@ from importlib.resources import files
 from string import Template
 
 NAMES = (
+    "agent_instructions",
     "chain_of_thought",
     "classify",
     "code_failed_examples",
@@ -27,6 +28,7 @@ NAMES = (
     "plan_revise",
     "plan_step",
     "plan_system",
+    "redo_order",
     "reflect",
     "reflexion_next",
     "self_evaluate",

@@ -1,0 +1,131 @@
+"""Effects that make attempts and find out what they are worth: model calls, tests, tools, the outside agent."""
+
+from typing import Any
+
+from pydantic import Field, JsonValue, TypeAdapter
+
+from reflection_app.loops.code_tests import CodeTests, TestReport
+from reflection_app.loops.effect import Effect
+from reflection_app.loops.messages import Message
+from reflection_app.loops.protocol.stages import RepairStatus
+from reflection_app.loops.storable import Text
+from reflection_app.loops.tool_calls import ToolResult
+from reflection_app.loops.values import Value
+from reflection_app.loops.verdicts import Confidence, Judgement
+
+
+class Generation(Value):
+    text: str
+    model: str
+    finish_reason: str = ""
+
+
+class Generate(Effect[Generation]):
+    """Ask the model of `role`. With `attempt`, the answer is that attempt's content."""
+
+    kind = "generate"
+    results = TypeAdapter(Generation)
+
+    role: str
+    messages: tuple[Message, ...]
+    temperature: float = 0.7
+    top_p: float | None = None
+    max_tokens: int = Field(ge=1)
+    timeout_s: float = Field(gt=0)
+    json_schema: dict[str, Any] | None = None
+    attempt: int | None = None
+
+
+class RunTests(Effect[TestReport]):
+    """Run `code` against `tests` in the sandbox."""
+
+    kind = "run_tests"
+    results = TypeAdapter(TestReport)
+
+    attempt: int
+    code: str
+    tests: CodeTests
+    timeout_s: float = Field(gt=0)
+
+
+class CallTool(Effect[ToolResult]):
+    """Call a tool of the project. A tool that fails is a result, not a failed effect.
+
+    A call in flight at a crash is made again; tools are told the same idempotency key both times.
+    """
+
+    kind = "call_tool"
+    results = TypeAdapter(ToolResult)
+
+    tool: str
+    arguments: dict[str, JsonValue]
+    timeout_s: float = Field(gt=0)
+    attempt: int | None = None
+
+
+class KeepAttempt(Effect[None]):
+    """Keep an attempt that no single model call made: arguments that came with the task, the outcome of a plan."""
+
+    kind = "keep_attempt"
+    results = TypeAdapter(None)
+
+    attempt: int = Field(ge=1)
+    content: str
+
+
+class HandedInRepair(Value):
+    """How the agent carried out step `step` (from 1) of the repair plan that it was given."""
+
+    step: int = Field(ge=1)
+    status: RepairStatus
+    output: Text = ""
+
+
+class HandedIn(Value):
+    """An attempt as the outside agent handed it in."""
+
+    content: Text
+    artifacts: tuple[dict[str, JsonValue], ...] = ()
+    self_check: dict[str, JsonValue] | None = None
+    repairs: tuple[HandedInRepair, ...] = ()
+
+
+class AwaitAttempt(Effect[HandedIn]):
+    """Wait for the outside agent's attempt; it is told `messages`, as a model would be. Nothing is held meanwhile."""
+
+    kind = "await_attempt"
+    results = TypeAdapter(HandedIn)
+
+    attempt: int = Field(ge=1)
+    messages: tuple[Message, ...]
+
+
+class RecordVerdict(Effect[Judgement]):
+    """Keep a judgement that was computed from results already recorded."""
+
+    kind = "record_verdict"
+    results = TypeAdapter(Judgement)
+
+    judgement: Judgement
+
+
+class Pick(Value):
+    """Which attempt to keep by evidence that a score alone does not tell, how sure that is, and why.
+
+    `try_again`: another attempt may change it.
+    """
+
+    attempt: int = Field(ge=1)
+    settled: bool
+    try_again: bool = False
+    confidence: Confidence
+    reasons: tuple[str, ...] = ()
+
+
+class RecordPick(Effect[Pick]):
+    """Keep which attempt stands so far."""
+
+    kind = "record_pick"
+    results = TypeAdapter(Pick)
+
+    pick: Pick

@@ -1,0 +1,1 @@
+"""The reflection protocol: six steps from a rewind ticket to a revised output, after the third design seed."""

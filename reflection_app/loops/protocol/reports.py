@@ -1,0 +1,87 @@
+"""Error trace reports, as they are kept; protocol/report_documents.py writes them in the form of the design seed."""
+
+from enum import StrEnum
+
+from pydantic import AwareDatetime, Field
+
+from reflection_app.loops.protocol.error_classes import ErrorClass, FailureFacts
+from reflection_app.loops.protocol.stages import AntiPattern, RepairStatus
+from reflection_app.loops.storable import Text
+from reflection_app.loops.tickets import Trigger
+from reflection_app.loops.values import Value
+from reflection_app.loops.verdicts import Issue
+
+
+class RepairAction(Value):
+    action: Text
+    status: RepairStatus = RepairStatus.PENDING
+    expected_outcome: Text = ""
+
+
+class Report(Value):
+    """A report. `reflection_id` is empty until it is first kept; kept again under its id it takes the old one's place.
+
+    `revised_attempt` is the attempt that was made from it; what code wrote for want of a usable answer `is_fallback`.
+    """
+
+    reflection_id: str = Field(default="", max_length=60)
+    attempt: int = Field(ge=1)
+    revised_attempt: int | None = Field(default=None, ge=1)
+    agent: Text = ""
+    trigger: Trigger
+    ticket_id: str
+    issues: tuple[Issue, ...] = ()
+    surface_issue: Text = ""
+    occurrence_process: tuple[Text, ...] = ()
+    root_cause: Text = ""
+    type: ErrorClass
+    description: Text = ""
+    remediation: Text = ""
+    repair_actions: tuple[RepairAction, ...] = ()
+    learning_notes: Text = ""
+    anti_pattern: AntiPattern | None = None
+    facts: FailureFacts
+    hint: Text = ""
+    remaining_issues: tuple[Text, ...] = ()
+    is_fallback: bool = False
+
+
+class KeptReport(Value):
+    """The name and the time that a report got."""
+
+    reflection_id: str
+    timestamp: AwareDatetime
+
+
+class ProposalKind(StrEnum):
+    """Kinds of the notebook's entries."""
+
+    ERROR_NOTE = "error_note"
+    ANTI_PATTERN = "anti_pattern"
+    LESSON = "lesson"
+    FIX_PAIR = "fix_pair"
+    RULE = "rule"
+    FACT = "project_fact"
+    PREFERENCE = "preference"
+    SUPPLEMENT = "supplement"
+
+
+class Proposal(Value):
+    """Something proposed to the notebook. Of the same `source` it is proposed once."""
+
+    kind: ProposalKind
+    name: Text = Field(max_length=200)
+    description: Text = ""
+    content: Text = ""
+    agent: Text = ""
+    category: Text = ""
+    source: str = Field(max_length=200)
+    reflection_id: str = ""
+
+
+class Instruction(Value):
+    """An explicit instruction proposed for the agent's system prompt; it holds once a person has accepted it."""
+
+    agent: Text
+    text: Text
+    reflection_id: str

@@ -1,0 +1,133 @@
+"""The six steps as they are recorded: what each was given, and what came of it."""
+
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import Field, JsonValue
+
+from reflection_app.loops.protocol.error_classes import ErrorClass, FailureFacts
+from reflection_app.loops.requirements import RequirementsReport
+from reflection_app.loops.storable import Text
+from reflection_app.loops.values import Value
+
+
+class Explored(Value):
+    """1. Explore: a snapshot of the present outputs."""
+
+    step: Literal["explore"] = "explore"
+    characters: int = 0
+    excerpt: Text = ""
+    artifacts: tuple[Text, ...] = ()
+    files: tuple[Text, ...] = ()
+    requirements: RequirementsReport | None = None
+    earlier_tickets: tuple[str, ...] = ()
+    last_good_step: Text = ""
+
+
+class Reflected(Value):
+    """2. Reflect: expected, actual and the gap. `is_fallback` where code wrote it for want of a usable answer."""
+
+    step: Literal["reflect"] = "reflect"
+    expected: Text = ""
+    actual: Text = ""
+    gap: Text = ""
+    questions: tuple[Text, ...] = ()
+    surface_issue: Text = ""
+    occurrence_process: tuple[Text, ...] = ()
+    root_cause: Text = ""
+    is_fallback: bool = False
+
+
+class Classified(Value):
+    """3. Classify: the class, the facts it follows from, and the questions of the tree with their answers."""
+
+    step: Literal["classify"] = "classify"
+    type: ErrorClass
+    description: Text
+    path: tuple[Text, ...] = ()
+    facts: FailureFacts
+
+
+class RepairKind(StrEnum):
+    MODEL = "model"
+    TOOL = "tool"
+    PERSON = "person"
+
+
+class Effort(StrEnum):
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+
+
+class RepairStep(Value):
+    """One thing to do: by the model, by a tool of the task, or by asking a person."""
+
+    action: Text
+    kind: RepairKind = RepairKind.MODEL
+    tool: Text = ""
+    expected_outcome: Text = ""
+    is_checkpoint: bool = False
+
+
+class AntiPattern(Value):
+    pattern_name: Text
+    symptoms: tuple[Text, ...] = ()
+    prevention: Text = ""
+
+
+class Planned(Value):
+    """4. Plan: the repair steps and what else the class of the error asks for."""
+
+    step: Literal["plan"] = "plan"
+    repair_steps: tuple[RepairStep, ...] = ()
+    resources_needed: tuple[Text, ...] = ()
+    estimated_effort: Effort = Effort.MEDIUM
+    remediation: Text = ""
+    learning_notes: Text = ""
+    anti_pattern: AntiPattern | None = None
+    instruction: Text = ""
+    hint: Text = ""
+    expected_score: float | None = None
+    is_fallback: bool = False
+
+
+class RepairStatus(StrEnum):
+    PENDING = "pending"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+class Executed(Value):
+    """5. Execute: how one repair step ended. At a checkpoint, `requirements` says how the draft stands."""
+
+    step: Literal["execute"] = "execute"
+    number: int = Field(ge=1)
+    repair: RepairStep
+    status: RepairStatus
+    output: Text = ""
+    error: Text = ""
+    requirements: RequirementsReport | None = None
+
+
+class Submitted(Value):
+    """6. Submit: the revised output against the minimum requirements; what does not hold goes round again."""
+
+    step: Literal["submit"] = "submit"
+    attempt: int = Field(ge=1)
+    requirements: RequirementsReport | None = None
+    ready_for_re_evaluation: bool
+    remaining_issues: tuple[Text, ...] = ()
+
+
+Output = Annotated[Explored | Reflected | Classified | Planned | Executed | Submitted, Field(discriminator="step")]
+
+
+class StageRecord(Value):
+    """A step of the protocol for one ticket, on attempt `attempt`."""
+
+    attempt: int = Field(ge=1)
+    ticket_id: str
+    input: dict[str, JsonValue] = Field(default_factory=dict)
+    output: Output

@@ -1,0 +1,42 @@
+"""Questions to a person that are no verdicts: for a permission, for knowledge, for a repair that only people can do."""
+
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field
+
+from reflection_app.loops.storable import Text
+from reflection_app.loops.values import Value
+from reflection_app.loops.verdicts import LONGEST_TEXT
+
+
+class QuestionKind(StrEnum):
+    PERMISSION = "permission"
+    KNOWLEDGE = "knowledge"
+    REPAIR = "repair"
+
+
+class Choice(StrEnum):
+    """What a person can say to a question besides words of their own. Which of them are offered, the question says."""
+
+    ANSWER = "answer"
+    TRY_AGAIN = "try_again"
+    SKIP = "skip"
+    GIVE_UP = "give_up"
+
+
+class Question(Value):
+    """`context` are lines that help to answer: the tool and its error, the objective, what was tried."""
+
+    kind: QuestionKind
+    text: Text = Field(min_length=1, max_length=LONGEST_TEXT)
+    context: tuple[Text, ...] = ()
+    choices: Annotated[tuple[Choice, ...], Field(min_length=1)] = (Choice.ANSWER, Choice.SKIP)
+
+
+class PersonsAnswer(Value):
+    """What the person said; `text` is there where the choice is ANSWER."""
+
+    choice: Choice
+    text: Text = ""
+    by: str = ""

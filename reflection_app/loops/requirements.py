@@ -1,0 +1,89 @@
+"""Minimum requirements: what an answer must have at the least, as data, checked by code and by no model.
+
+After "Revised Output Quality" of the design seeds.
+"""
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+from pydantic import ConfigDict, Field, JsonValue, model_validator
+
+from reflection_app.loops.storable import Text
+from reflection_app.loops.values import Value
+
+LONGEST_PATH = 200
+Path = Annotated[str, Field(min_length=1, max_length=LONGEST_PATH)]
+
+
+class Counted(StrEnum):
+    """What is counted: the items of a list in the data, or the size of the text."""
+
+    ITEMS = "items"
+    WORDS = "words"
+    CHARACTERS = "characters"
+    LINES = "lines"
+
+
+class CountRequirement(Value):
+    """At least `min` and at most `max` of something. With `where`, only items with just these values are counted."""
+
+    of: Counted = Counted.ITEMS
+    path: Annotated[str, Field(max_length=LONGEST_PATH)] = "$"
+    where: Annotated[dict[str, JsonValue], Field(max_length=10)] = Field(default_factory=dict)
+    min: int | None = Field(default=None, ge=0, le=10_000_000)
+    max: int | None = Field(default=None, ge=0, le=10_000_000)
+    name: str = Field(default="", max_length=200)
+
+    @model_validator(mode="after")
+    def check_bounds(self) -> "CountRequirement":
+        if self.min is None and self.max is None:
+            raise ValueError("needs min, max or both")
+        if self.min is not None and self.max is not None and self.min > self.max:
+            raise ValueError("min is above max")
+        return self
+
+
+class Requirements(Value):
+    """All of them must hold. `required_fields` are paths such as `papers[].title`, which must be there and not empty.
+
+    `schema` is a JSON Schema (draft 2020-12) of the data in the answer.
+    """
+
+    model_config = ConfigDict(validate_by_name=True, validate_by_alias=True, serialize_by_alias=True)
+
+    schema_: dict[str, Any] | None = Field(default=None, alias="schema")
+    required_fields: Annotated[tuple[Path, ...], Field(max_length=50)] = ()
+    counts: Annotated[tuple[CountRequirement, ...], Field(max_length=50)] = ()
+
+    @model_validator(mode="after")
+    def check_there_is_one(self) -> "Requirements":
+        if self.schema_ is None and not self.required_fields and not self.counts:
+            raise ValueError("needs a schema, required_fields or counts")
+        return self
+
+
+class RequirementResult(Value):
+    """One requirement and whether it holds, in words that a person reads."""
+
+    name: Text
+    met: bool
+    expected: Text = ""
+    actual: Text = ""
+    path: Text = ""
+
+
+class RequirementsReport(Value):
+    results: tuple[RequirementResult, ...] = ()
+
+    @property
+    def all_met(self) -> bool:
+        return all(result.met for result in self.results)
+
+    @property
+    def share_met(self) -> float:
+        """Of all requirements, those that hold; 1 where there is none."""
+        return sum(result.met for result in self.results) / len(self.results) if self.results else 1.0
+
+    @property
+    def unmet(self) -> tuple[RequirementResult, ...]:
+        return tuple(result for result in self.results if not result.met)

@@ -1,0 +1,90 @@
+"""Effects that bring in a person on a verdict, and the chance by which some are looked at."""
+
+from enum import StrEnum
+
+from pydantic import Field, TypeAdapter
+
+from reflection_app.loops.effect import Effect
+from reflection_app.loops.values import Value
+from reflection_app.loops.verdicts import Feedback, Issue, Judgement, Referee, Score, Verdict
+
+
+class Drawn(Value):
+    """A random draw, kept with its share so that a sample stays a sample."""
+
+    value: float
+    share: float
+
+    @property
+    def hit(self) -> bool:
+        return self.value < self.share
+
+
+class Draw(Effect[Drawn]):
+    """Draw a number in [0, 1) to decide something that happens with probability `share`."""
+
+    kind = "draw"
+    results = TypeAdapter(Drawn)
+
+    share: float
+
+
+class ReviewReason(StrEnum):
+    """Why a person is asked."""
+
+    REJECTED = "rejected"
+    LOW_CONFIDENCE = "low_confidence"
+    UNSETTLED_PICK = "unsettled_pick"
+    AUDIT = "audit"
+    CHECKPOINT = "checkpoint"
+
+
+class Decision(StrEnum):
+    APPROVE = "approve"
+    OVERRULE = "overrule"
+
+
+class ReviewDecision(Value):
+    """What a person decided: the verdict that holds from now on, with score, issues and reason.
+
+    `picked` names another attempt than the one that was asked about, where the person prefers that one.
+    """
+
+    decision: Decision
+    verdict: Verdict
+    score: Score
+    issues: tuple[Issue, ...] = ()
+    reason: str = ""
+    reviewer: str = ""
+    picked: int | None = Field(default=None, ge=1)
+
+    def judgement_of(self, attempt: int) -> Judgement:
+        """The decision as that person's judgement of `attempt`, or of the one that was picked instead."""
+        return Judgement(
+            attempt=self.picked or attempt,
+            referee=Referee.PERSON,
+            verdict=self.verdict,
+            score=self.score,
+            issues=self.issues,
+            feedback=Feedback(suggestions=(self.reason,) if self.reason.strip() else ()),
+        )
+
+
+class AskReviewer(Effect[ReviewDecision]):
+    """Wait for a person's decision on a judgement; nothing is held meanwhile. `why` is shown to that person."""
+
+    kind = "ask_reviewer"
+    results = TypeAdapter(ReviewDecision)
+
+    judgement: Judgement
+    reason: ReviewReason
+    why: tuple[str, ...] = ()
+
+
+class RequestAudit(Effect[None]):
+    """Put a judgement before a person without waiting for the answer."""
+
+    kind = "request_audit"
+    results = TypeAdapter(None)
+
+    judgement: Judgement
