@@ -417,7 +417,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='toolfailure',
             name='step',
-            field=models.OneToOneField(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='tool_failure', to='reflection_app.step'),
+            field=models.OneToOneField(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='diagnosed_failure', to='reflection_app.step'),
         ),
         migrations.AddIndex(
             model_name='completenesscheck',

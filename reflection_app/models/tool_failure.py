@@ -46,7 +46,7 @@ class ToolFailure(models.Model):
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="tool_failures")
     run = models.ForeignKey(Run, null=True, blank=True, on_delete=models.CASCADE, related_name="tool_failures")
-    step = models.OneToOneField(Step, null=True, blank=True, on_delete=models.CASCADE, related_name="tool_failure")
+    step = models.OneToOneField(Step, null=True, blank=True, on_delete=models.CASCADE, related_name="diagnosed_failure")
     place = models.CharField(max_length=200, blank=True, default="")
     agent = models.CharField(max_length=120, blank=True, default="")
     external_id = models.CharField(max_length=200, null=True, blank=True)
