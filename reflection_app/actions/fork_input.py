@@ -17,10 +17,15 @@ from reflection_app.loops.effects import (
     Generate,
     KeepAttempt,
     Pick,
+    ProposeEntry,
+    ProposeInstruction,
+    RecordFixOutcome,
+    RecordReport,
     RecordVerdict,
     RequestAudit,
     ReviewDecision,
     Route,
+    Wait,
 )
 from reflection_app.loops.messages import Message
 from reflection_app.loops.storable import is_storable
@@ -83,6 +88,18 @@ class ForkInput(Value):
         return self
 
 
+# What they keep follows from other steps, or is nothing.
+WITHOUT_RESULT = (
+    KeepAttempt,
+    RequestAudit,
+    Wait,
+    RecordReport,
+    RecordFixOutcome,
+    ProposeEntry,
+    ProposeInstruction,
+)
+
+
 def edited_result(
     effect: AnyEffect, given: dict[str, Any], *, step: Step, attempts: int, spec: TaskSpec, editor: Actor
 ) -> Any:
@@ -121,7 +138,7 @@ def wrong_result(*problems: tuple[str, str]) -> InvalidInput:
 def _refuse_what_has_none(effect: AnyEffect) -> None:
     if isinstance(effect, Draw):
         raise wrong_result(("", "a random draw cannot be edited: the sample would be none"))
-    if isinstance(effect, KeepAttempt | RequestAudit):
+    if isinstance(effect, WITHOUT_RESULT):
         raise wrong_result(("", f"a step of the kind {effect.kind} has no result to edit"))
 
 
@@ -139,12 +156,13 @@ def _judgement(recorded: dict[str, Any], given: dict[str, Any], *, spec: TaskSpe
     """A person's judgement unless `given` names another referee.
 
     A critic must never be held to a verdict that it did not give: without a word on it the referee is PERSON, and the
-    confidence and the test report of whoever judged before go. Where the editor names a machine all the same ("what if
-    the critic had said so"), the step is still marked as edited, and calibration leaves edited and inherited steps out.
+    confidence, the parts and the reports of whoever judged before go. Where the editor names a machine all the same
+    ("what if the critic had said so"), the step is still marked as edited, and calibration leaves edited and inherited
+    steps out.
     """
     own = {"referee": Referee.PERSON.value} | given
     if own["referee"] == Referee.PERSON.value:
-        own = {"confidence": None, "tests": None} | own
+        own = dict.fromkeys(("confidence", "tests", "requirements", "completeness", "correctness")) | own
     if isinstance(own["referee"], str):
         own["referee"] = {referee.label: referee.value for referee in Referee}.get(own["referee"], own["referee"])
     return recorded | _consistent(recorded, own, spec=spec)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from reflection_app.actions.fork_input import ForkInput
 from reflection_app.actions.fork_run import fork_run
+from reflection_app.loops.effects import IssueTicket
 from reflection_app.models import Actor, Project, Run, RunState, Step
 from reflection_app.runner.advance import advance
 from tests.actions.forking import kept
@@ -61,4 +62,6 @@ def _advanced(run: Run) -> Run:
 
 
 def _steps_of(run: Run) -> list[Any]:
-    return list(Step.objects.filter(run=run).values_list("seq", "key", "kind", "state", "result", "error"))
+    """The journal but for the names of tickets, which hold chance and time."""
+    rows = Step.objects.filter(run=run).values("seq", "key", "kind", "state", "result", "error")
+    return [row | {"result": row["kind"] if row["kind"] == IssueTicket.kind else row["result"]} for row in rows]

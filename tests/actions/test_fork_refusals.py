@@ -21,8 +21,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(
     ("from_step", "wanted", "field"),
     [
-        (9, {}, "from_step"),
-        (7, {"result": {"verdict": "PASS"}}, "from_step"),
+        (10, {}, "from_step"),
+        (8, {"result": {"verdict": "PASS"}}, "from_step"),
         (3, {"result": {"verdict": "MAYBE"}}, "result.verdict"),
         (3, {"result": {"score": 101}}, "result.score"),
         (3, {"result": {"opinion": "good"}}, "result.opinion"),

@@ -38,10 +38,11 @@ from tests.runner.test_crashes import Killed, counted_calls, killing_after, let_
 pytestmark = pytest.mark.django_db(transaction=True)
 
 # Each step's key in the run of `TWICE`.
-KEYS = [f"attempt-{number}/{part}" for number in (1, 2) for part in ("answer", "critique", "verdict")]
+JUDGED = ("answer", "critique", "verdict")
+KEYS = [*(f"attempt-1/{part}" for part in (*JUDGED, "ticket")), *(f"attempt-2/{part}" for part in JUDGED)]
 
 
-@pytest.mark.parametrize("from_step", range(1, 8))
+@pytest.mark.parametrize("from_step", range(1, 9))
 def test_a_fork_without_edits_ends_like_its_parent_and_pays_only_for_its_own_steps(from_step: int) -> None:
     parent = text_run()
     assert [step.key for step in Step.objects.filter(run=parent)] == KEYS
@@ -81,7 +82,7 @@ def test_a_verdict_edited_from_revise_to_pass_ends_the_fork_at_once() -> None:
 
 
 def test_a_verdict_edited_from_pass_to_revise_makes_another_attempt() -> None:
-    child = advanced(forked(text_run(), 6, result={"verdict": "REVISE", "issues": [{"description": "Too short"}]}))
+    child = advanced(forked(text_run(), 7, result={"verdict": "REVISE", "issues": [{"description": "Too short"}]}))
 
     assert (child.outcome, child.attempts_made, child.llm_calls) == ("succeeded", 3, 2)
     asked = step_of(child, "attempt-3/answer").request["messages"][-1]["content"]
@@ -128,13 +129,13 @@ def test_an_edited_prompt_is_what_the_model_is_asked(monkeypatch: pytest.MonkeyP
     parent = text_run()
     monkeypatch.setattr("reflection_app.llm.gateway.answer_from_script", noted)
     written = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Write a line."}]
-    child = advanced(forked(parent, 4, messages=written))
+    child = advanced(forked(parent, 5, messages=written))
 
     assert asked[0].key == "attempt-2/answer"
     assert [message.model_dump() for message in asked[0].messages] == written
     assert step_of(child, "attempt-2/answer").request["messages"] == written
     assert child.outcome == "succeeded"
-    again = advanced(forked(child, 4))
+    again = advanced(forked(child, 5))
     assert step_of(again, "attempt-2/answer").request["messages"] == written
     earlier = advanced(forked(child, 1))
     assert step_of(earlier, "attempt-2/answer").request["messages"] != written
@@ -143,9 +144,9 @@ def test_an_edited_prompt_is_what_the_model_is_asked(monkeypatch: pytest.MonkeyP
 def test_a_fork_can_be_forked() -> None:
     person = make_member(make_project())
     child = advanced(
-        forked(text_run(), 6, result={"verdict": "REVISE", "issues": [{"description": "x"}]}, actor=Actor(user=person))
+        forked(text_run(), 7, result={"verdict": "REVISE", "issues": [{"description": "x"}]}, actor=Actor(user=person))
     )
-    grandchild = advanced(forked(child, 7))
+    grandchild = advanced(forked(child, 8))
 
     assert kept(grandchild) == kept(child)
     assert grandchild.parent_id == child.pk
@@ -232,7 +233,7 @@ def test_what_was_inherited_takes_nothing_of_the_forks_budget() -> None:
     parent = text_run(limits={"token_budget": 1000})
     used = parent.total_tokens
     child = advanced(
-        forked(parent, 6, result={"verdict": "REVISE", "issues": [{"description": "x"}]}, limits={"token_budget": used})
+        forked(parent, 7, result={"verdict": "REVISE", "issues": [{"description": "x"}]}, limits={"token_budget": used})
     )
     assert child.outcome == "succeeded"
     assert child.total_tokens < used
@@ -253,22 +254,22 @@ def test_a_run_that_failed_by_a_change_of_its_loop_goes_on_as_a_fork(monkeypatch
 
 def test_only_what_todays_loop_goes_along_with_is_copied() -> None:
     parent = text_run()
-    Step.objects.filter(run=parent, seq=5).update(key="attempt-2/what-was-asked-once")
-    child = forked(parent, 7, note="Go on")
+    Step.objects.filter(run=parent, seq=6).update(key="attempt-2/what-was-asked-once")
+    child = forked(parent, 8, note="Go on")
 
-    assert child.forked_from_step == 5
-    assert child.fork_note.startswith("Go on\n\nForked from step 5 instead of 7: step 5 is recorded as attempt-2/what-")
+    assert child.forked_from_step == 6
+    assert child.fork_note.startswith("Go on\n\nForked from step 6 instead of 8: step 6 is recorded as attempt-2/what-")
     assert advanced(child).outcome == "succeeded"
-    with pytest.raises(CannotFork, match="Without an edit, the run can be forked from step 5"):
-        forked(parent, 6, result={"verdict": "REVISE"})
+    with pytest.raises(CannotFork, match="Without an edit, the run can be forked from step 6"):
+        forked(parent, 7, result={"verdict": "REVISE"})
     with pytest.raises(CannotFork, match="The edit has no place"):
-        forked(parent, 5, messages=[{"role": "user", "content": "x"}])
+        forked(parent, 6, messages=[{"role": "user", "content": "x"}])
 
 
 def test_a_result_of_an_older_form_is_made_again() -> None:
     parent = text_run()
     Step.objects.filter(run=parent, seq=3).update(result={"opinion": "fine"})
-    child = forked(parent, 7)
+    child = forked(parent, 8)
     assert child.forked_from_step == 3
     assert "older form" in child.fork_note
     assert kept(advanced(child)) == kept(parent)

@@ -22,7 +22,7 @@ def test_the_journal_tells_each_step_with_what_it_cost(caller: Caller) -> None:
     assert first["result"]["text"] == "first"
     assert first["request"]["messages"][0]["role"] == "system"
     assert first["started_at"] <= first["finished_at"]
-    assert {step["kind"] for step in steps} == {"generate", "record_verdict"}
+    assert {step["kind"] for step in steps} == {"generate", "record_verdict", "issue_ticket"}
 
 
 def test_attempts_carry_every_verdict_on_them(caller: Caller) -> None:

@@ -20,7 +20,7 @@ from reflection_app.loops.self_evaluation import SelfEvaluation, judge_itself
 from reflection_app.loops.structured_answers import read_answer
 from reflection_app.loops.task_spec import Execution, Limits, Mode, ReviewPolicy, TaskSpec
 from reflection_app.loops.verdicts import Issue, Referee, Verdict
-from tests.loops.playing import NO_AUDIT, Played, play, said, sequence
+from tests.loops.playing import NO_AUDIT, Played, noted, play, said, sequence
 
 
 def spec(*, policy: ReviewPolicy = NO_AUDIT, execution: Execution = Execution.MANAGED, **limits: Any) -> TaskSpec:
@@ -134,7 +134,7 @@ def test_an_outside_agent_makes_the_attempts_and_is_told_the_reflections() -> No
     def answer(effect: Any) -> Any:
         if isinstance(effect, AwaitAttempt):
             return HandedIn(content=f"handed in {effect.attempt}")
-        return next(answers) if isinstance(effect, Generate) else effect.judgement
+        return next(answers) if isinstance(effect, Generate) else noted(effect)
 
     played = play(spec(execution=Execution.EXTERNAL), answer)
     waits = [effect for effect in played.effects if isinstance(effect, AwaitAttempt)]

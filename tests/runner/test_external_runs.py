@@ -69,12 +69,12 @@ def test_a_worker_killed_after_any_commit_takes_and_charges_each_attempt_once(
 def test_an_attempt_handed_in_to_a_newer_version_is_kept_and_judged_in_a_fork(monkeypatch: pytest.MonkeyPatch) -> None:
     run = waiting_run()
     advance(run.pk)
-    monkeypatch.setitem(catalogue.VERSIONS, Mode.EXTERNAL_LOOP, 2)
+    monkeypatch.setitem(catalogue.VERSIONS, Mode.EXTERNAL_LOOP, 99)
     hand_in(run, RIGHT, number=1)
     advance(run.pk)
     run.refresh_from_db()
     assert (run.outcome, run.attempts_made, run.best_attempt is not None) == ("failed", 1, True)
-    assert "version 1" in run.error
+    assert "this is version 99" in run.error
     assert "fork the run" in run.error
 
     fork = fork_run(run, ForkInput(from_step=2), actor=Actor())
