@@ -22,6 +22,7 @@ class Report(Value):
     """A report. `reflection_id` is empty until it is first kept; kept again under its id it takes the old one's place.
 
     `revised_attempt` is the attempt that was made from it; what code wrote for want of a usable answer `is_fallback`.
+    `instruction` is for the agent's system prompt, `hint` for the next start.
     """
 
     reflection_id: str = Field(default="", max_length=60)
@@ -41,6 +42,7 @@ class Report(Value):
     learning_notes: Text = ""
     anti_pattern: AntiPattern | None = None
     facts: FailureFacts
+    instruction: Text = ""
     hint: Text = ""
     remaining_issues: tuple[Text, ...] = ()
     is_fallback: bool = False
