@@ -18,6 +18,7 @@ from reflection_app.loops.effects import (
     RecordFixOutcome,
     RecordPick,
     RecordReport,
+    RecordStage,
     RecordSupplements,
     RecordToolFailure,
     RecordVerdict,
@@ -33,7 +34,7 @@ from reflection_app.runner.journal import Attempts
 from reflection_app.runner.journal_writes import Follow
 from reflection_app.runner.question_rows import write_question
 from reflection_app.runner.report_rows import write_instruction, write_proposal, write_report
-from reflection_app.runner.ticket_rows import write_ticket
+from reflection_app.runner.ticket_rows import begin_ticket, write_ticket
 
 
 def consequences(
@@ -74,8 +75,10 @@ def consequences(
 
 
 def _write_more(effect: AnyEffect, value: Any, *, run: Run, step: Step, batch: Batch) -> None:
-    """What follows from reports, proposals, questions, tool failures and completeness checks."""
+    """What follows from the six steps, reports, proposals, questions, tool failures and completeness checks."""
     match effect:
+        case RecordStage(record=record):
+            begin_ticket(run, ticket_id=record.ticket_id)
         case RecordReport(report=report):
             write_report(run, step, batch, report=report, kept=value)
         case ProposeEntry(proposal=proposal):

@@ -1,4 +1,10 @@
-"""The rows of rewind tickets: issued, superseded by the next, and ended with their run."""
+"""The rows of rewind tickets: issued, begun, superseded by the next, and ended with their run.
+
+Every transition is guarded by its own UPDATE. A fork issues tickets of its own; those that its copied steps speak of are
+the parent's, and stay as the parent left them.
+"""
+
+from datetime import datetime
 
 from django.utils import timezone
 
@@ -36,14 +42,39 @@ def write_ticket(run: Run, step: Step, batch: Batch, *, issued: IssuedTicket, at
     add_event(run, EventType.TICKET_ISSUED, ticket=issued.ticket_id, verdict=issued.verdict.value)
 
 
+def begin_ticket(run: Run, *, ticket_id: str, by: str = "", now: datetime | None = None) -> bool:
+    """Marks an open ticket of the run as taken up; False where it is not open, or not the run's own."""
+    begun = Ticket.objects.filter(run=run, ticket_id=ticket_id, state=TicketState.OPEN).update(
+        state=TicketState.IN_PROGRESS, started_at=now or timezone.now()
+    )
+    if begun:
+        add_event(run, EventType.TICKET_STARTED, ticket=ticket_id, by=by)
+    return bool(begun)
+
+
 def end_tickets(run: Run, *, outcome: str) -> None:
-    """Ends what is open on a run that ends: resolved where an attempt was accepted, else closed with the reason."""
-    open_tickets = Ticket.objects.filter(run=run, state__in=OPEN_STATES)
-    now = timezone.now()
+    """Ends what is open on a run that ends: resolved where a later attempt was accepted, else closed with the reason."""
+    for ticket in Ticket.objects.filter(run=run, state__in=OPEN_STATES).select_related("attempt"):
+        _end(ticket, run, outcome=outcome)
+
+
+def _end(ticket: Ticket, run: Run, *, outcome: str) -> None:
+    state, why = TicketState.CLOSED, f"the run ended: {outcome.replace('_', ' ')}"
     if outcome == Outcome.SUCCEEDED:
-        changed = open_tickets.update(state=TicketState.RESOLVED, resolved_by=run.best_attempt_id, ended_at=now)
-    else:
-        why = f"the run ended: {outcome.replace('_', ' ')}"
-        changed = open_tickets.update(state=TicketState.CLOSED, closed_reason=why, ended_at=now)
-    if changed:
-        add_event(run, EventType.TICKET_ENDED, outcome=outcome)
+        is_repaired = _is_repaired(ticket, run)
+        state = TicketState.RESOLVED if is_repaired else TicketState.CLOSED
+        why = "" if is_repaired else "an attempt from before the ticket was accepted"
+    ended = Ticket.objects.filter(pk=ticket.pk, state__in=OPEN_STATES).update(
+        state=state,
+        closed_reason=why,
+        resolved_by=run.best_attempt_id if state == TicketState.RESOLVED else None,
+        ended_at=timezone.now(),
+    )
+    if ended:
+        add_event(run, EventType.TICKET_ENDED, ticket=ticket.ticket_id, state=state.value, outcome=outcome)
+
+
+def _is_repaired(ticket: Ticket, run: Run) -> bool:
+    """Whether the attempt that is kept came after the one that the ticket sent back."""
+    sent_back = ticket.attempt.number if ticket.attempt else 0
+    return Attempt.objects.filter(pk=run.best_attempt_id, number__gt=sent_back).exists()
