@@ -62,6 +62,12 @@ class AlreadyDecided(Conflict):
     title = "Already decided"
 
 
+class AlreadyAnswered(Conflict):
+    """Somebody has answered this question already, or it is no longer asked."""
+
+    title = "Already answered"
+
+
 class ReviewHeld(Conflict):
     """Somebody else holds this review."""
 
@@ -106,6 +112,24 @@ class TurnsConflict(Conflict):
     """The session has other turns than the sender believes, or takes no more."""
 
     title = "Session moved on"
+
+
+class OutcomeKnown(Conflict):
+    """How the fix of this failure went was told before, otherwise."""
+
+    title = "Outcome known"
+
+
+class TicketMovedOn(Conflict):
+    """Somebody took the ticket up, or it has ended."""
+
+    title = "Ticket moved on"
+
+
+class CannotRedo(Conflict):
+    """The run has nothing that could be done again, or not yet."""
+
+    title = "Cannot be done again"
 
 
 class CannotFork(Conflict):

@@ -1,0 +1,43 @@
+"""Taking an agent's or a person's word on how a fix went, once for each failure."""
+
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from reflection_app.actions.errors import OutcomeKnown
+from reflection_app.actions.tool_failure_submission import FixOutcomeSubmission
+from reflection_app.models import Actor, ToolFailure, audit
+from reflection_app.runner.failure_rows import keep_outcome
+
+
+@transaction.atomic
+def report_fix_outcome(failure: ToolFailure, given: FixOutcomeSubmission, *, actor: Actor) -> ToolFailure:
+    """The failure with its outcome, counted for the fix; the same outcome told again changes nothing.
+
+    Raises OutcomeKnown where another one was told before.
+    """
+    locked = ToolFailure.objects.select_for_update(of=("self",)).get(pk=failure.pk)
+    told: dict[str, Any] = given.model_dump(mode="json")
+    if locked.worked is not None:
+        if _same(locked.outcome, told):
+            return locked
+        how = "worked" if locked.worked else "did not work"
+        raise OutcomeKnown(f"It is known already that the fix {how}; that stays, and nothing was counted.")
+    keep_outcome(
+        locked,
+        worked=given.worked,
+        tool=given.tool or "",
+        params=given.params,
+        fix=given.fix,
+        delay_s=given.delay_seconds,
+    )
+    locked.worked, locked.outcome_at = given.worked, timezone.now()
+    locked.outcome = told | {"by": actor.label}
+    locked.save(update_fields=["worked", "outcome", "outcome_at"])
+    audit(locked.project_id, actor, "tool_failure.outcome", target=locked, after={"worked": given.worked})
+    return locked
+
+
+def _same(kept: Any, told: dict[str, Any]) -> bool:
+    return isinstance(kept, dict) and {name: kept.get(name) for name in told} == told

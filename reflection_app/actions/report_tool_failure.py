@@ -1,0 +1,141 @@
+"""Taking the report of a failed call: diagnosed at once by what is known, else by a run that asks a model."""
+
+import json
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db import connection, transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from reflection_app.actions.begin_run import begin_run
+from reflection_app.actions.errors import InvalidInput
+from reflection_app.actions.tool_failure_submission import ToolFailureSubmission
+from reflection_app.loops.diagnosis.diagnose import diagnose_by_rules, from_known_fix
+from reflection_app.loops.diagnosis.diagnoses import Diagnosis, FailedCall
+from reflection_app.loops.diagnosis.signatures import signature_of
+from reflection_app.loops.task_spec import Mode, TaskSpec
+from reflection_app.models import Actor, Project, Run, Task, ToolFailure, audit
+from reflection_app.runner.failure_rows import best_fix
+
+# The place of a failure in the run that was begun to diagnose it.
+REPORTED = "reported"
+# What failed yesterday and fails today has not failed twice in a row.
+IN_A_ROW = timedelta(hours=24)
+LONGEST_QUOTE = 1_000
+
+
+@transaction.atomic
+def report_tool_failure(project: Project, given: ToolFailureSubmission, *, actor: Actor) -> ToolFailure:
+    """The failure, kept: with its diagnosis where a fix pair or a rule fits, else with the run that asks a model.
+
+    Raises InvalidInput where it names a run that the project does not have.
+    """
+    run = _run_of(project, given.run_id)
+    agent = given.agent or (run.task.agent if run else "")
+    _one_at_a_time(project, tool=given.tool, teller=agent or str(given.run_id or ""))
+    failed = given.failed_call(is_repeated=_is_repeated(project, given, agent=agent))
+    failure = ToolFailure(
+        project=project,
+        run=run,
+        agent=agent,
+        external_id=given.external_id,
+        tool=failed.tool,
+        params=failed.params,
+        error_message=failed.error,
+        status=failed.status,
+        is_repeated=failed.is_repeated,
+        signature=signature_of(failed),
+        reported_by_label=actor.label,
+    )
+    diagnosis = _diagnose(project, failed, signature=failure.signature)
+    if diagnosis is not None:
+        _write(failure, diagnosis)
+    else:
+        failure.run, failure.place = _ask_a_model(project, given, failed, agent=agent, actor=actor), REPORTED
+    failure.save(force_insert=True)
+    told = {"tool": failure.tool, "error_type": failure.error_type, "source": failure.source}
+    audit(project.pk, actor, "tool_failure.reported", target=failure, after=told)
+    return failure
+
+
+def _run_of(project: Project, run_id: UUID | None) -> Run | None:
+    if run_id is None:
+        return None
+    run = Run.objects.select_related("task").filter(project=project, pk=run_id).first()
+    if run is None:
+        raise InvalidInput(
+            "The report was not accepted; nothing was stored.",
+            errors=[{"field": "run_id", "message": "there is no such run in this project"}],
+        )
+    return run
+
+
+def _one_at_a_time(project: Project, *, tool: str, teller: str) -> None:
+    """Reports of the same tool by the same agent follow one another, so that each sees the one before."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"{project.pk}\n{tool}\n{teller}"])
+
+
+def _is_repeated(project: Project, given: ToolFailureSubmission, *, agent: str) -> bool:
+    """Whether this very call was the last that the same agent, or run, reported of this tool, and nothing helped."""
+    since = timezone.now() - IN_A_ROW
+    rows = ToolFailure.objects.filter(project=project, tool=given.tool, created_at__gte=since)
+    if given.run_id is not None:
+        rows = rows.filter(Q(run=given.run_id) | Q(run__task__metadata__run_id=str(given.run_id)))
+    else:
+        rows = rows.filter(agent=agent)
+    last = rows.exclude(reported_by_label="").order_by("-created_at", "-id").first()
+    return last is not None and last.worked is not True and _same(last.params, given.params)
+
+
+def _same(one: Any, other: Any) -> bool:
+    # Python takes 1, 1.0 and true for equal, and an agent that sends another of them has changed something.
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+
+
+def _diagnose(project: Project, failed: FailedCall, *, signature: str) -> Diagnosis | None:
+    """What is known about it without asking a model: a fix that has worked before, else a rule."""
+    known = best_fix(project.pk, tool=failed.tool, signature=signature)
+    return (from_known_fix(failed, known) if known else None) or diagnose_by_rules(failed)
+
+
+def _write(failure: ToolFailure, diagnosis: Diagnosis) -> None:
+    failure.error_type = diagnosis.error_type.value
+    failure.root_cause = diagnosis.root_cause
+    failure.severity = diagnosis.severity.value
+    failure.action = diagnosis.action.model_dump(mode="json")
+    failure.source = diagnosis.source.value
+    failure.rule = diagnosis.rule
+    failure.signature = diagnosis.signature or failure.signature
+    failure.symptoms = list(diagnosis.symptoms)
+    failure.fix_pair_id = UUID(diagnosis.fix_pair) if diagnosis.fix_pair else None
+    failure.diagnosed_at = timezone.now()
+
+
+def _ask_a_model(
+    project: Project, given: ToolFailureSubmission, failed: FailedCall, *, agent: str, actor: Actor
+) -> Run:
+    """A queued run that diagnoses the call."""
+    spec = TaskSpec(
+        objective=f"Diagnose a failed call of {failed.tool}: {failed.error[:LONGEST_QUOTE]}",
+        mode=Mode.TOOL_DIAGNOSIS,
+        agent=agent,
+        failed_call=failed,
+        limits=project.get_limits(),
+        models=project.models_by_role,
+    )
+    task = Task.objects.create(
+        project=project,
+        external_id=given.external_id,
+        objective=spec.objective,
+        mode=spec.mode.value,
+        agent=agent,
+        execution=spec.execution.value,
+        limits=spec.limits.model_dump(mode="json"),
+        metadata={"run_id": str(given.run_id)} if given.run_id else {},
+        created_by=actor.user,
+    )
+    audit(project.pk, actor, "task.submitted", target=task)
+    return begin_run(task, spec)

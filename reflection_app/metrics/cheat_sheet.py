@@ -1,0 +1,134 @@
+"""The cheat sheet: what usually fails with each tool, and what helped. Counted by the database, in two queries."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import groupby
+from typing import Any
+
+from django.db import connection
+
+from reflection_app.loops.diagnosis.diagnoses import ErrorType
+from reflection_app.loops.diagnosis.shown_fixes import changed_params, without_values
+from reflection_app.models import FixPair, Project, ToolFailure
+
+MOST_ROWS = 300
+
+# A pair is worth a row also where the failures that it came from are gone with their runs.
+QUERY = """
+WITH counted AS (
+  SELECT tool, error_type, signature, count(*) AS times, max(created_at) AS last_seen
+  FROM {failures} WHERE project_id = %(project)s AND error_type <> '' {only}
+  GROUP BY tool, error_type, signature
+), best AS (
+  SELECT DISTINCT ON (tool, error_type, signature)
+    tool, error_type, signature, id, fix, action, symptoms, successes, failures
+  FROM {pairs} WHERE project_id = %(project)s AND successes > 0 {only}
+  ORDER BY tool, error_type, signature, successes - failures DESC, last_worked_at DESC NULLS LAST, id
+)
+SELECT tool, error_type, signature, coalesce(times, 0), last_seen, fix, action::text, symptoms::text,
+  coalesce(successes, 0), coalesce(failures, 0)
+FROM counted FULL JOIN best USING (tool, error_type, signature)
+ORDER BY (id IS NULL), times DESC NULLS LAST, tool, error_type, signature
+LIMIT %(most)s
+"""
+ONLY = "AND strpos(lower(tool), lower(%(tool)s)) > 0"
+
+
+@dataclass(frozen=True)
+class CheatRow:
+    """One usual failure of a tool. `fix` is one that worked where `is_proven`, else what was advised last.
+
+    Values of parameters are in no part of it, since they may be secrets: of a change only the names are told.
+    """
+
+    tool: str
+    error_type: ErrorType
+    symptoms: tuple[str, ...]
+    times: int
+    last_seen: datetime | None
+    fix: str
+    changed: tuple[str, ...]
+    is_proven: bool
+    successes: int
+    failures: int
+
+    @property
+    def success_share(self) -> float | None:
+        tried = self.successes + self.failures
+        return self.successes / tried if tried else None
+
+
+@dataclass(frozen=True)
+class CheatSheet:
+    """The rows, those of one tool together, its usual failures first. `is_cut`: there are rarer ones beside them."""
+
+    rows: tuple[CheatRow, ...]
+    is_cut: bool = False
+
+    @property
+    def by_tool(self) -> list[tuple[str, list[CheatRow]]]:
+        return [(tool, list(rows)) for tool, rows in groupby(self.rows, key=lambda row: row.tool)]
+
+
+@dataclass(frozen=True)
+class _Counted:
+    tool: str
+    error_type: str
+    signature: str
+    times: int
+    last_seen: datetime | None
+    fix: str | None
+    action: str | None
+    symptoms: str | None
+    successes: int
+    failures: int
+
+
+def cheat_sheet(project: Project, *, tool: str = "") -> CheatSheet:
+    """What is known of tools whose name contains `tool`."""
+    counted = _count(project, tool=tool)
+    newest = _newest_of(project, counted)
+    rows = [_row(one, newest.get((one.tool, one.error_type, one.signature))) for one in counted[:MOST_ROWS]]
+    rows.sort(key=lambda row: (row.tool.casefold(), row.tool, not row.is_proven, -row.times))
+    return CheatSheet(rows=tuple(rows), is_cut=len(counted) > MOST_ROWS)
+
+
+def _count(project: Project, *, tool: str) -> list[_Counted]:
+    names = {"failures": _table(ToolFailure), "pairs": _table(FixPair), "only": ONLY if tool else ""}
+    with connection.cursor() as cursor:
+        cursor.execute(QUERY.format(**names), {"project": project.pk, "tool": tool, "most": MOST_ROWS + 1})
+        return [_Counted(*row) for row in cursor.fetchall()]
+
+
+def _newest_of(project: Project, counted: Sequence[_Counted]) -> dict[tuple[str, str, str], ToolFailure]:
+    """The newest failure of each row, found by the index over times."""
+    rows = ToolFailure.objects.filter(project=project, created_at__in=[one.last_seen for one in counted])
+    wanted = rows.only("tool", "error_type", "signature", "params", "action", "symptoms")
+    return {(row.tool, row.error_type, row.signature): row for row in wanted}
+
+
+def _row(one: _Counted, newest: ToolFailure | None) -> CheatRow:
+    action: dict[str, Any] = json.loads(one.action) if one.action else (newest and newest.action) or {}
+    params = newest.params if newest else {}
+    modified = action.get("modified_params")
+    fix = one.fix or str(action.get("action", ""))
+    symptoms = json.loads(one.symptoms) if one.symptoms else newest.symptoms if newest else []
+    told = [str(symptom) for symptom in symptoms] or [one.signature]
+    return CheatRow(
+        tool=one.tool,
+        error_type=ErrorType(one.error_type),
+        symptoms=tuple(without_values(symptom, params, modified) for symptom in told),
+        times=one.times,
+        last_seen=one.last_seen,
+        fix=without_values(fix, params, modified),
+        changed=tuple(change.name for change in changed_params(params, modified)),
+        is_proven=one.fix is not None,
+        successes=one.successes,
+        failures=one.failures,
+    )
+
+
+def _table(model: type[ToolFailure] | type[FixPair]) -> str:
+    return connection.ops.quote_name(model._meta.db_table)  # noqa: SLF001 - Django's documented API
