@@ -48,13 +48,14 @@ def described_get(
     operation: str,
     *,
     summary: str,
-    answer: type[BaseModel],
+    answer: type[BaseModel] | type[str],
     query: type[BaseModel] | None = None,
     problems: Sequence[int] = (),
+    media_type: str = "application/json",
 ) -> Callable[[Any], Any]:
-    """Describes a reading call in the schema."""
+    """Describes a reading call in the schema. An answer of another `media_type` than JSON is text."""
     parameters = _parameters_of(query) if query else []
-    responses = {(200, "application/json"): answer} | _problems((*OF_EVERY_CALL, *problems))
+    responses = {(200, media_type): answer} | _problems((*OF_EVERY_CALL, *problems))
     return extend_schema(operation_id=operation, summary=summary, parameters=parameters, responses=responses)
 
 

@@ -1,0 +1,225 @@
+"""Failed calls, fix pairs and the cheat sheet as REST tells them, in the words of the third design seed."""
+
+from enum import StrEnum
+from typing import Any, Literal
+from uuid import UUID
+
+from pydantic import AwareDatetime, Field, JsonValue
+
+from reflection_app.api.answer import Answer, PageAnswer
+from reflection_app.loops.diagnosis.checklist import FailureChecklist, checklist_of
+from reflection_app.loops.diagnosis.diagnoses import CorrectiveAction, ErrorType, FailureSeverity, Remedy, Source
+from reflection_app.metrics.cheat_sheet import CheatRow, CheatSheet
+from reflection_app.models import FixPair, ToolFailure
+
+
+class DiagnosisState(StrEnum):
+    """UNDIAGNOSED: no fix pair and no rule fitted, and the run that asked a model has ended without one."""
+
+    DIAGNOSED = "diagnosed"
+    DIAGNOSING = "diagnosing"
+    UNDIAGNOSED = "undiagnosed"
+
+
+class DiagnosisAnswer(Answer):
+    error_type: ErrorType
+    root_cause: str
+    severity: FailureSeverity
+
+
+class CorrectiveActionAnswer(Answer):
+    """What to do next. `action` says it in words, `remedy` what it comes down to."""
+
+    action: str
+    remedy: Remedy
+    modified_params: dict[str, JsonValue] | None = Field(description="null where the parameters stay as they are")
+    fallback_tool: str | None
+    retry_delay_seconds: float | None
+    alternative: str | None = Field(description="what else can be done, where this does not help")
+
+
+class OutcomeAnswer(Answer):
+    """How what was done about it went, as it was told. What is null was done as advised."""
+
+    worked: bool
+    tool: str | None
+    params: dict[str, JsonValue] | None
+    fix: str
+    delay_seconds: float | None
+    note: str
+    at: AwareDatetime | None
+
+
+class ToolFailureAnswer(Answer):
+    """A failed call and its diagnosis."""
+
+    id: UUID
+    reflection_type: Literal["tool_failure"] = "tool_failure"
+    timestamp: AwareDatetime
+    failed_tool: str
+    failed_params: dict[str, JsonValue]
+    error_message: str
+    status: int | None
+    is_repeated: bool = Field(description="the same call had failed just before")
+    error_type: ErrorType | None
+    state: DiagnosisState
+    diagnosis: DiagnosisAnswer | None
+    corrective_action: CorrectiveActionAnswer | None
+    source: Source | None = Field(description="what the diagnosis comes from")
+    rule: str | None = Field(description="the rule that fitted")
+    symptoms: list[str]
+    fix_pair: UUID | None = Field(description="the fix pair that was remembered, or that came of this failure")
+    agent: str
+    external_id: str | None
+    run_id: UUID | None = Field(description="the run that asks a model for the diagnosis, or that the call belongs to")
+    outcome: OutcomeAnswer | None
+    checklist: FailureChecklist
+
+
+class ToolFailurePage(PageAnswer):
+    results: list[ToolFailureAnswer]
+
+
+class FixPairAnswer(Answer):
+    """A failure and what helped."""
+
+    pattern_id: UUID
+    tool: str
+    error_type: ErrorType
+    symptoms: list[str]
+    successful_fix: str
+    corrective_action: CorrectiveActionAnswer
+    successes: int
+    failures: int
+    timestamp: AwareDatetime
+    last_worked_at: AwareDatetime | None
+
+
+class FixPairPage(PageAnswer):
+    results: list[FixPairAnswer]
+
+
+class CheatRowAnswer(Answer):
+    """One usual failure of a tool, and what to do about it. No value of a parameter is told, only names."""
+
+    tool: str
+    error_type: ErrorType
+    usual_failure: list[str] = Field(description="the symptoms")
+    times_seen: int
+    last_seen: AwareDatetime | None
+    fix: str
+    changed_params: list[str]
+    is_proven: bool = Field(description="the fix has worked; otherwise it is what was advised last")
+    successes: int
+    failures: int
+    success_share: float | None
+
+
+class CheatSheetAnswer(Answer):
+    """The rows, those of one tool together."""
+
+    rows: list[CheatRowAnswer]
+    is_cut: bool = Field(description="there are rarer failures beside these; ask for one tool to see them")
+
+
+def state_of(row: ToolFailure) -> DiagnosisState:
+    """Needs the row's run."""
+    if row.is_diagnosed:
+        return DiagnosisState.DIAGNOSED
+    is_asked = row.run is not None and not row.run.is_finished
+    return DiagnosisState.DIAGNOSING if is_asked else DiagnosisState.UNDIAGNOSED
+
+
+def tool_failure_answer(row: ToolFailure) -> ToolFailureAnswer:
+    """The failure; its run is told, so select it with the row."""
+    action = row.action if row.is_diagnosed else None
+    return ToolFailureAnswer(
+        id=row.pk,
+        timestamp=row.created_at,
+        failed_tool=row.tool,
+        failed_params=row.params,
+        error_message=row.error_message,
+        status=row.status,
+        is_repeated=row.is_repeated,
+        error_type=ErrorType(row.error_type) if row.is_diagnosed else None,
+        state=state_of(row),
+        diagnosis=_diagnosis(row) if row.is_diagnosed else None,
+        corrective_action=_action(action) if action else None,
+        source=Source(row.source) if row.source else None,
+        rule=row.rule or None,
+        symptoms=row.symptoms,
+        fix_pair=row.fix_pair_id,
+        agent=row.agent,
+        external_id=row.external_id,
+        run_id=row.run_id,
+        outcome=_outcome(row) if row.worked is not None else None,
+        checklist=checklist_of(
+            tool=row.tool, params=row.params, error_type=row.error_type, action=row.action, worked=row.worked
+        ),
+    )
+
+
+def _diagnosis(row: ToolFailure) -> DiagnosisAnswer:
+    return DiagnosisAnswer(
+        error_type=ErrorType(row.error_type), root_cause=row.root_cause, severity=FailureSeverity(row.severity)
+    )
+
+
+def _action(kept: dict[str, Any]) -> CorrectiveActionAnswer:
+    action = CorrectiveAction.model_validate(kept)
+    return CorrectiveActionAnswer(
+        action=action.action,
+        remedy=action.remedy,
+        modified_params=action.modified_params,
+        fallback_tool=action.fallback_tool,
+        retry_delay_seconds=action.retry_delay_seconds,
+        alternative=action.alternative or None,
+    )
+
+
+def _outcome(row: ToolFailure) -> OutcomeAnswer:
+    told = row.outcome or {}
+    return OutcomeAnswer(
+        worked=bool(row.worked),
+        tool=told.get("tool") or None,
+        params=told.get("params"),
+        fix=told.get("fix") or "",
+        delay_seconds=told.get("delay_seconds", told.get("delay_s")),
+        note=told.get("note") or "",
+        at=row.outcome_at,
+    )
+
+
+def fix_pair_answer(row: FixPair) -> FixPairAnswer:
+    return FixPairAnswer(
+        pattern_id=row.pk,
+        tool=row.tool,
+        error_type=ErrorType(row.error_type),
+        symptoms=row.symptoms,
+        successful_fix=row.fix,
+        corrective_action=_action(row.action),
+        successes=row.successes,
+        failures=row.failures,
+        timestamp=row.created_at,
+        last_worked_at=row.last_worked_at,
+    )
+
+
+def cheat_sheet_answer(sheet: CheatSheet) -> CheatSheetAnswer:
+    return CheatSheetAnswer(rows=[_cheat_row(row) for row in sheet.rows], is_cut=sheet.is_cut)
+
+
+def _cheat_row(row: CheatRow) -> CheatRowAnswer:
+    return CheatRowAnswer(
+        tool=row.tool,
+        error_type=row.error_type,
+        usual_failure=list(row.symptoms),
+        times_seen=row.times,
+        last_seen=row.last_seen,
+        fix=row.fix,
+        changed_params=list(row.changed),
+        is_proven=row.is_proven,
+        successes=row.successes,
+        failures=row.failures,
+        success_share=row.success_share,
+    )

@@ -1,0 +1,219 @@
+"""Failed calls of tools: report one and be told what to do, say how it went, read them and the cheat sheet."""
+
+from typing import ClassVar
+from uuid import UUID
+
+from django.db.models import QuerySet
+from django.http import HttpResponse
+from pydantic import BaseModel, Field
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from reflection_app.actions.errors import NotFound
+from reflection_app.actions.report_fix_outcome import report_fix_outcome
+from reflection_app.actions.report_tool_failure import report_tool_failure
+from reflection_app.actions.tool_failure_submission import FixOutcomeSubmission, ToolFailureSubmission
+from reflection_app.api.desk_view import DeskView
+from reflection_app.api.idempotency import idempotent, replayed
+from reflection_app.api.pages import NEWEST_FIRST, PageQuery, get_page
+from reflection_app.api.permissions import needs
+from reflection_app.api.reading import read_input, read_query
+from reflection_app.api.schema import described_get, described_post
+from reflection_app.api.tool_failure_answers import (
+    CheatSheetAnswer,
+    DiagnosisState,
+    FixPairPage,
+    ToolFailureAnswer,
+    ToolFailurePage,
+    cheat_sheet_answer,
+    fix_pair_answer,
+    state_of,
+    tool_failure_answer,
+)
+from reflection_app.api.waiting import WaitQuery, wait_until_settled
+from reflection_app.loops.diagnosis.diagnoses import ErrorType
+from reflection_app.loops.values import Value
+from reflection_app.metrics.cheat_sheet import cheat_sheet
+from reflection_app.metrics.cheat_sheet_markdown import markdown_of
+from reflection_app.models import FixPair, Project, Scope, ToolFailure
+
+FAILURES = {
+    "A search that timed out": {
+        "tool": "mcp__arxiv-mcp-server__search_papers",
+        "params": {"query": "multi-agent orchestration", "categories": ["cs.AI"]},
+        "error_message": "Timeout after 30s",
+        "agent": "academic-researcher",
+    },
+    "A limit of calls": {
+        "tool": "mcp__zread__read_file",
+        "params": {"path": "README.md"},
+        "error_message": "Rate limit exceeded",
+        "status": 429,
+        "retry_after_seconds": 60,
+        "tools": [{"name": "mcp__zread__search_doc", "description": "Searches a repository's documents."}],
+    },
+}
+OUTCOMES = {
+    "As advised": {"worked": True},
+    "Otherwise": {"worked": True, "params": {"query": "multi-agent"}, "fix": "A shorter query", "delay_seconds": 5},
+    "It did not help": {"worked": False, "note": "Still a timeout."},
+}
+
+
+class ToolFailureFilters(PageQuery):
+    tool: str | None = Field(default=None, max_length=200, description="the tool's whole name")
+    type: ErrorType | None = None
+    agent: str | None = Field(default=None, max_length=120)
+    external_id: str | None = Field(default=None, max_length=200)
+    worked: bool | None = Field(default=None, description="whether what was done about it worked, where that is known")
+
+
+class FixPairFilters(PageQuery):
+    tool: str | None = Field(default=None, max_length=200, description="the tool's whole name")
+    type: ErrorType | None = None
+
+
+class CheatSheetQuery(Value):
+    tool: str = Field(default="", max_length=200, description="a part of the tool's name")
+
+
+def failures_to_show(project: Project) -> QuerySet[ToolFailure]:
+    """The project's failures, with what an answer tells of their runs."""
+    return ToolFailure.objects.filter(project=project).select_related("run").defer("run__spec")
+
+
+def get_tool_failure_for(project: Project, failure_id: UUID) -> ToolFailure:
+    """The failure. Raises NotFound."""
+    failure = failures_to_show(project).filter(pk=failure_id).first()
+    if failure is None:
+        raise NotFound("There is no such tool failure.")
+    return failure
+
+
+def settled(project: Project, failure_id: UUID, *, wait_s: float) -> ToolFailure:
+    """The failure, once it is diagnosed or so many seconds are over. Call it outside of transactions."""
+    failure = get_tool_failure_for(project, failure_id)
+    if wait_s and failure.run_id is not None and state_of(failure) is DiagnosisState.DIAGNOSING:
+        wait_until_settled(failure.run_id, longest_s=wait_s)
+        failure = get_tool_failure_for(project, failure_id)
+    return failure
+
+
+class ToolFailureList(DeskView):
+    scopes = needs(get=(Scope.RUNS_READ,), post=(Scope.TASKS_WRITE,))
+    post_query: ClassVar[type[BaseModel]] = WaitQuery
+
+    @described_get(
+        "list_tool_failures", summary="Failed calls, newest first", query=ToolFailureFilters, answer=ToolFailurePage
+    )
+    def get(self, request: Request) -> Response:
+        query = read_query(request, ToolFailureFilters)
+        wanted = query.model_dump(exclude_none=True, include={"tool", "agent", "external_id", "worked"})
+        if query.type is not None:
+            wanted["error_type"] = query.type.value
+        rows = failures_to_show(self.project).filter(**wanted)
+        page = get_page(rows, request=request, query=query, order=NEWEST_FIRST)
+        return Response(page.with_results([tool_failure_answer(row) for row in page.rows]))
+
+    @described_post(
+        "report_tool_failure",
+        summary="Report a failed call and be told what to do",
+        body=ToolFailureSubmission,
+        query=WaitQuery,
+        answers={201: ToolFailureAnswer},
+        examples=FAILURES,
+    )
+    def post(self, request: Request) -> Response:
+        """A fix that has worked before, or a rule, answers at once. Where neither fits a model is asked:
+        `wait` brings its diagnosis with this answer, or ask for the failure later."""
+        query = read_query(request, WaitQuery)
+        reported = self._report(request)
+        failure = settled(self.project, UUID(reported.data["id"]), wait_s=query.wait)
+        return Response(tool_failure_answer(failure).model_dump(mode="json"), 201, headers=replayed(reported))
+
+    @idempotent
+    def _report(self, request: Request) -> Response:
+        given = read_input(request, ToolFailureSubmission, what="report")
+        return Response({"id": str(report_tool_failure(self.project, given, actor=self.actor).pk)}, 201)
+
+
+class ToolFailureDetail(DeskView):
+    scopes = needs(get=(Scope.RUNS_READ,))
+
+    @described_get(
+        "get_tool_failure",
+        summary="One failed call, now or once it is diagnosed",
+        query=WaitQuery,
+        answer=ToolFailureAnswer,
+        problems=(404,),
+    )
+    def get(self, request: Request, failure_id: UUID) -> Response:
+        query = read_query(request, WaitQuery)
+        failure = settled(self.project, failure_id, wait_s=query.wait)
+        return Response(tool_failure_answer(failure).model_dump(mode="json"))
+
+
+class ToolFailureOutcome(DeskView):
+    scopes = needs(post=(Scope.TASKS_WRITE,))
+
+    @described_post(
+        "report_fix_outcome",
+        summary="Say how what was done about it went, once",
+        body=FixOutcomeSubmission,
+        answers={200: ToolFailureAnswer},
+        problems=(404, 409),
+        examples=OUTCOMES,
+    )
+    @idempotent
+    def post(self, request: Request, failure_id: UUID) -> Response:
+        """A fix that worked is kept as a fix pair and tried first the next time."""
+        failure = get_tool_failure_for(self.project, failure_id)
+        given = read_input(request, FixOutcomeSubmission, what="outcome")
+        report_fix_outcome(failure, given, actor=self.actor)
+        told = get_tool_failure_for(self.project, failure_id)
+        return Response(tool_failure_answer(told).model_dump(mode="json"))
+
+
+class FixPairList(DeskView):
+    scopes = needs(get=(Scope.RUNS_READ,))
+
+    @described_get(
+        "list_fix_pairs", summary="Fixes that worked, newest first", query=FixPairFilters, answer=FixPairPage
+    )
+    def get(self, request: Request) -> Response:
+        query = read_query(request, FixPairFilters)
+        wanted = {"tool": query.tool, "error_type": query.type and query.type.value}
+        rows = FixPair.objects.filter(project=self.project, **{name: one for name, one in wanted.items() if one})
+        page = get_page(rows, request=request, query=query, order=NEWEST_FIRST)
+        return Response(page.with_results([fix_pair_answer(row) for row in page.rows]))
+
+
+class CheatSheetDetail(DeskView):
+    scopes = needs(get=(Scope.RUNS_READ,))
+
+    @described_get(
+        "get_cheat_sheet",
+        summary="What usually fails with each tool, and what helps",
+        query=CheatSheetQuery,
+        answer=CheatSheetAnswer,
+    )
+    def get(self, request: Request) -> Response:
+        query = read_query(request, CheatSheetQuery)
+        sheet = cheat_sheet(self.project, tool=query.tool)
+        return Response(cheat_sheet_answer(sheet).model_dump(mode="json"))
+
+
+class CheatSheetMarkdown(DeskView):
+    scopes = needs(get=(Scope.RUNS_READ,))
+
+    @described_get(
+        "get_cheat_sheet_markdown",
+        summary="The cheat sheet as Markdown, for an agent's prompt",
+        query=CheatSheetQuery,
+        answer=str,
+        media_type="text/markdown",
+    )
+    def get(self, request: Request) -> HttpResponse:
+        query = read_query(request, CheatSheetQuery)
+        text = markdown_of(cheat_sheet(self.project, tool=query.tool))
+        return HttpResponse(text, content_type="text/markdown; charset=utf-8")
