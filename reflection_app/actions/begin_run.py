@@ -1,5 +1,7 @@
 """The beginning of a run: its row, its first event, and the message to the workers."""
 
+from dataclasses import dataclass
+
 from django.db import transaction
 from django.utils import timezone
 
@@ -17,7 +19,16 @@ def is_scripted(models: dict[str, str]) -> bool:
     return any(name.startswith("scripted/") for name in models.values())
 
 
-def begin_run(task: Task, spec: TaskSpec) -> Run:
+@dataclass(frozen=True)
+class Origin:
+    """The run that another is begun from, why, and by whom."""
+
+    run: Run
+    note: str
+    by: str
+
+
+def begin_run(task: Task, spec: TaskSpec, *, origin: Origin | None = None) -> Run:
     """A queued run of `task`; call it inside a transaction, after whose commit the workers are told."""
     run = Run(
         project=task.project,
@@ -28,9 +39,12 @@ def begin_run(task: Task, spec: TaskSpec) -> Run:
         prompt_versions=prompts.versions(),
         is_scripted=is_scripted(spec.models),
         enqueued_at=timezone.now(),
+        parent=origin.run if origin else None,
+        fork_note=origin.note if origin else "",
+        forked_by_label=origin.by if origin else "",
     )
     run.save()
-    add_event(run, EventType.RUN_CREATED)
+    add_event(run, EventType.RUN_CREATED, **({"parent": str(origin.run.pk)} if origin else {}))
     run.save(update_fields=["last_event_seq"])
     transaction.on_commit(lambda: enqueue(run.pk))
     transaction.on_commit(lambda: ring(run.pk, project_id=task.project_id))

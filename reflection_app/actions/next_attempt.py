@@ -2,18 +2,20 @@
 
 from dataclasses import dataclass
 
-from reflection_app.loops.effects import AwaitAttempt
+from reflection_app.loops.effects import AwaitAttempt, IssueTicket
 from reflection_app.loops.messages import Message
+from reflection_app.loops.tickets import Ticket
 from reflection_app.models import Run, RunState, Step, StepState, Verdict
 
 
 @dataclass(frozen=True)
 class NextAttempt:
-    """The attempt that is waited for, what the agent is told, and what was said of the attempt before."""
+    """The attempt that is waited for, what the agent is told, what was said of the attempt before, and its ticket."""
 
     number: int
     messages: tuple[Message, ...]
     verdict: Verdict | None
+    ticket: Ticket | None
 
     @property
     def prompt(self) -> str:
@@ -32,6 +34,7 @@ def next_attempt_of(run: Run) -> NextAttempt | None:
         number=step.attempt_number,
         messages=tuple(Message.model_validate(message) for message in step.request["messages"]),
         verdict=_decisive(run, step.attempt_number - 1),
+        ticket=_ticket(run, step.attempt_number - 1),
     )
 
 
@@ -39,3 +42,9 @@ def _decisive(run: Run, number: int) -> Verdict | None:
     """The verdict on an attempt that counts: the strongest referee's, of two equal ones the later."""
     strongest_last = Verdict.objects.filter(attempt__run=run, attempt__number=number)
     return strongest_last.order_by("referee", "created_at", "id").last()
+
+
+def _ticket(run: Run, number: int) -> Ticket | None:
+    """The ticket that sent the attempt back, from the step that issued it: a fork has the step, too."""
+    issued = Step.objects.filter(run=run, kind=IssueTicket.kind, attempt_number=number, state=StepState.DONE).last()
+    return Ticket.model_validate(issued.result) if issued else None

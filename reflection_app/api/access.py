@@ -5,7 +5,8 @@ from uuid import UUID
 from reflection_app.actions.errors import NotFound
 from reflection_app.api.review_answers import reviews_to_show
 from reflection_app.api.run_answers import runs_to_show
-from reflection_app.models import Project, Review, Run, Task, Transcript
+from reflection_app.api.ticket_answers import tickets_to_show
+from reflection_app.models import Project, Review, Run, Task, Ticket, Transcript
 
 
 def get_task_for(project: Project, task_id: UUID) -> Task:
@@ -38,3 +39,11 @@ def get_review_for(project: Project, review_id: UUID) -> Review:
     if review is None:
         raise NotFound("There is no such review.")
     return review
+
+
+def get_ticket_for(project: Project, ticket_id: str) -> Ticket:
+    """The rewind ticket. Raises NotFound."""
+    ticket = tickets_to_show(Ticket.objects.filter(project=project, ticket_id=ticket_id)).first()
+    if ticket is None:
+        raise NotFound("There is no such ticket.")
+    return ticket

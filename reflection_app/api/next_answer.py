@@ -5,6 +5,7 @@ from pydantic import Field
 from reflection_app.actions.next_attempt import NextAttempt, next_attempt_of
 from reflection_app.api.answer import Answer
 from reflection_app.api.run_answers import RunAnswer, run_answer
+from reflection_app.api.ticket_answers import SentBack, sent_back_answer
 from reflection_app.loops.messages import Message
 from reflection_app.loops.prompt_changes import changed_since
 from reflection_app.loops.verdicts import Feedback, Issue
@@ -28,6 +29,7 @@ class NextAnswer(Answer):
     messages: list[Message]
     prompt: str
     verdict: LastVerdict | None = Field(description="null before the first attempt")
+    ticket: SentBack | None = Field(description="the rewind ticket that sent the attempt before back")
 
 
 class Versions(Answer):
@@ -73,6 +75,7 @@ def _next_answer(asked: NextAttempt) -> NextAnswer:
         messages=list(asked.messages),
         prompt=asked.prompt,
         verdict=_last_verdict(asked.verdict) if asked.verdict else None,
+        ticket=sent_back_answer(asked.ticket) if asked.ticket else None,
     )
 
 

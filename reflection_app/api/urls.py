@@ -1,6 +1,20 @@
 from django.urls import path, re_path
 
-from reflection_app.api import attempts, docs, reviews, run_graph, run_history, runs, secrets, tasks, tools, transcripts
+from reflection_app.api import (
+    attempts,
+    docs,
+    questions,
+    redo,
+    reviews,
+    run_graph,
+    run_history,
+    runs,
+    secrets,
+    tasks,
+    tickets,
+    tools,
+    transcripts,
+)
 from reflection_app.api.unknown_path import NoSuchPath
 
 urlpatterns = [
@@ -11,16 +25,24 @@ urlpatterns = [
     path("runs/<uuid:run_id>", runs.RunDetail.as_view(), name="api-run"),
     path("runs/<uuid:run_id>/cancel", runs.CancelRun.as_view(), name="api-run-cancel"),
     path("runs/<uuid:run_id>/fork", runs.ForkRun.as_view(), name="api-run-fork"),
+    path("runs/<uuid:run_id>/redo", redo.RedoRun.as_view(), name="api-run-redo"),
     path("runs/<uuid:run_id>/steps", run_history.RunSteps.as_view(), name="api-run-steps"),
     path("runs/<uuid:run_id>/attempts", attempts.RunAttempts.as_view(), name="api-run-attempts"),
     path("runs/<uuid:run_id>/graph", run_graph.RunGraph.as_view(), name="api-run-graph"),
     path("runs/<uuid:run_id>/events", run_history.RunEvents.as_view(), name="api-run-events"),
+    path("questions", questions.QuestionList.as_view(), name="api-questions"),
+    path("questions/<uuid:question_id>", questions.QuestionDetail.as_view(), name="api-question"),
+    path("questions/<uuid:question_id>/answer", questions.AnswerQuestion.as_view(), name="api-question-answer"),
     path("reviews", reviews.ReviewList.as_view(), name="api-reviews"),
     path("reviews/claim", reviews.ClaimReview.as_view(), name="api-review-claim"),
     path("reviews/<uuid:review_id>", reviews.ReviewDetail.as_view(), name="api-review"),
     path("reviews/<uuid:review_id>/heartbeat", reviews.Heartbeat.as_view(), name="api-review-heartbeat"),
     path("reviews/<uuid:review_id>/decision", reviews.Decide.as_view(), name="api-review-decision"),
     path("reviews/<uuid:review_id>/release", reviews.Release.as_view(), name="api-review-release"),
+    path("tickets", tickets.TicketList.as_view(), name="api-tickets"),
+    path("tickets/<slug:ticket_id>", tickets.TicketDetail.as_view(), name="api-ticket"),
+    path("tickets/<slug:ticket_id>/start", tickets.StartTicket.as_view(), name="api-ticket-start"),
+    path("tickets/<slug:ticket_id>/close", tickets.CloseTicket.as_view(), name="api-ticket-close"),
     path("transcripts", transcripts.TranscriptList.as_view(), name="api-transcripts"),
     path("transcripts/<uuid:transcript_id>", transcripts.TranscriptDetail.as_view(), name="api-transcript"),
     path("transcripts/<uuid:transcript_id>/turns", transcripts.TranscriptTurns.as_view(), name="api-turns"),

@@ -1,7 +1,7 @@
 """The rows of rewind tickets: issued, begun, superseded by the next, and ended with their run.
 
-Every transition is guarded by its own UPDATE. A fork issues tickets of its own; those that its copied steps speak of are
-the parent's, and stay as the parent left them.
+Every transition is guarded by its own UPDATE. A fork issues tickets of its own; those that its copied steps speak of
+are the parent's, and stay as the parent left them.
 """
 
 from datetime import datetime
@@ -53,7 +53,7 @@ def begin_ticket(run: Run, *, ticket_id: str, by: str = "", now: datetime | None
 
 
 def end_tickets(run: Run, *, outcome: str) -> None:
-    """Ends what is open on a run that ends: resolved where a later attempt was accepted, else closed with the reason."""
+    """Ends what is open on an ended run: resolved where a later attempt was accepted, else closed with the reason."""
     for ticket in Ticket.objects.filter(run=run, state__in=OPEN_STATES).select_related("attempt"):
         _end(ticket, run, outcome=outcome)
 
@@ -77,4 +77,4 @@ def _end(ticket: Ticket, run: Run, *, outcome: str) -> None:
 def _is_repaired(ticket: Ticket, run: Run) -> bool:
     """Whether the attempt that is kept came after the one that the ticket sent back."""
     sent_back = ticket.attempt.number if ticket.attempt else 0
-    return Attempt.objects.filter(pk=run.best_attempt_id, number__gt=sent_back).exists()
+    return run.best_attempt is not None and run.best_attempt.number > sent_back

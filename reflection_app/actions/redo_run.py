@@ -1,0 +1,122 @@
+"""A person's order to do again what a finished run did, with instructions.
+
+The order is a run of its own on the same task: it begins with the old answer and what is to be different, and goes
+through the six steps where the old loop had a critic or the model itself as its judge. The old run stays as it is but
+for one event.
+"""
+
+from typing import Annotated
+
+from django.db import transaction
+from pydantic import AfterValidator, Field
+
+from reflection_app.actions.begin_run import Origin, begin_run
+from reflection_app.actions.errors import CannotRedo, InvalidInput
+from reflection_app.actions.submit_task import accepted_instructions
+from reflection_app.live.doorbell import ring
+from reflection_app.loops.catalogue import LOOPS
+from reflection_app.loops.storable import storable
+from reflection_app.loops.task_spec import Mode, Redo, TaskSpec
+from reflection_app.loops.values import Value
+from reflection_app.loops.verdicts import Verdict as VerdictName
+from reflection_app.models import Actor, Attempt, EventType, Run, Verdict, add_event, audit
+
+# Judged by what a model thinks of it: such work is done again by the six steps. Others keep their real signal.
+BY_SIX_STEPS = frozenset({Mode.ACTOR_CRITIC, Mode.REFLEXION, Mode.REFLECTION_PROTOCOL})
+IN_THEIR_MODE = frozenset({Mode.EXTERNAL_LOOP, Mode.PLANNING})
+WHY_NOT = {
+    Mode.INLINE_REFLECTION: "This run went along with an agent's session, which is over; post a new session.",
+    Mode.TOOL_DIAGNOSIS: "This run diagnosed a failed call; report the failure again for another diagnosis.",
+    Mode.COMPLETENESS_CHECK: "This run checked a history; hand the history in again for another check.",
+    Mode.ADAPTIVE: "This run ended before a loop was chosen for it; fork it, or hand the task in again.",
+}
+
+
+class RedoInput(Value):
+    """What is to be different, and of which attempt; without one, of the best."""
+
+    instructions: Annotated[str, Field(max_length=10_000), AfterValidator(storable)] = Field(
+        default="", description="what is to be done differently; must not be blank"
+    )
+    attempt: int | None = Field(default=None, ge=1, le=2**31 - 1, description="the attempt to begin from")
+
+
+@transaction.atomic
+def redo_run(run: Run, wanted: RedoInput, *, actor: Actor) -> Run:
+    """The new run, queued; the workers are told once it is committed. Raises InvalidInput and CannotRedo."""
+    instructions = wanted.instructions.strip()
+    if not instructions:
+        message = "Say what is to be done differently: the next attempt is made from it."
+        raise InvalidInput(message, errors=[{"field": "instructions", "message": "must not be blank"}])
+    old = Run.objects.select_for_update(of=("self",)).select_related("task__project").get(pk=run.pk)
+    _refuse_what_cannot_be_redone(old)
+    attempt = _attempt_of(old, wanted.attempt)
+    spec = _spec_for(old, attempt, instructions=instructions, actor=actor)
+    child = begin_run(old.task, spec, origin=Origin(run=old, note=instructions, by=actor.label))
+    add_event(old, EventType.RUN_REDONE, redo=str(child.pk), attempt=attempt.number)
+    old.save(update_fields=["last_event_seq"])
+    after = {"parent": str(old.pk), "attempt": attempt.number, "mode": child.mode, "instructions": instructions}
+    audit(old.project_id, actor, "run.redone", target=child, after=after)
+    transaction.on_commit(lambda: ring(old.pk, project_id=old.project_id))
+    return child
+
+
+def why_no_redo(run: Run) -> str:
+    """Why the run cannot be ordered again, or nothing where it can."""
+    if not run.is_finished:
+        return "The run is still under way. Wait for its end, or cancel it; then it can be ordered again."
+    mode = Mode(run.mode)
+    if mode not in BY_SIX_STEPS | IN_THEIR_MODE:
+        return WHY_NOT.get(mode, f"A run of the mode {mode.value} cannot be ordered again.")
+    if not run.attempts_made:
+        return "The run made no attempt that could be done again; hand the task in again."
+    return ""
+
+
+def _refuse_what_cannot_be_redone(run: Run) -> None:
+    if why := why_no_redo(run):
+        raise CannotRedo(why)
+    if redo_mode(run) not in LOOPS:
+        raise CannotRedo(f"There is no loop named {redo_mode(run).value} any more, so the run cannot be ordered again.")
+
+
+def redo_mode(run: Run) -> Mode:
+    """The loop that does the run's task again."""
+    mode = Mode(run.mode)
+    return Mode.REFLECTION_PROTOCOL if mode in BY_SIX_STEPS else mode
+
+
+def _attempt_of(run: Run, number: int | None) -> Attempt:
+    made = Attempt.objects.filter(run=run)
+    if number is None:
+        kept = made.filter(pk=run.best_attempt_id).first() if run.best_attempt_id else None
+        found = kept or made.order_by("number").last()
+    else:
+        found = made.filter(number=number).first()
+    if found is None:
+        numbers = ", ".join(map(str, made.order_by("number").values_list("number", flat=True)))
+        why = f"the run has no attempt {number}; it made {numbers}"
+        raise InvalidInput(
+            "There is no such attempt; nothing was ordered.", errors=[{"field": "attempt", "message": why}]
+        )
+    return found
+
+
+def _spec_for(run: Run, attempt: Attempt, *, instructions: str, actor: Actor) -> TaskSpec:
+    """What the new run is asked to do: as before, with the order in front and with what people accepted since."""
+    old = run.get_spec()
+    # The strongest referee's, of two equal ones the later.
+    judged = Verdict.objects.filter(attempt=attempt).order_by("referee", "created_at", "id").last()
+    redo = Redo(
+        content=attempt.content,
+        instructions=instructions,
+        by=actor.label,
+        attempt=attempt.number,
+        **({"verdict": VerdictName(judged.verdict), "score": judged.score} if judged else {}),
+    )
+    changed = {
+        "mode": redo_mode(run),
+        "redo": redo,
+        "instructions": accepted_instructions(run.task.project, agent=old.agent),
+    }
+    return old.model_copy(update=changed)
