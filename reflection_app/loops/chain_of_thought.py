@@ -43,5 +43,11 @@ def parse_chain_of_thought(answer: str) -> ChainOfThought | None:
     )
 
 
+def work_in(answer: str) -> str:
+    """The part of a chain of thought that holds the work, or all of an answer that has no such part."""
+    parts = parse_chain_of_thought(answer)
+    return parts.execute if parts is not None and parts.execute else answer
+
+
 def _body(heading: Heading, lines: list[str], end: int) -> str:
     return "\n".join([heading.rest, *lines[heading.line + heading.height : end]]).strip()

@@ -6,11 +6,13 @@ Nothing is mended here. Whoever uses the answer reads it with a JSON reader, so 
 import json
 from typing import Any
 
+from reflection_app.loops.chain_of_thought import work_in
 from reflection_app.loops.code_answers import blocks_in
 from reflection_app.loops.storable import storable, storable_value
 
 LONGEST_DATA = 200_000
 MOST_TRIES = 200
+TOO_DEEP = "it is not JSON that can be read: a number is too long, or it is nested too deeply"
 LANGUAGES = frozenset({"", "json", "jsonc", "json5"})
 
 
@@ -34,6 +36,17 @@ def value_in(answer: str) -> Any:
     if blocks:
         return _only_one(*_all_of(blocks))
     return _only_one(_bare(whole), problem)
+
+
+def data_of(answer: str, *, chain_of_thought: bool) -> Any:
+    """The JSON value in `answer`; of a chain of thought in the part that holds the work, first. Raises NoData."""
+    work = work_in(answer) if chain_of_thought else answer
+    try:
+        return value_in(work)
+    except NoData:
+        if work is answer:
+            raise
+    return value_in(answer)
 
 
 def _all_of(blocks: list[str]) -> tuple[list[Any], str]:
@@ -65,12 +78,13 @@ def _bare(text: str) -> list[Any]:
             break
         try:
             value, end = _decoder().raw_decode(text, place)
+            values.append(storable_value(value))
         except NoData:
             raise
-        except (ValueError, RecursionError):
+        except RecursionError:  # what stands inside of it could be read, but is not what was answered
+            raise NoData(TOO_DEEP) from None
+        except ValueError:
             end = place + 1
-        else:
-            values.append(storable_value(value))
         place = _next_opening(text, end)
     return values
 
@@ -90,7 +104,7 @@ def _read(text: str) -> Any:
             raise NoData("there is no JSON in it") from None
         raise NoData(f"it is not JSON: {error.msg}, line {error.lineno}, column {error.colno}") from None
     except (ValueError, RecursionError):
-        raise NoData("it is not JSON that can be read: a number is too long, or it is nested too deeply") from None
+        raise NoData(TOO_DEEP) from None
 
 
 def _decoder() -> json.JSONDecoder:

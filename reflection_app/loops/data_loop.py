@@ -4,8 +4,7 @@ import json
 from collections.abc import Sequence
 
 from reflection_app.loops.attempts import make_attempt
-from reflection_app.loops.chain_of_thought import parse_chain_of_thought
-from reflection_app.loops.data_answers import NoData, value_in
+from reflection_app.loops.data_answers import NoData, data_of
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.growing_context import within
 from reflection_app.loops.json_schema import Violation, violations
@@ -43,7 +42,7 @@ def judge_data(spec: TaskSpec, answer: str, *, attempt: int) -> Judgement:
     """
     assert spec.output_schema is not None
     try:
-        found = violations(spec.output_schema, _data_of(spec, answer))
+        found = violations(spec.output_schema, data_of(answer, chain_of_thought=spec.chain_of_thought))
     except NoData as error:
         issues, score = [_issue(Violation(path="$", message=str(error)))], 0.0
     else:
@@ -56,18 +55,6 @@ def judge_data(spec: TaskSpec, answer: str, *, attempt: int) -> Judgement:
         confidence=1.0,
         issues=tuple(issues),
     )
-
-
-def _data_of(spec: TaskSpec, answer: str) -> object:
-    """The data in the answer. In a chain of thought it is looked for in the part that holds the work, first."""
-    parts = parse_chain_of_thought(answer) if spec.chain_of_thought else None
-    work = parts.execute if parts is not None and parts.execute else answer
-    try:
-        return value_in(work)
-    except NoData:
-        if work is answer:
-            raise
-    return value_in(answer)
 
 
 def _issues(found: Sequence[Violation]) -> list[Issue]:

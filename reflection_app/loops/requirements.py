@@ -62,9 +62,18 @@ class Requirements(Value):
         return self
 
 
+class RequirementKind(StrEnum):
+    """What a requirement is about."""
+
+    SCHEMA = "schema"
+    FIELD = "field"
+    COUNT = "count"
+
+
 class RequirementResult(Value):
     """One requirement and whether it holds, in words that a person reads."""
 
+    kind: RequirementKind = RequirementKind.COUNT
     name: Text
     met: bool
     expected: Text = ""

@@ -118,3 +118,9 @@ def test_the_one_value_in_an_answer_is_found(answer: str, value: Any) -> None:
 def test_what_is_not_one_json_value_is_refused_with_the_reason(answer: str, why: str) -> None:
     with pytest.raises(NoData, match=why):
         value_in(answer)
+
+
+@pytest.mark.parametrize("answer", ["so " + "[" * 3_000 + "]" * 3_000, '{"a":' * 5_000 + "1" + "}" * 5_000])
+def test_what_is_nested_too_deeply_is_refused_and_no_part_of_it_taken_instead(answer: str) -> None:
+    with pytest.raises(NoData, match="nested too deeply"):
+        value_in(answer)
