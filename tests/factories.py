@@ -13,7 +13,7 @@ from reflection_app.models import Actor, ApiKey, Membership, Project, Role, Run,
 
 PASSWORD = "a-long-test-password"
 # What decides by itself which loop a task gets; without any of it, a classifier would be asked.
-WAYS = {"mode", "kind", "tests", "output_schema", "tools", "tool_call"}
+WAYS = {"mode", "kind", "tests", "output_schema", "requirements", "tools", "tool_call"}
 _numbers = count(1)
 
 

@@ -4,6 +4,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from reflection_app.actions.claim_review import lost
+from reflection_app.actions.resume_run import resume_run
 from reflection_app.actions.reviewers_decision import Decided, DecisionInput, decided_by
 from reflection_app.live.doorbell import ring
 from reflection_app.models import (
@@ -12,14 +13,11 @@ from reflection_app.models import (
     Review,
     ReviewState,
     Run,
-    RunState,
-    StepState,
     Verdict,
     add_event,
     audit,
 )
 from reflection_app.runner.best_so_far import best_of
-from reflection_app.tasks import enqueue
 
 __all__ = ["DecisionInput", "decide_review"]
 
@@ -54,26 +52,14 @@ def decide_review(review: Review, told: DecisionInput, *, actor: Actor) -> Revie
     row.save()
     Review.objects.filter(pk=review.pk).update(decided_verdict=row)
     if review.holds_run:
-        _resume(run, review, decided)
+        run.best_attempt_id = best_of(run).id
+        resume_run(run, review.step, decided.decision.model_dump(mode="json"), run_fields=["best_attempt"])
     add_event(run, EventType.REVIEW_DECIDED, review=str(review.pk), decision=told.decision.value)
     run.save(update_fields=["last_event_seq"])
     _keep_trail(review, decided, actor=actor)
     transaction.on_commit(lambda: ring(run.pk, project_id=run.project_id))
     review.refresh_from_db()
     return review
-
-
-def _resume(run: Run, review: Review, decided: Decided) -> None:
-    step = review.step
-    step.state, step.finished_at = StepState.DONE, timezone.now()
-    step.result = decided.decision.model_dump(mode="json")
-    add_event(run, EventType.RUN_RESUMED, step=step.seq)
-    step.last_event_seq = run.last_event_seq
-    step.save(update_fields=["state", "finished_at", "result", "last_event_seq"])
-    run.state, run.waiting_for, run.enqueued_at = RunState.QUEUED, "", timezone.now()
-    run.best_attempt_id = best_of(run).id
-    run.save(update_fields=["state", "waiting_for", "enqueued_at", "best_attempt", "last_event_seq"])
-    transaction.on_commit(lambda: enqueue(run.pk))
 
 
 def _keep_trail(review: Review, decided: Decided, *, actor: Actor) -> None:

@@ -7,11 +7,11 @@ from typing import Annotated
 from uuid import UUID
 
 from django.db import transaction
-from django.utils import timezone
 from pydantic import Field, JsonValue
 
 from reflection_app.actions.errors import AttemptConflict, InvalidInput, MakesItsOwn, NotItsTurn, RunFinished
 from reflection_app.actions.json_sizes import at_most
+from reflection_app.actions.resume_run import resume_run
 from reflection_app.live.doorbell import ring
 from reflection_app.loops.effects import AwaitAttempt, HandedIn, HandedInRepair
 from reflection_app.loops.task_spec import Execution, TaskSpec
@@ -19,15 +19,12 @@ from reflection_app.loops.values import Value
 from reflection_app.models import (
     Actor,
     Attempt,
-    EventType,
     Run,
     RunState,
     Step,
     StepState,
-    add_event,
     audit,
 )
-from reflection_app.tasks import enqueue
 
 LARGEST_ARTIFACT = 64_000
 LARGEST_SELF_CHECK = 16_384
@@ -95,7 +92,6 @@ def hand_in_attempt(run: Run, given: AttemptInput, *, actor: Actor) -> Taken:
     _check_cost(spec, given)
     number = _keep(locked, step, given)
     audit(locked.project_id, actor, "attempt.handed_in", target=locked, after={"attempt": number})
-    transaction.on_commit(lambda: enqueue(locked.pk))
     transaction.on_commit(lambda: ring(locked.pk, project_id=locked.project_id))
     return Taken(run_id=locked.pk, number=number)
 
@@ -145,12 +141,8 @@ def _keep(run: Run, step: Step, given: AttemptInput) -> int:
     """Writes the step's result, the attempt and the event; the attempt's number."""
     handed_in, usage = given.handed_in(), given.usage or AttemptUsage()
     assert step.attempt_number is not None
-    add_event(run, EventType.RUN_RESUMED, step=step.seq, attempt=step.attempt_number)
-    step.state, step.finished_at, step.last_event_seq = StepState.DONE, timezone.now(), run.last_event_seq
-    step.result = handed_in.model_dump(mode="json")
     step.prompt_tokens, step.completion_tokens = usage.prompt_tokens, usage.completion_tokens
     step.cost_usd, step.cost_known = usage.cost_usd or Decimal(0), usage.cost_usd is not None
-    step.save(update_fields=_STEP_FIELDS)
     attempt = Attempt.objects.create(
         run=run,
         number=step.attempt_number,
@@ -165,29 +157,10 @@ def _keep(run: Run, step: Step, given: AttemptInput) -> int:
     run.prompt_tokens += usage.prompt_tokens
     run.completion_tokens += usage.completion_tokens
     run.cost_usd += step.cost_usd
-    run.state, run.waiting_for, run.enqueued_at = RunState.QUEUED, "", timezone.now()
-    run.save(update_fields=_RUN_FIELDS)
+    result = handed_in.model_dump(mode="json")
+    resume_run(run, step, result, step_fields=_STEP_FIELDS, run_fields=_RUN_FIELDS, attempt=attempt.number)
     return attempt.number
 
 
-_STEP_FIELDS: Sequence[str] = (
-    "state",
-    "finished_at",
-    "last_event_seq",
-    "result",
-    "prompt_tokens",
-    "completion_tokens",
-    "cost_usd",
-    "cost_known",
-)
-_RUN_FIELDS: Sequence[str] = (
-    "attempts_made",
-    "best_attempt",
-    "prompt_tokens",
-    "completion_tokens",
-    "cost_usd",
-    "state",
-    "waiting_for",
-    "enqueued_at",
-    "last_event_seq",
-)
+_STEP_FIELDS: Sequence[str] = ("prompt_tokens", "completion_tokens", "cost_usd", "cost_known")
+_RUN_FIELDS: Sequence[str] = ("attempts_made", "best_attempt", "prompt_tokens", "completion_tokens", "cost_usd")

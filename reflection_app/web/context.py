@@ -8,15 +8,16 @@ from django.http import HttpRequest
 
 from reflection_app.llm.errors import ModelError
 from reflection_app.llm.roles import LOCAL_PREFIX, model_for
-from reflection_app.models import Project, Review, ReviewState, Role
+from reflection_app.models import Project, Question, QuestionState, Review, ReviewState, Role
 from reflection_app.web.access import Place
 
 OPEN = (ReviewState.WAITING, ReviewState.CLAIMED)
 
 
 def open_reviews(project: Project) -> int:
-    """How many reviews of the project nobody has decided yet."""
-    return Review.objects.filter(project=project, state__in=OPEN).count()
+    """How many verdicts and questions of the project wait for a person."""
+    questions = Question.objects.filter(project=project, state=QuestionState.OPEN).count()
+    return Review.objects.filter(project=project, state__in=OPEN).count() + questions
 
 
 class Desk:

@@ -7,7 +7,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from reflection_app.actions.claim_review import claim_next
-from reflection_app.models import Review, ReviewState, Role
+from reflection_app.models import Question, QuestionState, Review, ReviewState, Role
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.context import OPEN, open_reviews
@@ -25,7 +25,9 @@ def queue(request: DeskRequest) -> HttpResponse:
         .defer("run__spec", "run__task__tests", "attempt__content")
         .order_by("-holds_run", "created_at", "id")
     )
-    context = {"reviews": reviews[:SHOWN], "now": timezone.now(), "shown": SHOWN}
+    questions = Question.objects.filter(project=project, state=QuestionState.OPEN).select_related("run__task")
+    questions = questions.defer("run__spec", "run__task__tests").order_by("created_at", "id")[:SHOWN]
+    context = {"questions": questions, "reviews": reviews[:SHOWN], "now": timezone.now(), "shown": SHOWN}
     return render(request, "reviews/queue.html", context)
 
 

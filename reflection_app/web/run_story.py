@@ -10,7 +10,7 @@ from reflection_app.actions.next_attempt import NextAttempt, next_attempt_of
 from reflection_app.actions.session_state import reflections_of
 from reflection_app.loops.effects import Pick, Route
 from reflection_app.loops.task_spec import TaskSpec
-from reflection_app.models import Review, Run, Step, Transcript
+from reflection_app.models import Question, QuestionState, Review, Run, Step, Transcript
 from reflection_app.web.attempt_cards import AttemptCard, attempt_cards
 from reflection_app.web.choice_view import pick_of
 from reflection_app.web.chosen_loop import chosen_loop
@@ -35,6 +35,11 @@ class RunStory:
     def asked(self) -> NextAttempt | None:
         """What the run waits for from its outside agent."""
         return next_attempt_of(self.run)
+
+    @cached_property
+    def open_question(self) -> Question | None:
+        """The question that the run waits for a person to answer."""
+        return Question.objects.filter(run=self.run, state=QuestionState.OPEN).first()
 
     @cached_property
     def session(self) -> Transcript | None:

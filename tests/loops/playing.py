@@ -118,6 +118,14 @@ def noted(effect: AnyEffect) -> Any:
         return Drawn(value=0.999, share=effect.share)
     if isinstance(effect, RequestAudit | KeepAttempt | Wait):
         return None
+    if (remembered := _remembered(effect)) is not None:
+        return remembered
+    [recorded] = [getattr(effect, name) for name in type(effect).model_fields if name != "key"]
+    return recorded
+
+
+def _remembered(effect: AnyEffect) -> Any:
+    """What the desk's memory or its clock gives, None for other effects."""
     if isinstance(effect, FindSimilarIssues):
         return SimilarIssues()
     if isinstance(effect, RecallFix):
@@ -127,5 +135,4 @@ def noted(effect: AnyEffect) -> Any:
     if isinstance(effect, RecordReport):
         name = effect.report.reflection_id or f"ref_20260101_120000_{effect.report.attempt}"
         return KeptReport(reflection_id=name, timestamp=NOON)
-    [recorded] = [getattr(effect, name) for name in type(effect).model_fields if name != "key"]
-    return recorded
+    return None

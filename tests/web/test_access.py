@@ -12,6 +12,7 @@ from reflection_app.actions.transcripts import open_transcript
 from reflection_app.models import Actor, Role, Secret
 from reflection_app.web.urls import project_pages
 from tests.factories import make_api_key, make_member, make_project
+from tests.questions import waiting_question
 from tests.web.stories import logged_in, unsure_project, waiting_review
 
 # Advancing a run gives its connection back, so these tests cannot live in one transaction.
@@ -36,6 +37,7 @@ def addresses() -> dict[str, str]:
         "transcript_id": transcript.pk,
         "tool_id": add_builtin_tools(project, actor=Actor())[0].pk,
         "secret_id": kept.pk,
+        "question_id": waiting_question(project).pk,
     }
     found = {}
     for page in project_pages:
