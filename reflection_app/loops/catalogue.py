@@ -4,6 +4,7 @@ from functools import partial
 
 from reflection_app.loops.actor_critic import actor_critic
 from reflection_app.loops.adaptive import Loop, adaptive
+from reflection_app.loops.completeness_check import completeness_check
 from reflection_app.loops.effects import EffectFailed, EffectTimedOut
 from reflection_app.loops.ends import Ended, Outcome
 from reflection_app.loops.external_loop import external_loop
@@ -17,6 +18,7 @@ from reflection_app.loops.task_spec import Mode, TaskSpec
 LOOPS: dict[Mode, Loop] = {
     Mode.EXTERNAL_LOOP: external_loop,
     Mode.ACTOR_CRITIC: actor_critic,
+    Mode.COMPLETENESS_CHECK: completeness_check,
     Mode.INLINE_REFLECTION: inline_reflection,
     Mode.PLANNING: planning,
     Mode.REFLEXION: reflexion,
@@ -28,6 +30,7 @@ LOOPS[Mode.ADAPTIVE] = partial(adaptive, loops=LOOPS)
 VERSIONS: dict[Mode, int] = {
     Mode.EXTERNAL_LOOP: 2,
     Mode.ACTOR_CRITIC: 2,
+    Mode.COMPLETENESS_CHECK: 1,
     Mode.INLINE_REFLECTION: 1,
     Mode.PLANNING: 2,
     Mode.REFLEXION: 2,

@@ -17,23 +17,24 @@ TEMPERATURE = 0.3
 MOST_ISSUES_SHOWN = 20
 
 
-async def make_plan(spec: TaskSpec, run: Progress, work: Work, *, number: int) -> Plan:
-    """A plan that can be carried out; every version of it is recorded with its issues.
+async def make_plan(spec: TaskSpec, run: Progress, work: Work, *, number: int, part: str = "") -> Plan:
+    """A plan that can be carried out; every version is recorded with its issues, under `part` of the attempt's keys.
 
     Raises EffectFailed where it still cannot after `MOST_REVISIONS` revisions.
     """
     first = first_messages(spec, work)
-    messages, key = first, f"attempt-{number}/plan/make"
+    base = f"attempt-{number}{part}/plan"
+    messages, key = first, f"{base}/make"
     for revision in range(MOST_REVISIONS + 1):
         plan = await _ask(run, key=key, messages=messages)
-        record = RecordPlan(key=f"attempt-{number}/plan/checked-{revision + 1}", plan=_checked(plan, spec, work))
+        record = RecordPlan(key=f"{base}/checked-{revision + 1}", plan=_checked(plan, spec, work))
         # Checked again, because a person may have edited the recorded plan in a fork.
         checked = _checked((await run.perform(record)).plan, spec, work)
         if not checked.issues:
             return checked.plan
         # Only the newest plan is shown again: an earlier one has nothing to teach that its successor has not.
         messages = (*first, assistant(_json(checked)), user(prompt("plan_revise", issues=told_issues(checked.issues))))
-        key = f"attempt-{number}/plan/revise-{revision + 1}"
+        key = f"{base}/revise-{revision + 1}"
     faults = " ".join(issue.description for issue in checked.issues[:MOST_ISSUES_SHOWN])
     raise EffectFailed(f"The plan still could not be carried out after {MOST_REVISIONS} revisions. {faults}")
 

@@ -13,21 +13,23 @@ from reflection_app.loops.tool_tries import MOST_RETRIES, NothingNew, Try, ask_f
 LONGEST_KEPT_ERROR = 2_000
 
 
-async def carry_out(plan: Plan, *, spec: TaskSpec, run: Progress, work: Work, number: int) -> None:
+async def carry_out(plan: Plan, *, spec: TaskSpec, run: Progress, work: Work, number: int, part: str = "") -> None:
     """Adds to `work` how each step of `plan` ended. A step that needs one which was not done is skipped.
 
     Steps are named in the journal by their place in the plan: ids are a model's words.
     """
     places = {step.id: place for place, step in enumerate(plan.steps, start=1)}
     for step in in_order(plan):
-        base = f"attempt-{number}/step-{places[step.id]}"
+        base = f"attempt-{number}{part}/step-{places[step.id]}"
+        tokens, cost_usd = run.tokens, run.cost_usd
         missing = tuple(required for required in dict.fromkeys(step.requires or ()) if required not in work.done)
         if missing:
             outcome, result = PlanStepOutcome(step=step.id, state=PlanStepState.SKIPPED, waited_for=missing), ""
         else:
             outcome, result = await _do(step, spec=spec, run=run, work=work, base=base, number=number)
         outcome = await run.perform(RecordPlanStep(key=f"{base}/outcome", outcome=outcome))
-        work.add(StepRun(step=step, outcome=outcome, result=result))
+        tokens, cost_usd = run.tokens - tokens, run.cost_usd - cost_usd
+        work.add(StepRun(step=step, outcome=outcome, result=result, tokens=tokens, cost_usd=cost_usd))
 
 
 async def _do(

@@ -4,6 +4,10 @@ After the PlanningEngine of the design seeds. Where steps fail, what is missing 
 far, as the next attempt. An attempt's content is the answer written from the results; its judgement by the tools is
 the share of all steps that were done.
 
+Before the answer is written, a completeness check looks for what the plan left out, and supplements are planned and
+carried out (see completeness/supplementing.py). What is missing after that is told in the answer and in the verdict's
+issues; it does not undo the steps that worked.
+
 That every tool worked does not make the answer right. So after a plan that was done wholly, a critic judges the answer
 as in actor_critic, and an answer that it sends back is written again from the same results; without a critic the run
 ends as unverified. The tools' own verdict is kept after the critic's and is never better than it: being the stronger
@@ -14,6 +18,7 @@ A run that a limit or an error stops in the middle keeps what its steps came to 
 
 from reflection_app.loops.actor_critic import Earlier, actor_messages, evaluate
 from reflection_app.loops.attempts import make_attempt
+from reflection_app.loops.completeness.supplementing import supply_what_is_missing
 from reflection_app.loops.effects import EffectFailed, KeepAttempt
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.messages import Message
@@ -25,7 +30,10 @@ from reflection_app.loops.progress import LimitReached, Progress
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.settling import settle
 from reflection_app.loops.task_spec import TaskSpec
+from reflection_app.loops.tool_frames import framed
 from reflection_app.loops.verdicts import Judgement, Referee, Verdict
+
+LONGEST_MISSING = 8_000
 
 
 async def planning(spec: TaskSpec, run: Progress) -> Outcome:
@@ -49,6 +57,7 @@ async def _attempt(spec: TaskSpec, run: Progress, *, work: Work, earlier: list[E
         plan = await make_plan(spec, run, work, number=number)
         work.begin()
         await carry_out(plan, spec=spec, run=run, work=work, number=number)
+        await supply_what_is_missing(spec, run, work, number=number)
     text = await make_attempt(spec, run, number=number, messages=answer_messages(spec, work, earlier))
     if not work.is_complete():
         judgement = await _record(run, judge_steps(work, attempt=number))
@@ -102,6 +111,11 @@ async def _keep_what_there_is(run: Progress, work: Work, *, number: int, why: Ex
 
 def answer_messages(spec: TaskSpec, work: Work, earlier: list[Earlier]) -> tuple[Message, ...]:
     """What the model is asked for the final answer: the goal, all results, and what there is none of."""
-    failed = f"\nThese steps could not be done:\n\n{work.told_failed()}\n" if work.not_done else ""
+    failed = f"\nThese steps could not be done:\n\n{work.told_failed()}\n" if work.left_undone else ""
+    if work.still_missing:
+        listed = "\n".join(f"- {one}" for one in work.still_missing)
+        failed += (
+            "\n" + prompt("completeness_missing", missing=framed(listed, name="missing", most=LONGEST_MISSING)) + "\n"
+        )
     asked = prompt("plan_answer", goal=spec.objective, results=told(work.done.values()), failed=failed)
     return actor_messages(asked, earlier)

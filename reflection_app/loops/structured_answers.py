@@ -101,14 +101,14 @@ def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return {storable(key): storable_value(value) for key, value in pairs}
 
 
-async def ask[T: BaseModel](run: Progress, request: Generate, *, schema: type[T]) -> T:
+async def ask[T: BaseModel](run: Progress, request: Generate, *, schema: type[T], most_reasks: int = MOST_REASKS) -> T:
     """The model's answer to `request` as a `schema`. Each call to the model is an effect of its own.
 
-    After `MOST_REASKS` further calls, each shown what was wrong, raises NoUsableAnswer with what was said; where a
+    After `most_reasks` further calls, each shown what was wrong, raises NoUsableAnswer with what was said; where a
     limit is reached before that, raises LimitReached.
     """
     key, messages = request.key, request.messages
-    for reask in range(MOST_REASKS + 1):
+    for reask in range(most_reasks + 1):
         if reask:
             run.check_limits()
         generation = await run.perform(request)
@@ -129,6 +129,10 @@ async def ask[T: BaseModel](run: Progress, request: Generate, *, schema: type[T]
         )
     who = SAID_BY.get(request.role, f"The {request.role}")
     raise NoUsableAnswer(
-        f"{who} gave no usable answer in {MOST_REASKS + 1} tries ({problem}). "
+        f"{who} gave no usable answer in {_tries(most_reasks + 1)} ({problem}). "
         f"It said: {' '.join(generation.text.split())[:LONGEST_QUOTE] or 'nothing'}"
     )
+
+
+def _tries(count: int) -> str:
+    return "one try" if count == 1 else f"{count} tries"

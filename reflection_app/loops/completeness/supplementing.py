@@ -1,0 +1,154 @@
+"""What a completeness check finds missing is planned and carried out, with the results so far as the context.
+
+After `planThenExecuteStream` of the second design seed. A supplementary plan that cannot be made, and a supplement that
+fails, cost nothing of what was done before: they are recorded as not done, and the answer is told so.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from decimal import Decimal
+
+from reflection_app.loops.completeness.asking import check_completeness
+from reflection_app.loops.completeness.checks import (
+    CheckState,
+    Completeness,
+    Supplement,
+    SupplementResult,
+    SupplementsRun,
+)
+from reflection_app.loops.completeness.words import content_of
+from reflection_app.loops.effects import EffectFailed, EffectTimedOut, RecordSupplements
+from reflection_app.loops.plan_making import make_plan
+from reflection_app.loops.plan_steps import carry_out
+from reflection_app.loops.plan_work import StepRun, Work
+from reflection_app.loops.plans import PlanStep
+from reflection_app.loops.progress import PriceUnknown, Progress
+from reflection_app.loops.prompts import prompt
+from reflection_app.loops.task_spec import TaskSpec
+
+PART = "/supplement"
+LONGEST_ERROR = 2_000
+MOST_MISSING = 20
+NO_STEP = "The supplementary plan has no step for it."
+# Step ids as the prompt asks for them: s2-save serves the second supplement.
+SERVES = re.compile(r"s(\d{1,3})(?!\d)", re.IGNORECASE)
+# A tool that was suggested says more about what a step is for than a word in common does.
+TOOL_WEIGHT = 3
+
+
+async def supply_what_is_missing(spec: TaskSpec, run: Progress, work: Work, *, number: int) -> None:
+    """Checks the whole history; supplements are carried out and added to `work`, and so is what is missing then."""
+    settings = spec.completeness
+    if settings is None or not spec.tools:
+        return
+    base = f"attempt-{number}"
+    found = await check_completeness(
+        spec, run, history=work.history(), settings=settings, base=base, attempt=number, steps_ok=work.is_complete()
+    )
+    work.still_missing = still_missing(found)
+    if found.state is CheckState.INCOMPLETE and found.supplements and settings.max_supplements:
+        done = await _supplement(found, spec=spec, run=run, work=work, number=number)
+        work.still_missing = still_missing(found, done)
+
+
+async def _supplement(found: Completeness, *, spec: TaskSpec, run: Progress, work: Work, number: int) -> SupplementsRun:
+    before, error = len(work.ran), ""
+    tokens, cost_usd = run.tokens, run.cost_usd
+    work.begin_supplements()
+    try:
+        asked = spec.model_copy(update={"objective": supplementary_objective(spec, found)})
+        plan = await make_plan(asked, run, work, number=number, part=PART)
+        await carry_out(plan, spec=spec, run=run, work=work, number=number, part=PART)
+    except (EffectTimedOut, PriceUnknown):
+        raise
+    except EffectFailed as failure:
+        error = str(failure)[:LONGEST_ERROR]
+    results = results_of(
+        found.supplements,
+        work.ran[before:],
+        tokens=run.tokens - tokens,
+        cost_usd=run.cost_usd - cost_usd,
+        error=error,
+    )
+    done = SupplementsRun(
+        attempt=number,
+        results=results,
+        used=any(result.attempted for result in results),
+        attempted=sum(ran.was_tried for ran in work.ran),
+        succeeded=sum(ran.is_done for ran in work.ran),
+    )
+    return await run.perform(RecordSupplements(key=f"{base_of(number)}/done", done=done))
+
+
+def base_of(number: int) -> str:
+    """The beginning of the keys of what an attempt's supplements do."""
+    return f"attempt-{number}{PART}"
+
+
+def supplementary_objective(spec: TaskSpec, found: Completeness) -> str:
+    """The goal of the supplementary plan: the supplements, numbered, and what the whole work is for."""
+    told = "\n".join(_told(place, one) for place, one in enumerate(found.supplements, start=1))
+    return prompt("completeness_supplement", supplements=told, objective=spec.objective)
+
+
+def _told(place: int, one: Supplement) -> str:
+    why = f" Why: {' '.join(one.reason.split())}" if one.reason else ""
+    tools = f" Tools that may do it: {', '.join(one.suggested_tools)}." if one.suggested_tools else ""
+    return f"s{place}: {one.operation}.{why}{tools}"
+
+
+def still_missing(found: Completeness, done: SupplementsRun | None = None) -> tuple[str, ...]:
+    """What the answer must not pretend to: what was not carried out, or not at all planned for."""
+    if found.state is not CheckState.INCOMPLETE:
+        return ()
+    if done is None:
+        return (found.missing_aspects or ((found.analysis,) if found.analysis else ()))[:MOST_MISSING]
+    return tuple(result.operation for result in done.results if not result.succeeded)[:MOST_MISSING]
+
+
+def results_of(
+    supplements: Sequence[Supplement],
+    ran: Sequence[StepRun],
+    *,
+    tokens: int,
+    cost_usd: Decimal,
+    error: str = "",
+) -> tuple[SupplementResult, ...]:
+    """How each supplement went. What was spent beyond the steps, on the plan, is shared out evenly."""
+    steps: dict[int, list[StepRun]] = defaultdict(list)
+    for place, one in enumerate(ran):
+        steps[served_by(one.step, supplements, place=place)].append(one)
+    shared_tokens = tokens - sum(one.tokens for one in ran)
+    shared_usd = (cost_usd - sum((one.cost_usd for one in ran), Decimal(0))) / len(supplements)
+    per_one, over = divmod(shared_tokens, len(supplements))
+    return tuple(
+        SupplementResult(
+            operation=supplement.operation,
+            tools=tuple(dict.fromkeys(one.step.tool for one in steps[place] if one.step.tool)),
+            attempted=any(one.was_tried for one in steps[place]),
+            succeeded=bool(steps[place]) and not error and all(one.is_done for one in steps[place]),
+            error=_error_of(steps[place], error=error),
+            tokens=sum(one.tokens for one in steps[place]) + per_one + (place < over),
+            cost_usd=(sum((one.cost_usd for one in steps[place]), Decimal(0)) + shared_usd).quantize(Decimal("1e-8")),
+        )
+        for place, supplement in enumerate(supplements)
+    )
+
+
+def _error_of(steps: Sequence[StepRun], *, error: str) -> str:
+    failed = next((one.what_went_wrong for one in steps if not one.is_done), "")
+    return failed or error or ("" if steps else NO_STEP)
+
+
+def served_by(step: PlanStep, supplements: Sequence[Supplement], *, place: int) -> int:
+    """Which supplement a step is for: as its id says, else by tool and words, else by its place in the plan."""
+    match = SERVES.match(step.id)
+    if match and 1 <= int(match[1]) <= len(supplements):
+        return int(match[1]) - 1
+    words = content_of(step.description)
+    alike = [
+        len(words & content_of(one.operation)) + TOOL_WEIGHT * (step.tool in one.suggested_tools) for one in supplements
+    ]
+    best = max(alike)
+    return alike.index(best) if best else min(place, len(supplements) - 1)
