@@ -1,0 +1,90 @@
+"""Runs that wait for time to pass hold no worker, and go on when the time is over, not before."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from reflection_app.actions.cancel_run import cancel_run
+from reflection_app.loops.effects import Performed, Wait
+from reflection_app.models import Actor, Run, RunState, Step, StepState
+from reflection_app.runner.consequences import consequences
+from reflection_app.runner.journal import Journal
+from reflection_app.runner.lease import Lease, claim
+from reflection_app.runner.sweep import find_unclaimed
+from reflection_app.runner.waiting import wait_for
+from tests.factories import make_project, submit
+
+pytestmark = pytest.mark.django_db(transaction=True)
+MINUTE = Wait(key="wait", delay_s=60, why="rate limit")
+
+
+def asked_for(effect: Wait, lease: Lease) -> tuple[Performed[Any] | None, Journal]:
+    journal = Journal(lease)
+    assert journal.recall(effect) is None
+    return wait_for(effect, journal=journal, follow=consequences(effect, attempts={}, judgements=[])), journal
+
+
+def waiting_run() -> Run:
+    run = submit(make_project())
+    lease = claim(run.pk)
+    assert lease is not None
+    passed, journal = asked_for(MINUTE, lease)
+    assert passed is None
+    assert journal.wakes_after_s == pytest.approx(60, abs=5)
+    run.refresh_from_db()
+    return run
+
+
+def later(run: Run) -> None:
+    """As if the minute were over."""
+    Step.objects.filter(run=run).update(started_at=timezone.now() - timedelta(seconds=61))
+    Run.objects.filter(pk=run.pk).update(not_before=timezone.now() - timedelta(seconds=1))
+
+
+def test_it_waits_without_a_worker_and_cannot_be_claimed_early() -> None:
+    run = waiting_run()
+    assert (run.state, run.waiting_for, run.lease_token) == (RunState.WAITING_TIME, "rate limit", None)
+    assert claim(run.pk) is None
+    assert find_unclaimed() == []
+
+
+def test_it_goes_on_when_it_is_due_and_does_not_wait_again() -> None:
+    run = waiting_run()
+    later(run)
+    lease = claim(run.pk)
+    assert lease is not None
+    passed, journal = asked_for(MINUTE, lease)
+    assert passed is not None
+    assert passed.value is None
+    assert passed.spent.duration_s == 0
+    journal.commit(lambda _run: None)
+    assert Step.objects.get(run=run).state == StepState.DONE
+
+
+def test_woken_too_early_it_waits_for_what_is_left() -> None:
+    run = waiting_run()
+    Run.objects.filter(pk=run.pk).update(not_before=None)
+    Step.objects.filter(run=run).update(started_at=timezone.now() - timedelta(seconds=20))
+    lease = claim(run.pk)
+    assert lease is not None
+    passed, journal = asked_for(MINUTE, lease)
+    assert passed is None
+    assert journal.wakes_after_s == pytest.approx(40, abs=5)
+
+
+def test_the_sweep_finds_one_whose_message_was_lost() -> None:
+    run = waiting_run()
+    later(run)
+    Run.objects.filter(pk=run.pk).update(enqueued_at=timezone.now() - timedelta(hours=1))
+    assert find_unclaimed() == [run.pk]
+
+
+def test_it_can_be_cancelled() -> None:
+    run = waiting_run()
+    cancel_run(run, actor=Actor())
+    later(run)
+    assert claim(run.pk) is None
+    run.refresh_from_db()
+    assert run.outcome == "cancelled"
