@@ -4,8 +4,9 @@ from django.db import transaction
 from django.utils import timezone
 
 from reflection_app.actions.claim_review import lost
+from reflection_app.actions.decision_input import DecisionInput
 from reflection_app.actions.resume_run import resume_run
-from reflection_app.actions.reviewers_decision import Decided, DecisionInput, decided_by
+from reflection_app.actions.reviewers_decision import Decided, decided_by
 from reflection_app.live.doorbell import ring
 from reflection_app.models import (
     Actor,
@@ -39,8 +40,8 @@ def decide_review(review: Review, told: DecisionInput, *, actor: Actor) -> Revie
         pk=review.pk, state=ReviewState.CLAIMED, lease_token=told.lease_token, lease_until__gt=now
     ).update(
         state=ReviewState.DECIDED,
-        decision=told.decision.value,
-        decision_reason=told.reason,
+        decision=decided.decision.decision.value,
+        decision_reason=decided.decision.reason,
         decided_by=actor.user,
         decided_by_label=actor.label,
         decided_at=now,
@@ -63,6 +64,8 @@ def decide_review(review: Review, told: DecisionInput, *, actor: Actor) -> Revie
 
 
 def _keep_trail(review: Review, decided: Decided, *, actor: Actor) -> None:
+    as_director = review.directors_decision_with(decided.decision.verdict.value)
+    named = {"directors_decision": as_director.value} if as_director else {}
     audit(
         review.project_id,
         actor,
@@ -70,5 +73,6 @@ def _keep_trail(review: Review, decided: Decided, *, actor: Actor) -> None:
         target=review,
         before={"attempt": review.attempt.number, "verdict": review.verdict.verdict, "score": review.verdict.score},
         after={"attempt": decided.attempt.number}
+        | named
         | decided.decision.model_dump(mode="json", exclude={"reviewer", "picked"}),
     )

@@ -1,42 +1,16 @@
 """What a reviewer's decision says: which verdict holds from now on, on which attempt, with what score and issues."""
 
 from dataclasses import dataclass
-from typing import Annotated
-from uuid import UUID
 
-from pydantic import AfterValidator, Field
-
+from reflection_app.actions.decision_input import DecisionInput
+from reflection_app.actions.directors_decision import as_approved_or_overruled
 from reflection_app.actions.errors import InvalidInput
 from reflection_app.loops.best_attempt import strongest_judgements
 from reflection_app.loops.effects import Decision, ReviewDecision
-from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import Thresholds
-from reflection_app.loops.values import Value
-from reflection_app.loops.verdicts import Issue, Score
+from reflection_app.loops.verdicts import Issue
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.models import Actor, Attempt, Review, Verdict
-
-
-class DecisionInput(Value):
-    """A reviewer's decision. `verdict`, `score` and `issues` are for overruling; what is left out follows the referee.
-
-    Where the reason is `unsettled_pick`, the question is which attempt to keep. To approve is to vouch for the attempt
-    that is asked about: it gets a PASS, whatever the tests said. Overruling with PASS and `attempt` keeps another one,
-    with REJECT says that none is right, and with REVISE asks for one more attempt, made from the issues and the reason.
-    """
-
-    lease_token: UUID
-    decision: Decision
-    verdict: VerdictName | None = None
-    score: Score | None = None
-    issues: Annotated[tuple[Issue, ...], Field(max_length=50)] | None = None
-    reason: Annotated[str, Field(max_length=10_000), AfterValidator(storable)] = ""
-    attempt: int | None = Field(
-        default=None,
-        ge=1,
-        le=2**31 - 1,
-        description="of an unsettled pick: the number of the attempt to keep, where it is not the one asked about",
-    )
 
 
 @dataclass(frozen=True)
@@ -49,6 +23,7 @@ class Decided:
 
 def decided_by(review: Review, told: DecisionInput, *, actor: Actor) -> Decided:
     """What holds from now on. Raises InvalidInput where the decision does not say enough, or too much."""
+    told = as_approved_or_overruled(review, told)
     approved = told.decision is Decision.APPROVE
     if review.is_pick:
         attempt = _picked(review, told)
@@ -60,7 +35,7 @@ def decided_by(review: Review, told: DecisionInput, *, actor: Actor) -> Decided:
         attempt = review.attempt
         verdict, score, issues = _approved(review.verdict, told) if approved else _overruled(review, told)
     decision = ReviewDecision(
-        decision=told.decision,
+        decision=Decision.APPROVE if approved else Decision.OVERRULE,
         verdict=verdict,
         score=score,
         issues=issues,

@@ -10,7 +10,7 @@ from pydantic import AwareDatetime, Field
 from reflection_app.api.answer import Answer, PageAnswer
 from reflection_app.api.journal_answers import VerdictAnswer, verdict_answer
 from reflection_app.api.run_answers import decisive_scores
-from reflection_app.loops.effects import Decision, ReviewReason
+from reflection_app.loops.effects import Decision, DirectorsDecision, ReviewReason
 from reflection_app.models import Attempt, Review, ReviewState
 
 
@@ -30,6 +30,9 @@ class DecisionAnswer(Answer):
     """What a person decided, and the verdict that has held since."""
 
     decision: Decision
+    directors_decision: DirectorsDecision | None = Field(
+        description="of a REJECT that the run waited for: what the decision amounts to"
+    )
     attempt: int | None = Field(description="the attempt that the verdict is on: of an unsettled pick, the one picked")
     verdict: VerdictAnswer | None
     reason: str
@@ -126,6 +129,7 @@ def _decision_answer(review: Review) -> DecisionAnswer | None:
         return None
     return DecisionAnswer(
         decision=Decision(review.decision),
+        directors_decision=review.directors_decision,
         attempt=review.decided_verdict.attempt.number if review.decided_verdict else None,
         verdict=verdict_answer(review.decided_verdict) if review.decided_verdict else None,
         reason=review.decision_reason,

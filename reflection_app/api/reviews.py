@@ -37,6 +37,17 @@ DECISIONS = {
         "issues": [{"category": "correctness", "severity": "high", "description": "The total is wrong."}],
         "reason": "Add up the second column again.",
     },
+    "Redo with instructions (of a REJECT)": {
+        "lease_token": "7f9c24e5-1d0b-4a0c-9f3e-2f1f0a4b6c8d",
+        "decision": "redo",
+        "instructions": "Search in cs.LG as well, and find five papers at least.",
+    },
+    "Accept anyway (of a REJECT)": {
+        "lease_token": "7f9c24e5-1d0b-4a0c-9f3e-2f1f0a4b6c8d",
+        "decision": "accept",
+        "reason": "Three papers are enough for the first draft.",
+    },
+    "Close (of a REJECT)": {"lease_token": "7f9c24e5-1d0b-4a0c-9f3e-2f1f0a4b6c8d", "decision": "close"},
     "Keep another attempt (of an unsettled pick)": {
         "lease_token": "7f9c24e5-1d0b-4a0c-9f3e-2f1f0a4b6c8d",
         "decision": "overrule",
@@ -134,7 +145,7 @@ class Decide(DeskView):
 
     @described_post(
         "decide_review",
-        summary="Approve or overrule the verdict; the run goes on",
+        summary="Approve or overrule the verdict, or decide what becomes of a REJECT; the run goes on",
         body=DecisionInput,
         answers={200: ReviewAnswer},
         problems=(404, 409),

@@ -27,6 +27,7 @@ from reflection_app.loops.protocol_effects import (
 from reflection_app.loops.review_effects import (
     AskReviewer,
     Decision,
+    DirectorsDecision,
     Draw,
     Drawn,
     RequestAudit,
@@ -46,6 +47,7 @@ __all__ = [
     "CallTool",
     "ChooseLoop",
     "Decision",
+    "DirectorsDecision",
     "Draw",
     "Drawn",
     "Effect",

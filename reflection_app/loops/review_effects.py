@@ -44,6 +44,14 @@ class Decision(StrEnum):
     OVERRULE = "overrule"
 
 
+class DirectorsDecision(StrEnum):
+    """What a person can do about a REJECT. REDO overrules it with REVISE, ACCEPT with PASS, CLOSE approves it."""
+
+    REDO = "redo"
+    ACCEPT = "accept"
+    CLOSE = "close"
+
+
 class ReviewDecision(Value):
     """What a person decided: the verdict that holds from now on, with score, issues and reason.
 

@@ -4,11 +4,18 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from reflection_app.loops.effects import Decision, ReviewReason
+from reflection_app.loops.effects import Decision, DirectorsDecision, ReviewReason
+from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.models.attempt import Attempt, Verdict
 from reflection_app.models.identifiers import new_id
 from reflection_app.models.project import Project
 from reflection_app.models.run import Run, Step
+
+MEANS = {
+    VerdictName.PASS: DirectorsDecision.ACCEPT,
+    VerdictName.REVISE: DirectorsDecision.REDO,
+    VerdictName.REJECT: DirectorsDecision.CLOSE,
+}
 
 
 class ReviewState(models.TextChoices):
@@ -74,6 +81,20 @@ class Review(models.Model):
     def is_pick(self) -> bool:
         """Whether the question is which attempt to keep."""
         return self.reason == ReviewReason.UNSETTLED_PICK
+
+    @property
+    def is_for_director(self) -> bool:
+        """Whether a rejected attempt waits for a person to order it again, accept it anyway or close it."""
+        return self.holds_run and self.verdict.verdict == VerdictName.REJECT and not self.is_pick
+
+    def directors_decision_with(self, verdict: str) -> DirectorsDecision | None:
+        """What giving this verdict amounts to, of a review that is the director's."""
+        return MEANS[VerdictName(verdict)] if self.is_for_director else None
+
+    @property
+    def directors_decision(self) -> DirectorsDecision | None:
+        """What was decided about a REJECT; None while nothing is, and of every other review."""
+        return self.directors_decision_with(self.decided_verdict.verdict) if self.decided_verdict else None
 
     @property
     def why(self) -> list[str]:
