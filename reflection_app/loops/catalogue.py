@@ -13,7 +13,9 @@ from reflection_app.loops.planning import planning
 from reflection_app.loops.progress import LimitReached, Progress
 from reflection_app.loops.reflexion import reflexion
 from reflection_app.loops.routing import route_by_facts
+from reflection_app.loops.structured_answers import NoUsableAnswer
 from reflection_app.loops.task_spec import Mode, TaskSpec
+from reflection_app.loops.tool_diagnosis import tool_diagnosis
 
 LOOPS: dict[Mode, Loop] = {
     Mode.EXTERNAL_LOOP: external_loop,
@@ -22,6 +24,7 @@ LOOPS: dict[Mode, Loop] = {
     Mode.INLINE_REFLECTION: inline_reflection,
     Mode.PLANNING: planning,
     Mode.REFLEXION: reflexion,
+    Mode.TOOL_DIAGNOSIS: tool_diagnosis,
 }
 LOOPS[Mode.ADAPTIVE] = partial(adaptive, loops=LOOPS)
 
@@ -34,8 +37,11 @@ VERSIONS: dict[Mode, int] = {
     Mode.INLINE_REFLECTION: 1,
     Mode.PLANNING: 2,
     Mode.REFLEXION: 2,
+    Mode.TOOL_DIAGNOSIS: 1,
     Mode.ADAPTIVE: 1,
 }
+
+JUDGES = frozenset({"critic", "self"})
 
 
 def version_of(mode: Mode) -> int:
@@ -50,7 +56,10 @@ def mode_for(spec: TaskSpec) -> Mode:
 
 
 async def run_loop(spec: TaskSpec) -> Ended:
-    """Runs the loop of `spec` to its end. An effect that failed for good ends it as failed, with the error."""
+    """Runs the loop of `spec` to its end. An effect that failed for good ends it as failed, with the error.
+
+    Where only the judge failed, its words made no verdict and the attempt is kept as unverified.
+    """
     run = Progress(spec.limits)
     try:
         outcome = await LOOPS[spec.mode](spec, run)
@@ -58,6 +67,9 @@ async def run_loop(spec: TaskSpec) -> Ended:
         outcome = limit.outcome
     except EffectTimedOut:
         outcome = Outcome.TIMED_OUT
+    except NoUsableAnswer as failure:
+        only_unjudged = failure.role in JUDGES and bool(run.attempts)
+        return run.ended(Outcome.UNVERIFIED if only_unjudged else Outcome.FAILED, error=str(failure))
     except EffectFailed as failure:
         return run.ended(Outcome.FAILED, error=str(failure))
     return run.ended(outcome)

@@ -28,7 +28,11 @@ class UnusableAnswerError(ValueError):
 
 
 class NoUsableAnswer(EffectFailed):
-    """The model gave no answer of the form asked for, however often it was asked."""
+    """The model of `role` gave no answer of the form asked for, however often it was asked."""
+
+    def __init__(self, message: str, *, role: str) -> None:
+        super().__init__(message)
+        self.role = role
 
 
 def read_answer[T: BaseModel](text: str, *, schema: type[T]) -> T:
@@ -130,7 +134,8 @@ async def ask[T: BaseModel](run: Progress, request: Generate, *, schema: type[T]
     who = SAID_BY.get(request.role, f"The {request.role}")
     raise NoUsableAnswer(
         f"{who} gave no usable answer in {_tries(most_reasks + 1)} ({problem}). "
-        f"It said: {' '.join(generation.text.split())[:LONGEST_QUOTE] or 'nothing'}"
+        f"It said: {' '.join(generation.text.split())[:LONGEST_QUOTE] or 'nothing'}",
+        role=request.role,
     )
 
 
