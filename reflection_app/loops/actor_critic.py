@@ -15,6 +15,7 @@ from reflection_app.loops.framing import sees_all_of
 from reflection_app.loops.messages import Message, system, user
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
+from reflection_app.loops.requirement_checks import check_requirements
 from reflection_app.loops.settling import end_by, settle
 from reflection_app.loops.structured_answers import ask
 from reflection_app.loops.task_spec import TaskSpec
@@ -46,13 +47,16 @@ async def actor_critic(spec: TaskSpec, run: Progress) -> Outcome:
 
 
 async def evaluate(spec: TaskSpec, run: Progress, *, attempt: int, content: str) -> Judgement:
-    """The critic's verdict on an attempt, recorded."""
+    """The critic's verdict on an attempt, recorded. Where there are minimum requirements, code checks them first."""
+    requirements = None
+    if spec.requirements is not None:
+        requirements = check_requirements(spec.requirements, content, chain_of_thought=spec.chain_of_thought)
     answer = await ask(
         run,
         Generate(
             key=f"attempt-{attempt}/critique",
             role="critic",
-            messages=critic.question(objective=spec.objective, content=content),
+            messages=critic.question(objective=spec.objective, content=content, requirements=requirements),
             temperature=critic.TEMPERATURE,
             max_tokens=run.tokens_left,
             timeout_s=run.time_left_s(),
@@ -61,7 +65,9 @@ async def evaluate(spec: TaskSpec, run: Progress, *, attempt: int, content: str)
         schema=CriticAnswer,
     )
     saw_all = sees_all_of(content)
-    judgement = critic.judge(answer, attempt=attempt, thresholds=spec.thresholds, saw_all=saw_all)
+    judgement = critic.judge(
+        answer, attempt=attempt, thresholds=spec.thresholds, saw_all=saw_all, requirements=requirements
+    )
     return await run.record(judgement, key=f"attempt-{attempt}/verdict")
 
 

@@ -1,6 +1,6 @@
 """Which attempt a run keeps: the best by its strongest referee, not the last."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from reflection_app.loops.verdicts import Judgement, Referee, Verdict
 
@@ -8,15 +8,16 @@ from reflection_app.loops.verdicts import Judgement, Referee, Verdict
 def best_attempt(attempts: Iterable[int], judgements: Iterable[Judgement], *, pick: int | None = None) -> int | None:
     """The number of the attempt to keep, or None where there is none.
 
-    What a person accepted comes first, and what a person rejected is kept only when there is nothing else. Otherwise
-    the strongest referee decides: what it passed before what it did not, then the score, ties to the earliest. A person
-    who sent an attempt back has given it a score that stands among those of the strongest referee. An attempt that
-    nobody judged comes after every judged one. A `pick`, made by more evidence than a score, stands in the place of the
-    scores, but not against a person.
+    What a person accepted comes first, and what a person rejected is kept only when there is nothing else. A `pick`,
+    made by more evidence than a score, comes next. Then an attempt that meets more of the minimum requirements comes
+    before one that meets fewer, whoever judged them. Otherwise the strongest referee decides: what it passed before
+    what it did not, then the score, ties to the earliest. A person who sent an attempt back has given it a score that
+    stands among those of the strongest referee. An attempt that nobody judged comes after every judged one.
     """
     numbers = sorted(set(attempts))
     if not numbers:
         return None
+    judgements = list(judgements)
     decisive = strongest_judgements(judgements)
     judged = [decisive[number] for number in numbers if number in decisive]
     if not judged:
@@ -24,7 +25,8 @@ def best_attempt(attempts: Iterable[int], judgements: Iterable[Judgement], *, pi
     accepted = [judgement for judgement in judged if judgement.referee is Referee.PERSON and judgement.passed]
     if pick in numbers and not accepted and not _is_rejected(decisive.get(pick)):
         return pick
-    candidates = accepted or _of_the_strongest(judged) or judged
+    bearable = [judgement for judgement in judged if not _is_rejected(judgement)] or judged
+    candidates = accepted or _of_the_strongest(_meeting_most(bearable, shares=_shares_met(judgements)))
     return min(candidates, key=lambda judgement: (not judgement.passed, -judgement.score, judgement.attempt)).attempt
 
 
@@ -32,12 +34,34 @@ def _is_rejected(judgement: Judgement | None) -> bool:
     return judgement is not None and judgement.referee is Referee.PERSON and judgement.verdict is Verdict.REJECT
 
 
+def _shares_met(judgements: Iterable[Judgement]) -> dict[int, float]:
+    """What share of the requirements each attempt meets, from whichever of its judgements tells it."""
+    return {judged.attempt: judged.requirements.share_met for judged in judgements if judged.requirements is not None}
+
+
+def _meeting_most(judged: Sequence[Judgement], *, shares: dict[int, float]) -> list[Judgement]:
+    """Those that meet no fewer requirements than any other. One of which it is not known is not held to fall short."""
+    known = [shares[judgement.attempt] for judgement in judged if judgement.attempt in shares]
+    most = max(known, default=0.0)
+    return [judgement for judgement in judged if shares.get(judgement.attempt, most) >= most]
+
+
 def _of_the_strongest(judged: list[Judgement]) -> list[Judgement]:
     by_people = [judgement for judgement in judged if judgement.referee is Referee.PERSON]
-    by_others = [judgement for judgement in judged if judgement.referee is not Referee.PERSON]
+    by_others = _who_say_more([judgement for judgement in judged if judgement.referee is not Referee.PERSON])
     strongest = max((judgement.referee for judgement in by_others), default=None)
-    sent_back = [judgement for judgement in by_people if judgement.verdict is not Verdict.REJECT]
-    return sent_back + [judgement for judgement in by_others if judgement.referee == strongest]
+    # Of what a person rejected there is something here only where there is nothing else.
+    return by_people + [judgement for judgement in by_others if judgement.referee == strongest]
+
+
+def _who_say_more(judged: list[Judgement]) -> list[Judgement]:
+    """Without those that say only that requirements are not met, where others meet no more of them and were judged."""
+    more = [judgement for judgement in judged if judgement.passed or not _is_by_requirements_alone(judgement)]
+    return more or judged
+
+
+def _is_by_requirements_alone(judgement: Judgement) -> bool:
+    return judgement.referee is Referee.TESTS and judgement.tests is None and judgement.requirements is not None
 
 
 def strongest_judgements(judgements: Iterable[Judgement]) -> dict[int, Judgement]:

@@ -11,10 +11,13 @@ from reflection_app.loops.framing import frame_of, shown
 from reflection_app.loops.lenient_values import Clipped, Lenient, Texts, as_list
 from reflection_app.loops.messages import Message, system, user
 from reflection_app.loops.prompts import prompt
+from reflection_app.loops.requirement_checks import requirement_issues
+from reflection_app.loops.requirements import RequirementResult, RequirementsReport
 from reflection_app.loops.task_spec import Thresholds
 from reflection_app.loops.verdicts import Feedback, Issue, IssueCategory, Judgement, Referee, Severity, Verdict
 
 TEMPERATURE = 0.3
+LONGEST_TOLD = 300
 
 
 def _known[E: (IssueCategory, Severity)](kind: type[E], otherwise: E) -> BeforeValidator:
@@ -109,29 +112,68 @@ ANSWER_SCHEMA: dict[str, Any] = {
 }
 
 
-def question(*, objective: str, content: str) -> tuple[Message, ...]:
+def question(*, objective: str, content: str, requirements: RequirementsReport | None = None) -> tuple[Message, ...]:
     """What the critic is asked. The work cannot close its own frame, whose name is a hash of the work."""
-    asked = prompt("critic_evaluate", objective=objective, content=shown(content), frame=frame_of(content))
+    asked = prompt(
+        "critic_evaluate",
+        objective=objective,
+        content=shown(content),
+        frame=frame_of(content),
+        requirements=f"\n{_told(requirements, content=content)}\n" if requirements is not None else "",
+    )
     return (system(prompt("critic_system")), user(asked))
 
 
-def judge(answer: CriticAnswer, *, attempt: int, thresholds: Thresholds, saw_all: bool = True) -> Judgement:
-    """The verdict on the critic's answer: PASS needs its approval and the score, REJECT the score alone.
+def _told(requirements: RequirementsReport, *, content: str) -> str:
+    """What code found, in a frame of its own: what was found is quoted from the work, which must not speak in it."""
+    told = "\n".join(
+        f"- {'met' if result.met else 'NOT met'}: {_shortened(_named(result))} (found: {_shortened(result.actual)})"
+        for result in requirements.results
+    )
+    return prompt("critic_requirements", told=told, frame=frame_of(told + content, name="check"))
 
-    A critic that did not see all of the work has no confidence, whatever it says; so a person is asked.
+
+def _named(result: RequirementResult) -> str:
+    return result.expected if result.name in result.expected else f"{result.name}: {result.expected}"
+
+
+def _shortened(text: str) -> str:
+    """The text on one line: a key with a line break in it must not add a result of its own."""
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST_TOLD else f"{line[: LONGEST_TOLD - 1]}…"
+
+
+def judge(
+    answer: CriticAnswer,
+    *,
+    attempt: int,
+    thresholds: Thresholds,
+    saw_all: bool = True,
+    requirements: RequirementsReport | None = None,
+) -> Judgement:
+    """The verdict on the critic's answer: PASS needs its approval, the score and all minimum requirements.
+
+    REJECT follows from the score alone. A critic that did not see all of the work has no confidence, whatever it says;
+    so a person is asked.
     """
-    if answer.quality < thresholds.revise_from:
-        verdict = Verdict.REJECT
-    elif answer.approved and answer.quality >= thresholds.pass_from:
-        verdict = Verdict.PASS
-    else:
-        verdict = Verdict.REVISE
+    own_issues = tuple(Issue(**issue.model_dump()) for issue in answer.issues)
+    has_parts = answer.completeness is not None and answer.correctness is not None
     return Judgement(
         attempt=attempt,
         referee=Referee.CRITIC,
-        verdict=verdict,
+        verdict=_verdict(answer, thresholds=thresholds, is_sufficient=requirements is None or requirements.all_met),
         score=answer.quality,
         confidence=answer.confidence if saw_all else 0.0,
-        issues=tuple(Issue(**issue.model_dump()) for issue in answer.issues),
+        issues=(requirement_issues(requirements) if requirements is not None else ()) + own_issues,
         feedback=Feedback(**answer.feedback.model_dump()),
+        requirements=requirements,
+        completeness=answer.completeness if has_parts else None,
+        correctness=answer.correctness if has_parts else None,
     )
+
+
+def _verdict(answer: CriticAnswer, *, thresholds: Thresholds, is_sufficient: bool) -> Verdict:
+    if answer.quality < thresholds.revise_from:
+        return Verdict.REJECT
+    is_good = answer.approved and answer.quality >= thresholds.pass_from
+    return Verdict.PASS if is_good and is_sufficient else Verdict.REVISE

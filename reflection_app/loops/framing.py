@@ -5,9 +5,9 @@ import hashlib
 LONGEST_WORK = 60_000
 
 
-def frame_of(content: str) -> str:
+def frame_of(content: str, *, name: str = "work") -> str:
     """The name of a frame that `content` cannot close: a hash of it."""
-    return f"work-{hashlib.sha256(content.encode(errors='surrogatepass')).hexdigest()[:12]}"
+    return f"{name}-{hashlib.sha256(content.encode(errors='surrogatepass')).hexdigest()[:12]}"
 
 
 def sees_all_of(content: str) -> bool:

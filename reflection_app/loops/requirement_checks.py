@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from reflection_app.loops.checked_answers import CheckedAnswer, Found
-from reflection_app.loops.json_paths import PathRefused, follow, parse_path, told_gap, written
+from reflection_app.loops.json_paths import Gap, PathRefused, follow, parse_path, told_gap, written
 from reflection_app.loops.json_schema import Place, SchemaRefused, violations
 from reflection_app.loops.requirement_counts import check_count
 from reflection_app.loops.requirements import RequirementKind, RequirementResult, Requirements, RequirementsReport
@@ -76,16 +76,15 @@ def _is_there(path: str, data: Any) -> Found:
         reached, gaps = follow(data, parse_path(path))
     except PathRefused as error:
         return False, f"the path cannot be read: {error}", ""
-    wanting = [(place, told_gap(gap)) for place, gap in gaps]
-    wanting += [(place, "is empty") for place, value in reached if _is_empty(value)]
+    wanting: list[tuple[Place, Gap | None]] = [*gaps, *((place, None) for place, value in reached if _is_empty(value))]
     if not wanting:
         return True, "it is there", ""
     places = len(reached) + len(gaps)
     return False, _told_places(wanting, of=places), written(wanting[0][0])
 
 
-def _told_places(wanting: Sequence[tuple[Place, str]], *, of: int) -> str:
-    told = ", ".join(f"{written(place)} {why}" for place, why in wanting[:MOST_PLACES])
+def _told_places(wanting: Sequence[tuple[Place, Gap | None]], *, of: int) -> str:
+    told = ", ".join(f"{written(place)} {told_gap(gap) if gap else 'is empty'}" for place, gap in wanting[:MOST_PLACES])
     more = f", and {len(wanting) - MOST_PLACES:,} more" if len(wanting) > MOST_PLACES else ""
     return f"{told}{more}" if of == 1 else f"{told}{more} ({len(wanting):,} of {of:,})"
 

@@ -12,6 +12,7 @@ from reflection_app.loops.effects import (
     ReviewReason,
 )
 from reflection_app.loops.ends import Outcome
+from reflection_app.loops.requirements import Requirements
 from reflection_app.loops.task_spec import ReviewPolicy
 from reflection_app.loops.verdicts import Issue, Verdict
 from tests.critiques import critique
@@ -145,3 +146,18 @@ def test_a_budget_spent_on_the_answer_leaves_it_unjudged_and_never_looks_like_su
 
     assert played.ended.outcome is Outcome.OVER_BUDGET
     assert played.ended.best_attempt == 1
+
+
+def test_minimum_requirements_are_checked_by_code_before_the_critic_is_asked() -> None:
+    wanted = Requirements.model_validate({"counts": [{"path": "papers", "min": 5}]})
+    spec = text_spec().model_copy(update={"requirements": wanted})
+    answers = [said('{"papers": [1, 2, 3]}'), said(critique(90, approved=True))]
+    answers += [said('{"papers": [1, 2, 3, 4, 5]}'), said(critique(80, approved=True))]
+    played = play(spec, sequence(answers))
+
+    short, full = (effect.judgement for effect in played.effects if isinstance(effect, RecordVerdict))
+    assert (short.verdict, short.score) == (Verdict.REVISE, 90)
+    assert (full.verdict, full.score) == (Verdict.PASS, 80)
+    critiques = [effect for effect in played.effects if isinstance(effect, Generate) and effect.role == "critic"]
+    assert "NOT met: at least 5 items in papers (found: 3)" in critiques[0].messages[-1].content
+    assert (played.ended.outcome, played.ended.best_attempt) == (Outcome.SUCCEEDED, 2)

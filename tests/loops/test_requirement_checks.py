@@ -240,7 +240,7 @@ def test_no_answer_keeps_the_check_busy(answer: str) -> None:
     schema = {"properties": {"papers": {"items": {"required": ["x"]}}}}
     began = time.process_time()
     report = check(answer, schema=schema, required_fields=fields, counts=counts)
-    assert time.process_time() - began < 5
+    assert time.process_time() - began < 10
     assert len(report.results) == 1 + len(fields) + len(counts)
     assert is_storable(report.model_dump(mode="json"))
     assert len(report.model_dump_json()) < 500_000

@@ -20,6 +20,7 @@ NAMES = (
     "completeness_supplement",
     "completeness_system",
     "critic_evaluate",
+    "critic_requirements",
     "critic_system",
     "data_again",
     "data_system",
