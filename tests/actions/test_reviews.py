@@ -60,7 +60,7 @@ def test_an_upheld_rejection_ends_the_run_as_rejected() -> None:
 def test_an_accepted_attempt_ends_the_run_as_succeeded_by_a_persons_word() -> None:
     review = waiting_review()
     actor = reviewer(review)
-    decide_review(review, overrule(claim_review(review, actor=actor), VerdictName.PASS), actor=actor)
+    decide_review(review, overrule(claim_review(review, actor=actor), VerdictName.PASS, reason="Good."), actor=actor)
     advance(review.run_id)
 
     review.run.refresh_from_db()
@@ -241,7 +241,9 @@ def test_of_two_decisions_at_once_one_wins_and_one_is_told() -> None:
     held = claim_review(review, actor=actor)
     results = together(
         lambda: decide_review(review, approve(held), actor=actor),
-        lambda: decide_review(Review.objects.get(pk=review.pk), overrule(held, VerdictName.PASS), actor=actor),
+        lambda: decide_review(
+            Review.objects.get(pk=review.pk), overrule(held, VerdictName.PASS, reason="Good."), actor=actor
+        ),
     )
 
     assert sorted(type(result).__name__ for result in results) == ["AlreadyDecided", "Review"]
