@@ -17,14 +17,14 @@ def report_fix_outcome(failure: ToolFailure, given: FixOutcomeSubmission, *, act
 
     Raises OutcomeKnown where another one was told before.
     """
-    locked = ToolFailure.objects.select_for_update(of=("self",)).get(pk=failure.pk)
+    locked = ToolFailure.objects.select_for_update(of=("self",)).select_related("fix_pair").get(pk=failure.pk)
     told: dict[str, Any] = given.model_dump(mode="json")
     if locked.worked is not None:
         if _same(locked.outcome, told):
             return locked
         how = "worked" if locked.worked else "did not work"
         raise OutcomeKnown(f"It is known already that the fix {how}; that stays, and nothing was counted.")
-    keep_outcome(
+    pair = keep_outcome(
         locked,
         worked=given.worked,
         tool=given.tool or "",
@@ -34,7 +34,8 @@ def report_fix_outcome(failure: ToolFailure, given: FixOutcomeSubmission, *, act
     )
     locked.worked, locked.outcome_at = given.worked, timezone.now()
     locked.outcome = told | {"by": actor.label}
-    locked.save(update_fields=["worked", "outcome", "outcome_at"])
+    locked.fix_pair = locked.fix_pair or pair
+    locked.save(update_fields=["worked", "outcome", "outcome_at", "fix_pair"])
     audit(locked.project_id, actor, "tool_failure.outcome", target=locked, after={"worked": given.worked})
     return locked
 

@@ -14,7 +14,7 @@ from reflection_app.actions.errors import InvalidInput
 from reflection_app.actions.tool_failure_submission import ToolFailureSubmission
 from reflection_app.loops.diagnosis.diagnose import diagnose_by_rules, from_known_fix
 from reflection_app.loops.diagnosis.diagnoses import Diagnosis, FailedCall
-from reflection_app.loops.diagnosis.signatures import signature_of
+from reflection_app.loops.diagnosis.signatures import signature_of, symptoms_of
 from reflection_app.loops.task_spec import Mode, TaskSpec
 from reflection_app.models import Actor, Project, Run, Task, ToolFailure, audit
 from reflection_app.runner.failure_rows import best_fix
@@ -46,7 +46,8 @@ def report_tool_failure(project: Project, given: ToolFailureSubmission, *, actor
         error_message=failed.error,
         status=failed.status,
         is_repeated=failed.is_repeated,
-        signature=signature_of(failed),
+        signature=signature_of(failed.error, tool=failed.tool),
+        symptoms=list(symptoms_of(failed.error)),
         reported_by_label=actor.label,
     )
     diagnosis = _diagnose(project, failed, signature=failure.signature)
@@ -97,8 +98,16 @@ def _same(one: Any, other: Any) -> bool:
 
 def _diagnose(project: Project, failed: FailedCall, *, signature: str) -> Diagnosis | None:
     """What is known about it without asking a model: a fix that has worked before, else a rule."""
-    known = best_fix(project.pk, tool=failed.tool, signature=signature)
-    return (from_known_fix(failed, known) if known else None) or diagnose_by_rules(failed)
+    known = best_fix(project.pk, tool=failed.tool, signature=signature, params=failed.params)
+    diagnosis = from_known_fix(failed, known) if known else None
+    if diagnosis is None or not _is_there(diagnosis.action.fallback_tool, failed):
+        return diagnose_by_rules(failed)
+    return diagnosis
+
+
+def _is_there(tool: str | None, failed: FailedCall) -> bool:
+    """Whether the agent has the tool that a remembered fix switches to; one that named none may have it."""
+    return tool is None or not failed.tools or tool in {one.name for one in failed.tools}
 
 
 def _write(failure: ToolFailure, diagnosis: Diagnosis) -> None:
@@ -108,8 +117,6 @@ def _write(failure: ToolFailure, diagnosis: Diagnosis) -> None:
     failure.action = diagnosis.action.model_dump(mode="json")
     failure.source = diagnosis.source.value
     failure.rule = diagnosis.rule
-    failure.signature = diagnosis.signature or failure.signature
-    failure.symptoms = list(diagnosis.symptoms)
     failure.fix_pair_id = UUID(diagnosis.fix_pair) if diagnosis.fix_pair else None
     failure.diagnosed_at = timezone.now()
 

@@ -14,7 +14,7 @@ from reflection_app.models import FixPair, ToolFailure
 
 
 class DiagnosisState(StrEnum):
-    """UNDIAGNOSED: no fix pair and no rule fitted, and the run that asked a model has ended without one."""
+    """UNDIAGNOSED: no fix pair and no rule fitted, and no model gave a usable answer; the source is `none` then."""
 
     DIAGNOSED = "diagnosed"
     DIAGNOSING = "diagnosing"
@@ -125,7 +125,7 @@ class CheatSheetAnswer(Answer):
 def state_of(row: ToolFailure) -> DiagnosisState:
     """Needs the row's run."""
     if row.is_diagnosed:
-        return DiagnosisState.DIAGNOSED
+        return DiagnosisState.UNDIAGNOSED if row.source == Source.NONE else DiagnosisState.DIAGNOSED
     is_asked = row.run is not None and not row.run.is_finished
     return DiagnosisState.DIAGNOSING if is_asked else DiagnosisState.UNDIAGNOSED
 

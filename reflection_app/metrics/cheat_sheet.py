@@ -19,7 +19,7 @@ MOST_ROWS = 300
 QUERY = """
 WITH counted AS (
   SELECT tool, error_type, signature, count(*) AS times, max(created_at) AS last_seen
-  FROM {failures} WHERE project_id = %(project)s AND error_type <> '' {only}
+  FROM {failures} WHERE project_id = %(project)s AND error_type <> '' AND source <> 'none' {only}
   GROUP BY tool, error_type, signature
 ), best AS (
   SELECT DISTINCT ON (tool, error_type, signature)
@@ -55,9 +55,12 @@ class CheatRow:
     failures: int
 
     @property
+    def tried(self) -> int:
+        return self.successes + self.failures
+
+    @property
     def success_share(self) -> float | None:
-        tried = self.successes + self.failures
-        return self.successes / tried if tried else None
+        return self.successes / self.tried if self.tried else None
 
 
 @dataclass(frozen=True)
@@ -123,11 +126,16 @@ def _row(one: _Counted, newest: ToolFailure | None) -> CheatRow:
         times=one.times,
         last_seen=one.last_seen,
         fix=without_values(fix, params, modified),
-        changed=tuple(change.name for change in changed_params(params, modified)),
+        changed=tuple(_changed(modified, failed=params if one.fix is None else None)),
         is_proven=one.fix is not None,
         successes=one.successes,
         failures=one.failures,
     )
+
+
+def _changed(modified: dict[str, Any] | None, *, failed: dict[str, Any] | None) -> list[str]:
+    """The names of the parameters that a fix changes. A pair holds no others; advice holds those of a whole call."""
+    return list(modified or {}) if failed is None else [change.name for change in changed_params(failed, modified)]
 
 
 def _table(model: type[ToolFailure] | type[FixPair]) -> str:

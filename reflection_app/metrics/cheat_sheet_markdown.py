@@ -21,8 +21,7 @@ def markdown_of(sheet: CheatSheet) -> str:
 
 def _line(row: CheatRow) -> str:
     changed = f" ({', '.join(_plain(name) for name in row.changed)})" if row.changed else ""
-    tried = row.successes + row.failures
-    worked = f"{row.successes} of {tried}" if tried else "not tried"
+    worked = f"{row.successes} of {row.tried}" if row.tried else "not proven"
     cells = ("; ".join(_plain(one) for one in row.symptoms), row.error_type.value, str(row.times))
     return f"| {' | '.join((*cells, _plain(row.fix) + changed, worked))} |"
 

@@ -36,6 +36,10 @@ class FixPair(models.Model):
     def __str__(self) -> str:
         return f"{self.tool}: {self.fix[:60]}"
 
+    @property
+    def tried(self) -> int:
+        return self.successes + self.failures
+
 
 class ToolFailure(models.Model):
     """A failed call of a run of ours, or one that an outside agent reported. `error_type` is empty until diagnosed.

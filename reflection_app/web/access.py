@@ -13,7 +13,20 @@ from django.http import Http404, HttpRequest, HttpResponse
 
 from reflection_app.actions.client_address import client_address
 from reflection_app.actions.errors import ActionError
-from reflection_app.models import Actor, ApiKey, Membership, Project, Review, Role, Run, Secret, Step, Tool, Transcript
+from reflection_app.models import (
+    Actor,
+    ApiKey,
+    Membership,
+    Project,
+    Review,
+    Role,
+    Run,
+    Secret,
+    Step,
+    Tool,
+    ToolFailure,
+    Transcript,
+)
 from reflection_app.web.refusals import refused
 
 
@@ -88,6 +101,15 @@ def get_tool_for(place: Place, tool_id: UUID) -> Tool:
     if tool is None:
         raise Http404("no such tool")
     return tool
+
+
+def get_tool_failure_for(place: Place, failure_id: UUID) -> ToolFailure:
+    """The project's failed call with what its page shows. Raises Http404."""
+    rows = ToolFailure.objects.select_related("run", "step", "fix_pair").defer("run__spec")
+    failure = rows.filter(project=place.project, pk=failure_id).first()
+    if failure is None:
+        raise Http404("no such tool failure")
+    return failure
 
 
 def get_secret_for(place: Place, secret_id: UUID) -> Secret:

@@ -4,6 +4,7 @@ from django.contrib.auth.views import LogoutView
 from django.urls import URLPattern, URLResolver, include, path
 
 from reflection_app.web import (
+    cheat_sheet_page,
     compare_page,
     fork_pages,
     new_task,
@@ -17,6 +18,7 @@ from reflection_app.web import (
     sessions,
     settings_page,
     tool_edit,
+    tool_failure_pages,
     tool_pages,
     tools_page,
 )
@@ -50,6 +52,10 @@ project_pages: list[URLPattern | URLResolver] = [
     path("tools/import/", tool_edit.import_page, name="import_tools"),
     path("tools/secrets/", tools_page.keep_secret, name="keep_secret"),
     path("tools/secrets/<uuid:secret_id>/delete/", tools_page.remove_secret, name="delete_secret"),
+    path("tools/failures/", tool_failure_pages.tool_failures, name="tool_failures"),
+    path("tools/failures/<uuid:failure_id>/", tool_failure_pages.tool_failure, name="tool_failure"),
+    path("tools/failures/<uuid:failure_id>/outcome/", tool_failure_pages.tool_outcome, name="tool_outcome"),
+    path("tools/cheat-sheet/", cheat_sheet_page.tool_cheat_sheet, name="tool_cheat_sheet"),
     path("tools/<uuid:tool_id>/", tool_pages.tool_page, name="tool"),
     path("tools/<uuid:tool_id>/edit/", tool_edit.edit_tool, name="edit_tool"),
     path("tools/<uuid:tool_id>/try/", tool_pages.try_it, name="try_tool"),

@@ -1,4 +1,4 @@
-"""The quality checklist of a diagnosed failure, after the third design seed. Each check is computed, none is asked for."""
+"""The quality checklist of a diagnosed failure, after the third design seed. Every check is computed."""
 
 from collections.abc import Mapping
 from typing import Any

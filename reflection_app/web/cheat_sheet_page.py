@@ -1,0 +1,23 @@
+"""The cheat sheet: what usually fails with each tool, and what helped."""
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils.cache import patch_vary_headers
+from django.views.decorators.http import require_safe
+
+from reflection_app.loops.storable import storable
+from reflection_app.metrics.cheat_sheet import cheat_sheet
+from reflection_app.web.access import DeskRequest, project_page
+
+LONGEST_SEARCH = 200
+
+
+@project_page()
+@require_safe
+def tool_cheat_sheet(request: DeskRequest) -> HttpResponse:
+    tool = storable(request.GET.get("tool", "").strip())[:LONGEST_SEARCH]
+    context = {"sheet": cheat_sheet(request.place.project, tool=tool), "tool": tool}
+    swap = request.headers.get("HX-Request") and not request.headers.get("HX-History-Restore-Request")
+    response = render(request, f"failures/cheat_sheet.html{'#results' if swap else ''}", context)
+    patch_vary_headers(response, ["HX-Request", "HX-History-Restore-Request"])
+    return response

@@ -1,0 +1,159 @@
+"""The pages of failed calls: the list, and one failure told as a post-mortem."""
+
+from dataclasses import dataclass
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.contrib import messages
+from django.db.models import Q, QuerySet
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.cache import patch_vary_headers
+from django.views.decorators.http import require_safe
+from pydantic import ValidationError
+
+from reflection_app.actions.errors import InvalidInput
+from reflection_app.actions.report_fix_outcome import report_fix_outcome
+from reflection_app.actions.task_submission import invalid_input
+from reflection_app.actions.tool_failure_submission import FixOutcomeSubmission
+from reflection_app.loops.diagnosis.diagnoses import ErrorType
+from reflection_app.loops.storable import storable
+from reflection_app.models import Project, Role, ToolFailure
+from reflection_app.web.access import DeskRequest, get_tool_failure_for, project_page
+from reflection_app.web.action_addresses import post_only
+from reflection_app.web.failure_view import FailureShown
+from reflection_app.web.forms import Typed, blame, read_typed
+
+PAGE = 50
+LONGEST_SEARCH = 200
+SIMILAR_SHOWN = 5
+OUTCOME_FIELDS = ("fix", "tool", "delay_seconds", "note")
+# How a fix went, as the address names it.
+WENT = {"worked": True, "failed": False, "unknown": None}
+
+
+@dataclass(frozen=True)
+class Filters:
+    """What of the address is understood; anything else in it is left aside."""
+
+    q: str = ""
+    type: str = ""
+    went: str = ""
+    agent: str = ""
+
+    @property
+    def any(self) -> bool:
+        return bool(self.q or self.type or self.went or self.agent)
+
+    @property
+    def query(self) -> str:
+        return urlencode({name: value for name, value in vars(self).items() if value})
+
+
+def read_filters(request: DeskRequest) -> Filters:
+    kind, went = request.GET.get("type", ""), request.GET.get("went", "")
+    return Filters(
+        q=_searched(request, "q"),
+        type=kind if kind in set(ErrorType) else "",
+        went=went if went in WENT else "",
+        agent=_searched(request, "agent"),
+    )
+
+
+def _searched(request: DeskRequest, name: str) -> str:
+    return storable(request.GET.get(name, "").strip())[:LONGEST_SEARCH]
+
+
+def filtered(project: Project, filters: Filters) -> QuerySet[ToolFailure]:
+    """The project's failures that the filters leave, newest first."""
+    rows = ToolFailure.objects.filter(project=project).select_related("run").defer("run__spec")
+    if filters.q:
+        rows = rows.filter(Q(tool__icontains=filters.q) | Q(external_id=filters.q))
+    if filters.type:
+        rows = rows.filter(error_type=filters.type)
+    if filters.went:
+        wanted = WENT[filters.went]
+        rows = rows.filter(worked__isnull=True) if wanted is None else rows.filter(worked=wanted)
+    if filters.agent:
+        rows = rows.filter(agent=filters.agent)
+    return rows.order_by("-created_at", "-id")
+
+
+@project_page()
+@require_safe
+def tool_failures(request: DeskRequest) -> HttpResponse:
+    filters, before = read_filters(request), request.GET.get("before", "")
+    rows = filtered(request.place.project, filters)
+    if last := _failure_named(request, before):
+        same_time = Q(created_at=last.created_at, pk__lt=last.pk)
+        rows = rows.filter(Q(created_at__lt=last.created_at) | same_time)
+    page = list(rows[: PAGE + 1])
+    context = {
+        "failures": [FailureShown(row) for row in page[:PAGE]],
+        "older": page[PAGE - 1].pk if len(page) > PAGE else None,
+        "before": before,
+        "filters": filters,
+        "types": list(ErrorType),
+    }
+    swap = request.headers.get("HX-Request") and not request.headers.get("HX-History-Restore-Request")
+    response = render(request, "failures/list.html#results" if swap else "failures/list.html", context)
+    patch_vary_headers(response, ["HX-Request", "HX-History-Restore-Request"])
+    return response
+
+
+def _failure_named(request: DeskRequest, text: str) -> ToolFailure | None:
+    """The project's failure of that id; None where the text names none."""
+    try:
+        return ToolFailure.objects.filter(project=request.place.project, pk=UUID(text)).first()
+    except ValueError:
+        return None
+
+
+@project_page()
+@require_safe
+def tool_failure(request: DeskRequest, failure_id: UUID) -> HttpResponse:
+    return _page(request, get_tool_failure_for(request.place, failure_id))
+
+
+@project_page(role=Role.REVIEWER)
+@post_only(page="tool_failure")
+def tool_outcome(request: DeskRequest, failure_id: UUID) -> HttpResponse:
+    """Keeps how the fix went, as the form says."""
+    failure = get_tool_failure_for(request.place, failure_id)
+    typed = read_typed(request.POST, (*OUTCOME_FIELDS, "worked"))
+    try:
+        report_fix_outcome(failure, _read_outcome(typed), actor=request.place.actor)
+    except InvalidInput as error:
+        blame(typed, error.errors)
+        return _page(request, failure, form=typed, status=400)
+    messages.success(request, "Kept. A fix that worked is tried first the next time this fails.")
+    return redirect("tool_failure", slug=request.place.project.slug, failure_id=failure.pk)
+
+
+def _read_outcome(typed: Typed) -> FixOutcomeSubmission:
+    """What the form says. Raises InvalidInput, with fields of the form."""
+    worked = {"yes": True, "no": False}.get(typed.values["worked"])
+    if worked is None:
+        raise InvalidInput("Say how it went.", errors=[{"field": "worked", "message": "Say whether it worked."}])
+    try:
+        return FixOutcomeSubmission.model_validate({"worked": worked} | typed.given(*OUTCOME_FIELDS))
+    except ValidationError as error:
+        raise invalid_input(error, what="outcome") from None
+
+
+def _page(request: DeskRequest, failure: ToolFailure, *, form: Typed | None = None, status: int = 200) -> HttpResponse:
+    form = form or Typed(dict.fromkeys((*OUTCOME_FIELDS, "worked"), ""))
+    alike = ToolFailure.objects.none()
+    if failure.signature:
+        alike = ToolFailure.objects.filter(
+            project=failure.project_id, tool=failure.tool, signature=failure.signature
+        ).exclude(pk=failure.pk)
+    context = {
+        "failure": FailureShown(failure),
+        "similar": [FailureShown(row) for row in alike.order_by("-created_at", "-id")[: SIMILAR_SHOWN + 1]],
+        "similar_shown": SIMILAR_SHOWN,
+        "form": form,
+        "fields": form.fields,
+        "may_tell": request.place.may(Role.REVIEWER) and failure.worked is None,
+    }
+    return render(request, "failures/page.html", context, status=status)
