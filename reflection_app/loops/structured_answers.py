@@ -11,6 +11,7 @@ from reflection_app.loops.messages import NO_ANSWER, assistant, user
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.storable import storable, storable_value
+from reflection_app.loops.tool_arguments import is_too_deep
 
 MOST_REASKS = 2
 MOST_OBJECTS = 50
@@ -82,7 +83,7 @@ def _objects_in(text: str) -> list[Any]:
         except (ValueError, RecursionError):
             is_clean, end = False, start + 1
         else:
-            objects.append(value)
+            objects += _kept(value)
         start = text.find("{", end)
     return objects if is_clean else objects + _mended(text[first:])
 
@@ -95,14 +96,19 @@ def _mended(text: str) -> list[Any]:
     except (ValueError, RecursionError):
         return []
     pieces = found if isinstance(found, list) else [found]
-    return [storable_value(piece) for piece in pieces if isinstance(piece, dict) and piece]
+    return [kept for piece in pieces if isinstance(piece, dict) and piece for kept in _kept(piece)]
+
+
+def _kept(value: Any) -> list[Any]:
+    """The value with its texts made storable, alone in a list; nothing where it is nested deeper than any answer."""
+    return [] if is_too_deep(value) else [storable_value(value)]
 
 
 def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """The object of `pairs`. Raises UnusableAnswerError for a key given twice: which of the two would hold?"""
-    if len({key for key, _ in pairs}) < len(pairs):
+    if len({storable(key) for key, _ in pairs}) < len(pairs):
         raise UnusableAnswerError("a key stands twice in its JSON")
-    return {storable(key): storable_value(value) for key, value in pairs}
+    return dict(pairs)
 
 
 async def ask[T: BaseModel](run: Progress, request: Generate, *, schema: type[T], most_reasks: int = MOST_REASKS) -> T:
