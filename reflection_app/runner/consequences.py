@@ -17,6 +17,7 @@ from reflection_app.loops.effects import (
     RecordCompleteness,
     RecordFixOutcome,
     RecordPick,
+    RecordPlan,
     RecordReport,
     RecordStage,
     RecordSupplements,
@@ -28,7 +29,7 @@ from reflection_app.loops.effects import (
 from reflection_app.loops.verdicts import Judgement
 from reflection_app.models import Attempt, EventType, Review, Run, Step, Verdict, add_event
 from reflection_app.runner.batch import Batch
-from reflection_app.runner.completeness_rows import write_check, write_supplements
+from reflection_app.runner.completeness_rows import write_what_is_missing
 from reflection_app.runner.failure_rows import write_failure, write_fix_outcome
 from reflection_app.runner.journal import Attempts
 from reflection_app.runner.journal_writes import Follow
@@ -91,10 +92,8 @@ def _write_more(effect: AnyEffect, value: Any, *, run: Run, step: Step, batch: B
             write_failure(run, step, batch, diagnosed=failure)
         case RecordFixOutcome(outcome=outcome):
             write_fix_outcome(run, batch, outcome=outcome)
-        case RecordCompleteness(found=found):
-            write_check(run, step, batch, found=found)
-        case RecordSupplements(done=done):
-            write_supplements(run, batch, done=done)
+        case RecordPlan() | RecordCompleteness() | RecordSupplements():
+            write_what_is_missing(effect, run=run, step=step, batch=batch)
 
 
 def _make_attempt(run: Run, step: Step, *, number: int, content: str) -> Attempt:

@@ -1,0 +1,62 @@
+"""Supplements that keep recurring: what is found missing again and again is offered to the notebook."""
+
+import hashlib
+from collections.abc import Sequence
+from uuid import UUID
+
+from django.db import connection
+
+from notebook_app.public import propose, proposed_from
+from reflection_app.models import Run, Supplement
+
+RECURS_FROM = 3
+MOST_EVIDENCE = 50
+KIND = "supplement"
+
+
+def propose_what_recurs(run: Run, supplements: Sequence[Supplement]) -> None:
+    """Offers each of these supplements, whose rows are written, that runs of this kind of task have lacked before.
+
+    Call it inside the transaction that wrote the rows. Runs that end at the same moment count each other: the second
+    one waits for the first one's commit.
+    """
+    keyed = {one.operation_key: one for one in supplements}
+    for key in sorted(keyed):
+        source = source_of(keyed[key].task_kind, key)
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"supplement {run.project_id} {source}"]
+            )
+        runs = runs_that_lacked(run.project_id, task_kind=keyed[key].task_kind, key=key)
+        if len(runs) >= RECURS_FROM:
+            _propose(run, keyed[key], source=source, runs=runs)
+
+
+def source_of(task_kind: str, key: str) -> str:
+    """The name by which the notebook knows this supplement for this kind of task."""
+    return f"{KIND}:{hashlib.sha256(f'{task_kind}\0{key}'.encode()).hexdigest()[:40]}"
+
+
+def runs_that_lacked(project_id: UUID, *, task_kind: str, key: str) -> list[UUID]:
+    """The runs in which it was found missing, oldest first. Forks are no evidence of their own."""
+    rows = Supplement.objects.filter(project=project_id, task_kind=task_kind, operation_key=key)
+    found = rows.filter(completeness_check__run__parent=None).order_by("created_at", "id")
+    return list(dict.fromkeys(found.values_list("completeness_check__run", flat=True)))
+
+
+def _propose(run: Run, one: Supplement, *, source: str, runs: list[UUID]) -> None:
+    is_known = bool(proposed_from(run.project_id, sources=[source]))
+    kind = f"of the kind “{one.task_kind}”" if one.task_kind else "without a kind"
+    tools = f"\n\nTools: {', '.join(one.suggested_tools)}" if one.suggested_tools else ""
+    reason = f"\n\nWhy: {one.reason}" if one.reason else ""
+    for evidence in [run.pk] if is_known else runs[-MOST_EVIDENCE:]:
+        propose(
+            run.project_id,
+            kind=KIND,
+            name=one.operation,
+            source=source,
+            category=one.task_kind,
+            description=f"Tasks {kind} were found to lack this again and again.",
+            content=f"Before it is summed up: {one.operation}{reason}{tools}",
+            evidence={"run": str(evidence)},
+        )

@@ -1,0 +1,195 @@
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reflection_app.loops.completeness.checks import CheckState, CompletenessSettings, Supplement
+from reflection_app.loops.completeness.supplementing import NO_STEP, results_of, served_by
+from reflection_app.loops.effects import (
+    CallTool,
+    EffectFailed,
+    EffectTimedOut,
+    Generate,
+    KeepAttempt,
+    RecordCompleteness,
+    RecordSupplements,
+)
+from reflection_app.loops.ends import Outcome
+from reflection_app.loops.plan_work import StepRun
+from reflection_app.loops.plans import PlanStep, PlanStepOutcome, PlanStepState
+from reflection_app.loops.verdicts import Verdict
+from tests.loops.completeness.scenes import call_of, checked, done_by, found_by, planned, played, scene, wanted
+from tests.loops.playing import noted, play, said
+from tests.loops.tool_playing import asked_for, failed, verdicts_of, worked
+
+SAVE = wanted("Save the list to a file", "so that it lasts", "write")
+MAIL = wanted("Mail the list to the team", "they asked for it", "mail")
+STORY: dict[str, Any] = {
+    "attempt-1/plan/make": planned(("find", "find the list", "search")),
+    "attempt-1/step-1/arguments": call_of("search", q="list"),
+    "attempt-1/completeness": checked(
+        SAVE, MAIL, analysis="nothing was saved or mailed", missing=["saving", "mailing"]
+    ),
+    "attempt-1/supplement/plan/make": planned(
+        ("s1-save", "save it", "write"), ("s2-mail", "mail it", "mail"), requires={"s2-mail": ["find"]}
+    ),
+    "attempt-1/supplement/step-1/arguments": call_of("write", path="list.txt"),
+    "attempt-1/supplement/step-2/arguments": call_of("mail", to="team"),
+    "attempt-1/answer": "Done.",
+}
+SPEC = scene("Find the list.", "search", "write", "mail")
+RESULTS = {"search": worked("a, b, c"), "write": worked("written"), "mail": worked("sent")}
+
+
+def test_each_supplement_is_told_with_how_it_went_and_what_it_cost() -> None:
+    priced = said(STORY["attempt-1/supplement/plan/make"], tokens=101, cost_usd="0.003")
+    mailing = said(STORY["attempt-1/supplement/step-2/arguments"], tokens=40, cost_usd="0.002")
+    answers = STORY | {"attempt-1/supplement/plan/make": priced, "attempt-1/supplement/step-2/arguments": mailing}
+    done = done_by(played(SPEC, answers, RESULTS))
+    saved, mailed = done.results
+    assert (saved.succeeded, saved.tools, saved.tokens, saved.cost_usd) == (True, ("write",), 61, Decimal("0.0015"))
+    assert (mailed.succeeded, mailed.tools, mailed.tokens, mailed.cost_usd) == (True, ("mail",), 90, Decimal("0.0035"))
+    assert (done.attempted, done.succeeded, done.success_rate) == (3, 3, 1.0)
+
+
+def test_a_supplement_that_fails_costs_nothing_of_the_first_plan_and_is_told_honestly() -> None:
+    broken = RESULTS | {"mail": failed(error="the mail server is down")}
+    answers = STORY | {f"attempt-1/supplement/step-2/arguments-{n}": call_of("mail", to=f"team {n}") for n in (2, 3)}
+    run = played(SPEC, answers, broken)
+    done = done_by(run)
+    assert [(one.attempted, one.succeeded) for one in done.results] == [(True, True), (True, False)]
+    assert "the mail server is down" in done.results[1].error
+    assert (done.attempted, done.succeeded) == (3, 2)
+    final = asked_for(run, "attempt-1/answer")
+    assert all(part in final for part in ("a, b, c", "written", "the mail server is down"))
+    assert "still missing" in final
+    assert "Mail the list to the team" in final
+    [verdict] = verdicts_of(run)
+    assert (verdict.verdict, verdict.score) == (Verdict.PASS, 100), "the plan's own steps all worked"
+    assert [issue.description for issue in verdict.issues] == [
+        "A check found that this is missing: Mail the list to the team"
+    ]
+
+
+def test_a_supplementary_plan_that_cannot_be_made_loses_nothing() -> None:
+    nonsense = planned(("s1", "save it", "telepathy"))
+    keys = ("make", "revise-1", "revise-2")
+    run = played(SPEC, STORY | {f"attempt-1/supplement/plan/{key}": nonsense for key in keys}, RESULTS)
+    done = done_by(run)
+    assert [(one.attempted, one.succeeded) for one in done.results] == [(False, False)] * 2
+    assert "telepathy" in done.results[0].error
+    assert (done.used, done.attempted, done.succeeded) == (False, 1, 1)
+    assert "a, b, c" in asked_for(run, "attempt-1/answer")
+    assert run.ended.outcome is Outcome.UNVERIFIED
+
+
+def test_a_model_that_is_gone_in_the_middle_of_a_supplement_loses_nothing() -> None:
+    answers = STORY | {"attempt-1/supplement/step-2/arguments": EffectFailed("the model is gone")}
+    run = played(SPEC, answers, RESULTS)
+    assert done_by(run).results[1].succeeded is False
+    assert "the model is gone" in done_by(run).results[1].error
+    assert "written" in asked_for(run, "attempt-1/answer")
+
+
+def test_a_limit_that_is_reached_among_supplements_ends_the_run_with_all_results_kept() -> None:
+    answers = STORY | {"attempt-1/supplement/step-2/arguments": EffectTimedOut("the time was up")}
+    run = played(SPEC, answers, RESULTS)
+    assert (run.ended.outcome, run.ended.best_attempt) == (Outcome.TIMED_OUT, 1)
+    [kept] = [effect.content for effect in run.effects if isinstance(effect, KeepAttempt)]
+    assert all(part in kept for part in ("a, b, c", "written", "Still missing: saving"))
+
+
+def test_none_is_carried_out_where_the_settings_say_check_only() -> None:
+    spec = scene("Find the list.", "search", "write", settings=CompletenessSettings(max_supplements=0))
+    run = played(spec, STORY, RESULTS)
+    assert (found_by(run).state, found_by(run).supplements) == (CheckState.INCOMPLETE, ())
+    assert not [key for key in run.keys if "supplement" in key]
+    final = asked_for(run, "attempt-1/answer")
+    assert "- saving\n- mailing" in final
+
+
+def test_nothing_is_checked_where_it_is_off() -> None:
+    run = played(scene("Find the list.", "search", settings=None), STORY, RESULTS)
+    assert not [key for key in run.keys if "completeness" in key]
+
+
+def test_it_is_checked_once_for_each_plan_that_was_carried_out_over_the_whole_history() -> None:
+    again = {
+        "attempt-2/plan/make": planned(("write", "write it down", "write")),
+        "attempt-2/step-1/arguments": call_of("write"),
+        "attempt-2/completeness": checked(analysis="all is there"),
+        "attempt-2/answer": "Done.",
+    }
+    story = STORY | {
+        "attempt-1/plan/make": planned(("find", "find the list", "search"), ("tell", "tell it", None)),
+        "attempt-1/step-2/answer": "",
+        "attempt-1/completeness": checked(missing=["the telling"]),
+    }
+    run = played(scene("Find it.", "search", "write", max_iterations=2), story | again, RESULTS)
+    checks = [effect.found for effect in run.effects if isinstance(effect, RecordCompleteness)]
+    assert [(one.attempt, one.state.value, one.steps_ok) for one in checks] == [
+        (1, "incomplete", False),
+        (2, "complete", True),
+    ]
+    history = asked_for(run, "attempt-2/completeness")
+    assert "Step 2: tell it — failed" in history
+    assert "Step 3: write it down [tool: write] — worked" in history
+    assert "still missing" not in asked_for(run, "attempt-2/answer")
+
+
+def step(name: str, what: str, tool: str | None = None) -> PlanStep:
+    return PlanStep(id=name, description=what, tool=tool, requires=())
+
+
+def test_a_step_is_put_to_the_supplement_that_it_serves() -> None:
+    two = [Supplement(operation="保存图片到文件", suggested_tools=("write",)), Supplement(operation="发送通知给用户")]
+    assert served_by(step("s2-anything", "保存图片"), two, place=0) == 1
+    assert served_by(step("s9", "发送通知"), two, place=0) == 1
+    assert served_by(step("a", "do it", "write"), two, place=1) == 0
+    assert served_by(step("b", "something else"), two, place=5) == 1
+
+
+def test_a_supplement_without_a_step_of_its_own_was_not_attempted() -> None:
+    ran = StepRun(step=step("s1", "save it"), outcome=PlanStepOutcome(step="s1", state=PlanStepState.DONE), tokens=5)
+    two = [Supplement(operation="save"), Supplement(operation="send")]
+    saved, sent = results_of(two, [ran], tokens=8, cost_usd=Decimal(0))
+    assert (saved.succeeded, saved.tokens) == (True, 7)
+    assert (sent.attempted, sent.succeeded, sent.error, sent.tokens) == (False, False, NO_STEP, 1)
+
+
+plans = [planned(("s1", "a", "write")), planned(("a", "a", "search"), ("b", "b", None))]
+calls = [call_of("write"), call_of("search"), call_of("nothing")]
+checks_said = [checked(), checked(SAVE), checked(SAVE, MAIL), checked(missing=["x"])]
+texts = st.sampled_from(["", "er", *checks_said, *plans, *calls])
+
+
+@given(st.data(), st.integers(1, 3), st.integers(0, 2))
+def test_whatever_is_said_the_loop_ends_within_its_limits_and_counts_what_it_did(
+    data: st.DataObject, iterations: int, most: int
+) -> None:
+    settings = CompletenessSettings(max_supplements=most)
+    spec = scene("Find it.", "search", "write", settings=settings, max_iterations=iterations, token_budget=5_000)
+
+    def answer(effect: Any) -> Any:
+        match effect:
+            case Generate():
+                return said(data.draw(texts), tokens=data.draw(st.integers(1, 400)))
+            case CallTool():
+                return data.draw(st.sampled_from([worked(), failed()]))
+        return noted(effect)
+
+    run = play(spec, answer)
+    assert len(run.keys) == len(set(run.keys))
+    checks = [effect for effect in run.effects if isinstance(effect, RecordCompleteness)]
+    assert len({one.found.attempt for one in checks}) == len(checks) <= iterations
+    for effect in run.effects:
+        if isinstance(effect, RecordSupplements):
+            assert len(effect.done.results) <= most
+            assert effect.done.succeeded <= effect.done.attempted
+
+
+@pytest.mark.parametrize("unasked", ["attempt-1/completeness/found", "attempt-1/supplement/done"])
+def test_records_have_keys_of_their_own(unasked: str) -> None:
+    assert unasked in played(SPEC, STORY, RESULTS).keys
