@@ -1,7 +1,7 @@
 """An attempt as a run's page shows it, with its verdicts and reviews."""
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -9,6 +9,7 @@ from django.utils.safestring import SafeString
 
 from reflection_app.models import Attempt, Review, Run, Verdict
 from reflection_app.web.agent_view import ArtifactLine, artifacts_of, self_check_of
+from reflection_app.web.failure_view import FailureShown, failures_by_place
 from reflection_app.web.rendering import render_answer
 from reflection_app.web.thought_view import ThoughtPart, parts_of
 from reflection_app.web.tool_view import CallShown, call_of_attempt, is_tool_run
@@ -25,6 +26,7 @@ class AttemptCard:
     is_code: bool
     is_call: bool = False
     is_thought: bool = False
+    failure: FailureShown | None = None
 
     @property
     def place(self) -> str:
@@ -41,7 +43,8 @@ class AttemptCard:
     @cached_property
     def call(self) -> CallShown | None:
         """The call of a tool that the attempt is."""
-        return call_of_attempt(self.attempt.content) if self.is_call else None
+        call = call_of_attempt(self.attempt.content) if self.is_call else None
+        return replace(call, diagnosis=self.failure) if call else None
 
     @property
     def artifacts(self) -> list[ArtifactLine]:
@@ -65,6 +68,7 @@ def attempt_cards(run: Run) -> tuple[AttemptCard, ...]:
     verdicts: dict[Any, list[Verdict]] = defaultdict(list)
     reviews: dict[Any, list[Review]] = defaultdict(list)
     attempts = list(Attempt.objects.filter(run=run))
+    failures = failures_by_place(run)
     for verdict in Verdict.objects.filter(attempt__run=run).select_related("given_by"):
         verdicts[verdict.attempt_id].append(verdict)
     for review in (
@@ -82,6 +86,7 @@ def attempt_cards(run: Run) -> tuple[AttemptCard, ...]:
             is_best=attempt.pk == run.best_attempt_id,
             is_code=any(verdict.tests for verdict in verdicts[attempt.pk]) or bool(run.spec.get("tests")),
             is_call=is_tool_run(run.spec),
+            failure=failures.get(f"attempt-{attempt.number}/call"),
         )
         for attempt in attempts
     )

@@ -8,11 +8,13 @@ from typing import Any
 from reflection_app.actions.report_tool_failure import REPORTED
 from reflection_app.loops.diagnosis.checklist import FailureChecklist, checklist_of
 from reflection_app.loops.diagnosis.diagnoses import CorrectiveAction, Source
+from reflection_app.loops.diagnosis.rules import RULES
 from reflection_app.loops.diagnosis.shown_fixes import ChangedParam, changed_params
 from reflection_app.models import Run, ToolFailure
 from reflection_app.web.template_filters import shortened
 
 LONGEST_VALUE = 400
+RULE_SOURCES = {rule.id: rule.source for rule in RULES}
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,11 @@ class FailureShown:
     def asks_a_model(self) -> bool:
         """Whether its run was begun to diagnose it."""
         return self.row.place == REPORTED
+
+    @property
+    def rule_source(self) -> str:
+        """What the rule that fitted rests on."""
+        return RULE_SOURCES.get(self.row.rule, "")
 
     @cached_property
     def action(self) -> CorrectiveAction | None:
@@ -96,6 +103,8 @@ def _written(value: Any) -> str:
 
 
 def failures_by_place(run: Run) -> dict[str, FailureShown]:
-    """The run's failed calls by the keys of the steps that made them."""
+    """The run's failed calls by the keys of the steps that made them. Runs without tools are not asked about."""
+    if not run.spec.get("tools"):
+        return {}
     rows = ToolFailure.objects.filter(run=run).exclude(place="")
     return {row.place: FailureShown(row) for row in rows}

@@ -10,6 +10,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from reflection_app.actions.cancel_run import cancel_run
 from reflection_app.models import Role
 from reflection_app.web.access import DeskRequest, get_run_for, get_step_for, project_page
+from reflection_app.web.failure_view import failures_by_place
 from reflection_app.web.plan_view import has_plans, plans_of
 from reflection_app.web.run_graph import draw
 from reflection_app.web.run_lineage import lineage_of
@@ -42,7 +43,7 @@ def step_page(request: DeskRequest, run_id: UUID, seq: int) -> HttpResponse:
     context = {
         "run": step.run,
         "project": request.place.project,
-        "line": StepLine(step),
+        "line": StepLine(step, failure=failures_by_place(step.run).get(step.key)),
         "in_full": True,
         "may_fork": request.place.may(Role.REVIEWER),
     }

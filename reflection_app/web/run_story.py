@@ -14,6 +14,7 @@ from reflection_app.models import Question, QuestionState, Review, Run, Step, Tr
 from reflection_app.web.attempt_cards import AttemptCard, attempt_cards
 from reflection_app.web.choice_view import pick_of
 from reflection_app.web.chosen_loop import chosen_loop
+from reflection_app.web.failure_view import failures_by_place
 from reflection_app.web.rendering import render_markdown
 from reflection_app.web.run_lineage import go_on_from
 from reflection_app.web.step_lines import StepLine
@@ -107,4 +108,6 @@ def tell(run: Run, *, after: int = 0) -> RunStory:
     other way round it would never come.
     """
     steps = Step.objects.filter(run=run, last_event_seq__gt=after) if after else Step.objects.filter(run=run)
-    return RunStory(run=run, steps=tuple(StepLine(step) for step in steps), attempts=attempt_cards(run))
+    failures = failures_by_place(run)
+    lines = tuple(StepLine(step, failure=failures.get(step.key)) for step in steps)
+    return RunStory(run=run, steps=lines, attempts=attempt_cards(run))

@@ -1,6 +1,6 @@
 """A step as the timeline and its own page show it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -10,6 +10,7 @@ from reflection_app.loops.verdicts import Referee
 from reflection_app.models import Step, StepState
 from reflection_app.web.agent_view import AGENT_STEPS, turns_words
 from reflection_app.web.choice_view import CHOICES, CHOOSING_ROLES
+from reflection_app.web.failure_view import FailureShown
 from reflection_app.web.tool_view import QUIET_TOOL_KINDS, CallShown, call_of_step, place_of, what_of
 
 QUIET_KINDS = frozenset({RecordVerdict.kind, Draw.kind, RequestAudit.kind})
@@ -17,9 +18,10 @@ QUIET_KINDS = frozenset({RecordVerdict.kind, Draw.kind, RequestAudit.kind})
 
 @dataclass(frozen=True)
 class StepLine:
-    """One step of the timeline."""
+    """One step of the timeline. `failure` is the diagnosis of the failed call that it is."""
 
     step: Step
+    failure: FailureShown | None = None
 
     @property
     def place(self) -> str:
@@ -95,7 +97,8 @@ class StepLine:
     @cached_property
     def call(self) -> CallShown | None:
         """The call of a tool that this step is."""
-        return call_of_step(self.step)
+        call = call_of_step(self.step)
+        return replace(call, diagnosis=self.failure) if call else None
 
     @property
     def plan_place(self) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 from reflection_app.loops.effects import CallTool, KeepAttempt, RecordPlan, RecordPlanStep
 from reflection_app.models import Step
+from reflection_app.web.failure_view import FailureShown
 
 QUIET_TOOL_KINDS = frozenset({KeepAttempt.kind, RecordPlan.kind, RecordPlanStep.kind})
 LONGEST_READ = 1_000_000
@@ -13,7 +14,7 @@ LONGEST_READ = 1_000_000
 
 @dataclass(frozen=True)
 class CallShown:
-    """One call. `ok` is None while nothing came back."""
+    """One call. `ok` is None while nothing came back; `diagnosis` says why it failed."""
 
     tool: str
     arguments: Any
@@ -22,6 +23,7 @@ class CallShown:
     error: str = ""
     failure: str = ""
     is_shortened: bool = False
+    diagnosis: FailureShown | None = None
 
 
 def what_of(step: Step) -> str:
