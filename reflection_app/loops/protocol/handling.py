@@ -1,0 +1,102 @@
+"""What a class of error leaves behind for later runs: proposals to the notebook and to the agent's system prompt.
+
+After the table of "Error Type Handling" in the third design seed. What a class means for the run, the loop does.
+"""
+
+import hashlib
+
+from reflection_app.loops.protocol.error_classes import ErrorClass
+from reflection_app.loops.protocol.markdown import line, paragraph
+from reflection_app.loops.protocol.reports import Instruction, Proposal, ProposalKind, Report
+from reflection_app.loops.protocol.stages import AntiPattern
+
+LONGEST_NAME = 200
+LONGEST_INSTRUCTION = 2_000
+MOST_SYMPTOMS = 10
+
+
+def proposals_for(report: Report, *, agent: str) -> tuple[Proposal, ...]:
+    """What is proposed to the notebook: a capability's limit as an anti-pattern, an iteration's hint as a lesson.
+
+    Knowledge that was asked for is proposed where it arrives, by the loop. Of the same thing learned for the same agent
+    the source is the same, so that the notebook counts it and does not list it twice.
+    """
+    match report.type:
+        case ErrorClass.MODEL_CAPABILITY:
+            return (_anti_pattern(report, anti_pattern_of(report), agent=agent),)
+        case ErrorClass.NORMAL_ITERATION if report.hint.strip():
+            return (_lesson(report, agent=agent),)
+    return ()
+
+
+def instruction_for(report: Report, *, agent: str) -> Instruction | None:
+    """The instruction that a decision error calls for. None without an agent, whose system prompt it would go into."""
+    if report.type is not ErrorClass.DECISION_ERROR or not agent.strip():
+        return None
+    pattern = report.anti_pattern
+    told = (report.instruction, pattern.prevention if pattern else "", report.learning_notes, report.remediation)
+    text = next((text.strip() for text in told if text.strip()), "")
+    if not text:
+        return None
+    return Instruction(agent=agent, text=text[:LONGEST_INSTRUCTION], reflection_id=report.reflection_id)
+
+
+def anti_pattern_of(report: Report) -> AntiPattern:
+    """The report's anti-pattern; where it names none, what the report says about the mistake."""
+    if report.anti_pattern is not None and report.anti_pattern.pattern_name.strip():
+        return report.anti_pattern
+    symptoms = tuple(issue.description for issue in report.issues) or report.occurrence_process
+    return AntiPattern(
+        pattern_name=report.surface_issue.strip() or report.description.strip() or "A mistake made again",
+        symptoms=symptoms[:MOST_SYMPTOMS],
+        prevention=report.learning_notes.strip() or report.remediation.strip() or report.instruction.strip(),
+    )
+
+
+def anti_pattern_markdown(pattern: AntiPattern, *, error_type: ErrorClass, agent: str) -> str:
+    """The entry's text, with the fields of the seed's anti-pattern record."""
+    symptoms = "\n".join(f"- {line(symptom)}" for symptom in pattern.symptoms if symptom.strip())
+    parts = [
+        f"# {line(pattern.pattern_name)}",
+        f"Error type: {error_type.value}" + (f"  \nAgent: {line(agent)}" if agent.strip() else ""),
+        f"## Symptoms\n\n{symptoms or 'None were named.'}",
+        f"## Prevention\n\n{paragraph(pattern.prevention) or 'None was named.'}",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _anti_pattern(report: Report, pattern: AntiPattern, *, agent: str) -> Proposal:
+    return Proposal(
+        kind=ProposalKind.ANTI_PATTERN,
+        name=pattern.pattern_name.strip()[:LONGEST_NAME],
+        description=report.surface_issue or report.description,
+        content=anti_pattern_markdown(pattern, error_type=report.type, agent=agent),
+        agent=agent,
+        category=_category(report),
+        source=_source(ProposalKind.ANTI_PATTERN, agent, pattern.pattern_name),
+        reflection_id=report.reflection_id,
+    )
+
+
+def _lesson(report: Report, *, agent: str) -> Proposal:
+    hint = report.hint.strip()
+    return Proposal(
+        kind=ProposalKind.LESSON,
+        name=hint.splitlines()[0][:LONGEST_NAME],
+        description=f"For the next start: {report.surface_issue}" if report.surface_issue.strip() else "",
+        content=hint,
+        agent=agent,
+        category=_category(report),
+        source=_source(ProposalKind.LESSON, agent, hint),
+        reflection_id=report.reflection_id,
+    )
+
+
+def _category(report: Report) -> str:
+    return report.issues[0].category.value if report.issues else ""
+
+
+def _source(kind: ProposalKind, agent: str, learned: str) -> str:
+    """The same for the same thing learned, whatever its letters' case and spaces."""
+    said = "\n".join((agent.strip(), " ".join(learned.casefold().split())))
+    return f"protocol/{kind.value}/{hashlib.sha256(said.encode()).hexdigest()[:32]}"
