@@ -11,6 +11,7 @@ from reflection_app.loops.external_loop import external_loop
 from reflection_app.loops.inline_reflection import inline_reflection
 from reflection_app.loops.planning import planning
 from reflection_app.loops.progress import LimitReached, Progress
+from reflection_app.loops.reflection_protocol import reflection_protocol
 from reflection_app.loops.reflexion import reflexion
 from reflection_app.loops.routing import route_by_facts
 from reflection_app.loops.structured_answers import NoUsableAnswer
@@ -23,6 +24,7 @@ LOOPS: dict[Mode, Loop] = {
     Mode.COMPLETENESS_CHECK: completeness_check,
     Mode.INLINE_REFLECTION: inline_reflection,
     Mode.PLANNING: planning,
+    Mode.REFLECTION_PROTOCOL: reflection_protocol,
     Mode.REFLEXION: reflexion,
     Mode.TOOL_DIAGNOSIS: tool_diagnosis,
 }
@@ -36,6 +38,7 @@ VERSIONS: dict[Mode, int] = {
     Mode.COMPLETENESS_CHECK: 1,
     Mode.INLINE_REFLECTION: 1,
     Mode.PLANNING: 2,
+    Mode.REFLECTION_PROTOCOL: 1,
     Mode.REFLEXION: 2,
     Mode.TOOL_DIAGNOSIS: 1,
     Mode.ADAPTIVE: 1,

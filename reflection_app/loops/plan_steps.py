@@ -1,5 +1,6 @@
 """Carrying out a plan: each step after those that it requires, by its tool or by the model."""
 
+from reflection_app.loops.diagnosis.acting import Skipped, call_with_diagnosis
 from reflection_app.loops.effects import Generate, RecordPlanStep
 from reflection_app.loops.messages import system, user
 from reflection_app.loops.plan_work import StepRun, Work, told
@@ -8,7 +9,7 @@ from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.structured_answers import NoUsableAnswer
 from reflection_app.loops.task_spec import TaskSpec
-from reflection_app.loops.tool_tries import MOST_RETRIES, NothingNew, Try, ask_for_call, task_of, try_call
+from reflection_app.loops.tool_tries import NothingNew, task_of
 
 LONGEST_KEPT_ERROR = 2_000
 
@@ -40,10 +41,12 @@ async def _do(
     task = prompt("plan_step", goal=task_of(spec), step=step.description, results=told(required))
     if step.tool is None:
         return await _think(step, task=task, run=run, base=base)
+    tools = tuple(tool for tool in spec.tools if tool.name == step.tool)
     try:
-        tried = await _call(step.tool, task=task, spec=spec, run=run, base=base, number=number)
-    except (NothingNew, NoUsableAnswer) as error:
+        tries = await call_with_diagnosis(run, task=task, tools=tools, base=base, attempt=number, fallbacks=spec.tools)
+    except (NothingNew, NoUsableAnswer, Skipped) as error:
         return _failed(step, str(error)), ""
+    tried = tries[-1]
     if tried.result.ok:
         return PlanStepOutcome(step=step.id, state=PlanStepState.DONE), tried.result.content
     return _failed(step, tried.issues[0].description), ""
@@ -63,19 +66,6 @@ async def _think(step: PlanStep, *, task: str, run: Progress, base: str) -> tupl
     if not said.text.strip():
         return _failed(step, "the model said nothing"), ""
     return PlanStepOutcome(step=step.id, state=PlanStepState.DONE), said.text
-
-
-async def _call(tool_name: str, *, task: str, spec: TaskSpec, run: Progress, base: str, number: int) -> Try:
-    """The tool called, and called again with corrected arguments at most `MOST_RETRIES` times."""
-    tools = tuple(tool for tool in spec.tools if tool.name == tool_name)
-    tries: list[Try] = []
-    while True:
-        again = f"-{len(tries) + 1}" if tries else ""
-        call = await ask_for_call(run, key=f"{base}/arguments{again}", task=task, tools=tools, tries=tries)
-        tried = await try_call(run, call, tools=tools, key=f"{base}/call{again}", attempt=number)
-        tries.append(tried)
-        if tried.result.ok or tried.is_hopeless or len(tries) > MOST_RETRIES:
-            return tried
 
 
 def _failed(step: PlanStep, error: str) -> PlanStepOutcome:

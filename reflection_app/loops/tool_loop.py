@@ -1,22 +1,22 @@
 """One tool call, made until the tool says that it worked: called, and on failure called with corrected arguments.
 
 After "External-Loop" of the design seeds. The first call is the one that came with the task, or else the model's
-choice among the task's tools; then come at most two corrections. Each call is an attempt of its own, so original and
-corrected arguments are all kept. An attempt's content is JSON, and whoever handed the task in finds the result in it:
-`{"tool", "arguments", "result"}` where the tool did it (`result` is the text that the tool said, `is_shortened` stands
-beside it where not all of it was kept), `{"tool", "arguments", "failure", "error"}` where it did not, with `said` where
-the tool said something all the same.
+choice among the task's tools; then come at most two more, each as the diagnosis of the failure before says. Each call
+is an attempt of its own, so original and corrected arguments are all kept. An attempt's content is JSON, and whoever
+handed the task in finds the result in it: `{"tool", "arguments", "result"}` where the tool did it (`result` is the text
+that the tool said, `is_shortened` stands beside it where not all of it was kept), `{"tool", "arguments", "failure",
+"error"}` where it did not, with `said` where the tool said something all the same.
 
-An outside agent hands in its calls as `{"tool", "arguments"}`. They are kept as they came, and the verdict's feedback
-says what the tool answered.
+An outside agent hands in its calls as `{"tool", "arguments"}`. They are kept as they came, the verdict's feedback says
+what the tool answered, and what is asked for next holds the diagnosis. Nobody waits or calls in the agent's place.
 """
 
 import json
-from collections.abc import Sequence
 from typing import Any
 
 from reflection_app.loops.attempts import make_attempt
-from reflection_app.loops.effects import EffectFailed, EffectTimedOut, KeepAttempt
+from reflection_app.loops.diagnosis.acting import Calls
+from reflection_app.loops.effects import EffectTimedOut, KeepAttempt
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.progress import LimitReached, Progress
 from reflection_app.loops.structured_answers import UnusableAnswerError, read_answer
@@ -26,31 +26,39 @@ from reflection_app.loops.tool_tries import (
     MOST_RETRIES,
     CallAnswer,
     Try,
-    ask_for_call,
     call_messages,
     failed_before,
     refused_call,
     task_of,
-    try_call,
 )
 from reflection_app.loops.verdicts import LONGEST_TEXT, Feedback, Judgement, Referee, Verdict
 
 
 async def tool_loop(spec: TaskSpec, run: Progress) -> Outcome:
-    """Calls until one works or the corrections are used up. A failure that no arguments mend ends it as failed."""
-    tries: list[Try] = []
-    for number in range(1, min(spec.limits.max_iterations, 1 + MOST_RETRIES) + 1):
-        if spec.execution is Execution.EXTERNAL and not _is_given(spec, number):
-            tried = await _handed_in(spec, run, number=number, tries=tries)
+    """Calls until one works or the corrections are used up. Where no further call makes sense, it ends as failed.
+
+    So it does where a person was asked for a permission and says to go on without.
+    """
+    is_external = spec.execution is Execution.EXTERNAL
+    calls = Calls(
+        run,
+        task=task_of(spec),
+        tools=callable_tools(spec),
+        key=lambda what, number: f"attempt-{number}/{what}",
+        attempt=lambda number: number,
+        is_agents=is_external,
+    )
+    most = min(spec.limits.max_iterations, 1 + MOST_RETRIES)
+    for number in range(1, most + 1):
+        if is_external and not _is_given(spec, number):
+            tried = await _handed_in(spec, run, calls, number=number)
         else:
-            tried = await _made(spec, run, number=number, tries=tries)
-        judgement = judge_call(tried, attempt=number, tells_result=spec.execution is Execution.EXTERNAL)
+            tried = await _made(spec, run, calls, number=number)
+        tried = await calls.close(tried, number, is_last=number == most)
+        judgement = judge_call(tried, attempt=number, tells_result=is_external)
         judgement = await run.record(judgement, key=f"attempt-{number}/verdict")
         if judgement.passed:
             return Outcome.SUCCEEDED
-        if tried.is_hopeless:
-            raise EffectFailed(f"No other arguments would help {tried.call.tool}: {tried.issues[0].description}")
-        tries.append(tried)
     return Outcome.EXHAUSTED
 
 
@@ -65,16 +73,12 @@ def callable_tools(spec: TaskSpec) -> tuple[ToolSpec, ...]:
     return tuple(tool for tool in spec.tools if tool.name == spec.tool_call.tool)
 
 
-async def _made(spec: TaskSpec, run: Progress, *, number: int, tries: Sequence[Try]) -> Try:
+async def _made(spec: TaskSpec, run: Progress, calls: Calls, *, number: int) -> Try:
     """A call of our own, made and kept; where a limit does not let it be made, it is kept without a result."""
-    tools = callable_tools(spec)
-    if spec.tool_call is not None and number == 1:
-        call = spec.tool_call
-    else:
-        key = f"attempt-{number}/arguments"
-        call = await ask_for_call(run, key=key, task=task_of(spec), tools=tools, tries=tries)
+    given = spec.tool_call if number == 1 else None
+    call = given or await calls.next_call(number)
     try:
-        tried = await try_call(run, call, tools=tools, key=f"attempt-{number}/call", attempt=number)
+        tried = await calls.make(call, number)
     except (LimitReached, EffectTimedOut):
         await _keep(run, number=number, content=content_of(call))
         raise
@@ -87,18 +91,19 @@ async def _keep(run: Progress, *, number: int, content: str) -> None:
     run.attempts.append(number)
 
 
-async def _handed_in(spec: TaskSpec, run: Progress, *, number: int, tries: Sequence[Try]) -> Try:
-    """The outside agent's call, made. What is no call, or failed before, is a failed try."""
-    tools = callable_tools(spec)
-    messages = call_messages(task_of(spec), tools=tools, tries=tries)
+async def _handed_in(spec: TaskSpec, run: Progress, calls: Calls, *, number: int) -> Try:
+    """The outside agent's call, made. What is no call, or failed and is not to be tried again, is a failed try."""
+    if calls.tries:
+        await calls.get_ready(number)
+    messages = call_messages(calls.task, tools=calls.tools, tries=calls.tries)
     text = await make_attempt(spec, run, number=number, messages=messages)
     try:
-        call = read_answer(text, schema=CallAnswer).call(tools)
+        call = read_answer(text, schema=CallAnswer).call(calls.tools)
     except UnusableAnswerError as error:
         return refused_call(ToolCall(tool="(none)"), f"That is no call of a tool: {error}")
-    if failed_before(call, tries):
+    if failed_before(call, calls.tries) and not calls.may_repeat(call):
         return refused_call(call, "The same call failed before, so it was not made again.")
-    return await try_call(run, call, tools=tools, key=f"attempt-{number}/call", attempt=number)
+    return await calls.make(call, number)
 
 
 def content_of(call: ToolCall, result: ToolResult | None = None) -> str:

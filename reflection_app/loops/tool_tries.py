@@ -1,7 +1,7 @@
 """Trying a tool: a call is checked and made, and where it fails the model is asked for another.
 
-Both the tool loop and the steps of a plan go through here. Nothing that failed is called again with the same
-arguments, and what no arguments can mend is given up at once.
+What is done about a call that failed is told by its diagnosis (diagnosis/acting.py), and shown to the model that is
+asked for another.
 """
 
 import json
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
 
+from reflection_app.loops.diagnosis.diagnoses import Diagnosis, Source
 from reflection_app.loops.effects import CallTool, EffectFailed, Generate
 from reflection_app.loops.messages import Message, assistant, system, user
 from reflection_app.loops.progress import Progress
@@ -29,8 +30,6 @@ LONGEST_ARGUMENTS = 4_000
 LONGEST_FAILURE = 2_000
 LONGEST_QUOTE = 1_000
 MOST_FILES_NAMED = 100
-NO_ARGUMENTS_MEND = {ToolFailure.UNKNOWN_TOOL, ToolFailure.MISCONFIGURED, ToolFailure.ADDRESS_REFUSED}
-REFUSED_STATUSES = {401, 403}
 
 
 class NothingNew(EffectFailed):
@@ -68,18 +67,21 @@ ANSWER_SCHEMA = {
 
 @dataclass(frozen=True)
 class Try:
-    """A proposed call and what it came to. `issues` say what is wrong; they are empty where it worked."""
+    """A proposed call and what it came to. `issues` say what is wrong; they are empty where it worked.
+
+    One that failed and is followed by another has a `diagnosis`.
+    """
 
     call: ToolCall
     result: ToolResult
     issues: tuple[Issue, ...] = ()
     was_called: bool = True
+    diagnosis: Diagnosis | None = None
 
     @property
     def is_hopeless(self) -> bool:
         """Whether no other arguments would help."""
-        refused = self.result.failure is ToolFailure.HTTP_STATUS and self.result.status in REFUSED_STATUSES
-        return self.was_called and (refused or self.result.failure in NO_ARGUMENTS_MEND)
+        return self.was_called and self.result.failure is ToolFailure.UNKNOWN_TOOL
 
 
 async def try_call(run: Progress, call: ToolCall, *, tools: Sequence[ToolSpec], key: str, attempt: int) -> Try:
@@ -89,9 +91,9 @@ async def try_call(run: Progress, call: ToolCall, *, tools: Sequence[ToolSpec], 
     """
     tool = next((tool for tool in tools if tool.name == call.tool), None)
     if tool is None:
-        return refused_call(
-            call, f"There is no tool named {call.tool!r} here. There are: {', '.join(tool.name for tool in tools)}."
-        )
+        there_are = ", ".join(tool.name for tool in tools)
+        told = f"There is no tool named {call.tool!r} here. There are: {there_are}."
+        return refused_call(call, told, failure=ToolFailure.UNKNOWN_TOOL)
     try:
         wrong = violations(call.arguments, schema=tool.parameters)
     except SchemaUnusable as error:
@@ -141,6 +143,14 @@ async def _ask(run: Progress, *, key: str, messages: tuple[Message, ...], tools:
     return answer.call(tools)
 
 
+def fits(call: ToolCall, tool: ToolSpec) -> bool:
+    """Whether the arguments fit the tool's schema."""
+    try:
+        return not violations(call.arguments, schema=tool.parameters)
+    except SchemaUnusable:
+        return False
+
+
 def failed_before(call: ToolCall, tries: Sequence[Try]) -> bool:
     """Whether this very call is among those that failed."""
     return any(tried.call == call and not tried.result.ok for tried in tries)
@@ -184,12 +194,31 @@ def _told(number: int, tried: Try) -> str:
         number=number,
         call=_json(tried.call)[:LONGEST_ARGUMENTS],
         failure=framed(said, name="failure", most=LONGEST_FAILURE),
+        diagnosis=_told_diagnosis(tried.diagnosis),
     )
 
 
-def refused_call(call: ToolCall, error: str) -> Try:
+def _told_diagnosis(diagnosis: Diagnosis | None) -> str:
+    """The diagnosis and the corrective action as a prompt shows them; nothing where nobody knew anything."""
+    if diagnosis is None or diagnosis.source is Source.NONE:
+        return ""
+    action = diagnosis.action
+    params = json.dumps(action.modified_params, ensure_ascii=False) if action.modified_params is not None else ""
+    lines = [
+        f"{diagnosis.error_type.value}: {diagnosis.root_cause}",
+        f"What to do: {action.action}",
+        f"Parameters: {params}" if params else "",
+        f"Tool to use instead: {action.fallback_tool}" if action.fallback_tool else "",
+        f"Wait before: {action.retry_delay_seconds:g} seconds" if action.retry_delay_seconds else "",
+        f"Alternative: {action.alternative}" if action.alternative else "",
+    ]
+    told = "\n".join(line for line in lines if line)
+    return "\n" + prompt("tool_diagnosed", diagnosis=framed(told, name="diagnosis", most=LONGEST_FAILURE))
+
+
+def refused_call(call: ToolCall, error: str, *, failure: ToolFailure = ToolFailure.INVALID_ARGUMENTS) -> Try:
     """A try that failed before anything was called."""
-    return _failed(call, _invalid(error), was_called=False)
+    return _failed(call, ToolResult(ok=False, failure=failure, error=error), was_called=False)
 
 
 def _failed(call: ToolCall, result: ToolResult, *, was_called: bool = True) -> Try:

@@ -3,21 +3,23 @@
 import json
 from typing import Any
 
+from reflection_app.loops.diagnosis.diagnoses import Diagnosis
 from reflection_app.loops.effects import (
+    AskPerson,
     AskReviewer,
     AwaitAttempt,
     CallTool,
-    Draw,
-    Drawn,
+    EffectFailed,
     Generate,
     KeepAttempt,
-    RecordPlan,
-    RecordPlanStep,
+    RecordToolFailure,
     RecordVerdict,
 )
 from reflection_app.loops.task_spec import Limits, Mode, TaskSpec
 from reflection_app.loops.tool_calls import ToolCall, ToolFailure, ToolResult, ToolSpec
-from tests.loops.playing import NO_AUDIT, Answer, Played
+from tests.loops.playing import NO_AUDIT, Answer, Played, noted
+
+__all__ = ["noted"]
 
 WEATHER = ToolSpec(
     name="weather",
@@ -79,22 +81,14 @@ def plan_text(*steps: tuple[str, str | None, list[str]]) -> str:
     return json.dumps({"steps": listed})
 
 
-def noted(effect: Any) -> Any:
-    """The result of an effect that asks nothing of the outside."""
-    match effect:
-        case RecordVerdict(judgement=value) | RecordPlan(plan=value) | RecordPlanStep(outcome=value):
-            return value
-        case Draw(share=share):
-            return Drawn(value=0.999, share=share)
-    return None
-
-
 def in_turn(answers: list[Any]) -> Answer:
-    """Answers in turn for everything that asks the outside."""
+    """Answers in turn for everything that asks the outside; no model diagnoses."""
     waiting = iter(answers)
 
     def answer(effect: Any) -> Any:
-        asks = isinstance(effect, Generate | CallTool | AskReviewer | AwaitAttempt)
+        if isinstance(effect, Generate) and effect.role == "diagnoser":
+            return EffectFailed("there is no diagnoser")
+        asks = isinstance(effect, Generate | CallTool | AskReviewer | AwaitAttempt | AskPerson)
         return next(waiting) if asks else noted(effect)
 
     return answer
@@ -120,3 +114,7 @@ def asked_for(played: Played, key: str) -> str:
 
 def verdicts_of(played: Played) -> list[Any]:
     return [effect.judgement for effect in played.effects if isinstance(effect, RecordVerdict)]
+
+
+def diagnoses_of(played: Played) -> list[Diagnosis]:
+    return [effect.failure.diagnosis for effect in played.effects if isinstance(effect, RecordToolFailure)]

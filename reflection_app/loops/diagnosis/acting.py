@@ -1,0 +1,269 @@
+"""Acting on diagnoses: a tool is called, and what fails is called again the way that its diagnosis says.
+
+No call is repeated blindly. What failed is called with the parameters of its diagnosis, or with those that the actor
+finds with the diagnosis in view; the same call is made again after a delay or once a person has granted what was
+missing. A call that failed twice in a row is not made a third time, unless a person says so.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from reflection_app.loops.diagnosis.diagnoses import (
+    LONGEST_DELAY_S,
+    Diagnosis,
+    ErrorType,
+    FailedCall,
+    FixOutcome,
+    Remedy,
+    Source,
+)
+from reflection_app.loops.diagnosis.diagnosing import diagnose
+from reflection_app.loops.effects import AskPerson, EffectFailed, RecordFixOutcome, Wait
+from reflection_app.loops.progress import Progress
+from reflection_app.loops.questions import Choice, Question, QuestionKind
+from reflection_app.loops.tool_calls import ToolCall, ToolSpec
+from reflection_app.loops.tool_tries import MOST_RETRIES, Try, ask_for_call, failed_before, fits, try_call
+from reflection_app.loops.verdicts import LONGEST_TEXT
+
+CHOICES = (Choice.TRY_AGAIN, Choice.SKIP, Choice.GIVE_UP)
+LONGEST_SHOWN = 1_000
+NO_PERMISSION = ErrorType.PERMISSION_DENIED
+
+
+class Skipped(EffectFailed):
+    """The work goes on without this call, by its diagnosis or by a person's word."""
+
+
+class GivenUp(EffectFailed):
+    """A person ended the work that needs this call."""
+
+
+async def call_with_diagnosis(
+    run: Progress,
+    *,
+    task: str,
+    tools: tuple[ToolSpec, ...],
+    base: str,
+    attempt: int,
+    first: ToolCall | None = None,
+    fallbacks: tuple[ToolSpec, ...] = (),
+    most_retries: int = MOST_RETRIES,
+) -> list[Try]:
+    """All tries of one call, the last of which worked or was one too many. Every failed one has its diagnosis.
+
+    `first` is the call to begin with; without it the actor chooses one of `tools` for `task`. `fallbacks` are tools
+    that a diagnosis may switch to besides. `base` begins the keys of all effects: `{base}/call`, `{base}/call-2`, …
+
+    Raises Skipped, NothingNew and NoUsableAnswer where no further call makes sense (the step failed, and the work can
+    go on), GivenUp where a person ends all of it, and as every effect does LimitReached, EffectTimedOut, EffectFailed.
+    """
+    calls = Calls(run, task=task, tools=tools, fallbacks=fallbacks, key=partial(_key, base), attempt=lambda _: attempt)
+    for number in range(1, most_retries + 2):
+        call = first if number == 1 and first is not None else await calls.next_call(number)
+        tried = await calls.make(call, number)
+        if (await calls.close(tried, number, is_last=number > most_retries)).result.ok:
+            break
+    return calls.tries
+
+
+def _key(base: str, what: str, number: int) -> str:
+    return f"{base}/{what}-{number}" if number > 1 else f"{base}/{what}"
+
+
+@dataclass
+class Calls:
+    """One call on its way to working: its tries so far, and what is to be done next.
+
+    `key` names what belongs to a try by its number, `attempt` the attempt of the run that the try is part of.
+    `tools` are those that the actor may choose among at present.
+    """
+
+    run: Progress
+    task: str
+    tools: tuple[ToolSpec, ...]
+    key: Callable[[str, int], str]
+    attempt: Callable[[int], int]
+    fallbacks: tuple[ToolSpec, ...] = ()
+    # An outside agent waits for itself, and nobody knows how long it did.
+    is_agents: bool = False
+    tries: list[Try] = field(default_factory=list)
+    known_tools: dict[str, ToolSpec] = field(init=False)
+    _failed_fixes: list[str] = field(default_factory=list)
+    _waited_s: float = 0.0
+    _may_repeat: bool = False
+
+    def __post_init__(self) -> None:
+        self.known_tools = {tool.name: tool for tool in (*self.fallbacks, *self.tools)}
+
+    async def make(self, call: ToolCall, number: int) -> Try:
+        return await try_call(
+            self.run, call, tools=self.tools, key=self.key("call", number), attempt=self.attempt(number)
+        )
+
+    async def close(self, tried: Try, number: int, *, is_last: bool) -> Try:
+        """The try, kept with its diagnosis where it failed; it also tells how what was done about the one before went.
+
+        Where it is the last, only remembered fixes and rules diagnose it, unless it repeats the one before.
+        """
+        await self._tell_outcome(tried, number)
+        if not tried.result.ok:
+            is_repeated = bool(self.tries) and self.tries[-1].call == tried.call
+            diagnosis = await diagnose(
+                self.run,
+                FailedCall.of(
+                    tried.call, tried.result, tools=tuple(self.known_tools.values()), is_repeated=is_repeated
+                ),
+                place=self.key("call", number),
+                attempt=self.attempt(number),
+                without=self._failed_fixes,
+                asks_model=is_repeated or not is_last,
+            )
+            advice = diagnosis.action.action[:LONGEST_TEXT] if diagnosis.source is not Source.NONE else ""
+            issues = tuple(issue.model_copy(update={"suggested_fix": advice}) for issue in tried.issues)
+            tried = replace(tried, diagnosis=diagnosis, issues=issues)
+        self.tries.append(tried)
+        return tried
+
+    async def _tell_outcome(self, tried: Try, number: int) -> None:
+        """Keeps how it went to do what the diagnosis of the try before says."""
+        if not self.tries or (diagnosis := self.tries[-1].diagnosis) is None:
+            return
+        place = self.key("call", number - 1)
+        outcome = FixOutcome(
+            place=place,
+            worked=tried.result.ok,
+            tool=tried.call.tool,
+            params=tried.call.arguments,
+            fix=_fix(diagnosis, self.tries[-1].call, tried.call),
+            delay_s=None if self.is_agents else self._waited_s,
+        )
+        await self.run.perform(RecordFixOutcome(key=f"{place}/fix-outcome", outcome=outcome))
+        if diagnosis.fix_pair and not tried.result.ok:
+            self._failed_fixes.append(diagnosis.fix_pair)
+
+    async def next_call(self, number: int) -> ToolCall:
+        """The call to make as try `number`, after all that its diagnosis wants done before.
+
+        Raises Skipped and GivenUp where there is none, NothingNew where the actor has none that is new.
+        """
+        if self.tries:
+            await self.get_ready(number)
+            call = self._advised()
+            if call is not None:
+                return call
+        return await ask_for_call(
+            self.run, key=self.key("arguments", number), task=self.task, tools=self.tools, tries=self.tries
+        )
+
+    async def get_ready(self, number: int) -> None:
+        """Asks the person and waits, as the diagnosis of the last try says. Raises Skipped or GivenUp."""
+        tried, place = self.tries[-1], self.key("call", number - 1)
+        diagnosis = _diagnosis(tried)
+        action, self._waited_s, self._may_repeat = diagnosis.action, 0.0, False
+        if action.remedy is Remedy.SKIP or _is_too_long(tried):
+            raise Skipped(given_up(tried))
+        self.run.check_limits()
+        if action.remedy is Remedy.ASK_PERSON and not (self.is_agents and diagnosis.error_type is not NO_PERMISSION):
+            await self._ask_person(tried, place=place, number=number)
+        elif action.remedy is Remedy.SWITCH_TOOL:
+            self._switch(tried)
+        elif action.remedy is Remedy.RETRY_LATER:
+            self._may_repeat = not self._is_repeated()
+        if action.retry_delay_seconds and not self.is_agents:
+            wait = Wait(
+                key=f"{place}/wait",
+                delay_s=action.retry_delay_seconds,
+                why=f"to call {tried.call.tool} again",
+                attempt=self.attempt(number),
+            )
+            await self.run.perform(wait)
+            self._waited_s = action.retry_delay_seconds
+
+    async def _ask_person(self, tried: Try, *, place: str, number: int) -> None:
+        question = AskPerson(
+            key=f"{place}/permission", question=permission_for(tried), attempt=self.attempt(number - 1)
+        )
+        answer = await self.run.perform(question)
+        if answer.choice is Choice.GIVE_UP:
+            raise GivenUp(f"{answer.by or 'A person'} gave it up. {given_up(tried)}")
+        if answer.choice is Choice.SKIP:
+            raise Skipped(f"{answer.by or 'A person'} decided to go on without it. {given_up(tried)}")
+        self._may_repeat = True
+
+    def _switch(self, tried: Try) -> None:
+        """Offers the fallback tool, or where none is named all others. Raises Skipped where there is no other."""
+        fallback = self.known_tools.get(_diagnosis(tried).action.fallback_tool or "")
+        others = tuple(tool for tool in self.known_tools.values() if tool.name != tried.call.tool)
+        self.tools = (fallback,) if fallback is not None else others
+        if not self.tools:
+            raise Skipped(given_up(tried))
+
+    def _advised(self) -> ToolCall | None:
+        """The call that the diagnosis names, or None where the actor is to find one."""
+        tried = self.tries[-1]
+        action = _diagnosis(tried).action
+        tool = action.fallback_tool if action.remedy is Remedy.SWITCH_TOOL else tried.call.tool
+        if tool is not None and action.modified_params is not None:
+            call, spec = ToolCall(tool=tool, arguments=action.modified_params), self.known_tools.get(tool)
+            if spec is not None and fits(call, spec) and not failed_before(call, self.tries):
+                return call
+        return tried.call if self.may_repeat(tried.call) else None
+
+    def may_repeat(self, call: ToolCall) -> bool:
+        """Whether the very call that failed last may be made again."""
+        return self._may_repeat and self.tries[-1].was_called and call == self.tries[-1].call
+
+    def _is_repeated(self) -> bool:
+        return len(self.tries) > 1 and self.tries[-1].call == self.tries[-2].call
+
+
+def permission_for(tried: Try) -> Question:
+    """What a person is asked where a call was refused."""
+    arguments = json.dumps(tried.call.arguments, ensure_ascii=False)
+    error = f"{tried.result.error}\n{tried.result.content}".strip()
+    diagnosis = _diagnosis(tried)
+    return Question(
+        kind=QuestionKind.PERMISSION,
+        text=f"The tool {tried.call.tool} refused a call. Grant what it needs and let it try again, or go on without.",
+        context=(
+            f"Tool: {tried.call.tool}",
+            f"Error: {error[:LONGEST_SHOWN]}",
+            f"Arguments: {arguments[:LONGEST_SHOWN]}",
+            f"Cause: {diagnosis.root_cause[:LONGEST_SHOWN]}",
+        ),
+        choices=CHOICES,
+    )
+
+
+def given_up(tried: Try) -> str:
+    """Why no further call is made, for the step or the run that ends with it."""
+    diagnosis = _diagnosis(tried)
+    wrong = tried.issues[0].description if tried.issues else diagnosis.root_cause
+    instead = diagnosis.action.alternative.strip()
+    told = f"The tool {tried.call.tool} is not called again: {wrong} ({diagnosis.root_cause[:LONGEST_SHOWN]})"
+    return f"{told} Instead: {instead[:LONGEST_SHOWN]}" if instead else told
+
+
+def _diagnosis(tried: Try) -> Diagnosis:
+    assert tried.diagnosis is not None, "a failed try is closed with its diagnosis"
+    return tried.diagnosis
+
+
+def _is_too_long(tried: Try) -> bool:
+    """Whether the service asks for more patience than makes sense."""
+    return _diagnosis(tried).action.remedy is Remedy.RETRY_LATER and (
+        (tried.result.retry_after_s or 0.0) > LONGEST_DELAY_S
+    )
+
+
+def _fix(diagnosis: Diagnosis, failed: ToolCall, made: ToolCall) -> str:
+    """What was done, in words that hold no values of parameters."""
+    if diagnosis.source is not Source.NONE:
+        return diagnosis.action.action
+    if failed.tool != made.tool:
+        return f"Call {made.tool} instead."
+    names = dict.fromkeys((*failed.arguments, *made.arguments))
+    changed = [name for name in names if failed.arguments.get(name) != made.arguments.get(name)]
+    return f"Other values of: {', '.join(changed)}." if changed else "The same call again."
