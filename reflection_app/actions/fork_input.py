@@ -29,15 +29,15 @@ from reflection_app.loops.effects import (
 )
 from reflection_app.loops.messages import Message
 from reflection_app.loops.storable import is_storable
-from reflection_app.loops.task_spec import Mode, TaskSpec
+from reflection_app.loops.task_spec import NOT_FOR_TASKS, Mode, TaskSpec
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Judgement, Referee, Verdict
 from reflection_app.models import Actor, Step
 
 LONGEST_MESSAGE = 400_000
 LONGEST_RESULT = 1_000_000
-# A task is never routed to the choice itself, nor to what goes along with a session.
-ROUTES = LOOPS.keys() - {Mode.ADAPTIVE, Mode.INLINE_REFLECTION}
+# A task is never routed to the choice itself, nor to what is handed in by calls of its own.
+ROUTES = LOOPS.keys() - {Mode.ADAPTIVE} - NOT_FOR_TASKS
 UNSTORABLE = "holds a NUL character, half a surrogate pair or an infinite number, which cannot be stored"
 
 

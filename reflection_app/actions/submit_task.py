@@ -17,6 +17,10 @@ from reflection_app.loops.tool_calls import ToolSpec
 from reflection_app.models import Actor, AgentInstruction, InstructionState, Project, Run, Task, TaskFile, Tool, audit
 
 NO_CRITIC = "This project has no critic: its critic's model is “none”. Choose another mode."
+NO_JUDGE = (
+    "This project has no critic: its critic's model is “none”. "
+    "Give minimum requirements to judge by, or choose another mode."
+)
 
 MOST_INSTRUCTIONS = 20
 
@@ -83,6 +87,8 @@ def start_run(task: Task, *, submission: TaskSubmission, models: dict[str, str])
     )
     if spec.mode is Mode.ACTOR_CRITIC and not spec.has_critic:
         raise InvalidInput(NO_CRITIC, errors=[{"field": "mode", "message": NO_CRITIC}])
+    if spec.mode is Mode.REFLECTION_PROTOCOL and not spec.has_critic and spec.requirements is None:
+        raise InvalidInput(NO_JUDGE, errors=[{"field": "mode", "message": NO_JUDGE}])
     spec = spec.model_copy(update={"mode": mode_for(spec)})
     return begin_run(task, spec)
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from reflection_app.actions.errors import InvalidInput
+from reflection_app.actions.requirement_rules import problems_of
 from reflection_app.loops.json_schema import SchemaRefused, check_schema
 from reflection_app.loops.task_spec import Execution, Mode, TaskKind
 
@@ -12,6 +13,22 @@ if TYPE_CHECKING:
 
 # Each decides in a way of its own whether an attempt is right; of two, one would be ignored.
 SIGNALS = ("tests", "output_schema", "tool_call", "tools")
+# What is handed in by a call of its own, and which.
+OTHER_CALLS = {
+    Mode.INLINE_REFLECTION: "is for sessions of an agent: post a transcript instead (POST /transcripts)",
+    Mode.TOOL_DIAGNOSIS: "is for a tool that failed: post a tool failure instead (POST /tool-failures)",
+    Mode.COMPLETENESS_CHECK: (
+        "is for a task that an agent has worked on: post a completeness check instead (POST /completeness-checks)"
+    ),
+}
+# What a loop would pass over in silence.
+UNUSED = {
+    Mode.REFLECTION_PROTOCOL: ("tests", "output_schema", "tool_call"),
+    Mode.EXTERNAL_LOOP: ("requirements",),
+    Mode.PLANNING: ("tests", "output_schema", "tool_call", "requirements"),
+    Mode.ACTOR_CRITIC: (*SIGNALS, "requirements"),
+    Mode.REFLEXION: (*SIGNALS, "requirements"),
+}
 
 NEEDS_A_SIGNAL = (
     "external_loop needs something that can check the answer: tests, an output_schema, a tool_call, tools, or the kind "
@@ -32,6 +49,8 @@ def _problems(submission: "TaskSubmission") -> Iterator[tuple[str, str]]:
             check_schema(submission.output_schema)
         except SchemaRefused as error:
             yield "output_schema", str(error)
+    if submission.requirements is not None:
+        yield from problems_of(submission.requirements)
     signals = _signals(submission)
     if len(signals) > 1:
         yield signals[1], f"cannot be given together with {signals[0]}: only one of them can decide"
@@ -47,22 +66,19 @@ def _signals(submission: "TaskSubmission") -> list[str]:
 
 
 def _problems_of_mode(submission: "TaskSubmission", signals: list[str]) -> Iterator[tuple[str, str]]:
-    match submission.mode:
-        case Mode.INLINE_REFLECTION:
-            yield "mode", "inline_reflection is for sessions of an agent: post a transcript instead"
-        case Mode.EXTERNAL_LOOP:
-            if not signals and submission.kind != TaskKind.CODE_GENERATION:
-                yield "mode", NEEDS_A_SIGNAL
-        case Mode.PLANNING:
-            if not submission.tools:
-                yield "tools", "planning needs the tools that the plan may use"
-            if submission.execution is Execution.EXTERNAL:
-                yield "execution", "planning calls the tools itself; an agent hands in its calls by external_loop"
-            yield from _unused(submission, [name for name in signals if name != "tools"])
-        case Mode.ACTOR_CRITIC | Mode.REFLEXION:
-            yield from _unused(submission, signals)
-
-
-def _unused(submission: "TaskSubmission", signals: list[str]) -> Iterator[tuple[str, str]]:
-    mode = submission.mode.value
-    yield from ((name, f"{mode} does not use it; choose adaptive or leave it out") for name in signals)
+    mode = submission.mode
+    if mode in OTHER_CALLS:
+        yield "mode", f"{mode.value} {OTHER_CALLS[mode]}"
+    if mode is Mode.EXTERNAL_LOOP and not signals and submission.kind != TaskKind.CODE_GENERATION:
+        yield "mode", NEEDS_A_SIGNAL
+    if mode is Mode.PLANNING and not submission.tools:
+        yield "tools", "planning needs the tools that the plan may use"
+    if mode is Mode.PLANNING and submission.execution is Execution.EXTERNAL:
+        yield "execution", "planning calls the tools itself; an agent hands in its calls by external_loop"
+    given = [*signals, "requirements"] if submission.requirements is not None else signals
+    for name in given:
+        if name in UNUSED.get(mode, ()):
+            yield name, f"{mode.value} does not use it; choose adaptive or leave it out"
+    others = [name for name in signals if name != "tools"]
+    if mode is Mode.ADAPTIVE and others and "requirements" in given:
+        yield "requirements", f"cannot be given together with {others[0]}: only one of them can decide"
