@@ -3,13 +3,29 @@
 from typing import Annotated
 from uuid import UUID
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, PlainValidator, WithJsonSchema
 
 from reflection_app.loops.effects import Decision, DirectorsDecision
 from reflection_app.loops.storable import storable
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Issue, Score
 from reflection_app.loops.verdicts import Verdict as VerdictName
+
+
+KNOWN = [*(one.value for one in Decision), *(one.value for one in DirectorsDecision)]
+
+
+def _decision(said: object) -> Decision | DirectorsDecision:
+    """The decision by its name. A union of the two would name two fields where neither is meant."""
+    if said not in KNOWN:
+        raise ValueError(f"must be one of {', '.join(KNOWN)}")
+    named = str(said)
+    return Decision(named) if named in Decision else DirectorsDecision(named)
+
+
+AnyDecision = Annotated[
+    Decision | DirectorsDecision, PlainValidator(_decision), WithJsonSchema({"type": "string", "enum": KNOWN})
+]
 
 
 class DecisionInput(Value):
@@ -24,7 +40,7 @@ class DecisionInput(Value):
     """
 
     lease_token: UUID
-    decision: Decision | DirectorsDecision
+    decision: AnyDecision
     verdict: VerdictName | None = None
     score: Score | None = None
     issues: Annotated[tuple[Issue, ...], Field(max_length=50)] | None = None

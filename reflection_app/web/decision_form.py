@@ -5,13 +5,19 @@ from typing import Any
 
 from django.http import QueryDict
 
-from reflection_app.loops.effects import Decision
+from reflection_app.loops.effects import Decision, DirectorsDecision
 from reflection_app.loops.verdicts import Verdict
 from reflection_app.models import Review
 
 ISSUE_FIELDS = ("category", "severity", "description", "suggested_fix")
 SPARE_ROWS = 2
 MOST_ROWS = 50
+# The buttons of a rejected attempt.
+DIRECTED = {
+    DirectorsDecision.REDO.value: "Redo with instructions",
+    DirectorsDecision.ACCEPT.value: "Accept anyway",
+    DirectorsDecision.CLOSE.value: "Close",
+}
 # What the buttons of an unsettled pick send beside the numbers of attempts.
 NONE_RIGHT, SEND_BACK = "none", "back"
 
@@ -40,7 +46,18 @@ class DecisionForm:
         """What was chosen, in words."""
         if self.pick:
             return {NONE_RIGHT: "None is right", SEND_BACK: "Send back"}.get(self.pick, f"Keep attempt {self.pick}")
+        if self.decision in DIRECTED:
+            return DIRECTED[self.decision]
         return "Agree" if self.decision == Decision.APPROVE.value else f"Overrule {self.verdict} {self.score}"
+
+    @property
+    def reason_errors(self) -> list[str]:
+        """What is wrong with the reason, which holds the instructions of a redo."""
+        return [error["message"] for error in self.errors if error["field"] in {"reason", "instructions"}]
+
+    @property
+    def issue_errors(self) -> list[str]:
+        return [error["message"] for error in self.errors if error["field"].startswith("issues")]
 
     @property
     def given_issues(self) -> list[dict[str, str]]:
@@ -97,6 +114,8 @@ def as_input(form: DecisionForm, review: Review) -> dict[str, Any]:
     told: dict[str, Any] = {"lease_token": form.lease_token, "decision": form.decision, "reason": form.reason}
     if review.is_pick:
         return told | _picked(form)
+    if form.decision == DirectorsDecision.REDO.value:
+        return told | {"reason": "", "instructions": form.reason, "issues": form.given_issues}
     if form.decision == Decision.OVERRULE.value:
         told["verdict"] = form.verdict or None
         told["issues"] = form.given_issues

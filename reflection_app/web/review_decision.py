@@ -12,8 +12,9 @@ from django.utils.safestring import SafeString
 from pydantic import ValidationError
 
 from reflection_app.actions.decide_review import DecisionInput, decide_review
+from reflection_app.actions.directors_decision import MEANS
 from reflection_app.actions.errors import Conflict, InvalidInput, ReviewLeaseLost
-from reflection_app.loops.effects import Decision
+from reflection_app.loops.effects import Decision, DirectorsDecision
 from reflection_app.loops.verdicts import Referee, Verdict
 from reflection_app.models import Review, Role
 from reflection_app.web.access import DeskRequest, get_review_for, project_page
@@ -24,6 +25,11 @@ from reflection_app.web.review_page import holds, show
 from reflection_app.web.review_queue import go_to_next
 
 JUDGES = {Referee.CRITIC.label: "the critic", Referee.SELF.label: "the model"}
+DIRECTED = {
+    DirectorsDecision.REDO: "You ordered it to be done again.",
+    DirectorsDecision.ACCEPT: "You accepted it all the same.",
+    DirectorsDecision.CLOSE: "You closed it.",
+}
 FOLLOWS = {
     Verdict.PASS: " The run succeeds.",
     Verdict.REVISE: " The run goes on.",
@@ -44,7 +50,9 @@ def decide(request: DeskRequest, review_id: UUID) -> HttpResponse:
         unclear = InvalidInput("Nothing was decided.", errors=complaints(error))
         return show(request, review, form=replace(form, errors=unclear.errors), problem=unclear, status=400)
     except InvalidInput as problem:
-        return show(request, review, form=form, problem=problem, status=400)
+        # A director's form shows what is wrong at the field; the others have it in the problem's own sentence.
+        errors = problem.errors if review.is_for_director else []
+        return show(request, review, form=replace(form, errors=errors), problem=problem, status=400)
     except Conflict as problem:
         now_is = get_review_for(request.place, review_id)
         if holds(request, now_is):
@@ -62,6 +70,9 @@ def _done(review: Review, decided: DecisionInput, *, slug: str) -> SafeString:
     """What was decided and what follows, with a link to the run: the page itself goes on to the next review."""
     if review.is_pick:
         return _picked(review, decided, slug=slug)
+    if isinstance(decided.decision, DirectorsDecision):
+        verdict = MEANS[decided.decision]
+        return _with_link(DIRECTED[decided.decision], verdict, review=review, slug=slug)
     agreed = decided.decision is Decision.APPROVE
     verdict = Verdict(review.verdict.verdict) if agreed or decided.verdict is None else decided.verdict
     judge = JUDGES.get(review.verdict.referee_label, "the verdict")

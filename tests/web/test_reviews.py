@@ -4,7 +4,10 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from reflection_app.models import Project, Review, ReviewState, Role, Run
+from reflection_app.llm.scripted import register_script
+from reflection_app.models import Project, Review, ReviewState, Role, Run, Ticket
+from reflection_app.runner.advance import advance
+from tests.critiques import critique
 from tests.factories import make_member
 from tests.web.stories import claimed_by, logged_in, unsure_project, waiting_review
 
@@ -240,3 +243,78 @@ def test_giving_back_frees_the_review(reviewer: Client, project: Project) -> Non
     reviewer.post(f"/p/desk/reviews/{review.pk}/release/", decision(review))
     review.refresh_from_db()
     assert review.state == ReviewState.WAITING
+
+
+@pytest.fixture
+def rejected(reviewer: Client) -> Review:
+    """A review of a REJECT that the reviewer holds, and its run waits for."""
+    project = Project.objects.get(slug="desk")
+    answers = {
+        "attempt-1/answer": "A first text.",
+        "attempt-1/critique": critique(10, issues=[{"description": "Three papers only"}]),
+        "attempt-2/answer": "A second text.",
+        "attempt-2/critique": critique(95, approved=True),
+    }
+    project.models_by_role = {"default": register_script("rejecting", answers)}
+    project.save()
+    return claimed_by(reviewer, waiting_review(project))
+
+
+def test_a_rejected_attempt_offers_three_decisions_and_what_each_causes(reviewer: Client, rejected: Review) -> None:
+    page = reviewer.get(f"/p/desk/reviews/{rejected.pk}/").text
+    for value in ("redo", "accept", "close"):
+        assert f'name="decision" value="{value}"' in page
+    assert "goes back with a rewind ticket" in page
+    assert 'value="Three papers only"' in page
+    assert "Go to “Redo”" in page
+    assert "data-overrule" not in page
+
+
+def test_an_order_to_redo_goes_on_and_says_so(reviewer: Client, rejected: Review) -> None:
+    typed = decision(rejected, decision="redo", reason="Find five papers.") | issues("Too narrow a search")
+    page = reviewer.post(f"/p/desk/reviews/{rejected.pk}/decision/", typed, follow=True).text
+    assert "You ordered it to be done again. The run goes on." in page
+    advance(rejected.run_id)
+    ticket = Ticket.objects.get(run=rejected.run_id)
+    assert ticket.repair_plan[0] == "Find five papers."
+    assert [issue["description"] for issue in ticket.issues][1:] == ["Too narrow a search"]
+    shown = reviewer.get(f"/p/desk/reviews/{rejected.pk}/").text
+    assert "ordered it to be done again" in shown
+    assert "Find five papers." in shown
+    assert "ordered it to be done again" in reviewer.get(f"/p/desk/runs/{rejected.run_id}/").text
+
+
+@pytest.mark.parametrize(("chosen", "field"), [("redo", "reason"), ("accept", "reason")])
+def test_a_decision_without_its_words_comes_back_with_all_that_was_typed(
+    reviewer: Client, rejected: Review, chosen: str, field: str
+) -> None:
+    typed = decision(rejected, decision=chosen, reason="  ") | issues("Mine <b>")
+    answer = reviewer.post(f"/p/desk/reviews/{rejected.pk}/decision/", typed)
+    assert answer.status_code == 400
+    assert f'id="error-{field}"' in answer.text
+    assert 'value="Mine &lt;b&gt;"' in answer.text
+    assert answer.text.count("Say w") == 2
+    rejected.refresh_from_db()
+    assert rejected.state == ReviewState.CLAIMED
+
+
+def test_accepting_and_closing_end_the_run(reviewer: Client, rejected: Review) -> None:
+    typed = decision(rejected, decision="accept", reason="Enough for a draft.")
+    page = reviewer.post(f"/p/desk/reviews/{rejected.pk}/decision/", typed, follow=True).text
+    assert "You accepted it all the same. The run succeeds." in page
+    second = claimed_by(reviewer, waiting_review(rejected.project))
+    typed = decision(second, decision="close")
+    page = reviewer.post(f"/p/desk/reviews/{second.pk}/decision/", typed, follow=True).text
+    assert "You closed it. The run ends as rejected." in page
+    assert "closed it as rejected" in reviewer.get(f"/p/desk/reviews/{second.pk}/").text
+
+
+def test_a_directors_words_survive_a_lost_lease(reviewer: Client, rejected: Review) -> None:
+    Review.objects.filter(pk=rejected.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
+    typed = decision(rejected, decision="redo", reason="Find five papers.")
+    page = reviewer.post(f"/p/desk/reviews/{rejected.pk}/decision/", typed)
+    assert page.status_code == 409
+    assert "You had chosen: <strong>Redo with instructions</strong>" in page.text
+    again = reviewer.post(f"/p/desk/reviews/{rejected.pk}/claim/", typed).text
+    assert "Find five papers." in again
+    assert 'value="redo"' in again
