@@ -11,7 +11,6 @@ from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Issue, Score
 from reflection_app.loops.verdicts import Verdict as VerdictName
 
-
 KNOWN = [*(one.value for one in Decision), *(one.value for one in DirectorsDecision)]
 
 
