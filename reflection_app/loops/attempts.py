@@ -9,6 +9,8 @@ from reflection_app.loops.task_spec import Execution, TaskSpec
 from reflection_app.loops.ticketing import send_back
 
 LONGEST_REDONE = 24_000
+# What providers call it when the most tokens are reached before the answer's end.
+CUT_OFF = "length"
 
 
 async def make_attempt(
@@ -37,11 +39,14 @@ async def make_attempt(
             attempt=number,
         )
         try:
-            text = (await run.perform(request)).text
+            answer = await run.perform(request)
         except PriceUnknown:
             # The answer came and is kept: no other attempt can have its number.
             run.attempts.append(number)
             raise
+        text = answer.text
+        if answer.finish_reason == CUT_OFF:
+            run.cut_off.add(number)
     run.attempts.append(number)
     return text
 

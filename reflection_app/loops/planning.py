@@ -22,7 +22,6 @@ from reflection_app.loops.completeness.supplementing import supply_what_is_missi
 from reflection_app.loops.effects import EffectFailed, KeepAttempt
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.messages import Message
-from reflection_app.loops.over_correction import is_over_corrected
 from reflection_app.loops.plan_making import make_plan
 from reflection_app.loops.plan_steps import carry_out
 from reflection_app.loops.plan_work import Work, judge_steps, told
@@ -79,18 +78,10 @@ async def _judge_answer(
         return Outcome.SUCCEEDED
     if judgement.verdict is Verdict.REJECT:
         return Outcome.REJECTED
-    if judgement.referee is not Referee.PERSON and _critic_says_stop(run):
+    if judgement.referee is not Referee.PERSON and run.over_corrected(counted=Referee.CRITIC):
         return Outcome.OVER_CORRECTED
     earlier.append(Earlier(text, judgement))
     return None
-
-
-def _critic_says_stop(run: Progress) -> bool:
-    """Over-correction told from the critic's scores alone: those of the steps measure something else."""
-    by_people = {judged.attempt for judged in run.judgements if judged.referee is Referee.PERSON}
-    return is_over_corrected(
-        [judged for judged in run.judgements if judged.referee is Referee.CRITIC and judged.attempt not in by_people]
-    )
 
 
 async def _record(run: Progress, judgement: Judgement) -> Judgement:

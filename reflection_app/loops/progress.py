@@ -50,6 +50,7 @@ class Progress:
         self.pick: Pick | None = None
         self.tickets: dict[int, Ticket] = {}
         self.handed_in: dict[int, HandedIn] = {}
+        self.cut_off: set[int] = set()
 
     async def perform[R](self, effect: Effect[R]) -> R:
         """The effect's result, its spending counted.
@@ -113,10 +114,19 @@ class Progress:
         self.pick = await self.perform(RecordPick(key=key, pick=pick))
         return self.pick
 
-    def over_corrected(self) -> bool:
-        """Whether the referees' scores say to stop; what a person judged otherwise says nothing about them."""
+    def over_corrected(self, *, counted: Referee | None = None) -> bool:
+        """Whether the referees' scores say to stop; what a person judged otherwise says nothing about them.
+
+        Where only one referee's scores are `counted`, those of the others measure something else.
+        """
         by_people = {judged.attempt for judged in self.judgements if judged.referee is Referee.PERSON}
-        return is_over_corrected([judged for judged in self.judgements if judged.attempt not in by_people])
+        return is_over_corrected(
+            [
+                judged
+                for judged in self.judgements
+                if judged.attempt not in by_people and counted in (None, judged.referee)
+            ]
+        )
 
     def ended(self, outcome: Outcome, *, error: str = "") -> Ended:
         pick = self.pick.attempt if self.pick else None

@@ -1,6 +1,6 @@
 """Whether a judgement stands, or a person is asked first."""
 
-from reflection_app.loops.effects import AskReviewer, Draw, RequestAudit
+from reflection_app.loops.effects import AskReviewer, Draw, RequestAudit, ReviewReason
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.review_policy import reason_to_wait
@@ -8,29 +8,34 @@ from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.loops.verdicts import Judgement, Referee, Verdict
 
 
-def end_by(judgement: Judgement, run: Progress) -> Outcome | None:
+def end_by(judgement: Judgement, run: Progress, *, counted: Referee | None = None) -> Outcome | None:
     """The run's end where the judgement that holds means one, or None where another attempt should follow.
 
-    A person who sends an attempt back wants another one, whatever the scores say.
+    A person who sends an attempt back wants another one, whatever the scores say. With `counted`, only that referee's
+    scores say anything.
     """
     if judgement.verdict is Verdict.PASS:
         return Outcome.SUCCEEDED
     if judgement.verdict is Verdict.REJECT:
         return Outcome.REJECTED
-    is_worse = judgement.referee is not Referee.PERSON and run.over_corrected()
+    is_worse = judgement.referee is not Referee.PERSON and run.over_corrected(counted=counted)
     return Outcome.OVER_CORRECTED if is_worse else None
 
 
-async def settle(spec: TaskSpec, run: Progress, judgement: Judgement) -> Judgement:
-    """The judgement that holds: the referee's own, or a person's where the policy makes the run wait for one."""
+async def settle(spec: TaskSpec, run: Progress, judgement: Judgement, *, checkpoint: tuple[str, ...] = ()) -> Judgement:
+    """The judgement that holds: the referee's own, or a person's where the policy makes the run wait for one.
+
+    A `checkpoint` makes it wait whatever the policy, and is why.
+    """
     if judgement.referee is Referee.PERSON:  # a person edited it, in a fork; nobody needs to be asked again
         return judgement
     number = judgement.attempt
-    reason = reason_to_wait(judgement, policy=spec.review_policy)
+    reason = ReviewReason.CHECKPOINT if checkpoint else reason_to_wait(judgement, policy=spec.review_policy)
     if reason is None:
         await draw_audit(spec, run, judgement)
         return judgement
-    decision = await run.perform(AskReviewer(key=f"attempt-{number}/review", judgement=judgement, reason=reason))
+    review = AskReviewer(key=f"attempt-{number}/review", judgement=judgement, reason=reason, why=checkpoint)
+    decision = await run.perform(review)
     decided = decision.judgement_of(number)
     run.judgements.append(decided)
     return decided

@@ -1,0 +1,119 @@
+"""What is said of an attempt, and what makes it go back.
+
+In this order: what code saw break off; a person's order; the agent's own check; minimum requirements that a revised
+output misses; and then the critic, or the requirements alone where there is none. A person comes last, where the
+policy or a checkpoint says so.
+"""
+
+from reflection_app.loops.actor_critic import evaluate
+from reflection_app.loops.progress import Progress
+from reflection_app.loops.protocol.exploring import requirements_of
+from reflection_app.loops.protocol.rounds import Interruption, Judged, Made
+from reflection_app.loops.protocol.self_checks import is_content, judge_by
+from reflection_app.loops.requirement_checks import judge_requirements
+from reflection_app.loops.requirements import RequirementsReport
+from reflection_app.loops.settling import settle
+from reflection_app.loops.structured_answers import NoUsableAnswer
+from reflection_app.loops.task_spec import Redo, TaskSpec
+from reflection_app.loops.tickets import Trigger
+from reflection_app.loops.verdicts import Feedback, Issue, IssueCategory, Judgement, Referee, Severity, Verdict
+
+LONGEST_INSTRUCTIONS = 10_000
+
+
+async def judge(spec: TaskSpec, run: Progress, made: Made) -> Judged | None:
+    """The judgement that holds and what it would send the attempt back for; None where nothing can judge.
+
+    Raises NoUsableAnswer where the critic's words are no verdict and no requirement says otherwise.
+    """
+    if made.interruption is not None:
+        return Judged(_broken_off(made.interruption, attempt=made.number), Trigger.INTERRUPTION)
+    if made.is_ordered and spec.redo is not None:
+        ordered = await _record(run, _order(spec.redo))
+        return Judged(ordered, Trigger.PERSONS_ORDER)
+    found = await _found(spec, run, made)
+    if found is None:
+        return None
+    is_final = found.judgement.referee is Referee.SELF or _missed(made) is not None
+    if is_final and not made.checkpoint:
+        return found
+    settled = await settle(spec, run, found.judgement, checkpoint=made.checkpoint)
+    by_person = settled.referee is Referee.PERSON
+    return Judged(settled, Trigger.PERSONS_REVIEW if by_person else found.trigger)
+
+
+async def _found(spec: TaskSpec, run: Progress, made: Made) -> Judged | None:
+    """What the agent, the requirements or the critic say, recorded."""
+    handed_in = run.handed_in.get(made.number)
+    if handed_in is not None and handed_in.self_check and not is_content(handed_in.self_check):
+        said = await _record(run, judge_by(handed_in.self_check, attempt=made.number))
+        return Judged(said, Trigger.SELF_CHECK)
+    if (missed := _missed(made)) is not None:
+        return await _by_requirements(run, made, missed)
+    if spec.has_critic:
+        return await _by_critic(spec, run, made)
+    report = requirements_of(spec, made.content)
+    return await _by_requirements(run, made, report) if report is not None else None
+
+
+def _missed(made: Made) -> RequirementsReport | None:
+    """The requirements that a revised output misses, by what Submit recorded."""
+    submitted = made.submitted
+    if submitted is None or submitted.ready_for_re_evaluation or submitted.requirements is None:
+        return None
+    return None if submitted.requirements.all_met else submitted.requirements
+
+
+async def _by_requirements(run: Progress, made: Made, report: RequirementsReport) -> Judged:
+    judgement = await _record(run, judge_requirements(report, attempt=made.number))
+    return Judged(judgement, Trigger.FAILED_REQUIREMENT)
+
+
+async def _by_critic(spec: TaskSpec, run: Progress, made: Made) -> Judged:
+    run.check_limits()
+    try:
+        judgement = await evaluate(spec, run, attempt=made.number, content=made.content)
+    except NoUsableAnswer:
+        report = requirements_of(spec, made.content)
+        if report is None or report.all_met:
+            raise
+        return await _by_requirements(run, made, report)
+    return Judged(judgement, trigger_of(spec, judgement))
+
+
+def trigger_of(spec: TaskSpec, judgement: Judgement) -> Trigger:
+    """A failed requirement where the critic has no complaint of its own and its score would do, else the critic."""
+    report = judgement.requirements
+    if judgement.referee is Referee.PERSON:
+        return Trigger.PERSONS_REVIEW
+    if report is None or report.all_met or judgement.score < spec.thresholds.pass_from:
+        return Trigger.CRITIC_EVALUATION
+    complaints = len(judgement.issues) - len(report.unmet)
+    return Trigger.FAILED_REQUIREMENT if complaints <= 0 else Trigger.CRITIC_EVALUATION
+
+
+async def _record(run: Progress, judgement: Judgement) -> Judgement:
+    return await run.record(judgement, key=f"attempt-{judgement.attempt}/verdict")
+
+
+def _order(redo: Redo) -> Judgement:
+    """A person's order, as that person's judgement of the answer that is to be done again."""
+    instructions = redo.instructions[:LONGEST_INSTRUCTIONS]
+    return Judgement(
+        attempt=1,
+        referee=Referee.PERSON,
+        verdict=Verdict.REVISE,
+        score=redo.score,
+        feedback=Feedback(suggestions=(instructions,) if instructions.strip() else ()),
+    )
+
+
+def _broken_off(broken: Interruption, *, attempt: int) -> Judgement:
+    """What the ticket of an attempt says that broke off. It is kept with the ticket alone: nobody judged anything."""
+    issue = Issue(
+        category=IssueCategory.COMPLETENESS,
+        severity=Severity.CRITICAL,
+        description=f"The step {broken.phase} broke off: {broken.message}",
+        suggested_fix=f"Resume at {broken.phase}",
+    )
+    return Judgement(attempt=attempt, referee=Referee.TOOL, verdict=Verdict.REVISE, score=0, issues=(issue,))

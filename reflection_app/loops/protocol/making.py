@@ -1,0 +1,91 @@
+"""Making an attempt under the protocol, and keeping what there is where that breaks off.
+
+A call of the model that fails for good and an answer that is cut off are interruptions: the attempt goes back and is
+resumed once. No attempt is made up: where no answer came, the attempt that is kept is empty, and nobody judges it.
+"""
+
+import json
+
+from reflection_app.loops.actor_critic import actor_messages
+from reflection_app.loops.attempts import make_attempt
+from reflection_app.loops.effects import EffectFailed, EffectTimedOut, KeepAttempt, Pick
+from reflection_app.loops.messages import Message
+from reflection_app.loops.progress import PriceUnknown, Progress
+from reflection_app.loops.prompts import prompt
+from reflection_app.loops.protocol.rounds import BrokenBy, Interruption, Made
+from reflection_app.loops.task_spec import Execution, TaskSpec
+
+LONGEST_MESSAGE = 2_000
+
+
+async def first_attempt(spec: TaskSpec, run: Progress) -> Made:
+    """Attempt 1: made anew, or the answer that a person ordered to be done again."""
+    messages = first_messages(spec)
+    if spec.redo is not None and has_room(spec, after=1):
+        made = Made(1, spec.redo.content, messages, is_ordered=True)
+        await keep(run, number=1, content=made.content)
+        return made
+    return await make(spec, run, Made(1, "", messages), last_good_step="")
+
+
+def first_messages(spec: TaskSpec) -> tuple[Message, ...]:
+    """The task as it was given, with the minimum requirements that code will check."""
+    if spec.requirements is None:
+        return actor_messages(spec.objective, [])
+    listed = json.dumps(spec.requirements.model_dump(mode="json", exclude_defaults=True), ensure_ascii=False, indent=1)
+    return actor_messages(prompt("protocol_task", objective=spec.objective, requirements=listed), [])
+
+
+def has_room(spec: TaskSpec, *, after: int) -> bool:
+    """Whether another attempt may follow attempt `after`."""
+    return after < spec.limits.max_iterations
+
+
+async def make(spec: TaskSpec, run: Progress, wanted: Made, *, last_good_step: str) -> Made:
+    """`wanted` with its content, and with what interrupted it. Where it cannot be resumed, a failed call is raised."""
+    number, phase = wanted.number, f"attempt-{wanted.number}/answer"
+    told = spec.model_copy(update={"instructions": (*spec.instructions, *wanted.instructions)})
+    is_resumable = has_room(spec, after=number) and spec.execution is Execution.MANAGED
+    try:
+        content = await make_attempt(told, run, number=number, messages=wanted.messages, role=wanted.role)
+    except (EffectTimedOut, PriceUnknown):
+        raise
+    except EffectFailed as failure:
+        if not is_resumable:
+            raise
+        await keep(run, number=number, content="")
+        message = str(failure)[:LONGEST_MESSAGE] or "the call failed"
+        return _with(wanted, broken=Interruption(BrokenBy.FAILED_CALL, phase, message, last_good_step))
+    if number not in run.cut_off or not is_resumable:
+        return _with(wanted, content=content)
+    message = "The answer reached the most tokens that it was allowed."
+    return _with(wanted, content=content, broken=Interruption(BrokenBy.CUT_OFF, phase, message, phase))
+
+
+def _with(made: Made, *, content: str = "", broken: Interruption | None = None) -> Made:
+    return Made(
+        made.number,
+        content,
+        made.messages,
+        role=made.role,
+        interruption=broken,
+        checkpoint=made.checkpoint,
+        instructions=made.instructions,
+    )
+
+
+async def keep(run: Progress, *, number: int, content: str) -> None:
+    """Keeps an attempt that no single call of a model made."""
+    await run.perform(KeepAttempt(key=f"attempt-{number}/kept", attempt=number, content=content))
+    run.attempts.append(number)
+
+
+async def prefer_an_answer(run: Progress, *, empty: list[int]) -> None:
+    """Where nothing was judged, an attempt that holds an answer is kept before one that never came to any."""
+    whole = [number for number in run.attempts if number not in empty]
+    if run.judgements or not empty or not whole or empty[0] > whole[0]:
+        return
+    why = f"Attempt {empty[0]} broke off before it had an answer, and no other was judged."
+    await run.record_pick(
+        Pick(attempt=whole[0], settled=False, confidence=0, reasons=(why,)), key=f"attempt-{whole[0]}/pick"
+    )

@@ -1,0 +1,73 @@
+"""What an outside agent says of its own attempt when it hands it in."""
+
+from typing import Any
+
+from pydantic import JsonValue
+
+from reflection_app.loops.self_evaluation import SelfEvaluation, SelfIssue, judge_itself
+from reflection_app.loops.verdicts import LONGEST_TEXT, Judgement
+
+MOST_ISSUES = 50
+NO = frozenset({"false", "no", "failed", "not ok", "0", "否", "不"})
+
+SelfCheck = dict[str, JsonValue]
+
+
+def is_content(check: SelfCheck | None) -> bool:
+    """Whether the agent is content with its attempt, or says nothing.
+
+    Where it does not say so outright, each thing that it names as wrong means that it is not.
+    """
+    if not check:
+        return True
+    ok = check.get("ok")
+    if isinstance(ok, str) and ok.strip().lower() in NO:
+        ok = False
+    if isinstance(ok, bool | int):
+        return bool(ok) and not is_interrupted(check)
+    return not (issues_of(check) or is_interrupted(check) or check.get("unknown"))
+
+
+def is_interrupted(check: SelfCheck | None) -> bool:
+    return bool(check) and check is not None and check.get("interrupted") is True
+
+
+def interruption_of(check: SelfCheck | None) -> str:
+    """What the agent says broke off; empty where nothing did."""
+    if check is None or not is_interrupted(check):
+        return ""
+    return "; ".join(issues_of(check)) or "The agent says that it was interrupted."
+
+
+def text_of(check: SelfCheck | None, name: str) -> str:
+    """The text under `name`, bounded; empty where there is none."""
+    value = check.get(name) if check else None
+    return value.strip()[:LONGEST_TEXT] if isinstance(value, str) else ""
+
+
+def issues_of(check: SelfCheck) -> tuple[str, ...]:
+    """What the agent found wrong, whatever form it came in."""
+    listed = check.get("issues")
+    found = listed if isinstance(listed, list) else [listed] if listed else []
+    return tuple(text for text in (_described(item) for item in found[:MOST_ISSUES]) if text)
+
+
+def _described(item: Any) -> str:
+    if isinstance(item, dict):
+        item = next((item[name] for name in ("description", "issue", "message") if item.get(name)), "")
+    return str(item).strip()[:LONGEST_TEXT] if isinstance(item, str | int | float) else ""
+
+
+def judge_by(check: SelfCheck, *, attempt: int) -> Judgement:
+    """The agent's word on its own attempt: REVISE, with what it named."""
+    named = issues_of(check) or (interruption_of(check) or unknown_of(check) or "The agent's self-check failed.",)
+    said = SelfEvaluation(is_satisfactory=False, issues=tuple(SelfIssue(description=text) for text in named))
+    return judge_itself(said, attempt=attempt)
+
+
+def unknown_of(check: SelfCheck | None) -> str:
+    """What the agent says that it does not know; empty where it says nothing of the kind."""
+    unknown = check.get("unknown") if check else None
+    if isinstance(unknown, str) and unknown.strip():
+        return unknown.strip()[:LONGEST_TEXT]
+    return "The agent says that it does not know." if unknown else ""

@@ -1,0 +1,107 @@
+"""The reflection protocol: what goes back with a rewind ticket is explored, reflected on, classified, planned, repaired
+and submitted, and then judged again. After the third design seed.
+
+Each of the six steps is recorded with what it was given, and the loop goes on with what is recorded. The parts are in
+protocol/, a file a step. With an outside agent the first four steps are ours and it carries out the plan.
+"""
+
+from dataclasses import replace
+
+from reflection_app.loops.effects import EffectFailed
+from reflection_app.loops.ends import Outcome
+from reflection_app.loops.progress import LimitReached, Progress
+from reflection_app.loops.protocol.agents_repairs import ask_for_knowledge, keep_the_agents
+from reflection_app.loops.protocol.checkpoints import checkpoint_for
+from reflection_app.loops.protocol.classifying import classify_error
+from reflection_app.loops.protocol.error_classes import ErrorClass
+from reflection_app.loops.protocol.executing import execute
+from reflection_app.loops.protocol.exploring import explore
+from reflection_app.loops.protocol.judging import judge
+from reflection_app.loops.protocol.making import first_attempt, has_room, make, prefer_an_answer
+from reflection_app.loops.protocol.planning_repairs import plan_repairs
+from reflection_app.loops.protocol.reflecting import reflect
+from reflection_app.loops.protocol.reporting import analysed, keep_final_report
+from reflection_app.loops.protocol.resuming import resume
+from reflection_app.loops.protocol.rounds import Analysis, Made, SentBack
+from reflection_app.loops.protocol.stages import Executed
+from reflection_app.loops.protocol.submitting import revision_messages, submit
+from reflection_app.loops.settling import end_by
+from reflection_app.loops.task_spec import Execution, TaskSpec
+from reflection_app.loops.ticketing import issue_ticket
+from reflection_app.loops.verdicts import Referee
+
+
+async def reflection_protocol(spec: TaskSpec, run: Progress) -> Outcome:
+    """Attempts until one is accepted or rejected, or a limit is reached. Where nothing can judge, there is one."""
+    empty: list[int] = []
+    try:
+        outcome = await _rounds(spec, run, empty)
+    except (LimitReached, EffectFailed):
+        await prefer_an_answer(run, empty=empty)
+        raise
+    await prefer_an_answer(run, empty=empty)
+    return outcome
+
+
+async def _rounds(spec: TaskSpec, run: Progress, empty: list[int]) -> Outcome:
+    """The run's end. The numbers of attempts that never came to an answer are added to `empty`."""
+    made = await first_attempt(spec, run)
+    while True:
+        if made.is_empty:
+            empty.append(made.number)
+        judged = await judge(spec, run, made)
+        if judged is None:
+            return Outcome.UNVERIFIED
+        if (end := end_by(judged.judgement, run, counted=Referee.CRITIC)) is not None:
+            return end
+        if not has_room(spec, after=made.number):
+            return Outcome.EXHAUSTED
+        ticket = await issue_ticket(spec, run, judged.judgement, trigger=judged.trigger)
+        made = await six_steps(spec, run, SentBack(made, judged.judgement, ticket))
+
+
+async def six_steps(spec: TaskSpec, run: Progress, back: SentBack) -> Made:
+    """The revised output of an attempt that was sent back, as the next attempt."""
+    explored = await explore(spec, run, back)
+    reflected = await reflect(spec, run, back, explored)
+    classified = await classify_error(spec, run, back, explored)
+    planned = await plan_repairs(spec, run, back, reflected, classified)
+    analysis = await analysed(spec, run, back, reflected=reflected, classified=classified, planned=planned)
+    made, done = await _repair(spec, run, back, analysis)
+    submitted = await submit(spec, run, back, made, done=done)
+    await keep_final_report(run, back, analysis, done=done, submitted=submitted)
+    return replace(made, submitted=submitted)
+
+
+async def _repair(spec: TaskSpec, run: Progress, back: SentBack, analysis: Analysis) -> tuple[Made, list[Executed]]:
+    """The next attempt, and how the repair steps behind it ended."""
+    error_class = analysis.classified.type
+    if error_class is ErrorClass.PIPELINE_CRASH and back.made.interruption is not None:
+        return await resume(spec, run, back, analysis)
+    is_external = spec.execution is Execution.EXTERNAL
+    role = "escalation" if error_class is ErrorClass.MODEL_CAPABILITY and spec.has_escalation else "actor"
+    if is_external:
+        done = await ask_for_knowledge(spec, run, back, analysis)
+    else:
+        done = await execute(spec, run, back, analysis, role=role)
+    wanted = Made(
+        back.number + 1,
+        "",
+        revision_messages(spec, back, analysis, done=done),
+        role=role,
+        checkpoint=checkpoint_for(analysis),
+        instructions=instructions_after(back, analysis),
+    )
+    last_good_step = f"attempt-{back.number}/" + (f"repair-{len(done)}/kept" if done else "plan-kept")
+    made = await make(spec, run, wanted, last_good_step=last_good_step)
+    if is_external:
+        done = await keep_the_agents(run, back, analysis, made, done=done)
+    return made, done
+
+
+def instructions_after(back: SentBack, analysis: Analysis) -> tuple[str, ...]:
+    """The instructions that hold from here on in this run: a decision error adds its own at once."""
+    known, planned = back.made.instructions, analysis.planned
+    if analysis.classified.type is not ErrorClass.DECISION_ERROR or not planned.instruction:
+        return known
+    return tuple(dict.fromkeys((*known, planned.instruction)))
