@@ -1,0 +1,176 @@
+"""Diagnoses by the table of rules, and by fixes that are remembered. Pure: equal calls get equal diagnoses."""
+
+import math
+import re
+
+from reflection_app.loops.diagnosis.diagnoses import (
+    LONGEST_DELAY_S,
+    CorrectiveAction,
+    Diagnosis,
+    FailedCall,
+    FailureSeverity,
+    KnownFix,
+    Remedy,
+    Source,
+)
+from reflection_app.loops.diagnosis.error_texts import status_in, telling_text
+from reflection_app.loops.diagnosis.fallback_tools import (
+    is_reading,
+    is_reading_page,
+    misspelt_tool,
+    takes,
+    tool_that_serves_alike,
+)
+from reflection_app.loops.diagnosis.modifiers import can_be_kept, modified
+from reflection_app.loops.diagnosis.rule import Facts, Rule
+from reflection_app.loops.diagnosis.rules import rule_for
+from reflection_app.loops.diagnosis.signatures import signature_of, symptoms_of
+from reflection_app.loops.storable import storable
+
+USUAL_DELAY_S = 3.0
+SHORTEST_AGAIN_S = 10.0
+LOOK_FIRST = "Look first whether the call was carried out after all, so that nothing is done twice."
+STILL = "The same call failed twice in a row: change the parameters or the way, do not repeat it."
+RAISED = {
+    FailureSeverity.LOW: FailureSeverity.MEDIUM,
+    FailureSeverity.MEDIUM: FailureSeverity.HIGH,
+    FailureSeverity.HIGH: FailureSeverity.HIGH,
+}
+# "try again in 1m30s", "retry after 60 seconds", "请在 60 秒后重试"
+_WAIT = re.compile(
+    r"(?:(?:try|retry|again|wait|available|resets?|reset)[a-z ]{0,20}(?:in|after|for)|retry-after:?|请(?:在|于|等待)?)\s?"
+    r"(?:(?P<hours>\d{1,4})\s?(?:h|hours?|小时)\s?)?(?:(?P<minutes>\d{1,5})\s?(?:m|min|mins|minutes?|分钟?)\b\s?)?"
+    r"(?:(?P<number>\d{1,7}(?:\.\d{1,4})?)\s?(?P<unit>ms|milliseconds?|毫秒|s\b|secs?\b|seconds?|秒)?)?"
+)
+
+
+def diagnose_by_rules(failed: FailedCall) -> Diagnosis | None:
+    """The diagnosis of the first rule that fits; None where none does."""
+    text = telling_text(failed.error)
+    status = failed.status if failed.status is not None else status_in(text)
+    facts = Facts(text, status, failed.failure, is_reading_page(failed.tool, failed.params))
+    rule = rule_for(facts)
+    if rule is None:
+        return None
+    action = _action(rule, failed, facts)
+    return Diagnosis(
+        error_type=rule.error_type,
+        root_cause=rule.root_cause,
+        severity=RAISED[rule.severity] if failed.is_repeated else rule.severity,
+        action=action,
+        source=Source.RULE,
+        rule=rule.id,
+        signature=signature_of(failed.error, tool=failed.tool),
+        symptoms=symptoms_of(failed.error),
+    )
+
+
+def from_known_fix(failed: FailedCall, known: KnownFix) -> Diagnosis:
+    """The remembered action, applied to the present parameters.
+
+    Of parameters a pair remembers those that the fix changed. Where it remembers none, what code can compute for these
+    parameters is used. A tool that is no longer there is not switched to.
+    """
+    ruled = diagnose_by_rules(failed)
+    action = known.action
+    if action.remedy is Remedy.FIX_AND_RETRY:
+        computed = ruled.action.modified_params if ruled is not None else None
+        remembered = failed.params | action.modified_params if action.modified_params else computed
+        action = action.model_copy(update={"modified_params": None if remembered == failed.params else remembered})
+    elif action.remedy is Remedy.SWITCH_TOOL:
+        action = _switched(action, failed, fallback=action.fallback_tool)
+    elif action.remedy is Remedy.RETRY_LATER:
+        action = action.model_copy(update={"retry_delay_seconds": _longer(action, failed)})
+    severity = ruled.severity if ruled is not None else FailureSeverity.MEDIUM
+    return Diagnosis(
+        error_type=known.error_type,
+        root_cause=ruled.root_cause if ruled is not None else f"Known from before; what helped: {known.fix}",
+        severity=FailureSeverity.HIGH if failed.is_repeated else severity,
+        action=action,
+        source=Source.FIX_PAIR,
+        fix_pair=known.fix_pair,
+        signature=signature_of(failed.error, tool=failed.tool),
+        symptoms=symptoms_of(failed.error),
+    )
+
+
+def _action(rule: Rule, failed: FailedCall, facts: Facts) -> CorrectiveAction:
+    schema = next((tool.parameters for tool in failed.tools if tool.name == failed.tool), {})
+    params = modified(failed.params, changes=rule.changes, schema=schema, text=facts.text) if rule.changes else None
+    action = CorrectiveAction(
+        remedy=rule.remedy, action=rule.action, modified_params=params, alternative=_alternative(rule, failed)
+    )
+    match rule.remedy:
+        case Remedy.RETRY_LATER:
+            return _retried(action, rule, failed, facts)
+        case Remedy.SWITCH_TOOL:
+            return _switched(action, failed, fallback=misspelt_tool(failed) or tool_that_serves_alike(failed))
+        case Remedy.FIX_AND_RETRY if failed.is_repeated and params is None:
+            return action.model_copy(update={"action": f"{STILL} {rule.action}"})
+    return action
+
+
+def _retried(action: CorrectiveAction, rule: Rule, failed: FailedCall, facts: Facts) -> CorrectiveAction:
+    """Later, and what is asked for a second time in vain even later; one page of many is then left out."""
+    if failed.is_repeated and facts.is_reading_page:
+        return action.model_copy(
+            update={
+                "remedy": Remedy.SKIP,
+                "action": "Skip this URL: it failed twice in a row.",
+                "modified_params": None,
+                "alternative": "Record the URL as not accessible and go on with the other sources.",
+            }
+        )
+    asked_s = _asked_to_wait_s(failed, facts.text)
+    delay_s = asked_s if asked_s is not None else rule.delay_s or USUAL_DELAY_S
+    # A spent quota is not renewed because a service says "retry in a second" about its rate.
+    delay_s = max(delay_s, rule.delay_s or 0.0) if rule.id == "quota-spent" else delay_s
+    if failed.is_repeated:
+        delay_s = max(2 * delay_s, SHORTEST_AGAIN_S)
+    fallback = tool_that_serves_alike(failed)
+    told = f"Use {fallback} instead. {action.alternative}" if fallback else action.alternative
+    said = f"{action.action} {STILL}" if failed.is_repeated and action.modified_params is None else action.action
+    return action.model_copy(
+        update={"retry_delay_seconds": min(delay_s, LONGEST_DELAY_S), "alternative": told, "action": said}
+    )
+
+
+def _switched(action: CorrectiveAction, failed: FailedCall, *, fallback: str | None) -> CorrectiveAction:
+    """With the other tool, and with these parameters where it takes them."""
+    tool = next((tool for tool in failed.tools if tool.name == fallback), None)
+    if tool is None:
+        return action.model_copy(update={"fallback_tool": None, "modified_params": None})
+    # Its schema may take them as they are, and nothing that cannot be kept.
+    params = dict(failed.params) if takes(tool, failed.params) and can_be_kept(failed.params) else None
+    said = action.action if tool.name in action.action else f"{action.action} Use {tool.name}."
+    return action.model_copy(update={"fallback_tool": storable(tool.name), "modified_params": params, "action": said})
+
+
+def _alternative(rule: Rule, failed: FailedCall) -> str:
+    if rule.may_have_worked and not is_reading(failed.tool):
+        return f"{LOOK_FIRST} {rule.alternative}".strip()
+    return rule.alternative
+
+
+def _longer(action: CorrectiveAction, failed: FailedCall) -> float:
+    """The remembered delay, and no shorter than what is asked for now."""
+    asked_s = _asked_to_wait_s(failed, telling_text(failed.error)) or 0.0
+    delay_s = max(action.retry_delay_seconds or USUAL_DELAY_S, asked_s)
+    return min(max(2 * delay_s, SHORTEST_AGAIN_S) if failed.is_repeated else delay_s, LONGEST_DELAY_S)
+
+
+def _asked_to_wait_s(failed: FailedCall, text: str) -> float | None:
+    """How long the service wants to be left alone: by its Retry-After, else by its words."""
+    told = failed.retry_after_s
+    if told is not None and not math.isnan(told) and told >= 0:
+        return min(told, LONGEST_DELAY_S)
+    for found in _WAIT.finditer(text):
+        if any(found.group(name) for name in ("hours", "minutes", "number")):
+            return min(_seconds(found), LONGEST_DELAY_S)
+    return None
+
+
+def _seconds(found: re.Match[str]) -> float:
+    unit = found["unit"] or ""
+    number = float(found["number"] or 0) / (1_000 if unit.startswith(("ms", "milli", "毫")) else 1)
+    return 3_600 * int(found["hours"] or 0) + 60 * int(found["minutes"] or 0) + number

@@ -1,0 +1,169 @@
+"""The telling part of an error: what a tool says of the failure itself, without what surrounds it.
+
+Errors come as sentences, as JSON bodies, as pages of HTML and as tracebacks; all of them can be large and hostile. Only a
+head and a tail are ever looked at, and every pattern is bounded.
+"""
+
+import json
+import re
+import unicodedata
+from typing import Any
+
+LONGEST_HEAD = 6_000
+LONGEST_TAIL = 2_000
+LONGEST_JSON = 100_000
+LONGEST_TELLING = 2_000
+MOST_TOLD = 12
+MOST_VALUES = 400
+
+# In the order in which they tell most. Whatever else a body holds is data.
+TELLING_KEYS = (
+    "status",
+    "status_code",
+    "statusCode",
+    "code",
+    "type",
+    "name",
+    "error",
+    "errors",
+    "exception",
+    "title",
+    "message",
+    "msg",
+    "Message",
+    "error_message",
+    "errmsg",
+    "error_description",
+    "detail",
+    "details",
+    "reason",
+    "loc",
+    "content",
+    "text",
+)
+_NUMBERED = frozenset({"status", "status_code", "statusCode", "code"})
+# Bodies that are cut off, or printed the way Python prints a dict.
+_LOOSE = re.compile(r"""["'](message|msg|code|type|error|detail|title|reason)["']\s{0,4}:\s{0,4}(["'])(.{1,400}?)\2""")
+_TAGS = re.compile(r"<(?:script|style)\b.{0,4000}?</(?:script|style)>|<[^<>]{0,300}>", re.DOTALL | re.IGNORECASE)
+_TITLE = re.compile(r"<(title|h1)\b[^<>]{0,200}>([^<>]{1,300})</\1>", re.IGNORECASE)
+_FRAME = re.compile(
+    r"""^(?:
+      \s{1,12}at\ .*
+    | \s{1,12}File\ ".*
+    | \s{0,12}\^[~^\s]*
+    | \s{0,4}\.\.\.\ \d+\ more
+    | goroutine\ \d+.*
+    )$""",
+    re.VERBOSE | re.MULTILINE,
+)
+_TRACEBACK = re.compile(r"traceback \(most recent call last\)", re.IGNORECASE)
+_RAISED = re.compile(
+    r"^(?:[\w.]{1,120}(?:Error|Exception|Warning|Exit|Interrupt|Timeout)|[a-z_]+(?:\.\w+){1,6})\b.*", re.MULTILINE
+)
+
+
+def clipped(error: str) -> str:
+    """Head and tail of what is too long to be looked at."""
+    if len(error) <= LONGEST_HEAD + LONGEST_TAIL:
+        return error
+    return f"{error[:LONGEST_HEAD]}\n{error[-LONGEST_TAIL:]}"
+
+
+def plain_text(error: str) -> str:
+    """The telling part with its letters as they were written: of JSON the messages, of a traceback its last line."""
+    body = _json_in(error)
+    if body is not None:
+        before, value = body
+        text = "\n".join((clipped(before).strip(), *_told(value)))
+    else:
+        text = clipped(error)
+        loose = [f"{found[1]}: {found[3]}" for found in _LOOSE.finditer(text)][:MOST_TOLD]
+        text = "\n".join((text[: text.find("{")].strip(), *loose)) if loose and "{" in text else text
+    return _without_frames(_without_tags(text)).strip()[:LONGEST_TELLING]
+
+
+def telling_text(error: str) -> str:
+    """`plain_text` in one form for all ways of writing: full-width signs as ASCII, case folded, white space single."""
+    return _one_form(plain_text(error))
+
+
+def _one_form(text: str) -> str:
+    folded = unicodedata.normalize("NFKC", text).casefold().replace("’", "'").replace("`", "'")
+    return " ".join(folded.split())[:LONGEST_TELLING]
+
+
+def _json_in(error: str) -> tuple[str, Any] | None:
+    """What stands before the first JSON object or array, and that; None where there is none that can be read."""
+    starts = [place for place in (error.find("{", 0, LONGEST_HEAD), error.find("[{", 0, LONGEST_HEAD)) if place >= 0]
+    if not starts or len(error) > LONGEST_JSON:
+        return None
+    start = min(starts)
+    try:
+        value, _ = json.JSONDecoder().raw_decode(error, start)
+    except (ValueError, RecursionError):
+        return None
+    return (error[:start], value) if _told(value) else None
+
+
+def _told(value: Any) -> list[str]:
+    """What the telling keys of a JSON value say, outermost first, each once."""
+    told: dict[str, None] = {}
+    level, seen = [("", value)], 0
+    while level and len(told) < MOST_TOLD and seen < MOST_VALUES:
+        deeper: list[tuple[str, Any]] = []
+        for key, one in level[:MOST_VALUES]:
+            seen += 1
+            if isinstance(one, dict):
+                deeper += [(key, one[key]) for key in TELLING_KEYS if key in one]
+            elif isinstance(one, list):
+                deeper += [(key, inner) for inner in one[:5]]
+            elif isinstance(one, str) and key and one.strip():
+                told[_told_text(key, one)] = None
+            elif isinstance(one, int) and not isinstance(one, bool) and key in _NUMBERED and abs(one) < 1_000_000:
+                told[f"code {one}"] = None
+        level = deeper
+    return list(told)[:MOST_TOLD]
+
+
+def _told_text(key: str, text: str) -> str:
+    return f"code {text}" if key in _NUMBERED and text.strip().isdecimal() else text[:LONGEST_TELLING]
+
+
+def _without_tags(text: str) -> str:
+    if "</" not in text:
+        return text
+    titles = [found[2].strip() for found in _TITLE.finditer(text)][:2]
+    return "\n".join(titles) if titles else _TAGS.sub(" ", text)
+
+
+def _without_frames(text: str) -> str:
+    found = _TRACEBACK.search(text)
+    text = _FRAME.sub("", text)
+    if not found:
+        return text
+    raised = [one[0] for one in _RAISED.finditer(text)]
+    lines = [line for line in text.splitlines() if line.strip()]
+    return raised[-1] if raised else lines[-1] if lines else text
+
+
+_STATUS = re.compile(
+    r"""
+      \bhttp(?:/\d(?:\.\d)?)?\ ?(?:status|error|code|response)?(?:\ code)?[\ :=(]{0,3}([345]\d\d)\b
+    | \b(?:status|response)(?:[ _]?code)?(?:\ is|\ was|\ of)?[\ :=(]{1,3}([345]\d\d)\b
+    | \b(?:error\ )?code[\ :=(]{1,3}([45]\d\d)\b
+    | (?:错误码|状态码)[\ :=]{0,3}([345]\d\d)\b
+    | \b([45]\d\d)[\ :(-]{1,3}(?:client\ error|server\ error|bad\ request|unauthori[sz]ed|payment\ required|forbidden|not\ found
+        |method\ not|not\ acceptable|proxy\ auth|request\ time|conflict|gone|length\ required|precondition|payload\ too
+        |content\ too|request\ entity|uri\ too|request-uri|unsupported\ media|range\ not|expectation|misdirected
+        |unprocessable|locked|failed\ dep|too\ early|upgrade\ req|too\ many|unavailable\ for\ legal|internal|not\ implemented
+        |bad\ gateway|service|gateway|insufficient\ storage|network\ auth)
+    | ^\W{0,3}(?:error[\ :(]{1,3}|错误[\ :(]{1,3})?([45]\d\d)(?=[\ :),]|$)(?!\ (?:items?|rows?|files?|results?|ms|s|bytes)\b)
+    """,
+    re.VERBOSE,
+)
+
+
+def status_in(telling: str) -> int | None:
+    """The status of HTTP that a telling text names as one, and not as any number."""
+    found = _STATUS.search(telling)
+    return int(next(one for one in found.groups() if one)) if found else None
