@@ -11,6 +11,7 @@ from psycopg import sql
 
 from tests.end_to_end.desk import Desk, running_desk
 from tests.end_to_end.playback import Playback
+from tests.end_to_end.tool_servers import ToolServer
 from tests.openai_server import OpenAIServer
 
 # Short enough that a worker's death is noticed within seconds.
@@ -21,6 +22,8 @@ IMPATIENT = {
     "RUN_RETRY_DELAY_S": "0.2",
     # Bounds the patience with a broken provider; an answer played back takes milliseconds.
     "LLM_TIMEOUT_S": "5",
+    # The tools of these tests are servers on loopback.
+    "OUTGOING_ALLOWED_NETWORKS": "127.0.0.1/32",
 }
 
 
@@ -33,6 +36,13 @@ def playback() -> Playback:
 def models(playback: Playback) -> Iterator[OpenAIServer]:
     with OpenAIServer(playback) as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def tool_server() -> Iterator[ToolServer]:
+    tools = ToolServer()
+    with tools.server:
+        yield tools
 
 
 @pytest.fixture(scope="session")

@@ -46,7 +46,15 @@ class Desk:
     @cached_property
     def api(self) -> httpx.Client:
         """REST with a key of its own, below /api/v1."""
-        key = self.manage("create_api_key", "end to end", "--project", PROJECT)
+        return self._api_with()
+
+    @cached_property
+    def tools_api(self) -> httpx.Client:
+        """REST with a key that may do everything, tools included."""
+        return self._api_with("--scopes", "admin")
+
+    def _api_with(self, *options: str) -> httpx.Client:
+        key = self.manage("create_api_key", "end to end", "--project", PROJECT, *options)
         return httpx.Client(
             base_url=f"http://{self.host}/api/v1/",
             headers={"Authorization": f"Bearer {key}"},

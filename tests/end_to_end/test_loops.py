@@ -118,13 +118,16 @@ def test_a_plan_is_revised_and_carried_out_with_tools(case: Any, desk: Desk) -> 
         return json.dumps({"steps": steps})
 
     arguments = json.dumps({"tool": "read_file", "arguments": {"path": "notes.txt"}})
-    told = case(plan(["reed"]), plan(["read"]), arguments, "Blue.", "The door is blue.", critique(95, approved=True))
+    complete = checked(analysis="The colour was read and named.")
+    answers = ["Blue.", complete, "The door is blue.", critique(95, approved=True)]
+    told = case(plan(["reed"]), plan(["read"]), arguments, *answers)
     run = told.run(
         "Which colour is the door?", tools=["read_file"], files=[{"path": "notes.txt", "content": "Door: blue."}]
     )
     assert ended(run) == ("planning", "succeeded", 1)
     assert "reed" in told.prompts[1]
     assert "Door: blue." in told.prompts[3]
+    assert "Door: blue." in told.prompts[4]
 
 
 def test_an_outside_agent_makes_the_attempts_and_is_told_what_failed(case: Any, desk: Desk) -> None:
