@@ -1,9 +1,11 @@
-"""The quality checklists of the third design seed, computed: of reports, revised outputs and diagnoses."""
+"""The quality checklists of the third design seed, computed: of reports and of revised outputs.
+
+That of a failed tool call is in diagnosis/checklist.py.
+"""
 
 from collections.abc import Sequence
 from typing import Any
 
-from reflection_app.loops.diagnosis.diagnoses import DiagnosedFailure, Source
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.similarity import SIMILAR_FROM, similarity
 from reflection_app.loops.requirements import RequirementsReport
@@ -146,29 +148,3 @@ def _format_item(requirements: RequirementsReport | None, judgement: Judgement |
         return CheckItem(name=name, ok=False, why="; ".join(wrong))
     checked = "its requirements and its judge" if requirements and requirements.results else "its judge"
     return CheckItem(name=name, ok=True, why=f"{checked} found nothing wrong with it")
-
-
-def diagnosis_checklist(diagnosed: DiagnosedFailure, *, is_kept: bool) -> tuple[CheckItem, ...]:
-    """The checklist of "structured reflection" on a failed tool call. `is_kept` says whether it is on record."""
-    failed, diagnosis = diagnosed.failed, diagnosed.diagnosis
-    action = diagnosis.action
-    guessed = diagnosis.source is Source.NONE
-    return (
-        _said("Names the failed tool", failed.tool),
-        CheckItem(
-            name="Has the failed parameters",
-            ok=True,
-            why=f"{len(failed.params)} parameter{'' if len(failed.params) == 1 else 's'}",
-        ),
-        CheckItem(
-            name="Classifies the error",
-            ok=not guessed,
-            why="no rule fitted and no model answered" if guessed else f"{diagnosis.error_type} by {diagnosis.source}",
-        ),
-        CheckItem(
-            name="Offers a concrete corrective action",
-            ok=bool(action.action.strip()),
-            why=action.action.strip() or "it names none",
-        ),
-        CheckItem(name="Is kept on record", ok=is_kept, why="" if is_kept else "it was not stored"),
-    )

@@ -6,7 +6,7 @@ import re
 INLINE = re.compile(r"[\\`*_\[\]|~]")
 TAGS = str.maketrans({"<": "&lt;", ">": "&gt;", "&": "&amp;"})
 # What begins a block at the start of a line: headings, lists, rules, quotes, fences.
-BLOCK = re.compile(r"^(?:[-+=#]|\d{1,9}(?=[.)]))")
+BLOCK = re.compile(r"^(?:[-+=#]|\d{1,9}(?=[.)](?:\s|$)))")
 
 
 def line(text: str) -> str:
