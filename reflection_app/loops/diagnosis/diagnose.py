@@ -38,7 +38,8 @@ RAISED = {
 }
 # "try again in 1m30s", "retry after 60 seconds", "请在 60 秒后重试"
 _WAIT = re.compile(
-    r"(?:(?:try|retry|again|wait|available|resets?|reset)[a-z ]{0,20}(?:in|after|for)|retry-after:?|请(?:在|于|等待)?)\s?"
+    r"(?:(?:try|retry|again|wait|available|resets?|reset)[a-z ]{0,20}(?:in|after|for)"
+    r"|retry-after:?|请(?:在|于|等待)?)\s?"
     r"(?:(?P<hours>\d{1,4})\s?(?:h|hours?|小时)\s?)?(?:(?P<minutes>\d{1,5})\s?(?:m|min|mins|minutes?|分钟?)\b\s?)?"
     r"(?:(?P<number>\d{1,7}(?:\.\d{1,4})?)\s?(?P<unit>ms|milliseconds?|毫秒|s\b|secs?\b|seconds?|秒)?)?"
 )

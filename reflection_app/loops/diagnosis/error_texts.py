@@ -1,7 +1,7 @@
 """The telling part of an error: what a tool says of the failure itself, without what surrounds it.
 
-Errors come as sentences, as JSON bodies, as pages of HTML and as tracebacks; all of them can be large and hostile. Only a
-head and a tail are ever looked at, and every pattern is bounded.
+Errors come as sentences, as JSON bodies, as pages of HTML and as tracebacks; all of them can be large and hostile. Only
+a head and a tail are ever looked at, and every pattern is bounded.
 """
 
 import json
@@ -152,12 +152,15 @@ _STATUS = re.compile(
     | \b(?:status|response)(?:[ _]?code)?(?:\ is|\ was|\ of)?[\ :=(]{1,3}([345]\d\d)\b
     | \b(?:error\ )?code[\ :=(]{1,3}([45]\d\d)\b
     | (?:错误码|状态码)[\ :=]{0,3}([345]\d\d)\b
-    | \b([45]\d\d)[\ :(-]{1,3}(?:client\ error|server\ error|bad\ request|unauthori[sz]ed|payment\ required|forbidden|not\ found
-        |method\ not|not\ acceptable|proxy\ auth|request\ time|conflict|gone|length\ required|precondition|payload\ too
-        |content\ too|request\ entity|uri\ too|request-uri|unsupported\ media|range\ not|expectation|misdirected
-        |unprocessable|locked|failed\ dep|too\ early|upgrade\ req|too\ many|unavailable\ for\ legal|internal|not\ implemented
+    | \b([45]\d\d)[\ :(-]{1,3}(?:client\ error|server\ error|bad\ request|unauthori[sz]ed|payment\ required|forbidden
+        |not\ found|method\ not|not\ acceptable|proxy\ auth|request\ time|conflict|gone|length\ required|precondition
+        |payload\ too|content\ too|request\ entity|uri\ too
+        |request-uri|unsupported\ media|range\ not|expectation|misdirected
+        |unprocessable|locked|failed\ dep|too\ early|upgrade\ req|too\ many
+        |unavailable\ for\ legal|internal|not\ implemented
         |bad\ gateway|service|gateway|insufficient\ storage|network\ auth)
-    | ^\W{0,3}(?:error[\ :(]{1,3}|错误[\ :(]{1,3})?([45]\d\d)(?=[\ :),]|$)(?!\ (?:items?|rows?|files?|results?|ms|s|bytes)\b)
+    | ^\W{0,3}(?:error[\ :(]{1,3}|错误[\ :(]{1,3})?([45]\d\d)(?=[\ :),]|$)
+        (?!\ (?:items?|rows?|files?|results?|ms|s|bytes)\b)
     """,
     re.VERBOSE,
 )

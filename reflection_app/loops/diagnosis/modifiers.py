@@ -1,4 +1,4 @@
-"""Parameters put right by code alone, from the tool's schema and from what the error names. A closed set, nothing guessed.
+"""Parameters put right by code alone, from the tool's schema and from what the error names. Nothing is guessed.
 
 A change is kept only where the parameters fit the schema at least as well as before. What limits or guards a call is
 never left out of it: without its filter a deletion deletes everything.
@@ -10,66 +10,20 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from reflection_app.loops.diagnosis.rule import Change
+from reflection_app.loops.diagnosis.search_queries import with_mended_queries
+from reflection_app.loops.diagnosis.sizes import clamped, halved
 from reflection_app.loops.storable import is_storable
 from reflection_app.loops.tool_arguments import MOST_VIOLATIONS, SchemaUnusable, is_too_deep, violations
 
 LARGEST_PARAMS = 100_000
 LONGEST_NUMBER = 40
-LONGEST_QUERY = 2_000
 MOST_KEYS = 200
-FIRST_SIZE = 10
-SIZE_KEYS = frozenset(
-    [
-        "limit",
-        "max_results",
-        "maxresults",
-        "max_items",
-        "num_results",
-        "n_results",
-        "page_size",
-        "pagesize",
-        "per_page",
-        "perpage",
-        "size",
-        "count",
-        "top_k",
-        "topk",
-        "k",
-        "num",
-        "n",
-        "rows",
-        "batch_size",
-        "chunk_size",
-        "max_count",
-        "maxcount",
-        "first",
-        "take",
-        "max_rows",
-        "num_rows",
-        "results",
-        "max_pages",
-        "max_records",
-    ]
-)
-QUERY_KEYS = frozenset(
-    ["query", "q", "search", "search_query", "search_term", "keywords", "expression", "search_string"]
-)
 _GUARD = re.compile(
     r"dry|preview|simul|confirm|test|where|filter|condition|if_|only|except|exclude|safe|limit|max|min|version|etag|scope"
     r"|expect|draft|check|id$|user|account|tenant|project|branch|reason|approv"
 )
 _NUMBER = re.compile(r"-?\d{1,18}(?:\.\d{1,12})?")
 _INTEGER = re.compile(r"-?\d{1,18}")
-_BOUND = r"(?:or equal to |the maximum of |the minimum of )?(-?\d{1,12}(?:\.\d{1,6})?)(?![\d.]*[\w%])"
-_AT_MOST = re.compile(
-    r"(?:at most|no more than|less than or equal to|<=|not exceed|cannot exceed|exceeds? (?:the )?(?:maximum|max|limit)(?: of| allowed)?"
-    r"|maximum(?: allowed)?(?: value)?(?: is| of|:)?|max(?: is|:)|up to|不能(?:超过|大于)|不得超过|最大(?:值)?(?:为|是)?|最多|上限(?:为|是)?) ?"
-    + _BOUND
-)
-_AT_LEAST = re.compile(
-    r"(?:at least|no less than|greater than or equal to|>=|minimum(?: allowed)?(?: value)?(?: is| of|:)?|min(?: is|:)|不能小于|不得(?:低于|小于)|最小(?:值)?(?:为|是)?|至少) ?"
-    + _BOUND
-)
 
 type Params = dict[str, Any]
 
@@ -77,7 +31,7 @@ type Params = dict[str, Any]
 def modified(
     params: Mapping[str, Any], *, changes: Sequence[Change], schema: Mapping[str, Any], text: str
 ) -> Params | None:
-    """The parameters after `changes`, or None where none of them changes anything. `text` is the error's telling text."""
+    """The parameters after `changes`, None where none of them changes anything. `text` is the error's telling text."""
     given = dict(params)
     if not can_be_kept(given):
         return None
@@ -138,7 +92,8 @@ def _is_named(key: str, text: str) -> bool:
 def _drop_unknown(params: Params, known: Mapping[str, Any], schema: Params, text: str) -> Params:
     """Without what the schema does not know, where it takes nothing else or the error names it as unknown."""
     is_closed = schema.get("additionalProperties") is False
-    needed = schema.get("required") if isinstance(schema.get("required"), list) else []
+    required = schema.get("required")
+    needed = required if isinstance(required, list) else []
 
     def stays(key: str) -> bool:
         if key in known or key in needed or _GUARD.search(key.casefold()):
@@ -153,10 +108,14 @@ def _is_told_unknown(key: str, text: str) -> bool:
     if not name or len(key) > 100:
         return False
     before = (
-        r"(?:unexpected|unknown|unrecogni[sz]ed|unsupported|extra|invalid|illegal)(?: request| query| keyword)? "
-        r"(?:argument|parameter|field|property|option|key|input|param|attribute|name)s?(?: name| supplied| given)?|(?:未知|多余|不支持|意外)的?(?:参数|字段|关键字)"
+        r"(?:unexpected|unknown|unrecogni[sz]ed|unsupported|extra)(?: request| query| keyword)? "
+        r"(?:argument|parameter|field|property|option|key|input|param|attribute|name)s?(?: name| supplied| given)?"
+        r"|(?:未知|多余|不支持|意外)的?(?:参数|字段|关键字)"
     )
-    after = r"(?: was unexpected| is unexpected| is not (?:a )?(?:known|recogni[sz]ed|supported|permitted|allowed)|:? extra inputs are not permitted)"
+    after = (
+        r"(?: was unexpected| is unexpected| is not (?:a )?(?:known|recogni[sz]ed|supported|permitted|allowed)"
+        r"|:? extra inputs are not permitted)"
+    )
     return re.search(rf"(?:{before})[: ]{{0,3}}['\"]?{name}(?![\w-])|(?<![\w-]){name}['\"]?{after}", text) is not None
 
 
@@ -214,117 +173,12 @@ def _add_default(params: Params, known: Mapping[str, Params], schema: Params, _t
     return params | {key: known[key]["default"] for key in missing if key in known and "default" in known[key]}
 
 
-def _clamp(params: Params, known: Mapping[str, Params], _schema: Params, text: str) -> Params:
-    """Numbers within the bounds that the schema names, or that the error names beside the parameter."""
-    sizes = [key for key, value in params.items() if key.casefold() in SIZE_KEYS and _is_number(value)]
-    return {
-        key: _clamped(value, known.get(key, {}), text if _is_named(key, text) or sizes == [key] else "")
-        if _is_number(value)
-        else value
-        for key, value in params.items()
-    }
-
-
-def _clamped(value: float, schema: Mapping[str, Any], text: str) -> float:
-    most = _bound(schema.get("maximum"), _AT_MOST, text)
-    least = _bound(schema.get("minimum"), _AT_LEAST, text)
-    if most is not None and value > most and (least is None or least <= most):
-        return most
-    if least is not None and value < least and (most is None or least <= most):
-        return least
-    return value
-
-
-def _bound(stated: Any, told: re.Pattern[str], text: str) -> float | None:
-    if _is_number(stated):
-        return stated  # type: ignore[no-any-return]
-    found = [one[1] for one in told.finditer(text)]
-    # Two bounds in one message belong to two parameters, and which is whose cannot be told.
-    if len(set(found)) != 1:
-        return None
-    return float(found[0]) if "." in found[0] else int(found[0])
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _halve_size(params: Params, known: Mapping[str, Params], _schema: Params, _text: str) -> Params:
-    """With half of every number of results; where none is given and the tool takes one, with a small one."""
-    sizes = [key for key, value in params.items() if key.casefold() in SIZE_KEYS and _is_whole(value) and value > 1]
-    if sizes:
-        return params | {key: _at_least(params[key] // 2, known.get(key, {})) for key in sizes}
-    offered = [
-        key for key, one in known.items() if key.casefold() in SIZE_KEYS and key not in params and _takes_int(one)
-    ]
-    if not offered:
-        return params
-    name = offered[0]
-    usual, most = known[name].get("default"), known[name].get("maximum")
-    size = usual // 2 if _is_whole(usual) and usual > 1 else FIRST_SIZE
-    size = min(size, int(most)) if _is_number(most) and most >= 1 else size
-    return params | {name: _at_least(size, known[name])}
-
-
-def _takes_int(schema: Mapping[str, Any]) -> bool:
-    return schema.get("type") in {"integer", "number"}
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _at_least(value: int, schema: Mapping[str, Any]) -> int:
-    least = schema.get("minimum")
-    return max(1, value, int(least)) if _is_number(least) and abs(least) < 2**53 else max(1, value)
-
-
-def _fix_query(params: Params, _known: Mapping[str, Params], _schema: Params, _text: str) -> Params:
-    """Search queries with quotes and brackets that pair, and operators in the way in which search engines write them."""
-    return {
-        key: mended(value) if key.casefold() in QUERY_KEYS and isinstance(value, str) else value
-        for key, value in params.items()
-    }
-
-
-def mended(query: str) -> str:
-    """The query with what commonly breaks its syntax taken out; as it is where it is too long to be one."""
-    if len(query) > LONGEST_QUERY:
-        return query
-    text = re.sub("[“”„]", '"', query)
-    text = text.replace("&&", " AND ").replace("||", " OR ")
-    text = text if text.count('"') % 2 == 0 else text.replace('"', " ")
-    text = text if _is_balanced(text) else re.sub(r"[()\[\]{}]", " ", text)
-    words = text.split()
-    operators = {"and", "or", "not"}
-    # Inside of quotes these are words of a phrase.
-    if ('"' not in text and any(word.isupper() for word in words if word.casefold() in operators)) or "&&" in query:
-        words = [word.upper() if word.casefold() in operators else word for word in words]
-    elif '"' not in text:
-        words = [word.upper() if word == "or" else word for word in words]
-    while words and words[-1] in {"AND", "OR", "NOT"}:
-        words.pop()
-    while words and words[0] in {"AND", "OR"}:
-        words.pop(0)
-    return " ".join(words) or query
-
-
-def _is_balanced(text: str) -> bool:
-    pairs, waiting = {")": "(", "]": "[", "}": "{"}, list[str]()
-    for sign in text:
-        if sign in pairs.values():
-            waiting.append(sign)
-        elif sign in pairs and (not waiting or waiting.pop() != pairs[sign]):
-            return False
-    return not waiting
-
-
 _CHANGES: Mapping[Change, Callable[[Params, Mapping[str, Params], Params, str], Params]] = {
     Change.DROP_UNKNOWN: _drop_unknown,
     Change.CONVERT: _convert,
     Change.FIX_CASE: _fix_case,
     Change.ADD_DEFAULT: _add_default,
-    Change.CLAMP: _clamp,
-    Change.HALVE_SIZE: _halve_size,
-    Change.FIX_QUERY: _fix_query,
+    Change.CLAMP: clamped,
+    Change.HALVE_SIZE: halved,
+    Change.FIX_QUERY: with_mended_queries,
 }

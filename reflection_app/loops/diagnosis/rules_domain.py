@@ -8,21 +8,31 @@ from reflection_app.loops.diagnosis.rule import Rule, words
 
 SOURCE = "Errors of shops, airlines and desks as recorded in tau-bench (sierra-research/tau-bench); gRPC status codes"
 STATE_WORDS = (
-    r"\balready (?:been )?(?:delivered|cancell?ed|shipped|closed|completed|processed|paid|refunded|merged|"
-    r"returned|exchanged|expired|started|finished|submitted|archived|deleted|checked in|used|resolved|approved|"
-    r"rejected|departed|flown)\b",
+    (
+        r"\balready (?:been )?(?:delivered|cancell?ed|shipped|closed|completed|processed|paid|refunded|merged|"
+        r"returned|exchanged|expired|started|finished|submitted|archived|deleted|checked in|used|resolved|approved|"
+        r"rejected|departed|flown)\b"
+    ),
     r"\bnon-\w{3,20} \w{2,30} cannot be\b",
-    r"\bis not (?:in )?(?:an? )?(?:pending|open|active|delivered|draft|cancell?able|refundable|returnable|"
-    r"modifiable|editable)\b",
+    (
+        r"\bis not (?:in )?(?:an? )?(?:pending|open|active|delivered|draft|cancell?able|refundable|returnable|"
+        r"modifiable|editable)\b"
+    ),
     r"\b(?:invalid|wrong|illegal|current|this|in its present) (?:state|status|transition)\b",
-    r"\bcannot (?:\w{2,20} )?(?:cancel|modify|change|update|return|exchange|refund|edit|delete|transition|"
-    r"transfer|reopen|close)\b.{0,80}\b(?:because|since|in (?:the )?(?:state|status)|state|status|already|once|"
-    r"after)\b",
+    (
+        r"\bcannot (?:\w{2,20} )?(?:cancel|modify|change|update|return|exchange|refund|edit|delete|transition|"
+        r"transfer|reopen|close)\b.{0,80}\b(?:because|since|in (?:the )?(?:state|status)|state|status|already|once|"
+        r"after)\b"
+    ),
     r"\bfailed[_ ]precondition\b|\bnon-?refundable\b",
-    r"(?:订单|任务|请求|申请|工单|状态)[^。]{0,20}(?:已(?:经)?(?:发货|取消|完成|关闭|处理|支付|退款|签收|送达|"
-    r"过期|结束|删除))",
-    r"已(?:经)?(?:发货|取消|完成|关闭|支付|退款|签收|送达|合并|归档)|(?:当前|订单)?状态(?:不允许|不正确|错误|"
-    r"不支持|无法)|无法(?:取消|修改|退款|退货)",
+    (
+        r"(?:订单|任务|请求|申请|工单|状态)[^。]{0,20}(?:已(?:经)?(?:发货|取消|完成|关闭|处理|支付|退款|签收|送达|"
+        r"过期|结束|删除))"
+    ),
+    (
+        r"已(?:经)?(?:发货|取消|完成|关闭|支付|退款|签收|送达|合并|归档)|(?:当前|订单)?状态(?:不允许|不正确|错误|"
+        r"不支持|无法)|无法(?:取消|修改|退款|退货)"
+    ),
 )
 
 
@@ -60,7 +70,7 @@ RULES = (
         r"\b(?:card|payment)\b.{0,20}\b(?:declined|was refused)|余额(?:不足|不够)|资金不足|(?:卡|支付|"
         r"付款)(?:被拒|失败)",
         cause="The means of payment that is named does not cover the amount.",
-        action="Read what means of payment there are and what they hold; name one that covers it, or divide the amount.",
+        action="Read what means of payment there are and what they hold; name one that is enough, or divide.",
         alternative="Ask whoever pays which to use: it is their money.",
     ),
     _fix(
@@ -72,7 +82,7 @@ RULES = (
         r"\bmismatch(?:ed)?\b|\btotal .{0,40}\bbut\b|(?:金额|总额|总价|数量|版本|校验和)[^。]{0,16}(?:不一致|"
         r"不符|不匹配|不相等|不对)",
         cause="The numbers that were sent do not fit each other, or not what the service reckons.",
-        action="Reckon again with the number that the message names (and what was left out: fees, extras), then send that.",
+        action="Reckon again with the number that the message names (fees and extras with it), then send that.",
     ),
     _fix(
         "not-for-this",
@@ -99,7 +109,7 @@ RULES = (
         r"缺货|(?:座位|余票|房间|名额|票)(?:已)?(?:不足|已满|售完|用完)|无(?:可用|余)(?:票|房|座|库存)?|"
         r"不可用|已满|已下架",
         cause="What is named cannot be had as asked: at this time, in this class or in this number.",
-        action="Look what is available (another date, class, number or item) and call with one of these.",
+        action="Look what is available (another date, class, item) and call with one of these.",
         alternative="Offer the choice to whoever asked. Where exactly this has to stay, no call will help: say so.",
     ),
     _fix(

@@ -54,7 +54,7 @@ RULES = (
     ),
     _later(
         "timeout",
-        "POSIX ETIMEDOUT; curl exit 28; gRPC DEADLINE_EXCEEDED; Python TimeoutError; SQLSTATE 57014; seed 003 v1.1, scene 1",
+        "POSIX ETIMEDOUT; curl exit 28; gRPC DEADLINE_EXCEEDED; Python TimeoutError; SQLSTATE 57014; seed 003, scene 1",
         r"\btime[- ]?d?[- ]?out\b|\b\w{0,40}timeout(?:error|exception|expired|ed)?\b|\betimedout",
         r"\besockettimedout|\bdeadline[_ ]exceeded|\bno response\b",
         r"\b(?:did not|didn't) respond|\btook too long|\bcancell?ing statement due to",

@@ -33,7 +33,8 @@ TOOLS = (
         words=words(
             r"\b(?:unknown|no such|invalid|unrecogni[sz]ed|undefined|unsupported|nonexistent) (?:tool|function|"
             r"command|method|action|operation|endpoint)\b",
-            r"\b(?:tool|function|command|(?<!payment )(?<!shipping )(?<!delivery )method|endpoint)\b.{0,90}\b(?:not found|(?:does not|"
+            r"\b(?:tool|function|command|(?<!payment )(?<!shipping )(?<!delivery )method|endpoint)\b"
+            r".{0,90}\b(?:not found|(?:does not|"
             r"doesn't) exist|is not (?:available|registered|defined|recogni[sz]ed|supported|callable)|"
             r"not (?:implemented|supported|registered))",
             r"(?:^|\W)-32601\b|\bnot ?implemented|\bunimplemented\b|\benosys\b|\beopnotsupp",
@@ -102,7 +103,8 @@ RULES = (
     ),
     _fix(
         "invalid-parameter",
-        "JSON-RPC 2.0 §5.1 (-32602); JSON Schema 2020-12; pydantic ValidationError; gRPC INVALID_ARGUMENT; OpenAI and Anthropic invalid_request_error",
+        "JSON-RPC 2.0 §5.1 (-32602); JSON Schema 2020-12; pydantic ValidationError; "
+        "gRPC INVALID_ARGUMENT; OpenAI and Anthropic invalid_request_error",
         r"(?:^|\W)-3260[02]\b",
         r"\binvalid (?:params?|parameters?|arguments?|input|value|option|choice|enum|type|format|date|time|"
         r"number|request|id|identifier|email|url|uri|uuid|json|body|payload|data|range|length|character|"
@@ -182,7 +184,8 @@ CODE = (
     ),
     _fix(
         "code-value",
-        "Python exception hierarchy: TypeError, ValueError, KeyError, IndexError, AttributeError, ArithmeticError, UnicodeError; ECMAScript TypeError, RangeError",
+        "Python exception hierarchy: TypeError, ValueError, KeyError, IndexError, AttributeError, "
+        "ArithmeticError, UnicodeError; ECMAScript TypeError, RangeError",
         r"\btype ?error\b|\bvalue ?error\b|\bkey ?error\b|\bindex ?error\b|\battribute ?error\b|\brange ?error\b",
         r"\bzero ?division ?error|\boverflow ?error|\bassertion ?error|\bunicode(?:decode|encode)? ?error",
         r"\brecursion ?error|\bstop ?iteration\b|\bunsupported operand|\bhas no attribute",
