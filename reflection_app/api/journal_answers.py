@@ -7,6 +7,7 @@ from pydantic import AwareDatetime, Field, JsonValue
 from reflection_app.api.answer import Answer, Money, PageAnswer, money
 from reflection_app.loops import verdicts
 from reflection_app.loops.code_tests import TestReport
+from reflection_app.loops.requirements import RequirementsReport
 from reflection_app.loops.verdicts import Feedback, Issue
 from reflection_app.models import Attempt, Event, EventType, Step, StepState, Verdict
 
@@ -51,6 +52,9 @@ class VerdictAnswer(Answer):
     issues: list[Issue]
     feedback: Feedback
     tests: TestReport | None
+    requirements: RequirementsReport | None = Field(description="the task's minimum requirements, as code checked them")
+    completeness: float | None = Field(description="the critic's parts of the score, 0 to 100 each")
+    correctness: float | None
     given_by: str | None = Field(description="the person, where it was one")
     created_at: AwareDatetime
 
@@ -117,6 +121,9 @@ def verdict_answer(row: Verdict) -> VerdictAnswer:
         issues=row.issues,
         feedback=Feedback.model_validate(row.feedback),
         tests=row.get_tests(),
+        requirements=row.get_requirements(),
+        completeness=row.completeness,
+        correctness=row.correctness,
         given_by=row.given_by.get_username() if row.given_by else None,
         created_at=row.created_at,
     )

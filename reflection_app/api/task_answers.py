@@ -32,6 +32,8 @@ class TaskAnswer(Answer):
     agent: str
     execution: Execution
     output_schema: dict[str, JsonValue] | None
+    requirements: dict[str, JsonValue] | None = Field(description="the minimum requirements, as they were handed in")
+    phase: str = Field(description="where in its pipeline the agent stands, in the pipeline's own words")
     tools: list[str] = Field(description="the names of the tools that the task may use")
     tool_call: dict[str, JsonValue] | None
     files: list[str] = Field(description="the paths of the files that came with the task")
@@ -87,6 +89,8 @@ def _task_answer(task: Task, *, run: RunAnswer | None, files: list[str]) -> Task
         agent=task.agent,
         execution=Execution(task.execution),
         output_schema=task.output_schema,
+        requirements=task.requirements,
+        phase=task.phase,
         tools=task.tools,
         tool_call=task.tool_call,
         files=files,

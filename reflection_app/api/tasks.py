@@ -33,6 +33,17 @@ EXAMPLES = {
         "tests": {"entry_point": "add", "cases": [{"name": "small", "args": [2, 3], "expected": 5}]},
         "limits": {"max_iterations": 3, "cost_budget_usd": "0.10"},
     },
+    "Data with minimum requirements": {
+        "objective": "Collect papers on multi-agent orchestration.",
+        "agent": "academic-researcher",
+        "requirements": {
+            "required_fields": ["papers[].title"],
+            "counts": [
+                {"name": "papers", "path": "papers", "min": 5},
+                {"name": "key papers", "path": "papers", "where": {"is_key": True}, "min": 3},
+            ],
+        },
+    },
 }
 
 

@@ -56,12 +56,8 @@ def _of_the_strongest(judged: list[Judgement]) -> list[Judgement]:
 
 def _who_say_more(judged: list[Judgement]) -> list[Judgement]:
     """Without those that say only that requirements are not met, where others meet no more of them and were judged."""
-    more = [judgement for judgement in judged if judgement.passed or not _is_by_requirements_alone(judgement)]
+    more = [judgement for judgement in judged if judgement.passed or not judgement.is_by_requirements]
     return more or judged
-
-
-def _is_by_requirements_alone(judgement: Judgement) -> bool:
-    return judgement.referee is Referee.TESTS and judgement.tests is None and judgement.requirements is not None
 
 
 def strongest_judgements(judgements: Iterable[Judgement]) -> dict[int, Judgement]:

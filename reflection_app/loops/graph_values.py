@@ -9,7 +9,8 @@ class RecordedStep(Value):
     """One step of a journal, with the few facts of its request and its result that the graph tells of.
 
     `verdict` is the one that a verdict's step records or that a person decided; of the tests that a step ran there were
-    `tests_total`. Facts that a step has nothing of are empty, and so are those that could not be read.
+    `tests_total`, of the minimum requirements that a verdict looked at `requirements_total`. Facts that a step has
+    nothing of are empty, and so are those that could not be read.
     """
 
     seq: int
@@ -29,6 +30,8 @@ class RecordedStep(Value):
     reviewer: str = ""
     tests_total: int = 0
     tests_failed: int = 0
+    requirements_total: int = 0
+    requirements_unmet: int = 0
     tool: str = ""
     tool_ok: bool | None = None
     tool_error: str = ""

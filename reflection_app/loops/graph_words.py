@@ -103,13 +103,25 @@ def _tests(step: RecordedStep) -> str:
     return f"all {step.tests_total} passed"
 
 
+def _requirements(step: RecordedStep) -> str:
+    if not step.requirements_total:
+        return ""
+    if step.requirements_unmet:
+        return f"{step.requirements_unmet} of {step.requirements_total} requirements"
+    return f"all {step.requirements_total} requirements met"
+
+
 def _faults(step: RecordedStep) -> str:
+    if step.requirements_unmet:
+        return _requirements(step)
     if step.plan_issues:
         return f"{step.plan_issues} issue{'s' * (step.plan_issues > 1)}"
     return _tests(step) if step.tests_failed else ""
 
 
 def _referee(step: RecordedStep) -> str:
+    if step.referee == Referee.TESTS and step.requirements_total:
+        return "Minimum requirements"
     return next((words for referee, words in REFEREES.items() if referee == step.referee), "Verdict")
 
 
@@ -126,7 +138,7 @@ READERS: dict[str, Callable[[RecordedStep], Words]] = {
     "await_attempt": _attempt,
     "call_tool": _call,
     "run_tests": lambda step: (NodeKind.VALIDATION, "Tests", _tests(step)),
-    "record_verdict": lambda step: (NodeKind.VALIDATION, _referee(step), ""),
+    "record_verdict": lambda step: (NodeKind.VALIDATION, _referee(step), _requirements(step)),
     "ask_reviewer": lambda step: (NodeKind.REVIEW, "Review", _decision(step)),
     "request_audit": lambda _step: (NodeKind.REVIEW, "Random check", ""),
     "await_turns": lambda _step: (NodeKind.TURNS, "Turns", ""),

@@ -93,3 +93,8 @@ class Judgement(Value):
     @property
     def passed(self) -> bool:
         return self.verdict is Verdict.PASS
+
+    @property
+    def is_by_requirements(self) -> bool:
+        """Whether minimum requirements alone were checked, by code, and nobody judged beyond them."""
+        return self.referee is Referee.TESTS and self.tests is None and self.requirements is not None

@@ -64,6 +64,12 @@ class Verdict(models.Model):
         return verdicts.Referee(self.referee).label
 
     @property
+    def judge_label(self) -> str:
+        """The referee as pages name it: minimum requirements are told apart from tests, which are as strong."""
+        is_by_requirements = self.referee == verdicts.Referee.TESTS and self.requirements and not self.tests
+        return "requirements" if is_by_requirements else self.referee_label
+
+    @property
     def passed(self) -> bool:
         return self.verdict == verdicts.Verdict.PASS
 

@@ -44,6 +44,8 @@ FACTS = {
 COUNTS = {
     "tests_total": ("run_tests", "$.results[*]"),
     "tests_failed": ("run_tests", "$.results[*] ? (@.passed == false)"),
+    "requirements_total": ("record_verdict", "$.requirements.results[*]"),
+    "requirements_unmet": ("record_verdict", "$.requirements.results[*] ? (@.met == false)"),
     "plan_issues": ("record_plan", "$.issues[*]"),
 }
 
@@ -108,6 +110,8 @@ def _recorded(row: dict[str, Any]) -> RecordedStep:
         reviewer=_text(row["reviewer"]),
         tests_total=row["tests_total"],
         tests_failed=row["tests_failed"],
+        requirements_total=row["requirements_total"],
+        requirements_unmet=row["requirements_unmet"],
         tool=_text(row["tool"]),
         tool_ok=row["tool_ok"] if isinstance(row["tool_ok"], bool) else None,
         tool_error=_text(row["tool_error"]) or _text(row["tool_failure"]),

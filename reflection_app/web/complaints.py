@@ -64,5 +64,7 @@ def _sentence(problem: ErrorDetails, said: str) -> str:
     if kind == "too_long":
         return f"At most {problem['ctx']['max_length']:,} of them."
     # What is wrong inside of the tests, the kind says; of a form's own fields, what they should hold.
-    own = SENTENCES.get(str(place[-1])) if place and place[0] not in {"tests", "output_schema"} else None
+    own = (
+        SENTENCES.get(str(place[-1])) if place and place[0] not in {"tests", "output_schema", "requirements"} else None
+    )
     return own or KINDS.get(kind, said)

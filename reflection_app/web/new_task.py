@@ -20,8 +20,8 @@ from reflection_app.web.complaints import complaints
 from reflection_app.web.forms import Typed, blame, read_typed
 
 LIMITS = ("max_iterations", "token_budget", "time_budget_s", "cost_budget_usd")
-JSON_FIELDS = ("tests", "output_schema")
-MORE = ("kind", "output_schema", "tools", "chain_of_thought")
+JSON_FIELDS = ("tests", "output_schema", "requirements")
+MORE = ("kind", "output_schema", "requirements", "tools", "chain_of_thought")
 FIELDS = ("objective", "mode", *JSON_FIELDS, "kind", "chain_of_thought", "tools", "external_id", *LIMITS)
 # What the rules of actions/task_rules.py call by the names of the interface, and the form by others.
 WORDS = {
@@ -32,6 +32,7 @@ WORDS = {
     "reflexion": "Reflexion",
     "planning": "Planning",
     "adaptive": "Adaptive",
+    "reflection_protocol": "Reflection protocol",
 }
 
 
@@ -86,7 +87,7 @@ def _body(typed: Typed, *, tools: list[str]) -> dict[str, Any]:
 
 def _in_words_of_the_form(problem: Mapping[str, str]) -> str:
     message = problem["message"]
-    if problem["field"] not in {"mode", "tests", "output_schema", "tools"}:
+    if problem["field"] not in {"mode", "tests", "output_schema", "requirements", "tools"}:
         return message
     # A tool is called by its own name.
     for name, words in WORDS.items() if " named " not in message else ():

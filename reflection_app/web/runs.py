@@ -19,7 +19,7 @@ from reflection_app.web.access import DeskRequest, project_page
 PAGE = 50
 LONGEST_SEARCH = 200
 STATES = (RunState.QUEUED, RunState.RUNNING, RunState.WAITING_REVIEW, RunState.WAITING_AGENT)
-MODES = (Mode.EXTERNAL_LOOP, Mode.ACTOR_CRITIC, Mode.INLINE_REFLECTION)
+MODES = (Mode.EXTERNAL_LOOP, Mode.ACTOR_CRITIC, Mode.REFLECTION_PROTOCOL, Mode.INLINE_REFLECTION)
 
 
 @dataclass(frozen=True)

@@ -81,7 +81,9 @@ class StepLine:
     @property
     def referee(self) -> str:
         """Who gave the verdict; nothing where none of ours did."""
-        given = self.judgement.get("referee")
+        given, told = self.judgement.get("referee"), self.judgement
+        if given == Referee.TESTS and told.get("requirements") and not told.get("tests"):
+            return "requirements"
         return next((referee.label for referee in Referee if referee == given), "")
 
     @property
