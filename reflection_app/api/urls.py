@@ -2,6 +2,7 @@ from django.urls import path, re_path
 
 from reflection_app.api import (
     attempts,
+    completeness,
     docs,
     questions,
     redo,
@@ -48,6 +49,8 @@ urlpatterns = [
     path("transcripts/<uuid:transcript_id>", transcripts.TranscriptDetail.as_view(), name="api-transcript"),
     path("transcripts/<uuid:transcript_id>/turns", transcripts.TranscriptTurns.as_view(), name="api-turns"),
     path("transcripts/<uuid:transcript_id>/end", transcripts.EndTranscript.as_view(), name="api-transcript-end"),
+    path("completeness-checks", completeness.CheckList.as_view(), name="api-completeness-checks"),
+    path("completeness-checks/<uuid:check_id>", completeness.CheckDetail.as_view(), name="api-completeness-check"),
     path("tools", tools.ToolList.as_view(), name="api-tools"),
     path("tools/import-mcp", tools.ImportMcp.as_view(), name="api-import-mcp"),
     path("tools/<slug:name>", tools.ToolDetail.as_view(), name="api-tool"),
