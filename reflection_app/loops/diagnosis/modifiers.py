@@ -83,12 +83,6 @@ def _properties(schema: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     return {key: one for key, one in held.items() if isinstance(key, str) and isinstance(one, dict)}
 
 
-def _is_named(key: str, text: str) -> bool:
-    """Whether the error names the parameter, as a word of its own."""
-    name = key.casefold()
-    return len(name) <= 100 and re.search(rf"(?<![a-z0-9_]){re.escape(name)}(?![a-z0-9_])", text) is not None
-
-
 def _drop_unknown(params: Params, known: Mapping[str, Any], schema: Params, text: str) -> Params:
     """Without what the schema does not know, where it takes nothing else or the error names it as unknown."""
     is_closed = schema.get("additionalProperties") is False

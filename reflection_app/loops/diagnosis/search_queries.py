@@ -14,7 +14,7 @@ type Params = dict[str, Any]
 
 
 def with_mended_queries(params: Params, _known: Mapping[str, Params], _schema: Params, _text: str) -> Params:
-    """Search queries with quotes and brackets that pair, and operators in the way in which search engines write them."""
+    """Search queries with quotes and brackets that pair, and operators as search engines write them."""
     return {
         key: mended(value) if key.casefold() in QUERY_KEYS and isinstance(value, str) else value
         for key, value in params.items()
@@ -33,7 +33,7 @@ def mended(query: str) -> str:
 
 
 def _operators(text: str, *, is_boolean: bool) -> list[str]:
-    """The words with operators in capitals, and none at an end. `or` alone is one for certain; `and` is a small word."""
+    """The words with operators in capitals, and none at an end. Alone, only `or` is one for certain."""
     words = text.split()
     # Inside of quotes these are words of a phrase.
     if '"' not in text:

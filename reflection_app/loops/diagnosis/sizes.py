@@ -116,3 +116,9 @@ def _is_whole(value: Any) -> TypeGuard[int]:
 def _at_least(value: int, schema: Mapping[str, Any]) -> int:
     least = schema.get("minimum")
     return max(1, value, int(least)) if _is_number(least) and abs(least) < 2**53 else max(1, value)
+
+
+def _is_named(key: str, text: str) -> bool:
+    """Whether the error names the parameter, as a word of its own."""
+    name = key.casefold()
+    return len(name) <= 100 and re.search(rf"(?<![a-z0-9_]){re.escape(name)}(?![a-z0-9_])", text) is not None
