@@ -12,18 +12,19 @@ from django.utils import timezone
 from reflection_app.actions.begin_run import begin_run
 from reflection_app.actions.errors import InvalidInput
 from reflection_app.actions.tool_failure_submission import ToolFailureSubmission
-from reflection_app.loops.diagnosis.diagnose import diagnose_by_rules, from_known_fix
 from reflection_app.loops.diagnosis.diagnoses import Diagnosis, FailedCall
+from reflection_app.loops.diagnosis.diagnosing import by_memory_or_rules
 from reflection_app.loops.diagnosis.signatures import signature_of, symptoms_of
 from reflection_app.loops.task_spec import Mode, TaskSpec
+from reflection_app.loops.tool_calls import ToolSpec
+from reflection_app.loops.tool_diagnosis import PLACE
 from reflection_app.models import Actor, Project, Run, Task, ToolFailure, audit
 from reflection_app.runner.failure_rows import best_fix
 
-# The place of a failure in the run that was begun to diagnose it.
-REPORTED = "reported"
 # What failed yesterday and fails today has not failed twice in a row.
 IN_A_ROW = timedelta(hours=24)
 LONGEST_QUOTE = 1_000
+LONGEST_TOOL_NAME = 64
 
 
 @transaction.atomic
@@ -54,7 +55,7 @@ def report_tool_failure(project: Project, given: ToolFailureSubmission, *, actor
     if diagnosis is not None:
         _write(failure, diagnosis)
     else:
-        failure.run, failure.place = _ask_a_model(project, given, failed, agent=agent, actor=actor), REPORTED
+        failure.run, failure.place = _ask_a_model(project, given, failed, agent=agent, actor=actor), PLACE
     failure.save(force_insert=True)
     told = {"tool": failure.tool, "error_type": failure.error_type, "source": failure.source}
     audit(project.pk, actor, "tool_failure.reported", target=failure, after=told)
@@ -99,15 +100,13 @@ def _same(one: Any, other: Any) -> bool:
 def _diagnose(project: Project, failed: FailedCall, *, signature: str) -> Diagnosis | None:
     """What is known about it without asking a model: a fix that has worked before, else a rule."""
     known = best_fix(project.pk, tool=failed.tool, signature=signature, params=failed.params)
-    diagnosis = from_known_fix(failed, known) if known else None
-    if diagnosis is None or not _is_there(diagnosis.action.fallback_tool, failed):
-        return diagnose_by_rules(failed)
-    return diagnosis
-
-
-def _is_there(tool: str | None, failed: FailedCall) -> bool:
-    """Whether the agent has the tool that a remembered fix switches to; one that named none may have it."""
-    return tool is None or not failed.tools or tool in {one.name for one in failed.tools}
+    fallback = known.action.fallback_tool if known else None
+    if fallback is None or fallback in {tool.name for tool in failed.tools}:
+        return by_memory_or_rules(failed, known)
+    if failed.tools or len(fallback) > LONGEST_TOOL_NAME:
+        return by_memory_or_rules(failed, None)
+    # An agent that names no tools may well have the one that helped before.
+    return by_memory_or_rules(failed.model_copy(update={"tools": (ToolSpec(name=fallback),)}), known)
 
 
 def _write(failure: ToolFailure, diagnosis: Diagnosis) -> None:

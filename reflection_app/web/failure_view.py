@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from reflection_app.actions.report_tool_failure import REPORTED
 from reflection_app.loops.diagnosis.checklist import FailureChecklist, checklist_of
 from reflection_app.loops.diagnosis.diagnoses import CorrectiveAction, Source
 from reflection_app.loops.diagnosis.rules import RULES
 from reflection_app.loops.diagnosis.shown_fixes import ChangedParam, changed_params
+from reflection_app.loops.tool_diagnosis import PLACE
 from reflection_app.models import Run, ToolFailure
 from reflection_app.web.template_filters import shortened
 
@@ -43,7 +43,7 @@ class FailureShown:
     @property
     def asks_a_model(self) -> bool:
         """Whether its run was begun to diagnose it."""
-        return self.row.place == REPORTED
+        return self.row.place == PLACE
 
     @property
     def rule_source(self) -> str:

@@ -16,7 +16,9 @@ from reflection_app.api.urls import urlpatterns
 from reflection_app.models import Actor, Scope, Secret
 from tests.api.caller import Caller, assert_problem, make_caller
 from tests.api.stories import waiting_review
+from tests.completeness import completeness_check
 from tests.questions import waiting_question
+from tests.tool_failures import report
 
 pytestmark = pytest.mark.django_db
 
@@ -34,7 +36,7 @@ ROUTES = [
     if hasattr(view, method.lower())
 ]
 WITH_IDS = [(method, route) for method, route, _ in ROUTES if "<" in route]
-ID_NAMES = ("task_id", "run_id", "review_id", "transcript_id", "question_id", "name")
+ID_NAMES = ("task_id", "run_id", "review_id", "transcript_id", "question_id", "failure_id", "check_id", "name")
 BODIES = {
     "fork": {"from_step": 1},
     "heartbeat": {"lease_token": str(uuid4())},
@@ -42,6 +44,7 @@ BODIES = {
     "decision": {"lease_token": str(uuid4()), "decision": "approve"},
     "release": {"lease_token": str(uuid4())},
     "attempts": {"content": "x"},
+    "outcome": {"worked": True},
     "turns": {"messages": [{"role": "user", "content": "Hello"}]},
 }
 
@@ -78,7 +81,9 @@ def test_the_ids_of_another_project_are_not_found(method: str, route: str) -> No
         "run_id": review.run_id,
         "review_id": review.pk,
         "transcript_id": transcript.pk,
+        "failure_id": report(owner.project).pk,
         "question_id": waiting_question(owner.project).pk,
+        "check_id": completeness_check(owner.project).pk,
         "name": "python",
     }
     add_builtin_tools(owner.project, actor=Actor())

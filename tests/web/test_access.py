@@ -13,10 +13,12 @@ from reflection_app.models import Actor, Role, Secret
 from reflection_app.web.urls import project_pages
 from tests.factories import make_api_key, make_member, make_project
 from tests.questions import waiting_question
+from tests.tool_failures import report
 from tests.web.stories import logged_in, unsure_project, waiting_review
 
 # Advancing a run gives its connection back, so these tests cannot live in one transaction.
 pytestmark = pytest.mark.django_db(transaction=True)
+FAILURE_PAGES = ("tool_failure", "tool_outcome")
 TOOL_PAGES = {"tool", "edit_tool", "try_tool", "switch_tool", "delete_tool"}
 CHANGE_TOOLS = ("add_builtins", "new_tool", "import_tools", "keep_secret", "delete_secret")
 
@@ -37,6 +39,7 @@ def addresses() -> dict[str, str]:
         "transcript_id": transcript.pk,
         "tool_id": add_builtin_tools(project, actor=Actor())[0].pk,
         "secret_id": kept.pk,
+        "failure_id": report(project).pk,
         "question_id": waiting_question(project).pk,
     }
     found = {}
@@ -70,8 +73,8 @@ def test_a_projects_things_are_not_found_under_another_slug(client: Client, addr
     own = make_project("own")
     logged_in(client, own)
     for name, address in addresses.items():
-        if name in {"run", "step", "cancel_run", "review", "revoke_key", *TOOL_PAGES, "delete_secret"}:
-            ask = client.post if name in {"try_tool", "switch_tool"} else client.get
+        if name in {"run", "step", "cancel_run", "review", "revoke_key", *TOOL_PAGES, "delete_secret", *FAILURE_PAGES}:
+            ask = client.post if name in {"try_tool", "switch_tool", "tool_outcome"} else client.get
             assert ask(address.replace("/p/walked/", "/p/own/")).status_code == 404, name
 
 
@@ -91,12 +94,12 @@ def test_a_viewer_reads_and_changes_nothing(client: Client, addresses: dict[str,
     client.force_login(make_member(Project.objects.get(slug="walked"), Role.VIEWER))
     for name in ("project_overview", "runs", "run", "step", "reviews", "review", "settings", "sessions", "session"):
         assert client.get(addresses[name]).status_code == 200, name
-    for name in ("tools", "tool"):
+    for name in ("tools", "tool", "tool_failures", "tool_failure", "tool_cheat_sheet"):
         assert client.get(addresses[name]).status_code == 200, name
     for name in (*CHANGE_TOOLS, *TOOL_PAGES - {"tool"}):
         assert client.post(addresses[name]).status_code == 403, name
     changing = ("new_task", "cancel_run", "next_review", "claim_review", "decide_review", "create_key", "revoke_key")
-    for name in (*changing, "settings"):
+    for name in (*changing, "settings", "tool_outcome"):
         assert client.post(addresses[name]).status_code == 403, name
 
 

@@ -1,0 +1,45 @@
+"""Failed calls for tests, reported by the same action as in life."""
+
+import json
+from itertools import count
+from typing import Any
+
+from reflection_app.actions.report_fix_outcome import report_fix_outcome
+from reflection_app.actions.report_tool_failure import report_tool_failure
+from reflection_app.actions.tool_failure_submission import FixOutcomeSubmission, ToolFailureSubmission
+from reflection_app.llm.scripted import register_script
+from reflection_app.models import Actor, Project, ToolFailure
+from tests.factories import make_project
+
+TIMEOUT = {"tool": "search_papers", "params": {"query": "multi-agent"}, "error_message": "Timeout after 30s"}
+# No rule can know what this means.
+RIDDLE = {"tool": "oracle", "params": {"question": "why"}, "error_message": "The stars are wrong tonight"}
+_numbers = count(1)
+
+
+def report(project: Project, **fields: Any) -> ToolFailure:
+    """A reported failure; a timeout unless other fields are given."""
+    given = ToolFailureSubmission.model_validate(TIMEOUT | fields)
+    return report_tool_failure(project, given, actor=Actor())
+
+
+def tell(failure: ToolFailure, *, worked: bool = True, **fields: Any) -> ToolFailure:
+    """The failure with its outcome."""
+    given = FixOutcomeSubmission.model_validate({"worked": worked} | fields)
+    return report_fix_outcome(failure, given, actor=Actor())
+
+
+def diagnosing_project(said: str | None = None, **fields: Any) -> Project:
+    """A project whose model says this of every failed call that it is asked about."""
+    said = said or json.dumps(
+        {
+            "error_type": "wrong_tool",
+            "root_cause": "The oracle answers at new moon only",
+            "severity": "high",
+            "action": "Ask the almanac instead",
+            "fallback_tool": "almanac",
+        }
+    )
+    answers = {"reported/diagnose": said}
+    model = register_script(f"diagnoser-{next(_numbers)}", answers)
+    return make_project(models_by_role={"default": model}, **fields)
