@@ -151,6 +151,7 @@ _STATUS = re.compile(
       \bhttp(?:/\d(?:\.\d)?)?\ ?(?:status|error|code|response)?(?:\ code)?[\ :=(]{0,3}([345]\d\d)\b
     | \b(?:status|response)(?:[ _]?code)?(?:\ is|\ was|\ of)?[\ :=(]{1,3}([345]\d\d)\b
     | \b(?:error\ )?code[\ :=(]{1,3}([45]\d\d)\b
+    | \breturned\ (?:an\ )?error[\ :]{1,2}([45]\d\d)\b
     | (?:错误码|状态码)[\ :=]{0,3}([345]\d\d)\b
     | \b([45]\d\d)[\ :(-]{1,3}(?:client\ error|server\ error|bad\ request|unauthori[sz]ed|payment\ required|forbidden
         |not\ found|method\ not|not\ acceptable|proxy\ auth|request\ time|conflict|gone|length\ required|precondition
@@ -159,7 +160,7 @@ _STATUS = re.compile(
         |unprocessable|locked|failed\ dep|too\ early|upgrade\ req|too\ many
         |unavailable\ for\ legal|internal|not\ implemented
         |bad\ gateway|service|gateway|insufficient\ storage|network\ auth)
-    | ^\W{0,3}(?:error[\ :(]{1,3}|错误[\ :(]{1,3})?([45]\d\d)(?=[\ :),]|$)
+    | ^\W{0,3}(?:error[\ :(]{1,3}|错误[\ :(]{1,3})?([45]\d\d)(?=[\ :),]|$)(?!\ \d)
         (?!\ (?:items?|rows?|files?|results?|ms|s|bytes)\b)
     """,
     re.VERBOSE,

@@ -25,7 +25,7 @@ BILLING = words(
     r"\b(?:account|api|prepaid) (?:balance|credits?)\b.{0,40}\b(?:too low|insufficient|exhausted|empty)",
     r"\binsufficient (?:api |account )?credits?\b|\bplan (?:does not|doesn't) include|\bupgrade your plan",
     r"\bsubscription (?:has )?expired",
-    r"账户(?:余额|额度)?(?:不足|欠费)|账号欠费|已欠费|套餐(?:已)?(?:到期|用完|不支持)|未开通",
+    r"账户(?:余额|额度)?(?:不足|欠费)|账号欠费|充值|已欠费|套餐(?:已)?(?:到期|用完|不支持)|未开通",
 )
 KEY = words(
     r"\b(?:invalid|incorrect|bad|wrong|missing|no|unknown|revoked)[_ ](?:[\w-]{1,20}[_ ])?(?:api[_ -]?key|"
@@ -40,9 +40,11 @@ KEY = words(
     r"\b(?:not|please) (?:logged|log) in\b|\blogin required|\bmust (?:be authenticated|log in|sign in)",
     r"\bcould not read (?:username|password)",
     r"\bunauthori[sz]ed\b|\bpassword authentication failed|\baccess denied for user|\bbad credentials",
+    r"\b(?:incorrect|invalid|wrong) (?:username|password|login)",
     r"\brequires authentication|\bno(?:t)? auth",
-    r"(?:密钥|秘钥|令牌|token|凭证|凭据|登录|会话|签名)[^。]{0,10}(?:无效|错误|过期|失效|缺失|不正确|已吊销)|"
+    r"(?:密钥|秘钥|令牌|token|凭证|凭据|登录|会话|签名)[^。]{0,10}(?:无效|错误|过期|失效|缺失|不正确|已吊销|验证失败|校验失败)|"
     r"未登录|请先登录|未认证|认证失败|鉴权失败|身份验证失败|未授权",
+    r"(?:密码|用户名|口令)(?:或密码)?(?:错误|不正确)",
 )
 RIGHTS = words(
     r"\bpermission[_ ]?denied|\baccess[_ ]?(?:is )?denied|\bforbidden\b|\beacces\b|\beperm\b",

@@ -19,10 +19,11 @@ STATE_WORDS = (
         r"modifiable|editable)\b"
     ),
     r"\b(?:invalid|wrong|illegal|current|this|in its present) (?:state|status|transition)\b",
+    r"\bcannot (?:cancel|refund|return|modify|exchange|change|close): ",
     (
         r"\bcannot (?:\w{2,20} )?(?:cancel|modify|change|update|return|exchange|refund|edit|delete|transition|"
         r"transfer|reopen|close)\b.{0,80}\b(?:because|since|in (?:the )?(?:state|status)|state|status|already|once|"
-        r"after)\b"
+        r"after)\b",
     ),
     r"\bfailed[_ ]precondition\b|\bnon-?refundable\b",
     (
@@ -129,6 +130,7 @@ RULES = (
         "not-there",
         f"{SOURCE} (NOT_FOUND)",
         r"\b(?:not|never) found\b|\bnotfound\b|\bnot_found\b|\bno such\b",
+        r"\bnot recogni[sz]ed\b|\bno (?:\w{1,30} ){1,3}found\b",
         r"\b(?:does not|doesn't|do not|don't|did not) exist|\bnon-?existent\b",
         r"\b(?:cannot|can't|could not|couldn't|unable to|failed to) (?:find|locate|look up)\b",
         r"\bno \w{2,30} (?:with|named|called|for|by|matching)\b",

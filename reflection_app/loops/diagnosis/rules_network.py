@@ -73,7 +73,7 @@ RULES = (
         r"\btemporary failure in name resolution",
         r"\b(?:could not|couldn't|cannot|can't|failed to|unable to) resolve\b.{0,30}(?:host|name|address|domain|"
         r"$)",
-        r"\bno such host|\bnxdomain|\bname_not_resolved",
+        r"\bno such host|\bnxdomain|name_not_resolved",
         r"\bdns\b.{0,30}(?:fail|error|resol|lookup)|\bthe name .{1,255} (?:is not known|has no address)",
         r"\bunknown host|域名(?:.{0,6})(?:解析|不存在|无法)|无法解析(?:主机|域名|地址)?|dns\s?解析",
         cause="The service's name cannot be looked up: it is wrong, or the network is out of order.",
@@ -112,6 +112,7 @@ RULES = (
         r"\b(?:service|server|system|site|api|model|backend|database)s?\b.{0,24}\b(?:unavailable|overloaded|"
         r"down|busy|under maintenance|not available|not ready)\b",
         r"\btemporarily (?:unavailable|out of)|\bserviceunavailable",
+        r"\bunavailable: |\bcode = (?:unavailable|internal|aborted)\b",
         r"\boverloaded(?:_error)?\b|\binternal (?:server )?error\b|\bserver_?error\b|\bbad gateway",
         r"\bgateway (?:error|failure)|\bupstream\b.{0,40}(?:error|fail|unavailable|connect|reset)",
         r"\bunexpected server|\bapi_error\b",

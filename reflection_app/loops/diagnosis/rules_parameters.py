@@ -44,7 +44,7 @@ TOOLS = (
             r"\bis not a function\b",
             r"(?:未知|无效|没有|不存在)(?:的)?(?:工具|函数|命令|方法|接口)",
             r"(?:工具|函数|命令|方法|接口|操作)[^。,]{0,40}(?:不存在|未找到|找不到|未定义|未实现|不支持|"
-            r"未注册)|未实现|不支持(?:该|此|的)?(?:操作|方法)",
+            r"未注册)|未实现|接口已(?:下线|停用|废弃)|不支持(?:该|此|的)?(?:操作|方法)",
         ),
         error_type=ErrorType.WRONG_TOOL,
         remedy=Remedy.SWITCH_TOOL,
@@ -131,7 +131,7 @@ RULES = (
         r"\bcannot (?:parse|unmarshal|deserialize|cast)",
         r"参数(?:格式|类型|值|名|校验|验证|范围)?[^。]{0,12}(?:错误|有误|无效|不正确|不合法|非法|失败|不符|"
         r"异常|越界|超出|过长|过大|必须|应)",
-        r"(?:格式|类型|校验|验证|取值|日期|数据)(?:.{0,6})(?:错误|有误|不正确|不合法|不符|非法|失败|无效|不匹配)",
+        r"(?:格式|类型|校验|验证|取值|日期|数据(?!库))(?:.{0,6})(?:错误|有误|不正确|不合法|不符|非法|失败|无效|不匹配)",
         r"(?:无效|非法|错误|不合法)(?:的)?(?:参数|值|输入|格式|请求|日期|类型|编号|标识|字段)|必须(?:是|为|在|"
         r"大于|小于|不)|应(?:为|该是)|超出(?:.{0,8})范围",
         r"不能(?:大于|小于|超过)|不在(?:.{0,10})范围",
@@ -190,7 +190,7 @@ CODE = (
         r"\bzero ?division ?error|\boverflow ?error|\bassertion ?error|\bunicode(?:decode|encode)? ?error",
         r"\brecursion ?error|\bstop ?iteration\b|\bunsupported operand|\bhas no attribute",
         r"\bis not (?:iterable|subscriptable|callable)|\bcannot read propert|\bundefined is not",
-        r"\bdivision by zero|\bindex out of|\blist index|\bnull ?pointer|\bnullreference",
+        r"\bdivision by zero|\bindex out of|\blist index|\bnot assignable to|\bnull ?pointer|\bnullreference",
         r"\bnumber ?format ?exception|\bclass ?cast|\bcodec can't (?:de|en)code|类型错误|值错误|键错误|"
         r"索引(?:越界|错误|超出)",
         r"除(?:数为|以)零|空指针|编码错误",
