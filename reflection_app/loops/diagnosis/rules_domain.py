@@ -14,16 +14,16 @@ STATE_WORDS = (
         r"rejected|departed|flown)\b"
     ),
     r"\bnon-\w{3,20} \w{2,30} cannot be\b",
+    r"\bcannot (?:cancel|refund|return|modify|exchange|change|close): ",
     (
         r"\bis not (?:in )?(?:an? )?(?:pending|open|active|delivered|draft|cancell?able|refundable|returnable|"
         r"modifiable|editable)\b"
-    ),
-    r"\b(?:invalid|wrong|illegal|current|this|in its present) (?:state|status|transition)\b",
-    r"\bcannot (?:cancel|refund|return|modify|exchange|change|close): ",
-    (
+        )
+        r"\b(?:invalid|wrong|illegal|current|this|in its present) (?:state|status|transition)\b"
+        (
         r"\bcannot (?:\w{2,20} )?(?:cancel|modify|change|update|return|exchange|refund|edit|delete|transition|"
         r"transfer|reopen|close)\b.{0,80}\b(?:because|since|in (?:the )?(?:state|status)|state|status|already|once|"
-        r"after)\b",
+        r"after)\b"
     ),
     r"\bfailed[_ ]precondition\b|\bnon-?refundable\b",
     (
