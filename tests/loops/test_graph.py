@@ -276,3 +276,14 @@ def test_any_steps_give_one_connected_graph(made: list[RecordedStep], outcome: s
     assert all(ids.index(edge.source) < ids.index(edge.target) for edge in graph.edges)
     assert sum(node.is_parting for node in graph.nodes) <= 1
     assert {edge.kind for edge in graph.edges} <= set(EdgeKind)
+
+
+def test_a_verdict_tells_of_the_minimum_requirements_and_names_what_was_not_met() -> None:
+    short = verdict(1, "REVISE", referee=2)
+    short[2].update(requirements_total=4, requirements_unmet=2)
+    full = verdict(2, "PASS", score=100, referee=5)
+    full[2].update(requirements_total=4)
+    graph = graph_of(steps(answer(1), critique(1), short, answer(2), full), outcome="succeeded", best_attempt=2)
+    assert "Attempt 1#1 -> failed: 2 of 4 requirements -> Critique#1" in told(graph)
+    [checked] = [node for node in graph.nodes if node.label == "Minimum requirements"]
+    assert checked.detail == "all 4 requirements met"
