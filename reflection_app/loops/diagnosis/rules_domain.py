@@ -18,9 +18,9 @@ STATE_WORDS = (
     (
         r"\bis not (?:in )?(?:an? )?(?:pending|open|active|delivered|draft|cancell?able|refundable|returnable|"
         r"modifiable|editable)\b"
-        )
-        r"\b(?:invalid|wrong|illegal|current|this|in its present) (?:state|status|transition)\b"
-        (
+    ),
+    r"\b(?:invalid|wrong|illegal|current|this|in its present) (?:state|status|transition)\b",
+    (
         r"\bcannot (?:\w{2,20} )?(?:cancel|modify|change|update|return|exchange|refund|edit|delete|transition|"
         r"transfer|reopen|close)\b.{0,80}\b(?:because|since|in (?:the )?(?:state|status)|state|status|already|once|"
         r"after)\b"
