@@ -136,3 +136,9 @@ class CannotFork(Conflict):
     """The run cannot be forked there, or not at all."""
 
     title = "Cannot be forked"
+
+
+class ClassMovedOn(Conflict):
+    """The error has another class by now."""
+
+    title = "Another class by now"

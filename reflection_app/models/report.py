@@ -1,9 +1,13 @@
 """Error trace reports, the corrections of their class by people, and the instructions that came of them."""
 
+from typing import Any
+
 from django.conf import settings
 from django.db import models
 
+from reflection_app.loops.protocol import reports
 from reflection_app.loops.protocol.error_classes import ErrorClass
+from reflection_app.loops.protocol.report_documents import corrected, document_of
 from reflection_app.loops.tickets import Trigger
 from reflection_app.models.attempt import Attempt
 from reflection_app.models.identifiers import new_id
@@ -54,6 +58,20 @@ class Report(models.Model):
     def holding_type(self) -> str:
         """The class that holds: a person's correction before the tree's."""
         return self.corrected_type or self.error_type
+
+    def get_value(self) -> reports.Report:
+        """The report as the loop kept it."""
+        return reports.Report.model_validate(self.content)
+
+    def get_holding(self) -> reports.Report:
+        """The report with the class that holds, in the words of whoever gave it last."""
+        value = self.get_value()
+        last = next(reversed(self.corrections.all()), None)
+        return corrected(value, to=ErrorClass(last.after), reason=last.reason) if last else value
+
+    def get_document(self) -> dict[str, Any]:
+        """The report that holds, in just the form of the design seed."""
+        return document_of(self.get_holding(), timestamp=self.created_at)
 
 
 class ClassCorrection(models.Model):

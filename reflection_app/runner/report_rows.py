@@ -3,12 +3,18 @@
 from typing import Any
 from uuid import UUID
 
+from notebook_app.public import propose
 from reflection_app.loops.effects import FindSimilarIssues
 from reflection_app.loops.protocol.error_classes import SimilarIssues
 from reflection_app.loops.protocol.reports import Instruction, KeptReport, Proposal
 from reflection_app.loops.protocol.reports import Report as ReportValue
+from reflection_app.loops.protocol.similarity import similar_issues
+from reflection_app.loops.verdicts import Issue
 from reflection_app.models import AgentInstruction, Attempt, EventType, Report, Run, Step, Ticket, add_event
 from reflection_app.runner.batch import Batch
+
+MOST_REPORTS = 20
+LOOKED_AT = ("reflection_id", "issues", "created_at")
 
 
 def is_ours(reflection_id: str, *, run_id: UUID) -> bool:
@@ -17,7 +23,48 @@ def is_ours(reflection_id: str, *, run_id: UUID) -> bool:
 
 
 def find_similar_issues(effect: FindSimilarIssues, *, run_id: UUID) -> SimilarIssues:
-    raise NotImplementedError
+    """What is like these issues in the newest reports on the run's agent, and on this run; without an agent, here only.
+
+    Reports of the run's own attempt, and those that other forks of the same beginning made, are no earlier mistakes.
+    """
+    run = Run.objects.defer("spec").select_related("task").get(pk=run_id)
+    known = [*_of_this_run(run, effect.attempt), *_of_the_agent(run)]
+    newest = sorted({row.pk: row for row in known}.values(), key=lambda row: (row.created_at, row.pk), reverse=True)
+    earlier = [(row.reflection_id, Issue.model_validate(issue)) for row in newest for issue in row.issues]
+    return similar_issues(effect.issues, earlier, looked_at=len(newest))
+
+
+def _of_this_run(run: Run, attempt: int) -> list[Report]:
+    """Reports on earlier attempts of the run, with those on attempts that it has from the run it was forked from."""
+    found = list(Report.objects.filter(run=run, attempt__number__lt=attempt).only(*LOOKED_AT))
+    parent, before = run.parent, run.forked_from_step
+    while parent is not None and before is not None:
+        found += Report.objects.filter(run=parent, step__seq__lt=before, attempt__number__lt=attempt).only(*LOOKED_AT)
+        before = min(before, parent.forked_from_step) if parent.forked_from_step is not None else before
+        parent = parent.parent
+    return found
+
+
+def _of_the_agent(run: Run) -> list[Report]:
+    """The newest reports on the run's agent by other runs."""
+    agent = run.task.agent
+    if not agent:
+        return []
+    others = Report.objects.filter(project=run.project_id, agent=agent[:120]).exclude(run__in=_relatives(run))
+    return list(others.order_by("-created_at", "-id").only(*LOOKED_AT)[:MOST_REPORTS])
+
+
+def _relatives(run: Run) -> set[UUID]:
+    """The run and all that share its beginning: what it was forked from, and every fork of those."""
+    parents = dict(Run.objects.filter(task=run.task_id).values_list("pk", "parent"))
+
+    def origin(pk: UUID) -> UUID:
+        while (above := parents.get(pk)) is not None:
+            pk = above
+        return pk
+
+    first = origin(run.pk)
+    return {pk for pk in parents if origin(pk) == first}
 
 
 def write_report(run: Run, step: Step, batch: Batch, *, report: ReportValue, kept: KeptReport) -> None:
@@ -55,12 +102,35 @@ def _numbers(report: ReportValue) -> list[int]:
 
 
 def write_proposal(run: Run, batch: Batch, *, proposal: Proposal) -> None:
-    raise NotImplementedError
+    """The notebook's entry of a proposal."""
+    batch.write()
+    keep_proposal(run, proposal)
+
+
+def keep_proposal(run: Run, proposal: Proposal) -> None:
+    """Proposes it to the notebook with the run and the report as its evidence; made twice, it counts once."""
+    evidence = {"run": str(run.pk)} | ({"report": proposal.reflection_id} if proposal.reflection_id else {})
+    propose(
+        run.project_id,
+        kind=proposal.kind.value,
+        name=proposal.name,
+        source=proposal.source,
+        description=proposal.description,
+        content=proposal.content,
+        agent=proposal.agent,
+        category=proposal.category,
+        evidence=evidence,
+    )
 
 
 def write_instruction(run: Run, batch: Batch, *, instruction: Instruction) -> None:
     """A proposed instruction; the same text is proposed to an agent once."""
     batch.write()
+    keep_instruction(run, instruction)
+
+
+def keep_instruction(run: Run, instruction: Instruction) -> None:
+    """Proposes it to people, unless it was proposed to the agent in these words before."""
     AgentInstruction.objects.get_or_create(
         project_id=run.project_id,
         agent=instruction.agent[:120],

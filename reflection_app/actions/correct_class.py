@@ -1,0 +1,71 @@
+"""Correcting the class of an error. What a person says is kept as a label, and what goes with the new class follows."""
+
+from typing import Annotated
+
+from django.db import transaction
+from pydantic import AfterValidator, Field
+
+from reflection_app.actions.errors import ClassMovedOn, InvalidInput
+from reflection_app.live.doorbell import ring
+from reflection_app.loops.protocol.error_classes import ErrorClass
+from reflection_app.loops.protocol.handling import instruction_for, proposals_for
+from reflection_app.loops.storable import storable
+from reflection_app.loops.values import Value
+from reflection_app.models import Actor, ClassCorrection, EventType, Report, Run, add_event, audit
+from reflection_app.runner.report_rows import keep_instruction, keep_proposal
+
+
+class CorrectionInput(Value):
+    """The class that a person gives, and why. `before` is the class that was seen, where it must not have changed."""
+
+    type: ErrorClass
+    reason: Annotated[str, Field(max_length=2_000), AfterValidator(storable)] = ""
+    before: ErrorClass | None = None
+
+
+@transaction.atomic
+def correct_class(report: Report, told: CorrectionInput, *, actor: Actor) -> Report:
+    """The report with its new class. What the class asks to be remembered is proposed; twice proposed counts once.
+
+    Raises InvalidInput without a reason or for the class that holds, and ClassMovedOn where another one holds by now.
+    """
+    reason = told.reason.strip()
+    if not reason:
+        message = "Say why: the reason is kept as a label."
+        raise InvalidInput(message, errors=[{"field": "reason", "message": message}])
+    # The run's lock comes first everywhere, so that nobody waits in a circle.
+    run = Run.objects.select_for_update(of=("self",)).get(pk=report.run_id)
+    locked = Report.objects.select_for_update(of=("self",)).get(pk=report.pk)
+    before = ErrorClass(locked.holding_type)
+    if told.before not in {None, before}:
+        raise ClassMovedOn(f"The class is {before.value} by now. Nothing was changed.")
+    if told.type is before:
+        message = f"The class is {before.value} already."
+        raise InvalidInput(message, errors=[{"field": "type", "message": message}])
+    locked.corrected_type = told.type.value
+    locked.save(update_fields=["corrected_type"])
+    ClassCorrection.objects.create(
+        report=locked,
+        computed=locked.error_type,
+        before=before.value,
+        after=told.type.value,
+        reason=reason,
+        user=actor.user,
+        by_label=actor.label,
+    )
+    _propose_what_follows(run, locked)
+    add_event(run, EventType.REPORT_KEPT, report=locked.reflection_id, type=told.type.value, by=actor.label)
+    run.save(update_fields=["last_event_seq"])
+    after = {"type": told.type.value, "reason": reason}
+    audit(locked.project_id, actor, "report.class_corrected", target=locked, before={"type": before.value}, after=after)
+    transaction.on_commit(lambda: ring(run.pk, project_id=run.project_id))
+    return locked
+
+
+def _propose_what_follows(run: Run, report: Report) -> None:
+    value = report.get_holding()
+    for proposal in proposals_for(value, agent=report.agent):
+        keep_proposal(run, proposal)
+    instruction = instruction_for(value, agent=report.agent)
+    if instruction is not None:
+        keep_instruction(run, instruction)

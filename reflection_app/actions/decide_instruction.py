@@ -1,0 +1,91 @@
+"""Deciding on instructions for agents' system prompts. Only what a person accepted stands in a prompt."""
+
+from enum import StrEnum
+from typing import Annotated
+
+from django.db import transaction
+from django.utils import timezone
+from pydantic import AfterValidator, Field
+
+from reflection_app.actions.errors import AlreadyDecided, Conflict, InvalidInput
+from reflection_app.actions.submit_task import MOST_INSTRUCTIONS
+from reflection_app.loops.protocol.handling import LONGEST_INSTRUCTION
+from reflection_app.loops.storable import storable
+from reflection_app.loops.values import Value
+from reflection_app.models import Actor, AgentInstruction, InstructionState, Project, audit
+
+
+class InstructionDecision(StrEnum):
+    """Accept or decline what was proposed; withdraw what was accepted."""
+
+    ACCEPT = "accept"
+    DECLINE = "decline"
+    WITHDRAW = "withdraw"
+
+
+FROM = {
+    InstructionDecision.ACCEPT: InstructionState.PROPOSED,
+    InstructionDecision.DECLINE: InstructionState.PROPOSED,
+    InstructionDecision.WITHDRAW: InstructionState.ACCEPTED,
+}
+
+
+class InstructionInput(Value):
+    """The decision. Accepted with a `text`, the instruction holds in those words."""
+
+    decision: InstructionDecision
+    text: Annotated[str, Field(max_length=LONGEST_INSTRUCTION), AfterValidator(storable)] | None = None
+
+
+@transaction.atomic
+def decide_instruction(instruction: AgentInstruction, told: InstructionInput, *, actor: Actor) -> AgentInstruction:
+    """The decided instruction. Runs that begin from now on have what is accepted; those under way keep their own.
+
+    Raises InvalidInput for a text that cannot be used, AlreadyDecided where it is too late, and Conflict where the
+    agent has as many accepted ones as a prompt takes.
+    """
+    accepts = told.decision is InstructionDecision.ACCEPT
+    _check_text(told, accepts=accepts)
+    if accepts:
+        _check_room(instruction)
+    state = InstructionState.ACCEPTED if accepts else InstructionState.DECLINED
+    text = told.text.strip() if told.text is not None else instruction.text
+    changed = AgentInstruction.objects.filter(pk=instruction.pk, state=FROM[told.decision]).update(
+        state=state, text=text, decided_by=actor.user, decided_by_label=actor.label, decided_at=timezone.now()
+    )
+    before = {"state": FROM[told.decision].value, "text": instruction.text}
+    instruction.refresh_from_db()
+    if not changed:
+        raise AlreadyDecided(_why_not(instruction))
+    after = {"state": state.value, "text": text, "agent": instruction.agent}
+    audit(instruction.project_id, actor, "instruction.decided", target=instruction, before=before, after=after)
+    return instruction
+
+
+def _check_text(told: InstructionInput, *, accepts: bool) -> None:
+    if told.text is None:
+        return
+    if not accepts:
+        message = "Only what is accepted can be put into other words."
+        raise InvalidInput(message, errors=[{"field": "text", "message": message}])
+    if not told.text.strip():
+        message = "Write the instruction; it is empty."
+        raise InvalidInput(message, errors=[{"field": "text", "message": message}])
+
+
+def _check_room(instruction: AgentInstruction) -> None:
+    # Two people who accept at once for the same agent wait for one another here.
+    Project.objects.select_for_update(no_key=True).get(pk=instruction.project_id)
+    accepted = AgentInstruction.objects.filter(
+        project=instruction.project_id, agent=instruction.agent, state=InstructionState.ACCEPTED
+    ).count()
+    if accepted >= MOST_INSTRUCTIONS:
+        raise Conflict(f"{instruction.agent} has {accepted} accepted instructions, and no prompt takes more.")
+
+
+def _why_not(instruction: AgentInstruction) -> str:
+    if instruction.state == InstructionState.PROPOSED:
+        return "This instruction was not accepted, so there is nothing to withdraw."
+    return (
+        f"{instruction.decided_by_label} has decided: {instruction.get_state_display().lower()}. Nothing was changed."
+    )
