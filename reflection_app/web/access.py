@@ -23,6 +23,7 @@ from reflection_app.models import (
     Run,
     Secret,
     Step,
+    Ticket,
     Tool,
     ToolFailure,
     Transcript,
@@ -68,6 +69,15 @@ def get_step_for(place: Place, run_id: UUID, seq: int) -> Step:
     if step is None:
         raise Http404("no such step")
     return step
+
+
+def get_ticket_for(place: Place, ticket_id: str) -> Ticket:
+    """The project's rewind ticket with all that its page shows. Raises Http404."""
+    related = ("run__task", "attempt", "superseded_by", "resolved_by")
+    ticket = Ticket.objects.select_related(*related).filter(project=place.project, ticket_id=ticket_id).first()
+    if ticket is None:
+        raise Http404("no such ticket")
+    return ticket
 
 
 def get_review_for(place: Place, review_id: UUID) -> Review:

@@ -11,11 +11,13 @@ from django.db import connection, transaction
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 
+from reflection_app.actions.redo_run import why_no_redo
 from reflection_app.live.page_state import Fragment, Look, Refusal
 from reflection_app.live.partial_text import PartialText
 from reflection_app.models import Membership, Role, Run, RunState, Step, StepState
 from reflection_app.web.access import get_membership_for
 from reflection_app.web.plan_view import has_plans, plans_of
+from reflection_app.web.protocol_view import has_protocol, rounds_of
 from reflection_app.web.run_graph import draw
 from reflection_app.web.run_story import RunStory, tell
 
@@ -69,6 +71,8 @@ def fragments_of(story: RunStory, *, membership: Membership) -> tuple[Fragment, 
     """The header, the steps of the story and all attempts, in the order of the page."""
     common: dict[str, Any] = {"run": story.run, "project": membership.project, "story": story}
     common["may_fork"] = membership.may(Role.REVIEWER)
+    # A form needs the token of a request, so the fragment of a run that has ended links to the form instead.
+    common["links_to_redo"] = common["may_fork"] and not why_no_redo(story.run)
 
     def drawn(template: str, **more: Any) -> str:
         return render_to_string(template, common | more).strip()
@@ -79,6 +83,8 @@ def fragments_of(story: RunStory, *, membership: Membership) -> tuple[Fragment, 
     has_news = has_news or any(not line.is_running or line.step.seq == 1 for line in story.steps)
     graph = [Fragment("run-graph", drawn("runs/_graph.html", graph=draw(story.run)))] if has_news else []
     plan = [Fragment("run-plan", drawn("runs/_plan.html", plans=plans_of(story.run)))] if has_plans(story.run) else []
+    if has_protocol(story.run):
+        plan.append(Fragment("run-protocol", drawn("runs/_protocol.html", rounds=rounds_of(story.run))))
     return (
         Fragment("run-header", drawn("runs/_header.html")),
         *graph,

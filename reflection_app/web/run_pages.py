@@ -8,10 +8,13 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from reflection_app.actions.cancel_run import cancel_run
+from reflection_app.actions.redo_run import why_no_redo
 from reflection_app.models import Role
 from reflection_app.web.access import DeskRequest, get_run_for, get_step_for, project_page
 from reflection_app.web.failure_view import failures_by_place
 from reflection_app.web.plan_view import has_plans, plans_of
+from reflection_app.web.protocol_view import has_protocol, rounds_of
+from reflection_app.web.redo_page import redo_form_of
 from reflection_app.web.run_graph import draw
 from reflection_app.web.run_lineage import lineage_of
 from reflection_app.web.run_story import tell
@@ -22,12 +25,16 @@ from reflection_app.web.step_lines import StepLine
 @require_safe
 def run_page(request: DeskRequest, run_id: UUID) -> HttpResponse:
     run = get_run_for(request.place, run_id)
+    may_redo = request.place.may(Role.REVIEWER) and not why_no_redo(run)
     context = {
         "run": run,
         "project": request.place.project,
         "story": tell(run),
         "has_plans": has_plans(run),
         "plans": plans_of(run),
+        "has_protocol": has_protocol(run),
+        "rounds": rounds_of(run),
+        "redo": redo_form_of(run) if may_redo else None,
         "graph": draw(run),
         "may_cancel": request.place.may(Role.REVIEWER),
         "may_fork": request.place.may(Role.REVIEWER),

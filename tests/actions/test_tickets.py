@@ -1,7 +1,5 @@
 """What people and agents do with a rewind ticket, and what its run does to it."""
 
-from typing import Any
-
 import pytest
 
 from reflection_app.actions.cancel_run import cancel_run
@@ -9,40 +7,15 @@ from reflection_app.actions.errors import InvalidInput, MakesItsOwn, TicketMoved
 from reflection_app.actions.hand_in_attempt import AttemptInput, hand_in_attempt
 from reflection_app.actions.next_attempt import next_attempt_of
 from reflection_app.actions.tickets import ClosingInput, close_ticket, start_ticket
-from reflection_app.models import Actor, AuditEntry, Event, Project, Run, Step, Ticket, TicketState
+from reflection_app.models import Actor, AuditEntry, Event, Step, Ticket, TicketState
 from reflection_app.runner.advance import advance
 from tests.actions.forking import forked
 from tests.actions.test_reviews import together
-from tests.critiques import critique
 from tests.factories import make_api_key, make_project
 from tests.runner.scripts import scripted_run
+from tests.tickets import SENT_BACK, external_run, handed_in, ticket_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-SENT_BACK = {
-    "attempt-1/critique": critique(40, issues=[{"description": "Three papers", "suggested_fix": "Find five"}]),
-    "attempt-2/critique": critique(45),
-    "attempt-3/critique": critique(90, approved=True),
-}
-
-
-def external_run(answers: dict[str, str] | None = None, *, project: Project | None = None, **task: Any) -> Run:
-    """A run whose agent handed one attempt in and was sent back with a ticket."""
-    project = project or make_project(review_policy={"audit_share": 0})
-    run = scripted_run(answers or SENT_BACK, project=project, execution="external", agent="researcher", **task)
-    advance(run.pk)
-    return handed_in(run, "first")
-
-
-def handed_in(run: Run, content: str) -> Run:
-    hand_in_attempt(run, AttemptInput(content=content), actor=Actor())
-    advance(run.pk)
-    run.refresh_from_db()
-    return run
-
-
-def ticket_of(run: Run, attempt: int = 1) -> Ticket:
-    return Ticket.objects.get(run=run, attempt__number=attempt)
 
 
 def closing(reason: str = "Not worth it.") -> ClosingInput:

@@ -18,6 +18,7 @@ from tests.api.caller import Caller, assert_problem, make_caller
 from tests.api.stories import waiting_review
 from tests.completeness import completeness_check
 from tests.questions import waiting_question
+from tests.tickets import external_run, ticket_of
 from tests.tool_failures import report
 
 pytestmark = pytest.mark.django_db
@@ -36,9 +37,21 @@ ROUTES = [
     if hasattr(view, method.lower())
 ]
 WITH_IDS = [(method, route) for method, route, _ in ROUTES if "<" in route]
-ID_NAMES = ("task_id", "run_id", "review_id", "transcript_id", "question_id", "failure_id", "check_id", "name")
+ID_NAMES = (
+    "task_id",
+    "run_id",
+    "review_id",
+    "transcript_id",
+    "question_id",
+    "failure_id",
+    "check_id",
+    "ticket_id",
+    "name",
+)
 BODIES = {
     "fork": {"from_step": 1},
+    "redo": {"instructions": "Again."},
+    "close": {"reason": "Not worth it."},
     "heartbeat": {"lease_token": str(uuid4())},
     "answer": {"choice": "skip"},
     "decision": {"lease_token": str(uuid4()), "decision": "approve"},
@@ -84,6 +97,7 @@ def test_the_ids_of_another_project_are_not_found(method: str, route: str) -> No
         "failure_id": report(owner.project).pk,
         "question_id": waiting_question(owner.project).pk,
         "check_id": completeness_check(owner.project).pk,
+        "ticket_id": ticket_of(external_run(project=owner.project)).ticket_id,
         "name": "python",
     }
     add_builtin_tools(owner.project, actor=Actor())

@@ -13,6 +13,7 @@ from reflection_app.models import Actor, Role, Secret
 from reflection_app.web.urls import project_pages
 from tests.factories import make_api_key, make_member, make_project
 from tests.questions import waiting_question
+from tests.tickets import external_run, ticket_of
 from tests.tool_failures import report
 from tests.web.stories import logged_in, unsure_project, waiting_review
 
@@ -41,6 +42,7 @@ def addresses() -> dict[str, str]:
         "secret_id": kept.pk,
         "failure_id": report(project).pk,
         "question_id": waiting_question(project).pk,
+        "ticket_id": ticket_of(external_run(project=project)).ticket_id,
     }
     found = {}
     for page in project_pages:
@@ -73,7 +75,18 @@ def test_a_projects_things_are_not_found_under_another_slug(client: Client, addr
     own = make_project("own")
     logged_in(client, own)
     for name, address in addresses.items():
-        if name in {"run", "step", "cancel_run", "review", "revoke_key", *TOOL_PAGES, "delete_secret", *FAILURE_PAGES}:
+        if name in {
+            "run",
+            "step",
+            "cancel_run",
+            "redo_run",
+            "ticket",
+            "review",
+            "revoke_key",
+            *TOOL_PAGES,
+            "delete_secret",
+            *FAILURE_PAGES,
+        }:
             ask = client.post if name in {"try_tool", "switch_tool", "tool_outcome"} else client.get
             assert ask(address.replace("/p/walked/", "/p/own/")).status_code == 404, name
 
@@ -82,7 +95,7 @@ def test_an_address_that_only_acts_leads_to_its_page(client: Client, addresses: 
     from reflection_app.models import Project
 
     logged_in(client, Project.objects.get(slug="walked"))
-    pages = {"next_review": "reviews", "create_key": "settings"}
+    pages = {"close_ticket": "ticket", "next_review": "reviews", "create_key": "settings"}
     for name in ("claim_review", "release_review", "keep_review", "decide_review", *pages):
         assert client.get(addresses[name])["Location"] == addresses[pages.get(name, "review")]
         assert client.put(addresses[name]).status_code == 405
@@ -92,7 +105,19 @@ def test_a_viewer_reads_and_changes_nothing(client: Client, addresses: dict[str,
     from reflection_app.models import Project
 
     client.force_login(make_member(Project.objects.get(slug="walked"), Role.VIEWER))
-    for name in ("project_overview", "runs", "run", "step", "reviews", "review", "settings", "sessions", "session"):
+    for name in (
+        "project_overview",
+        "runs",
+        "run",
+        "step",
+        "reviews",
+        "review",
+        "settings",
+        "sessions",
+        "session",
+        "tickets",
+        "ticket",
+    ):
         assert client.get(addresses[name]).status_code == 200, name
     for name in ("tools", "tool", "tool_failures", "tool_failure", "tool_cheat_sheet"):
         assert client.get(addresses[name]).status_code == 200, name

@@ -1,0 +1,148 @@
+"""Rewind tickets: the list, and one ticket with all that whoever repairs the attempt has to know."""
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.contrib import messages
+from django.db.models import Q, QuerySet
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.cache import patch_vary_headers
+from django.views.decorators.http import require_safe
+from pydantic import ValidationError
+
+from reflection_app.actions.errors import InvalidInput
+from reflection_app.actions.redo_run import why_no_redo
+from reflection_app.actions.tickets import ClosingInput, close_ticket
+from reflection_app.loops.storable import storable
+from reflection_app.loops.tickets import Trigger
+from reflection_app.models import Project, Role, Ticket, TicketState
+from reflection_app.web.access import DeskRequest, get_ticket_for, project_page
+from reflection_app.web.action_addresses import post_only
+from reflection_app.web.complaints import complaints
+
+PAGE = 50
+MOST_AGENTS = 100
+
+
+@dataclass(frozen=True)
+class Filters:
+    """What of the address is understood; anything else in it is left aside."""
+
+    state: str = ""
+    agent: str = ""
+    trigger: str = ""
+    run: str = ""
+
+    @property
+    def any(self) -> bool:
+        return bool(self.state or self.agent or self.trigger or self.run)
+
+    @property
+    def query(self) -> str:
+        given = {name: getattr(self, name) for name in ("state", "agent", "trigger", "run")}
+        return urlencode({name: value for name, value in given.items() if value})
+
+
+def read_filters(request: DeskRequest) -> Filters:
+    state, trigger = request.GET.get("state", ""), request.GET.get("trigger", "")
+    return Filters(
+        state=state if state in TicketState.values else "",
+        agent=storable(request.GET.get("agent", ""))[:120],
+        trigger=trigger if trigger in {known.value for known in Trigger} else "",
+        run=str(run) if (run := _id(request.GET.get("run", ""))) else "",
+    )
+
+
+def filtered(project: Project, filters: Filters) -> QuerySet[Ticket]:
+    """The project's tickets that fit, newest first."""
+    columns = {"state": filters.state, "target_agent": filters.agent, "trigger": filters.trigger, "run": filters.run}
+    wanted = {name: value for name, value in columns.items() if value}
+    tickets = Ticket.objects.filter(project=project, **wanted).select_related("run__task", "attempt")
+    return tickets.defer("run__spec", "run__task__tests", "attempt__content").order_by("-created_at", "-id")
+
+
+def older_than(tickets: QuerySet[Ticket], ticket_id: str, *, project: Project) -> QuerySet[Ticket]:
+    """The tickets after `ticket_id` in the list; all of them where the project has no such ticket."""
+    last = Ticket.objects.filter(project=project, ticket_id=ticket_id).only("created_at").first()
+    if last is None:
+        return tickets
+    return tickets.filter(Q(created_at__lt=last.created_at) | Q(created_at=last.created_at, pk__lt=last.pk))
+
+
+@project_page()
+@require_safe
+def ticket_list(request: DeskRequest) -> HttpResponse:
+    project, filters = request.place.project, read_filters(request)
+    before = storable(request.GET.get("before", ""))[:60]
+    tickets = filtered(project, filters)
+    if before:
+        tickets = older_than(tickets, before, project=project)
+    page = list(tickets[: PAGE + 1])
+    context = {
+        "tickets": page[:PAGE],
+        "older": page[PAGE - 1].ticket_id if len(page) > PAGE else "",
+        "before": before,
+        "filters": filters,
+        "states": list(TicketState),
+        "triggers": list(Trigger),
+        "agents": _agents(project),
+    }
+    # A restored page asks by htmx as well, and wants the whole page.
+    swap = request.headers.get("HX-Request") and not request.headers.get("HX-History-Restore-Request")
+    response = render(request, "tickets/list.html#results" if swap else "tickets/list.html", context)
+    patch_vary_headers(response, ["HX-Request", "HX-History-Restore-Request"])
+    return response
+
+
+def _agents(project: Project) -> list[str]:
+    """The agents that tickets are for, by name."""
+    named = Ticket.objects.filter(project=project).exclude(target_agent="").order_by("target_agent")
+    return list(named.values_list("target_agent", flat=True).distinct()[:MOST_AGENTS])
+
+
+@project_page()
+@require_safe
+def ticket_page(request: DeskRequest, ticket_id: str) -> HttpResponse:
+    return _show(request, get_ticket_for(request.place, ticket_id))
+
+
+@project_page(role=Role.REVIEWER)
+@post_only(page="ticket")
+def close(request: DeskRequest, ticket_id: str) -> HttpResponse:
+    """Closes the ticket; what was typed comes back where that is refused."""
+    ticket = get_ticket_for(request.place, ticket_id)
+    typed = request.POST.get("reason", "").strip()
+    try:
+        closed = close_ticket(ticket, ClosingInput.model_validate({"reason": typed}), actor=request.place.actor)
+    except ValidationError as error:
+        return _show(request, ticket, typed=typed, errors=[one["message"] for one in complaints(error)], status=400)
+    except InvalidInput as problem:
+        return _show(request, ticket, typed=typed, errors=[str(problem)], status=400)
+    done = "The ticket is closed."
+    messages.success(request, f"{done} {closed.run_goes_on or 'Its run, which waited for the repair, was cancelled.'}")
+    return redirect("ticket", slug=request.place.project.slug, ticket_id=ticket.ticket_id)
+
+
+def _show(
+    request: DeskRequest, ticket: Ticket, *, typed: str = "", errors: list[str] | None = None, status: int = 200
+) -> HttpResponse:
+    context: dict[str, Any] = {
+        "ticket": ticket,
+        "run": ticket.run,
+        "reports": list(ticket.reports.all()),
+        "typed": typed,
+        "errors": errors or [],
+        "may_review": request.place.may(Role.REVIEWER),
+        "may_redo": request.place.may(Role.REVIEWER) and not why_no_redo(ticket.run),
+    }
+    return render(request, "tickets/page.html", context, status=status)
+
+
+def _id(typed: str) -> UUID | None:
+    try:
+        return UUID(typed)
+    except ValueError:
+        return None
