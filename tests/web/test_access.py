@@ -124,7 +124,7 @@ def test_a_viewer_reads_and_changes_nothing(client: Client, addresses: dict[str,
     for name in (*CHANGE_TOOLS, *TOOL_PAGES - {"tool"}):
         assert client.post(addresses[name]).status_code == 403, name
     changing = ("new_task", "cancel_run", "next_review", "claim_review", "decide_review", "create_key", "revoke_key")
-    for name in (*changing, "settings", "tool_outcome"):
+    for name in (*changing, "settings", "tool_outcome", "close_ticket", "redo_run"):
         assert client.post(addresses[name]).status_code == 403, name
 
 
