@@ -21,7 +21,7 @@ def best_attempt(attempts: Iterable[int], judgements: Iterable[Judgement], *, pi
     decisive = strongest_judgements(judgements)
     judged = [decisive[number] for number in numbers if number in decisive]
     if not judged:
-        return numbers[0]
+        return pick if pick in numbers else numbers[0]
     accepted = [judgement for judgement in judged if judgement.referee is Referee.PERSON and judgement.passed]
     if pick in numbers and not accepted and not _is_rejected(decisive.get(pick)):
         return pick

@@ -21,8 +21,9 @@ def best_of(run: Run) -> Best:
     # Only what the rule reads: a verdict whose details no longer parse must not keep its run from ending.
     judged = list(rows.values_list("attempt_id", "attempt__number", "referee", "verdict", "score"))
     if not judged:
-        first = Attempt.objects.filter(run=run).order_by("number").values_list("id", "number").first()
-        return Best(*first) if first else Best(None, None)
+        made = Attempt.objects.filter(run=run).order_by("number").values_list("id", "number")
+        kept = made.filter(number=_pick_of(run)).first() or made.first()
+        return Best(*kept) if kept else Best(None, None)
     ids = {number: attempt_id for attempt_id, number, *_ in judged}
     judgements = [
         Judgement(attempt=number, referee=Referee(referee), verdict=VerdictName(verdict), score=score)

@@ -1,0 +1,246 @@
+"""What each class of error makes of a run."""
+
+import json
+from typing import Any
+
+import pytest
+
+from reflection_app.loops.effects import (
+    AskPerson,
+    AskReviewer,
+    CallTool,
+    ProposeInstruction,
+    ReviewReason,
+)
+from reflection_app.loops.ends import Outcome
+from reflection_app.loops.protocol.error_classes import ErrorClass
+from reflection_app.loops.protocol.learning import says_something
+from reflection_app.loops.protocol.reports import ProposalKind
+from reflection_app.loops.protocol.stages import Classified, RepairKind, RepairStatus
+from reflection_app.loops.questions import Choice, QuestionKind
+from reflection_app.loops.verdicts import Verdict
+from tests.critiques import critique
+from tests.loops.playing import play
+from tests.loops.protocol.playing import (
+    FAILED,
+    PAPERS,
+    PLAN,
+    SKIPPED,
+    STEP,
+    Desk,
+    answered,
+    asked_in,
+    decided,
+    missing,
+    outputs,
+    papers,
+    passing,
+    plan_of,
+    proposed_by,
+    protocol_spec,
+    repairs_of,
+    reports_of,
+    role_of,
+    tickets_of,
+)
+from tests.loops.tool_playing import ADD, WEATHER, call_text, failed, worked
+
+UNKNOWN = "I don't know which venues count."
+
+
+def class_of(played: Any) -> ErrorClass:
+    return outputs(played, Classified)[0].type
+
+
+def test_a_mistake_made_again_lowers_the_expectation_and_puts_the_next_judgement_before_a_person() -> None:
+    desk = Desk(critic=[missing(), passing()], reviewer=decided(Verdict.PASS), alike=True)
+    played = play(protocol_spec(), desk)
+
+    assert class_of(played) is ErrorClass.MODEL_CAPABILITY
+    assert plan_of(played).expected_score == 40
+    assert "LLM_ESCALATION_MODEL" in plan_of(played).remediation
+    assert role_of(played, "attempt-2/answer") == "actor"
+    [asked] = [effect for effect in played.effects if isinstance(effect, AskReviewer)]
+    assert (asked.reason, asked.judgement.attempt) == (ReviewReason.CHECKPOINT, 2)
+    assert "three papers too few" in asked.why[0]
+    assert "40" in asked.why[1]
+    [proposal] = proposed_by(played)
+    assert (proposal.kind, proposal.name) == (ProposalKind.ANTI_PATTERN, "Stopping early")
+    assert played.ended.outcome is Outcome.SUCCEEDED
+
+
+def test_a_stronger_model_repairs_and_submits_where_one_is_configured() -> None:
+    desk = Desk(critic=[missing(), passing()], reviewer=decided(Verdict.PASS), alike=True, escalation="strong work")
+    played = play(protocol_spec(has_escalation=True), desk)
+
+    assert role_of(played, "attempt-1/answer") == "actor"
+    assert role_of(played, "attempt-1/repair-1/work") == "escalation"
+    assert role_of(played, "attempt-2/answer") == "escalation"
+    assert "LLM_ESCALATION_MODEL" not in plan_of(played).remediation
+
+
+def test_a_checkpoint_also_stops_a_repeated_mistake_that_misses_requirements_again() -> None:
+    desk = Desk(actor=papers(1), critic=missing(), reviewer=decided(Verdict.REJECT, score=5), alike=True)
+    played = play(protocol_spec(requirements=PAPERS), desk)
+    assert played.ended.outcome is Outcome.REJECTED
+    assert len(tickets_of(played)) == 1
+
+
+def test_without_an_anti_pattern_of_its_own_the_plan_gets_one_from_what_came_again() -> None:
+    plan = json.dumps(PLAN | {"anti_pattern": None})
+    desk = Desk(critic=[missing(), passing()], reviewer=decided(Verdict.PASS), alike=True, plan=plan)
+    pattern = plan_of(play(protocol_spec(), desk)).anti_pattern
+    assert pattern is not None
+    assert pattern.symptoms == ("three papers too few",)
+
+
+def test_a_decision_error_adds_its_instruction_at_once_and_proposes_it() -> None:
+    played = play(protocol_spec(), Desk(critic=[missing(), passing()]))
+
+    assert class_of(played) is ErrorClass.DECISION_ERROR
+    assert PLAN["instruction"] in asked_in(played, "attempt-2/answer")
+    assert PLAN["instruction"] not in asked_in(played, "attempt-1/answer")
+    [proposed] = [effect.instruction for effect in played.effects if isinstance(effect, ProposeInstruction)]
+    assert (proposed.agent, proposed.text) == ("academic-researcher", PLAN["instruction"])
+    assert proposed.reflection_id == "ref_20260101_120000_1"
+
+
+def test_a_decision_error_checks_the_requirements_on_every_draft() -> None:
+    played = play(
+        protocol_spec(requirements=PAPERS),
+        Desk(actor=[papers(3), papers(4), papers(5)], critic=[missing(), passing()]),
+    )
+    [repair] = repairs_of(played)
+    assert repair.repair.is_checkpoint
+    assert repair.requirements is not None
+    assert not repair.requirements.all_met
+    assert "do not hold yet" in asked_in(played, "attempt-2/answer")
+
+
+def test_a_normal_iteration_repairs_nothing_and_offers_a_hint() -> None:
+    played = play(protocol_spec(), Desk(critic=[critique(60, feedback={"suggestions": ["Be brief."]}), passing()]))
+
+    assert class_of(played) is ErrorClass.NORMAL_ITERATION
+    assert repairs_of(played) == []
+    assert reports_of(played)[0].repair_actions == ()
+    assert [(one.kind, one.content) for one in proposed_by(played)] == [(ProposalKind.LESSON, PLAN["hint"])]
+    assert "Be brief." in asked_in(played, "attempt-2/answer")
+    assert played.ended.outcome is Outcome.SUCCEEDED
+
+
+def test_knowledge_is_asked_of_the_tool_and_told_as_data_and_proposed() -> None:
+    desk = Desk(
+        actor=[UNKNOWN, call_text("weather", city="Rome"), "notes", "done"],
+        critic=[missing(), passing()],
+        tool=worked("A and B count."),
+    )
+    played = play(protocol_spec(knowledge_tool=WEATHER), desk)
+
+    assert class_of(played) is ErrorClass.MISSING_KNOWLEDGE
+    first, second = repairs_of(played)
+    assert (first.repair.kind, first.repair.tool, first.output) == (RepairKind.TOOL, "weather", "A and B count.")
+    assert second.repair.action == STEP["action"]
+    assert "Which terms were searched?" in asked_in(played, "attempt-1/repair-1/arguments")
+    told = asked_in(played, "attempt-2/answer")
+    assert told.index("<output-") < told.index("A and B count.")
+    [fact] = proposed_by(played)
+    assert (fact.kind, fact.content, fact.reflection_id) == (
+        ProposalKind.FACT,
+        "A and B count.",
+        "ref_20260101_120000_1",
+    )
+    assert not [effect for effect in played.effects if isinstance(effect, AskPerson)]
+
+
+@pytest.mark.parametrize("nothing", [worked(""), worked("[]"), worked("没有找到相关结果"), failed(error="no city")])
+def test_a_tool_with_nothing_useful_to_say_is_followed_by_a_person(nothing: Any) -> None:
+    desk = Desk(
+        actor=[UNKNOWN, call_text("weather", city="Rome"), call_text("weather", city="b"), call_text(city="c"), "x"],
+        critic=[missing(), passing()],
+        tool=nothing,
+        person=answered("ACL counts."),
+        diagnoser="?",
+    )
+    played = play(protocol_spec(knowledge_tool=WEATHER), desk)
+    [asked] = [effect.question for effect in played.effects if isinstance(effect, AskPerson)]
+    assert asked.kind is QuestionKind.KNOWLEDGE
+    assert asked.choices == (Choice.ANSWER, Choice.SKIP)
+    assert any("I don't know" in line for line in asked.context)
+    assert repairs_of(played)[0].output == "ACL counts."
+    assert [one.content for one in proposed_by(played)] == ["ACL counts."]
+
+
+def test_without_a_tool_a_person_is_asked_who_may_skip_it() -> None:
+    played = play(protocol_spec(), Desk(actor=[UNKNOWN, "x"], critic=[missing(), passing()], person=SKIPPED))
+    assert repairs_of(played)[0].status is RepairStatus.SKIPPED
+    assert proposed_by(played) == []
+    assert played.ended.outcome is Outcome.SUCCEEDED
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("ACL and EMNLP.", True),
+        ("", False),
+        ("  \n", False),
+        ('{"results": []}', False),
+        ("null", False),
+        ("No results.", False),
+        ("no matching documents were found", False),
+        ("没有找到相关结果", False),
+        ("未查到", False),
+        ("Nothing was found", False),
+        ("The year 2024 is not found in volume 3, but volumes 4 to 9 hold it in full." + " Read on." * 20, True),
+        ('{"results": ["ACL"]}', True),
+    ],
+)
+def test_what_an_answer_of_a_search_is_worth(text: str, says: bool) -> None:
+    assert says_something(text) is says
+
+
+def plan_with(*steps: dict[str, Any] | str) -> str:
+    return json.dumps(PLAN | {"repair_steps": list(steps)})
+
+
+def test_repair_steps_are_done_one_by_one_and_one_that_fails_does_not_stop_the_others() -> None:
+    plan = plan_with(
+        {"action": "Think", "kind": "model"},
+        {"action": "Look", "kind": "tool", "tool": "weather"},
+        {"action": "Ask", "kind": "person"},
+        {"action": "Add up", "kind": "tool", "tool": "rm"},
+    )
+    actor = ["draft", FAILED, call_text("weather", city="Rome"), "added", "revised"]
+    desk = Desk(
+        actor=actor, critic=[missing(), passing()], plan=plan, tool=worked("21 degrees"), person=answered("Yes.")
+    )
+    played = play(protocol_spec(tools=(WEATHER, ADD)), desk)
+
+    assert [(one.status, one.output or one.error) for one in repairs_of(played)] == [
+        (RepairStatus.FAILED, "the provider refused the call"),
+        (RepairStatus.COMPLETED, "21 degrees"),
+        (RepairStatus.COMPLETED, "Yes."),
+        (RepairStatus.COMPLETED, "added"),
+    ]
+    assert repairs_of(played)[3].repair.kind is RepairKind.MODEL
+    assert [one.status for one in reports_of(played)[1].repair_actions] == [
+        RepairStatus.FAILED,
+        *[RepairStatus.COMPLETED] * 3,
+    ]
+    assert [effect.tool for effect in played.effects if isinstance(effect, CallTool)] == ["weather"]
+    assert "21 degrees" in asked_in(played, "attempt-1/repair-4/work")
+    assert played.ended.outcome is Outcome.SUCCEEDED
+
+
+def test_a_step_that_a_person_skips_and_one_without_an_answer_are_told_from_each_other() -> None:
+    plan = plan_with({"action": "Ask", "kind": "person"}, "Write it")
+    desk = Desk(actor=["draft", "  ", "revised"], critic=[missing(), passing()], plan=plan, person=SKIPPED)
+    first, second = repairs_of(play(protocol_spec(), desk))
+    assert first.status is RepairStatus.SKIPPED
+    assert (second.status, second.error) == (RepairStatus.FAILED, "the model said nothing")
+
+
+def test_a_model_that_plans_to_ask_and_ask_asks_a_person_twice_at_most() -> None:
+    plan = plan_with(*[{"action": f"Ask {number}", "kind": "person"} for number in range(12)])
+    desk = Desk(critic=[missing(), passing()], plan=plan, person=answered("Yes."))
+    kinds = [step.kind for step in plan_of(play(protocol_spec(), desk)).repair_steps]
+    assert kinds == [RepairKind.PERSON] * 2 + [RepairKind.MODEL] * 6

@@ -1,0 +1,188 @@
+"""What breaks off is named, resumed once, and judged as usual."""
+
+import json
+from typing import Any
+
+import pytest
+
+from reflection_app.loops.effects import (
+    EffectTimedOut,
+    Generate,
+    HandedIn,
+    KeepAttempt,
+    RecordPick,
+    RecordVerdict,
+    Spent,
+)
+from reflection_app.loops.ends import Outcome
+from reflection_app.loops.protocol.error_classes import ErrorClass
+from reflection_app.loops.protocol.resuming import joined
+from reflection_app.loops.protocol.stages import Classified, Explored, RepairStatus
+from reflection_app.loops.task_spec import Execution
+from reflection_app.loops.tickets import Trigger
+from reflection_app.loops.verdicts import Referee, Verdict
+from tests.loops.playing import play, said
+from tests.loops.protocol.playing import (
+    FAILED,
+    PLAN,
+    Desk,
+    asked_in,
+    cut,
+    missing,
+    outputs,
+    passing,
+    protocol_spec,
+    repairs_of,
+    reports_of,
+    stages,
+    tickets_of,
+)
+
+
+def kept(played: Any) -> dict[int, str]:
+    return {effect.attempt: effect.content for effect in played.effects if isinstance(effect, KeepAttempt)}
+
+
+def test_a_call_that_fails_for_good_is_made_once_more_after_all_six_steps() -> None:
+    played = play(protocol_spec(), Desk(actor=[FAILED, "the answer"], critic=passing()))
+
+    assert played.ended.outcome is Outcome.SUCCEEDED
+    assert played.ended.best_attempt == 2
+    assert kept(played) == {1: "", 2: "the answer"}
+    [ticket] = tickets_of(played)
+    assert (ticket.trigger, ticket.verdict, ticket.quality_score) == (Trigger.INTERRUPTION, Verdict.REVISE, 0)
+    assert stages(played) == ["explore", "reflect", "classify", "plan", "execute", "submit"]
+    [classified] = outputs(played, Classified)
+    assert classified.type is ErrorClass.PIPELINE_CRASH
+    assert classified.facts.broken_phase == "attempt-1/answer"
+    assert "the provider refused the call" in reports_of(played)[1].root_cause
+    assert [one.status for one in repairs_of(played)] == [RepairStatus.COMPLETED]
+
+
+def test_a_failed_call_costs_no_call_of_the_reflector_and_gets_no_verdict_of_anybody() -> None:
+    played = play(protocol_spec(), Desk(actor=[FAILED, "the answer"], critic=passing()))
+    assert [effect.role for effect in played.effects if isinstance(effect, Generate)] == ["actor", "actor", "critic"]
+    assert [effect.judgement.attempt for effect in played.effects if isinstance(effect, RecordVerdict)] == [2]
+
+
+def test_a_call_that_fails_again_fails_the_run_with_the_report_kept() -> None:
+    played = play(protocol_spec(), Desk(actor=FAILED))
+    assert played.ended.outcome is Outcome.FAILED
+    assert played.ended.error == "the provider refused the call"
+    assert [one.status for one in repairs_of(played)] == [RepairStatus.FAILED]
+    assert len(reports_of(played)) == 1
+
+
+def test_without_room_for_another_attempt_a_failed_call_fails_the_run_as_it_is() -> None:
+    played = play(protocol_spec(limits={"max_iterations": 1}), Desk(actor=FAILED))
+    assert (played.ended.outcome, played.ended.best_attempt) == (Outcome.FAILED, None)
+    assert tickets_of(played) == []
+
+
+def test_a_revision_that_breaks_off_is_resumed_from_its_last_good_step_with_its_own_prompt() -> None:
+    spec = protocol_spec(limits={"max_iterations": 4})
+    played = play(spec, Desk(actor=["draft", "notes", FAILED, "revised"], critic=[missing(), passing()]))
+
+    assert played.ended.outcome is Outcome.SUCCEEDED
+    assert played.ended.best_attempt == 3
+    assert outputs(played, Explored)[1].last_good_step == "attempt-1/repair-1/kept"
+    assert "two papers are missing" in asked_in(played, "attempt-2/repair-1/resume")
+    assert PLAN["instruction"] in asked_in(played, "attempt-2/repair-1/resume")
+
+
+def test_an_answer_that_is_cut_off_goes_on_where_it_stopped() -> None:
+    played = play(protocol_spec(), Desk(actor=[cut("One, two, "), "three."], critic=passing()))
+
+    assert played.ended.outcome is Outcome.SUCCEEDED
+    assert played.ended.best_attempt == 2
+    assert kept(played) == {2: "One, two, three."}
+    told = asked_in(played, "attempt-1/repair-1/resume")
+    assert told.index("One, two, ") < told.index("cut off")
+    assert "attempt-1/critique" not in played.keys
+    assert tickets_of(played)[0].trigger is Trigger.INTERRUPTION
+
+
+def test_an_answer_cut_off_with_no_room_left_is_judged_as_it_is() -> None:
+    played = play(protocol_spec(limits={"max_iterations": 1}), Desk(actor=cut("One"), critic=passing()))
+    assert played.ended.outcome is Outcome.SUCCEEDED
+
+
+def test_what_was_resumed_is_not_resumed_again_but_judged() -> None:
+    played = play(protocol_spec(), Desk(actor=[cut("One, "), cut("two, "), "three"], critic=passing()))
+    assert kept(played) == {2: "One, two, "}
+    assert played.ended.outcome is Outcome.SUCCEEDED
+
+
+@pytest.mark.parametrize(
+    ("begun", "rest", "whole"),
+    [
+        ("abc", "def", "abcdef"),
+        ("The first line.\nThe second", "The second line.", "The first line.\nThe secondThe second line."),
+        ("It ends with this sentence", "ends with this sentence, and more.", "It ends with this sentence, and more."),
+        ("", "all", "all"),
+        ("all", "", "all"),
+    ],
+)
+def test_two_parts_of_an_answer_are_joined_without_saying_the_seam_twice(begun: str, rest: str, whole: str) -> None:
+    assert joined(begun, rest) == whole
+
+
+def test_a_class_edited_away_from_the_crash_is_planned_by_the_reflector() -> None:
+    desk = Desk(actor=[FAILED, "notes", "the answer"], critic=passing())
+
+    def edited(effect: Any) -> Any:
+        if effect.key == "attempt-1/classify":
+            output = effect.record.output.model_copy(update={"type": ErrorClass.DECISION_ERROR})
+            return effect.record.model_copy(update={"output": output})
+        return desk(effect)
+
+    played = play(protocol_spec(), edited)
+    assert "attempt-1/plan" in played.keys
+    assert played.ended.best_attempt == 2
+
+
+def test_where_nothing_was_judged_the_attempt_with_an_answer_is_kept_before_the_empty_one() -> None:
+    spec = protocol_spec(limits={"token_budget": 100})
+    played = play(spec, Desk(actor=[FAILED, said("the answer", tokens=100)]))
+    assert played.ended.outcome is Outcome.OVER_BUDGET
+    assert played.ended.best_attempt == 2
+    assert [effect.pick.attempt for effect in played.effects if isinstance(effect, RecordPick)] == [2]
+
+    unjudged = play(protocol_spec(has_critic=False), Desk(actor=[FAILED, "the answer"]))
+    assert (unjudged.ended.outcome, unjudged.ended.best_attempt) == (Outcome.UNVERIFIED, 2)
+
+
+def test_time_that_runs_out_is_no_interruption() -> None:
+    played = play(protocol_spec(), Desk(actor=EffectTimedOut("late", spent=Spent(duration_s=1))))
+    assert played.ended.outcome is Outcome.TIMED_OUT
+    assert tickets_of(played) == []
+
+
+def test_an_agent_that_says_that_it_was_interrupted_names_the_broken_phase() -> None:
+    check = {"ok": False, "interrupted": True, "phase": "search", "last_good_step": "outline", "issues": ["disk full"]}
+    agent = [HandedIn(content="half", self_check=check), HandedIn(content="whole")]
+    played = play(protocol_spec(execution=Execution.EXTERNAL), Desk(agent=agent, critic=passing()))
+
+    [classified] = outputs(played, Classified)
+    assert classified.type is ErrorClass.PIPELINE_CRASH
+    assert (classified.facts.broken_phase, classified.facts.interruption) == ("search", "disk full")
+    assert outputs(played, Explored)[0].last_good_step == "outline"
+    assert "last step that worked" in asked_in(played, "attempt-1/plan")
+    assert played.ended.outcome is Outcome.SUCCEEDED
+    first = next(effect.judgement for effect in played.effects if isinstance(effect, RecordVerdict))
+    assert first.referee is Referee.SELF
+
+
+def test_a_journal_of_an_interruption_asks_for_the_same_when_it_is_replayed() -> None:
+    answers: list[Any] = []
+    desk = Desk(actor=[FAILED, cut("a"), "b"], critic=[missing(), passing()])
+
+    def first(effect: Any) -> Any:
+        answers.append(desk(effect))
+        return answers[-1]
+
+    played = play(protocol_spec(limits={"max_iterations": 5}), first)
+    recorded = iter(answers)
+    again = play(protocol_spec(limits={"max_iterations": 5}), lambda _effect: next(recorded))
+    assert json.dumps(again.keys) == json.dumps(played.keys)
+    assert again.ended == played.ended

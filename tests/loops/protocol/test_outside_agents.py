@@ -1,0 +1,149 @@
+"""With an outside agent the analysis is ours, and it carries out the plan."""
+
+import json
+from typing import Any
+
+import pytest
+
+from reflection_app.loops.effects import AskPerson, Generate, HandedIn, HandedInRepair
+from reflection_app.loops.ends import Outcome
+from reflection_app.loops.protocol.error_classes import ErrorClass
+from reflection_app.loops.protocol.self_checks import is_content, issues_of
+from reflection_app.loops.protocol.stages import Classified, Explored, RepairStatus
+from reflection_app.loops.task_spec import Execution, Redo
+from reflection_app.loops.tickets import Trigger
+from tests.loops.playing import play
+from tests.loops.protocol.playing import (
+    PAPERS,
+    PLAN,
+    STEP,
+    Desk,
+    answered,
+    asked_in,
+    missing,
+    outputs,
+    papers,
+    passing,
+    protocol_spec,
+    repairs_of,
+    reports_of,
+    stages,
+    tickets_of,
+)
+
+TWO_STEPS = json.dumps(PLAN | {"repair_steps": [STEP, {"action": "Count them", "expected_outcome": "five"}]})
+
+
+def agent_spec(**fields: Any) -> Any:
+    return protocol_spec(execution=Execution.EXTERNAL, **fields)
+
+
+def test_the_agent_is_told_ticket_analysis_class_and_the_numbered_plan_and_its_word_fills_the_report() -> None:
+    done = HandedInRepair(step=1, status=RepairStatus.COMPLETED, output="two more terms")
+    agent = [HandedIn(content="draft"), HandedIn(content="revised", repairs=(done,))]
+    played = play(agent_spec(), Desk(agent=agent, critic=[missing(), passing()], plan=TWO_STEPS))
+
+    assert played.ended.outcome is Outcome.SUCCEEDED
+    told = asked_in(played, "attempt-2/answer")
+    for part in (
+        "rewind_20260101_120000_1",
+        "too careful",
+        "3.3.2",
+        "1. Widen the terms",
+        "2. Count them",
+        PLAN["hint"],
+    ):
+        assert part in told
+    assert [effect.role for effect in played.effects if isinstance(effect, Generate)] == [
+        "critic",
+        "reflector",
+        "reflector",
+        "critic",
+    ]
+    assert [(one.status, one.output) for one in repairs_of(played)] == [
+        (RepairStatus.COMPLETED, "two more terms"),
+        (RepairStatus.PENDING, ""),
+    ]
+    assert [one.status for one in reports_of(played)[1].repair_actions] == [
+        RepairStatus.COMPLETED,
+        RepairStatus.PENDING,
+    ]
+    assert stages(played) == ["explore", "reflect", "classify", "plan", "execute", "execute", "submit"]
+
+
+def test_an_agent_that_finds_itself_wanting_goes_back_without_the_critic() -> None:
+    check = {"ok": False, "issues": ["no sources", {"description": "too short"}]}
+    agent = [HandedIn(content="draft", self_check=check), HandedIn(content="better", self_check={"ok": True})]
+    played = play(agent_spec(), Desk(agent=agent, critic=passing()))
+
+    [ticket] = tickets_of(played)
+    assert ticket.trigger is Trigger.SELF_CHECK
+    assert [issue.description for issue in ticket.issues] == ["no sources", "too short"]
+    assert "attempt-1/critique" not in played.keys
+    assert played.ended.outcome is Outcome.SUCCEEDED
+
+
+def test_an_agent_that_names_what_it_does_not_know_is_answered_before_it_goes_on() -> None:
+    check = {"ok": False, "unknown": "Which venues count"}
+    agent = [HandedIn(content="draft", self_check=check), HandedIn(content="better")]
+    played = play(agent_spec(), Desk(agent=agent, critic=passing(), person=answered("ACL and EMNLP.")))
+
+    assert outputs(played, Classified)[0].type is ErrorClass.MISSING_KNOWLEDGE
+    assert outputs(played, Classified)[0].facts.quote == "Which venues count"
+    assert "ACL and EMNLP." in asked_in(played, "attempt-2/answer")
+    assert [effect.key for effect in played.effects if isinstance(effect, AskPerson)] == ["attempt-1/repair-1/ask"]
+    assert [one.status for one in repairs_of(played)] == [RepairStatus.COMPLETED, RepairStatus.PENDING]
+
+
+def test_an_agent_that_misses_requirements_goes_round_again() -> None:
+    agent = [HandedIn(content=papers(count)) for count in (3, 4, 5)]
+    played = play(agent_spec(requirements=PAPERS), Desk(agent=agent, critic=[missing(), passing()]))
+    assert [ticket.trigger for ticket in tickets_of(played)] == [
+        Trigger.CRITIC_EVALUATION,
+        Trigger.FAILED_REQUIREMENT,
+    ]
+    assert played.ended.best_attempt == 3
+
+
+def test_a_persons_order_reaches_the_agent() -> None:
+    redo = Redo(content="the old answer", instructions="Add the venues.")
+    played = play(agent_spec(redo=redo), Desk(agent=HandedIn(content="new"), critic=passing()))
+    assert tickets_of(played)[0].trigger is Trigger.PERSONS_ORDER
+    assert "Add the venues." in asked_in(played, "attempt-2/answer")
+
+
+def test_what_came_with_an_attempt_is_in_the_snapshot() -> None:
+    artifacts: tuple[dict[str, Any], ...] = ({"path": "out/papers.json"}, {"size": 3})
+    agent = [HandedIn(content="draft", artifacts=artifacts), HandedIn(content="better")]
+    played = play(agent_spec(), Desk(agent=agent, critic=[missing(), passing()]))
+    assert outputs(played, Explored)[0].artifacts == ("out/papers.json", '{"size": 3}')
+
+
+@pytest.mark.parametrize(
+    ("check", "content"),
+    [
+        (None, True),
+        ({}, True),
+        ({"ok": True}, True),
+        ({"ok": True, "issues": ["small"]}, True),
+        ({"ok": False}, False),
+        ({"ok": "no"}, False),
+        ({"ok": "否"}, False),
+        ({"ok": True, "interrupted": True}, False),
+        ({"interrupted": True}, False),
+        ({"issues": ["x"]}, False),
+        ({"issues": "x"}, False),
+        ({"issues": []}, True),
+        ({"unknown": "x"}, False),
+        ({"confidence": 0.2}, True),
+        ({"ok": None, "issues": [None, {}, 7, [[]]]}, False),
+        ({"ok": 0}, False),
+    ],
+)
+def test_whether_an_agent_is_content(check: Any, content: bool) -> None:
+    assert is_content(check) is content
+
+
+def test_issues_of_any_form_are_read() -> None:
+    check: Any = {"issues": [None, {}, 7, [[]], {"issue": "a"}, {"message": "b"}, " c ", ""]}
+    assert issues_of(check) == ("7", "a", "b", "c")
