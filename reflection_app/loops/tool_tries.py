@@ -98,7 +98,7 @@ async def try_call(run: Progress, call: ToolCall, *, tools: Sequence[ToolSpec], 
         wrong = violations(call.arguments, schema=tool.parameters)
     except SchemaUnusable as error:
         told = f"The tool's own schema cannot be used: {error}"
-        return _failed(call, ToolResult(ok=False, failure=ToolFailure.MISCONFIGURED, error=told))
+        return refused_call(call, told, failure=ToolFailure.MISCONFIGURED)
     if wrong:
         told = "; ".join(f"{issue.path}: {issue.description}" for issue in wrong)
         return Try(call, _invalid(f"The arguments do not fit the tool's schema. {told}"), wrong, was_called=False)

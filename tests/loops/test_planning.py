@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reflection_app.loops.effects import (
+    AskPerson,
     AskReviewer,
     CallTool,
     Decision,
@@ -20,6 +21,7 @@ from reflection_app.loops.effects import (
 )
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.plans import PlanFault, PlanStepState
+from reflection_app.loops.questions import Choice, PersonsAnswer
 from reflection_app.loops.tool_calls import ToolFailure
 from reflection_app.loops.verdicts import Referee, Verdict
 from tests.critiques import critique
@@ -150,7 +152,8 @@ def test_what_needs_a_failed_step_is_skipped_and_named_and_the_rest_is_done() ->
         ("look", "weather", []), ("choose", None, ["look"]), ("pack", None, ["choose"]), ("sum", "add", [])
     )
     refused = failed(ToolFailure.HTTP_STATUS, "the key was refused", status=401)
-    answers = [said(plan), said(ROME), refused, said(call_text("add")), worked("3"), said("I could not look.")]
+    without = PersonsAnswer(choice=Choice.SKIP)
+    answers = [said(plan), said(ROME), refused, without, said(call_text("add")), worked("3"), said("I could not look.")]
     played = play(planning_spec(max_iterations=1), in_turn(answers))
 
     assert states_of(played) == {
@@ -170,7 +173,7 @@ def test_what_needs_a_failed_step_is_skipped_and_named_and_the_rest_is_done() ->
 
 
 def test_what_is_missing_is_planned_anew_with_the_results_so_far() -> None:
-    stubborn = [said(ROME), failed(ToolFailure.MISCONFIGURED, "no address")]
+    stubborn = [said(ROME), failed(ToolFailure.MISCONFIGURED, "no address"), PersonsAnswer(choice=Choice.SKIP)]
     first = [said(plan_text(("sum", "add", []), ("look", "weather", []))), said(call_text("add")), worked("3 shirts")]
     second = [said(plan_text(("guess", None, ["sum"]))), said("mild"), said("Three shirts, it is mild.")]
     played = play(planning_spec(), in_turn([*first, *stubborn, said("Three shirts."), *second]))
@@ -254,6 +257,7 @@ by_role = {
     "planner": st.one_of(good_plans, plans, words),
     "actor": st.one_of(st.just(ROME), words),
     "critic": st.one_of(critiques, words),
+    "diagnoser": st.one_of(st.just('{"error_type": "wrong_tool", "root_cause": "x", "fallback_tool": "add"}'), words),
 }
 
 
@@ -269,6 +273,8 @@ def test_whatever_models_and_tools_say_planning_ends_within_its_limits(
                 return said(data.draw(by_role[role]), tokens=data.draw(st.integers(0, 900)), duration_s=0.2)
             case CallTool():
                 return data.draw(st.sampled_from([worked(), worked(""), failed(), failed(ToolFailure.MISCONFIGURED)]))
+            case AskPerson():
+                return PersonsAnswer(choice=data.draw(st.sampled_from(effect.question.choices)))
             case AskReviewer():
                 verdict = data.draw(st.sampled_from(Verdict))
                 return ReviewDecision(decision=Decision.OVERRULE, verdict=verdict, score=50)

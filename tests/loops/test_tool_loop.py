@@ -5,8 +5,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reflection_app.loops.effects import AwaitAttempt, CallTool, EffectFailed, EffectTimedOut, Generate, HandedIn
+from reflection_app.loops.effects import (
+    AskPerson,
+    AwaitAttempt,
+    CallTool,
+    EffectFailed,
+    EffectTimedOut,
+    Generate,
+    HandedIn,
+)
 from reflection_app.loops.ends import Outcome
+from reflection_app.loops.questions import Choice, PersonsAnswer, QuestionKind
 from reflection_app.loops.task_spec import Execution
 from reflection_app.loops.tool_calls import ToolFailure, ToolSpec
 from reflection_app.loops.verdicts import Referee, Verdict
@@ -17,6 +26,7 @@ from tests.loops.tool_playing import (
     asked_for,
     call_text,
     calls_of,
+    diagnoses_of,
     failed,
     in_turn,
     kept_by,
@@ -131,23 +141,51 @@ def test_the_call_that_failed_is_not_made_again_after_the_model_was_told_once() 
     assert stubborn.ended.best_attempt == 1
 
 
-@pytest.mark.parametrize(
-    ("failure", "status"),
-    [
-        (ToolFailure.UNKNOWN_TOOL, None),
-        (ToolFailure.MISCONFIGURED, None),
-        (ToolFailure.ADDRESS_REFUSED, None),
-        (ToolFailure.HTTP_STATUS, 401),
-        (ToolFailure.HTTP_STATUS, 403),
-    ],
-)
-def test_what_no_arguments_mend_ends_the_run_at_once_with_the_error(failure: ToolFailure, status: int | None) -> None:
+def test_a_tool_that_is_gone_and_has_no_stand_in_ends_the_run_at_once_with_the_error() -> None:
+    played = play(tool_spec({"city": "Rome"}), in_turn([failed(ToolFailure.UNKNOWN_TOOL, "it was deleted")]))
+
+    assert played.ended.outcome is Outcome.FAILED
+    assert "it was deleted" in played.ended.error
+    assert played.ended.best_attempt == 1
+
+
+NEEDS_A_PERSON = [
+    (ToolFailure.MISCONFIGURED, None),
+    (ToolFailure.ADDRESS_REFUSED, None),
+    (ToolFailure.HTTP_STATUS, 401),
+    (ToolFailure.HTTP_STATUS, 403),
+]
+
+
+@pytest.mark.parametrize(("failure", "status"), NEEDS_A_PERSON)
+def test_what_only_a_person_can_grant_is_asked_of_one_and_called_again(
+    failure: ToolFailure, status: int | None
+) -> None:
     wrong = failed(failure, "the key was refused", status=status)
-    played = play(tool_spec({"city": "Rome"}), in_turn([wrong]))
+    granted = PersonsAnswer(choice=Choice.TRY_AGAIN, by="ann")
+    played = play(tool_spec({"city": "Rome"}), in_turn([wrong, granted, worked()]))
+
+    assert played.ended.outcome is Outcome.SUCCEEDED
+    assert [call.arguments for call in calls_of(played)] == [{"city": "Rome"}] * 2
+    [asked] = [effect.question for effect in played.effects if isinstance(effect, AskPerson)]
+    assert asked.kind is QuestionKind.PERMISSION
+    assert asked.choices == (Choice.TRY_AGAIN, Choice.SKIP, Choice.GIVE_UP)
+    told = "\n".join(asked.context)
+    assert all(part in told for part in ("weather", "the key was refused", "Rome"))
+
+
+@pytest.mark.parametrize("choice", [Choice.SKIP, Choice.GIVE_UP])
+@pytest.mark.parametrize(("failure", "status"), NEEDS_A_PERSON)
+def test_where_the_person_grants_nothing_the_run_ends_with_the_error(
+    failure: ToolFailure, status: int | None, choice: Choice
+) -> None:
+    wrong = failed(failure, "the key was refused", status=status)
+    played = play(tool_spec({"city": "Rome"}), in_turn([wrong, PersonsAnswer(choice=choice, by="ann")]))
 
     assert played.ended.outcome is Outcome.FAILED
     assert "the key was refused" in played.ended.error
-    assert played.ended.best_attempt == 1
+    assert "ann" in played.ended.error
+    assert (len(calls_of(played)), played.ended.best_attempt) == (1, 1)
 
 
 def test_a_tool_whose_own_schema_cannot_be_used_is_not_called() -> None:
@@ -160,10 +198,11 @@ def test_a_tool_whose_own_schema_cannot_be_used_is_not_called() -> None:
 
 def test_arguments_nested_beyond_reason_are_refused_before_any_validator_sees_them() -> None:
     # A validator that walks deeply nested values on its stack can end the process.
-    nested = '{"arguments": ' + '{"city": ' * 900 + "1" + "}" * 901
-    played = play(tool_spec(None), in_turn([said(nested)] * 3))
-    assert "nested" in played.ended.error
-    assert calls_of(played) == []
+    for depth in (66, 900):
+        nested = '{"arguments": ' + '{"city": ' * depth + "1" + "}" * (depth + 1)
+        played = play(tool_spec(None), in_turn([said(nested)] * 3))
+        assert played.ended.outcome is Outcome.FAILED
+        assert calls_of(played) == []
 
 
 def test_a_call_that_a_limit_does_not_allow_is_kept_without_a_result() -> None:
@@ -232,6 +271,8 @@ def test_whatever_models_and_tools_say_the_loop_ends_within_its_limits(
                 return data.draw(model_answers)
             case AwaitAttempt():
                 return HandedIn(content=data.draw(texts))
+            case AskPerson():
+                return PersonsAnswer(choice=data.draw(st.sampled_from(effect.question.choices)))
             case CallTool():
                 return data.draw(results)
         return noted(effect)
@@ -241,7 +282,11 @@ def test_whatever_models_and_tools_say_the_loop_ends_within_its_limits(
     played = play(spec, answer)
 
     made = [(call.tool, json.dumps(call.arguments)) for call in calls_of(played)]
-    assert len(made) == len(set(made)) <= min(iterations, 3)
+    assert len(made) <= min(iterations, 3)
+    asked = any(isinstance(effect, AskPerson) for effect in played.effects)
+    assert asked or all(made.count(one) <= 2 for one in made)
+    failures = [judged for judged in verdicts_of(played) if not judged.passed]
+    assert len(diagnoses_of(played)) == len(failures)
     assert len(played.keys) == len(set(played.keys))
     attempts = {judged.attempt for judged in verdicts_of(played)}
     assert len(attempts) <= min(iterations, 3)

@@ -182,10 +182,12 @@ class Calls:
             self._waited_s = action.retry_delay_seconds
 
     async def _ask_person(self, tried: Try, *, place: str, number: int) -> None:
-        question = AskPerson(
-            key=f"{place}/permission", question=permission_for(tried), attempt=self.attempt(number - 1)
-        )
-        answer = await self.run.perform(question)
+        """Raises Skipped or GivenUp as the person says, and Skipped where no permission would help."""
+        if not tried.was_called:
+            raise Skipped(given_up(tried))
+        asked = permission_for(tried)
+        asking = AskPerson(key=f"{place}/permission", question=asked, attempt=self.attempt(number - 1))
+        answer = await self.run.perform(asking)
         if answer.choice is Choice.GIVE_UP:
             raise GivenUp(f"{answer.by or 'A person'} gave it up. {given_up(tried)}")
         if answer.choice is Choice.SKIP:
@@ -224,9 +226,10 @@ def permission_for(tried: Try) -> Question:
     arguments = json.dumps(tried.call.arguments, ensure_ascii=False)
     error = f"{tried.result.error}\n{tried.result.content}".strip()
     diagnosis = _diagnosis(tried)
+    needed = diagnosis.action.action[:LONGEST_SHOWN]
     return Question(
         kind=QuestionKind.PERMISSION,
-        text=f"The tool {tried.call.tool} refused a call. Grant what it needs and let it try again, or go on without.",
+        text=f"The tool {tried.call.tool} needs a person. {needed} Then let it try again, or go on without it.",
         context=(
             f"Tool: {tried.call.tool}",
             f"Error: {error[:LONGEST_SHOWN]}",

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 
 from reflection_app.loops.diagnosis.diagnose import diagnose_by_rules, from_known_fix
 from reflection_app.loops.diagnosis.diagnoses import (
-    LONGEST_DELAY_S,
     CorrectiveAction,
     DiagnosedFailure,
     Diagnosis,
@@ -75,34 +74,15 @@ async def diagnose(
 def by_memory_or_rules(failed: FailedCall, known: KnownFix | None) -> Diagnosis | None:
     """What the remembered fix says to do, else what the rules say, or None where neither fits.
 
-    A fix that is remembered in words alone gives way to a rule that computes the parameters: nobody has to be asked.
+    A fix by a tool that cannot be called here, or by the very parameters that failed, is none.
     """
-    remembered = _remembered(failed, known) if known is not None else None
-    if remembered is not None and not _leaves_parameters_open(remembered.action):
-        return remembered
-    ruled = diagnose_by_rules(failed)
-    if remembered is not None and (ruled is None or ruled.action.modified_params is None):
-        return remembered
-    return ruled
-
-
-def _leaves_parameters_open(action: CorrectiveAction) -> bool:
-    return action.remedy is Remedy.FIX_AND_RETRY and action.modified_params is None
-
-
-def _remembered(failed: FailedCall, known: KnownFix) -> Diagnosis | None:
-    """The fix for this call, or None where it cannot be done here."""
-    diagnosis = from_known_fix(failed, known)
-    action = diagnosis.action
-    if action.fallback_tool is not None and action.fallback_tool not in {tool.name for tool in failed.tools}:
-        return None
-    # What the call failed with is no fix for it, whatever it was a fix for.
-    if action.modified_params is not None and action.modified_params == failed.params:
-        return None
-    asked_s = min(failed.retry_after_s or 0.0, LONGEST_DELAY_S)
-    if asked_s > (action.retry_delay_seconds or 0.0):
-        action = action.model_copy(update={"retry_delay_seconds": asked_s})
-    return diagnosis.model_copy(update={"action": action})
+    if known is not None:
+        diagnosis = from_known_fix(failed, known)
+        action = diagnosis.action
+        is_lost = known.action.fallback_tool is not None and action.fallback_tool is None
+        if not is_lost and (action.modified_params is None or action.modified_params != failed.params):
+            return diagnosis
+    return diagnose_by_rules(failed)
 
 
 async def _by_model(run: Progress, failed: FailedCall, *, key: str) -> Diagnosis | None:
