@@ -3,10 +3,11 @@
 from uuid import UUID
 
 from reflection_app.actions.errors import NotFound
+from reflection_app.api.report_answers import reports_to_show
 from reflection_app.api.review_answers import reviews_to_show
 from reflection_app.api.run_answers import runs_to_show
 from reflection_app.api.ticket_answers import tickets_to_show
-from reflection_app.models import Project, Review, Run, Task, Ticket, Transcript
+from reflection_app.models import AgentInstruction, Project, Report, Review, Run, Task, Ticket, Transcript
 
 
 def get_task_for(project: Project, task_id: UUID) -> Task:
@@ -47,3 +48,21 @@ def get_ticket_for(project: Project, ticket_id: str) -> Ticket:
     if ticket is None:
         raise NotFound("There is no such ticket.")
     return ticket
+
+
+def get_report_for(project: Project, reflection_id: str) -> Report:
+    """The reflection report. Raises NotFound."""
+    rows = reports_to_show(Report.objects.filter(project=project, reflection_id=reflection_id))
+    report = rows.prefetch_related("corrections").first()
+    if report is None:
+        raise NotFound("There is no such report.")
+    return report
+
+
+def get_instruction_for(project: Project, instruction_id: UUID) -> AgentInstruction:
+    """The instruction. Raises NotFound."""
+    rows = AgentInstruction.objects.filter(project=project, pk=instruction_id).select_related("report")
+    instruction = rows.first()
+    if instruction is None:
+        raise NotFound("There is no such instruction.")
+    return instruction
