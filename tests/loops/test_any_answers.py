@@ -7,9 +7,12 @@ from typing import Any
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
+from reflection_app.loops.catalogue import LOOPS
 from reflection_app.loops.code_tests import FailureReason, TestReport, TestResult
+from reflection_app.loops.diagnosis.diagnoses import FailedCall
 from reflection_app.loops.effects import (
     AnyEffect,
+    AskPerson,
     AskReviewer,
     AwaitAttempt,
     AwaitTurns,
@@ -19,8 +22,11 @@ from reflection_app.loops.effects import (
     Drawn,
     EffectFailed,
     EffectTimedOut,
+    FindSimilarIssues,
     Generate,
+    Generation,
     HandedIn,
+    HandedInRepair,
     Performed,
     ReviewDecision,
     RunTests,
@@ -29,15 +35,20 @@ from reflection_app.loops.effects import (
     Turns,
 )
 from reflection_app.loops.ends import Ended, Outcome
-from reflection_app.loops.task_spec import Execution, Limits, Mode, ReviewPolicy, TaskKind, TaskSpec
+from reflection_app.loops.protocol.error_classes import SimilarIssue, SimilarIssues
+from reflection_app.loops.protocol.stages import RepairStatus
+from reflection_app.loops.questions import PersonsAnswer
+from reflection_app.loops.requirements import CountRequirement, Requirements
+from reflection_app.loops.task_spec import Execution, Limits, Mode, Redo, ReviewPolicy, TaskKind, TaskSpec
 from reflection_app.loops.tool_calls import ToolCall, ToolFailure, ToolResult, ToolSpec
-from reflection_app.loops.verdicts import Verdict
+from reflection_app.loops.verdicts import IssueCategory, Verdict
 from tests.critiques import critique
 from tests.loops.playing import TESTS, noted, play, said
 
-MOST_CALLS = 200
+MOST_CALLS = 300
 READ = ToolSpec(name="read", parameters={"type": "object", "required": ["path"]})
 SUM = ToolSpec(name="sum", parameters={"type": "object", "properties": {"n": {"type": "integer"}}})
+REQUIREMENTS = Requirements(required_fields=("city",), counts=(CountRequirement(path="n", min=1),))
 SCHEMA = {"type": "object", "required": ["city"], "properties": {"n": {"type": "integer"}}}
 ASSERTS = "```python\n" + "\n".join(f"assert f({n}) == {n + 1}" for n in range(4)) + "\n```"
 
@@ -64,7 +75,25 @@ opinions = st.builds(
     st.floats(0, 1),
 )
 kinds = st.sampled_from([*TaskKind, "?"]).map(lambda kind: json.dumps({"task_kind": kind}))
+reflections = st.builds(
+    lambda issue: json.dumps({"surface_issue": issue, "root_cause": "haste", "questions": ["which?"]}),
+    st.sampled_from(["too few", ""]),
+)
+repairs = st.builds(
+    lambda steps: json.dumps({"repair_steps": steps, "remediation": "count", "hint": "more"}),
+    st.lists(
+        st.fixed_dictionaries(
+            {
+                "action": st.just("do"),
+                "kind": st.sampled_from(["model", "tool", "person"]),
+                "tool": st.sampled_from(["read", "none", ""]),
+            }
+        ),
+        max_size=3,
+    ),
+)
 data = st.sampled_from(['{"city": "Bern", "n": 1}', '{"n": "many"}', "a text"])
+texts_of_nobody = st.sampled_from(["{}", "?"])
 # What fits each role, so that loops get far; anything else comes now and then, too.
 fitting = {
     "critic": critiques,
@@ -72,8 +101,11 @@ fitting = {
     "classifier": kinds,
     "planner": plans,
     "tester": st.just(ASSERTS),
-    "reflector": st.just('{"on_track": true, "issues": [], "suggestions": ["x"]}'),
-    "actor": calls | data,
+    "reflector": st.just('{"on_track": true, "issues": [], "suggestions": ["x"]}') | reflections | repairs,
+    "actor": calls | data | st.just("I don't know which city."),
+    "escalation": data,
+    "diagnoser": texts_of_nobody,
+    "completeness": texts_of_nobody,
 }
 texts = st.one_of(st.text(max_size=60), critiques, opinions, kinds, data, calls, plans)
 failures = st.one_of(
@@ -82,10 +114,15 @@ failures = st.one_of(
 )
 
 
+def cut_off(answer: Performed[Generation]) -> Performed[Generation]:
+    return answer.model_copy(update={"value": answer.value.model_copy(update={"finish_reason": "length"})})
+
+
 def answers(role: str) -> st.SearchStrategy[Any]:
-    """Mostly what fits the role, sometimes nonsense, rarely a failure."""
+    """Mostly what fits the role, sometimes nonsense or half of an answer, rarely a failure."""
     text = st.one_of(fitting[role], fitting[role], fitting[role], texts)
-    told = st.builds(said, text, tokens=st.integers(0, 3000), duration_s=st.floats(0, 12))
+    whole = st.builds(said, text, tokens=st.integers(0, 3000), duration_s=st.floats(0, 12))
+    told = st.one_of(whole, whole, whole, whole.map(cut_off))
     return st.integers(0, 15).flatmap(lambda luck: told if luck else failures)
 
 
@@ -100,16 +137,43 @@ tool_results = st.one_of(
     st.just(ToolResult(ok=True, content="it says 7")),
     st.builds(lambda failure: ToolResult(ok=False, failure=failure, error="no"), st.sampled_from(ToolFailure)),
 )
+self_checks: st.SearchStrategy[Any] = st.none() | st.fixed_dictionaries(
+    {"ok": st.booleans()},
+    optional={
+        "issues": st.lists(st.text(max_size=5), max_size=2),
+        "interrupted": st.booleans(),
+        "unknown": st.just("which city"),
+    },
+)
+agents_repairs = st.lists(st.builds(HandedInRepair, step=st.integers(1, 4), status=st.sampled_from(RepairStatus)))
+handed_in = st.builds(
+    HandedIn, content=texts, self_check=self_checks, repairs=agents_repairs.map(lambda listed: tuple(listed[:3]))
+)
 attempts: st.SearchStrategy[Performed[HandedIn]] = st.builds(
-    lambda content, tokens: Performed(value=HandedIn(content=content), spent=Spent(prompt_tokens=tokens)),
-    texts,
-    st.integers(0, 900),
+    lambda value, tokens: Performed(value=value, spent=Spent(prompt_tokens=tokens)), handed_in, st.integers(0, 900)
+)
+similar = st.sampled_from(
+    [
+        SimilarIssues(looked_at=2),
+        SimilarIssues(
+            looked_at=2,
+            found=(SimilarIssue(category=IssueCategory.OTHER, description="x", now="y", similarity=0.9),),
+        ),
+    ]
 )
 decisions = st.builds(
     lambda verdict, score: ReviewDecision(decision=Decision.OVERRULE, verdict=verdict, score=score),
     st.sampled_from(Verdict),
     st.floats(0, 100),
 )
+reports = st.lists(test_results, min_size=1, max_size=4).map(lambda results: TestReport(results=tuple(results)))
+OUTSIDE: dict[type, st.SearchStrategy[Any]] = {
+    RunTests: reports,
+    CallTool: tool_results,
+    AskReviewer: decisions,
+    AwaitAttempt: attempts,
+    FindSimilarIssues: similar,
+}
 limits = st.builds(
     Limits,
     max_iterations=st.integers(1, 5),
@@ -120,7 +184,7 @@ limits = st.builds(
 
 @st.composite
 def specs(draw: st.DrawFn) -> TaskSpec:
-    mode = draw(st.sampled_from(Mode))
+    mode = draw(st.sampled_from([*LOOPS, *([Mode.REFLECTION_PROTOCOL] * 3)]))
     tools = draw(st.sampled_from([(), (READ,), (READ, SUM)])) if mode is not Mode.PLANNING else (READ, SUM)
     call = draw(st.sampled_from([None, ToolCall(tool="read", arguments={})])) if tools else None
     return TaskSpec(
@@ -132,6 +196,11 @@ def specs(draw: st.DrawFn) -> TaskSpec:
         output_schema=draw(st.sampled_from([None, SCHEMA])),
         tools=tools,
         tool_call=call,
+        requirements=draw(st.sampled_from([None, REQUIREMENTS])),
+        redo=draw(st.sampled_from([None, None, Redo(content="{}", instructions="again")])),
+        knowledge_tool=draw(st.sampled_from([None, READ])),
+        has_escalation=draw(st.booleans()),
+        failed_call=FailedCall(tool="read", error="no such file") if mode is Mode.TOOL_DIAGNOSIS else None,
         chain_of_thought=draw(st.booleans()),
         has_critic=draw(st.booleans()),
         limits=draw(limits),
@@ -160,24 +229,21 @@ class World:
         self.answered.append(answer)
         return answer
 
-    def _answer(self, effect: AnyEffect) -> Any:  # noqa: PLR0911 - a table of what answers what
+    def _answer(self, effect: AnyEffect) -> Any:
         draw = self.data.draw
         match effect:
             case Generate():
                 return draw(answers(effect.role))
-            case RunTests():
-                return TestReport(results=tuple(draw(st.lists(test_results, min_size=1, max_size=4))))
-            case CallTool():
-                return draw(tool_results)
-            case AskReviewer():
-                return draw(decisions)
-            case AwaitAttempt():
-                return Performed(
-                    value=HandedIn(content=draw(texts)), spent=Spent(prompt_tokens=draw(st.integers(0, 900)))
+            case AskPerson(question=question):
+                return PersonsAnswer(
+                    choice=draw(st.sampled_from(question.choices)), text=draw(st.sampled_from(["", "x"]))
                 )
             case Draw(share=share):
                 return Drawn(value=draw(st.floats(0, 0.99)), share=share)
-        return self._turns(effect) if isinstance(effect, AwaitTurns) else noted(effect)
+            case AwaitTurns():
+                return self._turns(effect)
+        outside = OUTSIDE.get(type(effect))
+        return draw(outside) if outside is not None else noted(effect)
 
     def _turns(self, effect: AwaitTurns) -> Turns:
         made = self.data.draw(st.integers(1, 4))
@@ -194,7 +260,7 @@ def check(ended: Ended, effects: list[AnyEffect], *, spec: TaskSpec) -> None:
     assert len(set(keys)) == len(keys)
     assert all(1 <= number <= spec.limits.max_iterations for number in made)
     assert ended.best_attempt is None or ended.best_attempt in made
-    assert (ended.outcome is Outcome.FAILED) or not ended.error
+    assert ended.outcome in {Outcome.FAILED, Outcome.UNVERIFIED} or not ended.error
 
 
 @settings(max_examples=300)
