@@ -8,8 +8,7 @@ from enum import StrEnum
 from typing import Any, cast
 from uuid import UUID
 
-from django.db.models import JSONField, OuterRef, QuerySet, Subquery
-from django.db.models.fields.json import KeyTextTransform
+from django.db.models import Exists, JSONField, OuterRef, Q, QuerySet, Subquery
 from pydantic import AwareDatetime, Field
 
 from reflection_app.api.answer import Answer, Money, PageAnswer, money
@@ -78,10 +77,7 @@ def checks_to_show(runs: QuerySet[Run]) -> QuerySet[Run]:
         runs.filter(mode=Mode.COMPLETENESS_CHECK.value)
         .select_related("task")
         .defer("spec", "edited_prompts")
-        .annotate(
-            found=Subquery(made.values("result")[:1], output_field=JSONField()),
-            found_state=Subquery(made.values(told=KeyTextTransform("state", "result"))[:1]),
-        )
+        .annotate(found=Subquery(made.values("result")[:1], output_field=JSONField()))
     )
 
 
@@ -91,9 +87,13 @@ def in_state(runs: QuerySet[Run], state: CheckStateAnswer) -> QuerySet[Run]:
         return runs.exclude(state=RunState.FINISHED)
     ended = runs.filter(state=RunState.FINISHED)
     if state is CheckStateAnswer.UNCHECKED:
-        told = (CheckState.COMPLETE.value, CheckState.INCOMPLETE.value)
-        return ended.filter(found_state=None) | ended.exclude(found_state=None).exclude(found_state__in=told)
-    return ended.filter(found_state=state.value)
+        return ended.exclude(_found(CheckState.COMPLETE) | _found(CheckState.INCOMPLETE))
+    return ended.filter(_found(CheckState(state.value)))
+
+
+def _found(state: CheckState) -> Q:
+    recorded = Step.objects.filter(run=OuterRef("pk"), kind=RecordCompleteness.kind, result__state=state.value)
+    return Q(Exists(recorded))
 
 
 def check_line(run: Run) -> CheckLine:

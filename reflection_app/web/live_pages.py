@@ -16,6 +16,7 @@ from reflection_app.live.page_state import Fragment, Look, Refusal
 from reflection_app.live.partial_text import PartialText
 from reflection_app.models import Membership, Role, Run, RunState, Step, StepState
 from reflection_app.web.access import get_membership_for
+from reflection_app.web.completeness_view import checks_of
 from reflection_app.web.plan_view import has_plans, plans_of
 from reflection_app.web.protocol_view import has_protocol, rounds_of
 from reflection_app.web.run_graph import draw
@@ -83,6 +84,8 @@ def fragments_of(story: RunStory, *, membership: Membership) -> tuple[Fragment, 
     has_news = has_news or any(not line.is_running or line.step.seq == 1 for line in story.steps)
     graph = [Fragment("run-graph", drawn("runs/_graph.html", graph=draw(story.run)))] if has_news else []
     plan = [Fragment("run-plan", drawn("runs/_plan.html", plans=plans_of(story.run)))] if has_plans(story.run) else []
+    if completeness := checks_of(story.run):
+        plan.append(Fragment("run-completeness", drawn("runs/_completeness.html", completeness=completeness)))
     if has_protocol(story.run):
         plan.append(Fragment("run-protocol", drawn("runs/_protocol.html", rounds=rounds_of(story.run))))
     return (

@@ -9,7 +9,10 @@ from reflection_app.loops.effects import RecordPlan, RecordPlanStep
 from reflection_app.loops.plans import CheckedPlan, PlanStep, PlanStepOutcome
 from reflection_app.loops.task_spec import Mode
 from reflection_app.models import Run, Step, StepState
-from reflection_app.web.tool_view import place_of
+from reflection_app.web.tool_view import is_of_supplements, place_of
+
+# The number of an attempt, and whether it is its supplementary plan, which comes after its own.
+Place = tuple[int, bool]
 
 
 @dataclass(frozen=True)
@@ -26,15 +29,16 @@ class PlanStepShown:
 
 @dataclass(frozen=True)
 class PlanShown:
-    """The plan of one attempt. `refused` are its earlier versions, and the newest where that was refused, too."""
+    """The plan of one attempt or of its supplements. `refused` are its versions that could not be carried out."""
 
     attempt: int
+    is_supplementary: bool
     refused: tuple[CheckedPlan, ...]
     steps: tuple[PlanStepShown, ...]
 
     @property
     def place(self) -> str:
-        return f"plan-{self.attempt}"
+        return f"plan-{self.attempt}{'-supplement' if self.is_supplementary else ''}"
 
     @property
     def done(self) -> int:
@@ -49,29 +53,31 @@ def plans_of(run: Run) -> tuple[PlanShown, ...]:
     """The plans of `run`, the newest first; none where it does not plan."""
     if not has_plans(run):
         return ()
-    recorded: dict[int, list[CheckedPlan]] = defaultdict(list)
-    under: dict[tuple[int, str], list[Step]] = defaultdict(list)
+    recorded: dict[Place, list[CheckedPlan]] = defaultdict(list)
+    under: dict[tuple[Place, str], list[Step]] = defaultdict(list)
     rows = Step.objects.filter(run=run).filter(Q(kind=RecordPlan.kind) | Q(key__contains="/step-")).defer("request")
     for row in rows:
         if row.attempt_number is None:
             continue
+        of = (row.attempt_number, is_of_supplements(row))
         if row.kind == RecordPlan.kind:
-            recorded[row.attempt_number].append(CheckedPlan.model_validate(row.result))
+            recorded[of].append(CheckedPlan.model_validate(row.result))
         else:
-            under[row.attempt_number, place_of(row)].append(row)
-    return tuple(_shown(run, attempt, recorded[attempt], under=under) for attempt in sorted(recorded, reverse=True))
+            under[of, place_of(row)].append(row)
+    return tuple(_shown(run, of, recorded[of], under=under) for of in sorted(recorded, reverse=True))
 
 
 def _shown(
-    run: Run, attempt: int, versions: list[CheckedPlan], *, under: dict[tuple[int, str], list[Step]]
+    run: Run, of: Place, versions: list[CheckedPlan], *, under: dict[tuple[Place, str], list[Step]]
 ) -> PlanShown:
     valid = next((checked for checked in versions if not checked.issues), None)
     steps = valid.plan.steps if valid else ()
     return PlanShown(
-        attempt=attempt,
+        attempt=of[0],
+        is_supplementary=of[1],
         refused=tuple(checked for checked in versions if checked.issues),
         steps=tuple(
-            _step(one, under.get((attempt, str(place)), []), is_ended=run.is_finished)
+            _step(one, under.get((of, str(place)), []), is_ended=run.is_finished)
             for place, one in enumerate(steps, start=1)
         ),
     )

@@ -11,6 +11,7 @@ from reflection_app.actions.cancel_run import cancel_run
 from reflection_app.actions.redo_run import why_no_redo
 from reflection_app.models import Role
 from reflection_app.web.access import DeskRequest, get_run_for, get_step_for, project_page
+from reflection_app.web.completeness_view import checks_of
 from reflection_app.web.failure_view import failures_by_place
 from reflection_app.web.plan_view import has_plans, plans_of
 from reflection_app.web.protocol_view import has_protocol, rounds_of
@@ -32,6 +33,7 @@ def run_page(request: DeskRequest, run_id: UUID) -> HttpResponse:
         "story": tell(run),
         "has_plans": has_plans(run),
         "plans": plans_of(run),
+        "completeness": checks_of(run),
         "has_protocol": has_protocol(run),
         "rounds": rounds_of(run),
         "redo": redo_form_of(run) if may_redo else None,

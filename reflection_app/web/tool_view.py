@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from reflection_app.loops.completeness.supplementing import PART
 from reflection_app.loops.effects import CallTool, KeepAttempt, RecordPlan, RecordPlanStep
 from reflection_app.models import Step
 from reflection_app.web.failure_view import FailureShown
@@ -41,8 +42,19 @@ def what_of(step: Step) -> str:
 
 def place_of(step: Step) -> str:
     """Which step of a plan a step of the journal belongs to, as a number counted from 1; empty for none."""
-    parts = step.key.split("/")
+    parts = without_part(step.key).split("/")
     return parts[1].removeprefix("step-") if len(parts) > 2 and parts[1].startswith("step-") else ""
+
+
+def is_of_supplements(step: Step) -> bool:
+    """Whether the step belongs to the supplementary plan of its attempt."""
+    return step.key != without_part(step.key)
+
+
+def without_part(key: str) -> str:
+    """The key as a step of the attempt's own plan has it."""
+    attempt, _, rest = key.partition(f"{PART}/")
+    return f"{attempt}/{rest}" if rest and "/" not in attempt else key
 
 
 def call_of_step(step: Step) -> CallShown | None:

@@ -6,6 +6,7 @@ from django.urls import URLPattern, URLResolver, include, path
 from reflection_app.web import (
     cheat_sheet_page,
     compare_page,
+    completeness_page,
     fork_pages,
     new_task,
     overview,
@@ -67,6 +68,7 @@ project_pages: list[URLPattern | URLResolver] = [
     path("tools/<uuid:tool_id>/try/", tool_pages.try_it, name="try_tool"),
     path("tools/<uuid:tool_id>/switch/", tool_pages.switch_tool, name="switch_tool"),
     path("tools/<uuid:tool_id>/delete/", tool_pages.remove_tool, name="delete_tool"),
+    path("completeness/", completeness_page.completeness_page, name="completeness"),
     path("settings/", settings_page.settings_page, name="settings"),
     path("settings/keys/", settings_page.create_key, name="create_key"),
     path("settings/keys/<uuid:key_id>/revoke/", settings_page.revoke_key, name="revoke_key"),

@@ -13,11 +13,12 @@ from reflection_app.actions.transcript_submission import TranscriptSubmission
 from reflection_app.actions.transcripts import open_transcript
 from reflection_app.api.desk_view import DeskView
 from reflection_app.api.urls import urlpatterns
-from reflection_app.models import Actor, Scope, Secret
+from reflection_app.models import Actor, AgentInstruction, Scope, Secret
 from tests.api.caller import Caller, assert_problem, make_caller
 from tests.api.stories import waiting_review
 from tests.completeness import completeness_check
 from tests.questions import waiting_question
+from tests.reports import begun_run, kept_report
 from tests.tickets import external_run, ticket_of
 from tests.tool_failures import report
 
@@ -46,6 +47,8 @@ ID_NAMES = (
     "failure_id",
     "check_id",
     "ticket_id",
+    "reflection_id",
+    "instruction_id",
     "name",
 )
 BODIES = {
@@ -55,6 +58,8 @@ BODIES = {
     "heartbeat": {"lease_token": str(uuid4())},
     "answer": {"choice": "skip"},
     "decision": {"lease_token": str(uuid4()), "decision": "approve"},
+    "instructions/decision": {"decision": "accept"},
+    "class": {"type": "3.3.1", "reason": "The fourth time."},
     "release": {"lease_token": str(uuid4())},
     "attempts": {"content": "x"},
     "outcome": {"worked": True},
@@ -70,7 +75,8 @@ def path_of(route: str, ids: Mapping[str, UUID | str]) -> str:
 
 
 def call(caller: Caller, method: str, path: str) -> int:
-    body = BODIES.get(path.rsplit("/", 1)[-1])
+    parts = path.split("/")
+    body = BODIES.get(f"{parts[0]}/{parts[-1]}", BODIES.get(parts[-1]))
     data = "" if method == "GET" or body is None else json.dumps(body)
     answer = caller.call(method, path, data=data)
     if answer.status >= 400:
@@ -98,6 +104,8 @@ def test_the_ids_of_another_project_are_not_found(method: str, route: str) -> No
         "question_id": waiting_question(owner.project).pk,
         "check_id": completeness_check(owner.project).pk,
         "ticket_id": ticket_of(external_run(project=owner.project)).ticket_id,
+        "reflection_id": (kept := kept_report(begun_run(owner.project))).reflection_id,
+        "instruction_id": AgentInstruction.objects.create(project=owner.project, agent="a", text="b", report=kept).pk,
         "name": "python",
     }
     add_builtin_tools(owner.project, actor=Actor())

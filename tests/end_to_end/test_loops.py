@@ -9,6 +9,7 @@ import pytest
 from tests.critiques import critique
 from tests.end_to_end.desk import Desk
 from tests.end_to_end.playback import Playback, python, requests_for
+from tests.loops.completeness.scenes import checked
 from tests.openai_server import OpenAIServer, ScriptedAnswers
 
 _numbers = count(1)

@@ -15,6 +15,7 @@ from reflection_app.runner.advance import advance
 from reflection_app.runner.sweep import take_back_expired
 from tests.critiques import critique
 from tests.factories import make_project
+from tests.loops.completeness.scenes import checked, wanted
 from tests.loops.tool_playing import call_text, plan_text
 from tests.runner.scripts import RIGHT, WRONG, scripted_run
 from tests.runner.test_crashes import Killed, counted_calls, killing_after, let_lease_run_out
@@ -86,6 +87,9 @@ STORIES = {
         {
             "attempt-1/plan/make": plan_text(("1", "read_file", [])),
             "attempt-1/step-1/arguments": READ,
+            "attempt-1/completeness": checked(wanted("Read the door's notes once more", "to be sure", "read_file")),
+            "attempt-1/supplement/plan/make": plan_text(("s1", "read_file", ["1"])),
+            "attempt-1/supplement/step-1/arguments": READ,
             "attempt-1/answer": "The door is blue.",
             "attempt-1/critique": critique(90, approved=True),
         },

@@ -17,6 +17,7 @@ from reflection_app.runner.advance import advance
 from reflection_app.runner.sweep import take_back_expired
 from tests.critiques import critique
 from tests.factories import make_project
+from tests.loops.completeness.scenes import checked
 from tests.loops.tool_playing import call_text, plan_text
 from tests.outgoing.conftest import loopback
 from tests.outgoing.server import RawServer, reply
@@ -120,6 +121,7 @@ PLANNED = {
     "attempt-1/step-1/arguments-2": call_text("read_file", path="notes/trip.txt"),
     "attempt-1/step-2/arguments": SUM,
     "attempt-1/step-3/answer": "Rome, three days, 5050.",
+    "attempt-1/completeness": checked(analysis="Both questions are answered."),
     "attempt-1/answer": "You fly to Rome for three days; the sum is 5050.",
     "attempt-1/critique": critique(90, approved=True),
 }
@@ -197,7 +199,7 @@ STEPS = [*PLANNED]
 CALLS = ["attempt-1/step-1/call", "attempt-1/step-1/call-2", "attempt-1/step-2/call"]
 
 
-# Eight answers and three calls each have a start of their own, written with the end of what came before.
+# Nine answers and three calls each have a start of their own, written with the end of what came before.
 @pytest.mark.parametrize("commits", range(1, len(STEPS) + len(CALLS) + 1))
 def test_a_planned_run_killed_after_any_commit_ends_the_same_with_nothing_done_twice(
     commits: int, whole: Run, monkeypatch: pytest.MonkeyPatch

@@ -17,6 +17,7 @@ from reflection_app.web.run_story import tell
 from reflection_app.web.tool_view import call_of_attempt
 from tests.critiques import critique
 from tests.factories import submit
+from tests.loops.completeness.scenes import checked
 from tests.loops.tool_playing import call_text, plan_text
 from tests.runner.test_crashes import Killed, killing_after
 from tests.web.stories import HOSTILE, finished, logged_in, project_with
@@ -32,9 +33,11 @@ ANSWERS = {
     "attempt-1/step-1/arguments-2": BROKEN,
     "attempt-1/step-1/arguments-2-anew": BROKEN,
     "attempt-1/step-3/answer": "Five shirts.",
+    "attempt-1/completeness": checked(analysis="the shirts are counted"),
     "attempt-1/answer": "Five shirts; the weather is not known.",
     "attempt-2/plan/make": plan_text(("guess", None, ["sum"])),
     "attempt-2/step-1/answer": "Mild.",
+    "attempt-2/completeness": checked(analysis="all is there"),
     "attempt-2/answer": "Five shirts, it is mild.",
     "attempt-2/critique": critique(91, approved=True),
 }

@@ -1,0 +1,183 @@
+"""The figures of completeness checks in a project: what they found, what became of it, and what keeps recurring."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Avg, Count, F, Max, Q, QuerySet, Sum
+
+from reflection_app.loops.completeness.checks import CheckState
+from reflection_app.loops.ends import Outcome
+from reflection_app.loops.task_spec import Mode
+from reflection_app.metrics.supplement_value import Side, SupplementValue
+from reflection_app.models import CompletenessCheck, Run, RunState, Supplement
+
+# One run alone lacked something; from the second on it recurs.
+FEWEST_RECURRING = 2
+MOST_SHOWN = 50
+
+FINISHED = Q(completeness_check__run__state=RunState.FINISHED)
+SUCCEEDED = Q(completeness_check__run__outcome=Outcome.SUCCEEDED.value)
+
+
+@dataclass(frozen=True)
+class Executed:
+    """`used` are the runs in which a supplement was carried out; the rest are steps of all plans of those runs."""
+
+    used: int
+    attempted: int
+    succeeded: int
+
+    @property
+    def success_rate(self) -> float | None:
+        return self.succeeded / self.attempted if self.attempted else None
+
+
+@dataclass(frozen=True)
+class CompletenessFigures:
+    complete: int
+    incomplete: int
+    unchecked: int
+    tasks: int
+    supplements: int
+    tokens: int
+    cost_usd: Decimal
+    exec: Executed
+
+    @property
+    def checks(self) -> int:
+        return self.complete + self.incomplete + self.unchecked
+
+    @property
+    def share_incomplete(self) -> float | None:
+        """Of the checks that could tell."""
+        told = self.complete + self.incomplete
+        return self.incomplete / told if told else None
+
+    @property
+    def supplements_per_task(self) -> float | None:
+        return self.supplements / self.tasks if self.tasks else None
+
+
+@dataclass(frozen=True)
+class Recurring:
+    """A supplement that several runs of a kind of task lacked; `operation` is as it was said last."""
+
+    task_kind: str
+    operation_key: str
+    operation: str
+    found: int
+    runs: int
+    attempted: int
+    succeeded: int
+    value: SupplementValue
+
+
+def completeness_figures(project_id: UUID) -> CompletenessFigures:
+    """The figures over all checks of the project."""
+    checks = CompletenessCheck.objects.filter(project=project_id).order_by()
+    states = {state: Count("pk", filter=Q(state=state.value)) for state in CheckState}
+    told = checks.aggregate(
+        complete=states[CheckState.COMPLETE],
+        incomplete=states[CheckState.INCOMPLETE],
+        unchecked=states[CheckState.UNCHECKED],
+        tasks=Count("run__task", distinct=True),
+        tokens=Sum("tokens"),
+        cost_usd=Sum("cost_usd"),
+    )
+    return CompletenessFigures(
+        **{name: value or 0 for name, value in told.items() if name != "cost_usd"},
+        cost_usd=told["cost_usd"] or Decimal(0),
+        supplements=Supplement.objects.filter(project=project_id).count(),
+        exec=_executed(checks),
+    )
+
+
+def _executed(checks: QuerySet[CompletenessCheck]) -> Executed:
+    """Each check tells the statistics of its run up to then, so the newest of a run holds those before it, too."""
+    by_run = (
+        checks.filter(attempted__isnull=False)
+        .values("run")
+        .annotate(tried=Max("attempted"), did=Max("succeeded"), with_supplements=Count("pk", filter=Q(used=True)))
+    )
+    rows = list(by_run.values_list("tried", "did", "with_supplements"))
+    return Executed(
+        used=sum(bool(used) for *_, used in rows),
+        attempted=sum(tried for tried, *_ in rows),
+        succeeded=sum(did for _, did, _ in rows),
+    )
+
+
+def recurring_supplements(project_id: UUID) -> list[Recurring]:
+    """What keeps recurring, by kind of task, the most frequent first. Forks are no runs of their own here."""
+    rows = Supplement.objects.filter(project=project_id, completeness_check__run__parent=None).order_by()
+    done = Q(succeeded=True) & FINISHED
+    groups = (
+        rows.values("task_kind", "operation_key")
+        .annotate(
+            found=Count("pk"),
+            runs=Count("completeness_check__run", distinct=True),
+            tried=Count("pk", filter=Q(attempted=True)),
+            did=Count("pk", filter=Q(succeeded=True)),
+            tokens_sum=Sum("tokens"),
+            cost_sum=Sum("cost_usd"),
+            done_runs=Count("completeness_check__run", distinct=True, filter=done),
+            done_succeeded=Count("completeness_check__run", distinct=True, filter=done & SUCCEEDED),
+            newest=Max("created_at"),
+        )
+        .filter(runs__gte=FEWEST_RECURRING)
+        .order_by("-runs", "-newest", "operation_key")[:MOST_SHOWN]
+    )
+    found = list(groups)
+    kinds = _kinds(project_id, {group["task_kind"] for group in found})
+    return [_recurring(project_id, dict(group), of_kind=kinds[group["task_kind"]]) for group in found]
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """The checked runs of a kind of task that have ended."""
+
+    runs: int = 0
+    succeeded: int = 0
+    tokens_per_run: float = 0.0
+
+
+def _kinds(project_id: UUID, kinds: Iterable[str]) -> dict[str, _Kind]:
+    runs = Run.objects.filter(project=project_id, parent=None, state=RunState.FINISHED, task__kind__in=kinds)
+    checked = runs.exclude(mode=Mode.COMPLETENESS_CHECK.value).filter(
+        pk__in=CompletenessCheck.objects.filter(project=project_id).values("run")
+    )
+    rows = (
+        checked.order_by()
+        .values(kind=F("task__kind"))
+        .annotate(
+            total=Count("pk"),
+            good=Count("pk", filter=Q(outcome=Outcome.SUCCEEDED.value)),
+            tokens=Avg(F("prompt_tokens") + F("completion_tokens")),
+        )
+    )
+    found = {row["kind"]: _Kind(row["total"], row["good"], float(row["tokens"] or 0)) for row in rows}
+    return {kind: found.get(kind, _Kind()) for kind in kinds}
+
+
+def _recurring(project_id: UUID, group: dict[str, Any], *, of_kind: _Kind) -> Recurring:
+    named = {"task_kind": group["task_kind"], "operation_key": group["operation_key"]}
+    newest = Supplement.objects.filter(project=project_id, **named).latest("created_at")
+    done = Side(group["done_runs"], group["done_succeeded"])
+    return Recurring(
+        **named,
+        operation=newest.operation,
+        found=group["found"],
+        runs=group["runs"],
+        attempted=group["tried"],
+        succeeded=group["did"],
+        value=SupplementValue(
+            done=done,
+            others=Side(max(0, of_kind.runs - done.runs), max(0, of_kind.succeeded - done.succeeded)),
+            tokens=group["tokens_sum"] or 0,
+            cost_usd=group["cost_sum"] or Decimal(0),
+            tokens_per_run=of_kind.tokens_per_run,
+        ),
+    )
