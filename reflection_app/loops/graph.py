@@ -14,7 +14,23 @@ from reflection_app.loops.graph_words import described, end_words, shortened, wh
 TASK, OUTCOME = "task", "outcome"
 PASSED = "PASS"
 # What these tell is told by the steps around them.
-QUIET = frozenset({"draw", "record_pick", "record_plan_step", "record_reflection"})
+QUIET = frozenset(
+    {
+        "draw",
+        "record_pick",
+        "record_plan_step",
+        "record_reflection",
+        "find_similar_issues",
+        "record_report",
+        "propose_entry",
+        "propose_instruction",
+        "wait",
+        "recall_fix",
+        "record_tool_failure",
+        "record_fix_outcome",
+        "record_supplements",
+    }
+)
 CHECKS = frozenset({NodeKind.VALIDATION, NodeKind.TOOL_CALL, NodeKind.TOOL_FAILURE})
 CALLS = frozenset({NodeKind.TOOL_CALL, NodeKind.TOOL_FAILURE})
 
@@ -99,15 +115,20 @@ class _Weaver:
         self._attempt = 0
         # The check that an attempt or a call failed by, until one after it has passed.
         self._failure: _Knot | None = None
+        # Whether a ticket was issued since the last attempt: the next one was rewound to.
+        self._is_sent_back = False
 
     def add(self, step: RecordedStep) -> None:
-        if step.kind in QUIET:
+        if step.kind == "issue_ticket":
+            self._is_sent_back = True
+        if step.kind in {*QUIET, "issue_ticket"} or (step.kind == "record_stage" and not step.error_class):
             return
         known = self._known(step)
         if known is not None:
             known.parts.append(step)
             if step.kind == "record_verdict":
                 known.verdict, known.score = step.verdict, step.score
+            known.detail = step.completeness or known.detail
             return
         kind, label, detail = described(step)
         knot = _Knot(f"step-{step.seq}", kind, step, [step], label, detail)
@@ -128,6 +149,8 @@ class _Weaver:
                 told_from = {NodeKind.VALIDATION, *CALLS} if step.key.endswith("/verdict") else {NodeKind.VALIDATION}
                 check = next((knot for knot in newest if knot.kind in told_from), None)
                 return check if check and not check.verdict else None
+            case "record_completeness":
+                return next((knot for knot in newest if knot.step and knot.step.role == "completeness"), None)
             case "record_plan":
                 return next((knot for knot in newest if knot.kind is NodeKind.PLAN), None)
             case "keep_attempt":
@@ -159,7 +182,8 @@ class _Weaver:
         if knot.kind is NodeKind.REFLECTION:
             return EdgeKind.REFLECTED
         begins_another = knot.attempt is not None and knot.attempt > self._attempt > 0
-        if begins_another and (self._failure is not None or _sends_back(before)):
+        if begins_another and (self._failure is not None or self._is_sent_back or _sends_back(before)):
+            self._is_sent_back = False
             return EdgeKind.REWOUND
         if knot.kind is NodeKind.PLAN and before.kind is NodeKind.PLAN:
             return EdgeKind.REWOUND

@@ -37,6 +37,9 @@ class RecordedStep(Value):
     tool_error: str = ""
     mode: str = ""
     plan_issues: int = 0
+    error_class: str = ""
+    completeness: str = ""
+    choice: str = ""
 
 
 class NodeKind(StrEnum):

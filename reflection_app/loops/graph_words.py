@@ -30,8 +30,14 @@ ASKED_FOR = {
     "make": (NodeKind.PLAN, "Plan"),
     "classify": (NodeKind.ROUTE, "Classification"),
     "tester": (NodeKind.STEP, "Tests written"),
+    "repair-plan": (NodeKind.REFLECTION, "Repair plan"),
+    "diagnosis": (NodeKind.REFLECTION, "Diagnosis"),
+    "completeness": (NodeKind.STEP, "Completeness check"),
+    "resume": (NodeKind.STEP, "Resumed"),
 }
+CHOICES = {"answer": "answered", "try_again": "tried again", "skip": "skipped", "give_up": "given up"}
 ATTEMPT = re.compile(r"attempt-\d+/answer")
+REPAIR = re.compile(r"/repair-(\d+)/work")
 NUMBER_AT_END = re.compile(r"-\d+$")
 SPACE = re.compile(r"\s+")
 
@@ -78,10 +84,15 @@ def _generated(step: RecordedStep) -> Words:
     if ATTEMPT.fullmatch(step.key):
         return _attempt(step)
     last = step.key.rpartition("/")[2]
-    if step.role == "reflector":
-        last = "reflection"
-    if step.role == "tester":
-        last = "tester"
+    match step.role:
+        case "reflector":
+            last = "repair-plan" if last == "plan" else "reflection"
+        case "diagnoser":
+            last = "diagnosis"
+        case "tester" | "completeness":
+            last = step.role
+    if repair := REPAIR.search(step.key):
+        return NodeKind.STEP, f"Repair step {repair[1]}", ""
     if last.startswith("revise-"):
         return NodeKind.PLAN, "Plan, revised", ""
     kind, label = ASKED_FOR.get(last, (NodeKind.STEP, ""))
@@ -143,5 +154,8 @@ READERS: dict[str, Callable[[RecordedStep], Words]] = {
     "request_audit": lambda _step: (NodeKind.REVIEW, "Random check", ""),
     "await_turns": lambda _step: (NodeKind.TURNS, "Turns", ""),
     "record_plan": lambda _step: (NodeKind.PLAN, "Plan", ""),
+    "record_stage": lambda step: (NodeKind.REFLECTION, "Classified", shortened(step.error_class)),
+    "ask_person": lambda step: (NodeKind.REVIEW, "Question", CHOICES.get(step.choice, "")),
+    "record_completeness": lambda step: (NodeKind.STEP, "Completeness", shortened(step.completeness)),
     "choose_loop": lambda step: (NodeKind.ROUTE, "Loop chosen", shortened(step.mode.replace("_", " "))),
 }

@@ -40,6 +40,9 @@ FACTS = {
     "tool_error": ("call_tool", "result__error"),
     "tool_failure": ("call_tool", "result__failure"),
     "mode": ("choose_loop", "result__mode"),
+    "error_class": ("record_stage", "result__output__type"),
+    "completeness": ("record_completeness", "result__state"),
+    "choice": ("ask_person", "result__choice"),
 }
 COUNTS = {
     "tests_total": ("run_tests", "$.results[*]"),
@@ -117,6 +120,9 @@ def _recorded(row: dict[str, Any]) -> RecordedStep:
         tool_error=_text(row["tool_error"]) or _text(row["tool_failure"]),
         mode=_text(row["mode"]),
         plan_issues=row["plan_issues"],
+        error_class=_text(row["error_class"]),
+        completeness=_text(row["completeness"]),
+        choice=_text(row["choice"]),
     )
 
 

@@ -11,6 +11,7 @@ from reflection_app.models import Step, StepState
 from reflection_app.web.agent_view import AGENT_STEPS, turns_words
 from reflection_app.web.choice_view import CHOICES, CHOOSING_ROLES
 from reflection_app.web.failure_view import FailureShown
+from reflection_app.web.protocol_lines import QUIET_PROTOCOL_KINDS, protocol_what, repair_place
 from reflection_app.web.tool_view import QUIET_TOOL_KINDS, CallShown, call_of_step, place_of, what_of
 
 QUIET_KINDS = frozenset({RecordVerdict.kind, Draw.kind, RequestAudit.kind})
@@ -34,7 +35,7 @@ class StepLine:
     @property
     def is_quiet(self) -> bool:
         """Bookkeeping that takes no time."""
-        return self.step.kind in QUIET_KINDS | QUIET_TOOL_KINDS | CHOICES.keys()
+        return self.step.kind in QUIET_KINDS | QUIET_TOOL_KINDS | QUIET_PROTOCOL_KINDS | CHOICES.keys()
 
     @property
     def is_reask(self) -> bool:
@@ -44,12 +45,12 @@ class StepLine:
     def what(self) -> str:
         """`answer`, `critique`, `generate`, `tests`, `review`, `verdict`, `draw`, `audit`: what the templates name.
 
-        Steps of tools and plans have words of their own (tool_view.what_of).
+        Steps of tools and plans, and of the six steps, have words of their own (tool_view, protocol_lines).
         """
-        if named := what_of(self.step):
+        if named := what_of(self.step) or protocol_what(self.step):
             return named
         if self.step.kind == Generate.kind:
-            roles = {"actor": "answer", "critic": "critique", "reflector": "reflect"}
+            roles = {"actor": "answer", "escalation": "answer", "critic": "critique", "reflector": "reflect"}
             return (roles | CHOOSING_ROLES).get(self.step.role, "generate")
         names = {RunTests.kind: "tests", AskReviewer.kind: "review", RecordVerdict.kind: "verdict", Draw.kind: "draw"}
         return (names | AGENT_STEPS | CHOICES).get(self.step.kind, "audit")
@@ -101,6 +102,20 @@ class StepLine:
         """The call of a tool that this step is."""
         call = call_of_step(self.step)
         return replace(call, diagnosis=self.failure) if call else None
+
+    @property
+    def is_of_protocol(self) -> bool:
+        """Whether its words are those of the six steps, of questions or of diagnoses."""
+        return bool(protocol_what(self.step)) and not what_of(self.step)
+
+    @property
+    def repair_place(self) -> str:
+        return repair_place(self.step)
+
+    @property
+    def record(self) -> Any:
+        """What a step that only keeps something has kept."""
+        return self.step.result if self.step.kind not in {Generate.kind, RunTests.kind} and not self.call else None
 
     @property
     def plan_place(self) -> str:
