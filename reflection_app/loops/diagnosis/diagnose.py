@@ -40,7 +40,7 @@ RAISED = {
 _WAIT = re.compile(
     r"(?:(?:try|retry|again|wait|available|resets?|reset)[a-z ]{0,20}(?:in|after|for)"
     r"|retry-after:?|请(?:在|于|等待)?)\s?"
-    r"(?:(?P<hours>\d{1,4})\s?(?:h|hours?|小时)\s?)?(?:(?P<minutes>\d{1,5})\s?(?:m|min|mins|minutes?|分钟?)\b\s?)?"
+    r"(?:(?P<hours>\d{1,4})\s?(?:h(?![a-z])|hours?|小时)\s?)?(?:(?P<minutes>\d{1,5})\s?(?:(?:m|mins?|minutes?)(?![a-z])|分钟?)\s?)?"
     r"(?:(?P<number>\d{1,7}(?:\.\d{1,4})?)\s?(?P<unit>ms|milliseconds?|毫秒|s\b|secs?\b|seconds?|秒)?)?"
 )
 
@@ -77,7 +77,8 @@ def from_known_fix(failed: FailedCall, known: KnownFix) -> Diagnosis:
     if action.remedy is Remedy.FIX_AND_RETRY:
         computed = ruled.action.modified_params if ruled is not None else None
         remembered = failed.params | action.modified_params if action.modified_params else computed
-        action = action.model_copy(update={"modified_params": None if remembered == failed.params else remembered})
+        is_usable = remembered is not None and remembered != failed.params and can_be_kept(remembered)
+        action = action.model_copy(update={"modified_params": remembered if is_usable else None})
     elif action.remedy is Remedy.SWITCH_TOOL:
         action = _switched(action, failed, fallback=action.fallback_tool)
     elif action.remedy is Remedy.RETRY_LATER:

@@ -90,6 +90,24 @@ WRITING = frozenset(
         "refund",
     ]
 )
+# "get_order" and "list_posts" read.
+NOUNS_TOO = frozenset(
+    {
+        "order",
+        "book",
+        "post",
+        "transfer",
+        "exchange",
+        "return",
+        "refund",
+        "edit",
+        "change",
+        "commit",
+        "merge",
+        "patch",
+        "pay",
+    }
+)
 PAGE_KEYS = frozenset(["url", "uri", "link", "href", "webpage", "page_url", "website", "address", "source_url"])
 _SMALL = frozenset(
     [
@@ -159,8 +177,10 @@ def takes(tool: ToolSpec, params: Mapping[str, Any]) -> bool:
 
 def is_reading(name: str) -> bool:
     """Whether the tool's name says that it reads, and says nothing of writing."""
-    words = _words(name.rsplit("__", 1)[-1])
-    return bool(words & READING) and not words & WRITING
+    words = _ordered(name.rsplit("__", 1)[-1][:200])
+    if words and words[0] in READING:
+        return not set(words) & (WRITING - NOUNS_TOO)
+    return bool(set(words) & READING) and not set(words) & WRITING
 
 
 def is_reading_page(tool: str, params: Mapping[str, Any]) -> bool:

@@ -17,6 +17,16 @@ FIRST = (
         action="Call one of the tools that there are.",
     ),
     Rule(
+        id="own-invalid-arguments",
+        source=f"{OWN}; JSON Schema 2020-12",
+        failures=failures(ToolFailure.INVALID_ARGUMENTS),
+        error_type=ErrorType.PARAMETER_ERROR,
+        remedy=Remedy.FIX_AND_RETRY,
+        changes=FIT_THE_SCHEMA,
+        root_cause="The parameters do not fit the tool's schema.",
+        action="Correct the parameters that are named, after the tool's schema.",
+    ),
+    Rule(
         id="own-address-refused",
         source=f"{OWN}; outgoing/urls.py",
         failures=failures(ToolFailure.ADDRESS_REFUSED),
@@ -86,15 +96,5 @@ LAST = (
         root_cause="The service cannot be reached, or broke the connection off.",
         action="Wait, then call again.",
         alternative="Skip this source or use another one.",
-    ),
-    Rule(
-        id="own-invalid-arguments",
-        source=f"{OWN}; JSON Schema 2020-12",
-        failures=failures(ToolFailure.INVALID_ARGUMENTS),
-        error_type=ErrorType.PARAMETER_ERROR,
-        remedy=Remedy.FIX_AND_RETRY,
-        changes=FIT_THE_SCHEMA,
-        root_cause="The parameters do not fit the tool's schema.",
-        action="Correct the parameters that are named, after the tool's schema.",
     ),
 )

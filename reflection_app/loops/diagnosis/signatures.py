@@ -29,10 +29,11 @@ _VARIABLE = re.compile(
         |(?<![\w.)/])\.{1,2}(?:/[\w.@+-]{1,120}){1,30}
         |\b[\w-]{1,60}\.(?:py|js|ts|json|csv|txt|md|html|pdf|sql|yaml|yml|toml|log|go|rs|java|sh)\b)
     | (?P<hex>\b0x[0-9a-f]{1,64}\b)
-    | (?P<duration>\b\d{1,12}(?:\.\d{1,9})?\ ?(?:ms|milliseconds?|s|secs?|seconds?|mins?|minutes?|hours?)\b
+    | (?P<duration>\b(?:\d{1,4}h\ ?)?(?:\d{1,4}m\ ?)?\d{1,12}(?:\.\d{1,9})?
+        \ ?(?:ms|milliseconds?|s|secs?|seconds?|mins?|minutes?|hours?)\b
         |\d{1,12}(?:\.\d{1,9})?\ ?(?:毫秒|秒钟?|分钟|小时))
     | (?P<ip>\b\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\b)
-    | (?P<word>(?<![\w])(?=[a-z_-]{0,40}\d)[a-z0-9_]{2,120}(?:-[a-z0-9_]{1,60}){0,10}(?![\w]))
+    | (?P<word>(?<![\w])(?=[a-z_-]{0,40}\d)(?=[\d_-]{0,40}[a-z])[a-z0-9_]{2,120}(?:-[a-z0-9_]{1,60}){0,10}(?![\w]))
     | (?P<number>\d{1,40}(?:[.,]\d{1,20}){0,8})
     """,
     re.VERBOSE,

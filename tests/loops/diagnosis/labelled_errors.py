@@ -44,8 +44,10 @@ LABELLED: tuple[tuple[str, ErrorType, tuple[Remedy, ...]], ...] = (
     ("今日调用次数已达上限", SERVICE, (LATER, ASK)),
     ("OSError: [Errno 28] No space left on device", SERVICE, (ASK,)),
     (
-        "Error code: 429 - {'error': {'message': 'You exceeded your current quota, please check your plan and billing "
-        "details.', 'type': 'insufficient_quota', 'code': 'insufficient_quota'}}",
+        (
+            "Error code: 429 - {'error': {'message': 'You exceeded your current quota, please check your plan and "
+            "billing details.', 'type': 'insufficient_quota', 'code': 'insufficient_quota'}}"
+        ),
         PERMISSION,
         (ASK,),
     ),

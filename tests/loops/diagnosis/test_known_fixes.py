@@ -1,0 +1,46 @@
+from reflection_app.loops.diagnosis.diagnose import from_known_fix
+from reflection_app.loops.diagnosis.diagnoses import CorrectiveAction, ErrorType, FailedCall, KnownFix, Remedy, Source
+from reflection_app.loops.tool_calls import ToolSpec
+
+FAILED = FailedCall(tool="find", params={"query": "a", "limit": 9}, error="The moon is full")
+
+
+def known(remedy: Remedy, **fields: object) -> KnownFix:
+    action = CorrectiveAction.model_validate({"remedy": remedy, "action": "Do it so.", **fields})
+    return KnownFix(fix_pair="p", error_type=ErrorType.PARAMETER_ERROR, fix="Do it so.", action=action, successes=2)
+
+
+def test_only_what_the_fix_changed_is_put_over_the_present_parameters() -> None:
+    found = from_known_fix(FAILED, known(Remedy.FIX_AND_RETRY, modified_params={"limit": 5}))
+    assert (found.source, found.fix_pair) == (Source.FIX_PAIR, "p")
+    assert found.action.modified_params == {"query": "a", "limit": 5}
+    assert FAILED.params == {"query": "a", "limit": 9}
+
+
+def test_a_fix_that_changes_nothing_here_gives_no_parameters() -> None:
+    assert (
+        from_known_fix(FAILED, known(Remedy.FIX_AND_RETRY, modified_params={"limit": 9})).action.modified_params is None
+    )
+
+
+def test_where_no_parameters_are_remembered_those_that_code_computes_are_used() -> None:
+    failed = FAILED.model_copy(update={"error": "limit must be at most 3"})
+    assert from_known_fix(failed, known(Remedy.FIX_AND_RETRY)).action.modified_params == {"query": "a", "limit": 3}
+
+
+def test_a_tool_that_is_gone_is_not_switched_to() -> None:
+    fix = known(Remedy.SWITCH_TOOL, fallback_tool="look")
+    schema = {"type": "object", "properties": {"query": {}, "limit": {}}}
+    there = FAILED.model_copy(update={"tools": (ToolSpec(name="look", parameters=schema),)})
+    assert from_known_fix(there, fix).action.fallback_tool == "look"
+    assert from_known_fix(there, fix).action.modified_params == FAILED.params
+    assert from_known_fix(FAILED, fix).action.fallback_tool is None
+
+
+def test_a_remembered_delay_is_no_shorter_than_what_is_asked_for_now() -> None:
+    fix = known(Remedy.RETRY_LATER, retry_delay_seconds=5)
+    assert from_known_fix(FAILED, fix).action.retry_delay_seconds == 5
+    asked = FAILED.model_copy(update={"retry_after_s": 40.0})
+    assert from_known_fix(asked, fix).action.retry_delay_seconds == 40
+    again = FAILED.model_copy(update={"is_repeated": True})
+    assert from_known_fix(again, fix).action.retry_delay_seconds == 10
