@@ -249,3 +249,17 @@ def test_of_two_reviewers_at_once_one_decides(caller: Caller) -> None:
     assert sorted(answer.status for answer in answers) == [200, 409]
     assert AuditEntry.objects.filter(action="review.decided").count() == 1
     assert Verdict.objects.filter(attempt__run=review.run_id).count() == 2
+
+
+def test_a_rejected_attempt_is_decided_by_its_director(caller: Caller) -> None:
+    review = waiting_review(caller.project)
+    token = claimed(caller, review)
+    for body, field in (({"decision": "redo"}, "instructions"), ({"decision": "accept"}, "reason")):
+        refused = caller.post(f"reviews/{review.pk}/decision", {"lease_token": token, **body})
+        assert_problem(refused, 400)
+        assert fields(refused) == [field]
+    body = {"lease_token": token, "decision": "redo", "instructions": "Find five papers."}
+    decided = caller.post(f"reviews/{review.pk}/decision", body).body["decision"]
+    assert (decided["decision"], decided["directors_decision"]) == ("overrule", "redo")
+    assert (decided["verdict"]["verdict"], decided["reason"]) == ("REVISE", "Find five papers.")
+    assert decided["verdict"]["issues"][0]["suggested_fix"] == "Find five papers."
