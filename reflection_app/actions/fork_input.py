@@ -183,11 +183,17 @@ def _consistent(recorded: dict[str, Any], given: dict[str, Any], *, spec: TaskSp
     return given
 
 
+def _falls_short(judgement: Judgement) -> bool:
+    return judgement.requirements is not None and not judgement.requirements.all_met
+
+
 def _check_it_fits(value: Any, *, step: Step, attempts: int) -> None:
     """Raises InvalidInput where a value names another attempt or a loop that is not there."""
     match value:
         case Judgement(attempt=number) if number != step.attempt_number:
             raise wrong_result(("attempt", f"this step judges attempt {step.attempt_number}"))
+        case Judgement() if value.passed and value.referee is not Referee.PERSON and _falls_short(value):
+            raise wrong_result(("verdict", "only a person can pass what does not meet the minimum requirements"))
         case ReviewDecision(picked=int(number)) if number > attempts:
             raise wrong_result(("picked", f"there is no attempt {number} before this step"))
         case Pick(attempt=number) if number > attempts:

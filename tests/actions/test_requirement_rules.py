@@ -8,6 +8,8 @@ from reflection_app.actions.task_rules import OTHER_CALLS, check_it_can_run
 from reflection_app.actions.task_submission import TaskSubmission, read_submission
 from reflection_app.loops.task_spec import NOT_FOR_TASKS, Mode
 from reflection_app.models import Actor, Task
+from tests.actions.forking import advanced, forked, step_of, text_run
+from tests.critiques import critique
 from tests.factories import make_project
 
 WANTED: dict[str, Any] = {"counts": [{"path": "论文", "where": {"关键": True}, "min": 3, "name": "关键论文"}]}
@@ -77,3 +79,14 @@ def test_the_six_steps_need_something_to_judge_by() -> None:
     assert [problem["field"] for problem in refused.value.errors] == ["mode"]
     assert "Give minimum requirements" in refused.value.errors[0]["message"]
     assert not Task.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_only_a_person_passes_in_a_fork_what_does_not_meet_the_requirements() -> None:
+    answers = {"attempt-1/answer": '{"论文": []}', "attempt-1/critique": critique(80, approved=True)}
+    parent = text_run(answers, mode="reflection_protocol", requirements=WANTED, limits={"max_iterations": 1})
+    verdict = step_of(parent, "attempt-1/verdict")
+    with pytest.raises(InvalidInput) as refused:
+        forked(parent, verdict.seq, result={"verdict": "PASS", "referee": "critic"})
+    assert [problem["field"] for problem in refused.value.errors] == ["result.verdict"]
+    assert advanced(forked(parent, verdict.seq, result={"verdict": "PASS"})).outcome == "succeeded"

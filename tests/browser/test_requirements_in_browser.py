@@ -1,0 +1,36 @@
+"""Minimum requirements in headless Chromium: accessible, and fitting a phone."""
+
+from collections.abc import Callable
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page
+
+from tests.browser.conftest import Visitor
+from tests.critiques import critique
+from tests.factories import make_member
+from tests.web.stories import project_with, waiting_review
+from tests.web.test_requirements import WANTED, papers
+
+pytestmark = pytest.mark.django_db(transaction=True)
+Visit = Callable[..., Visitor]
+WIDTHS = (1400, 390)
+
+
+def check(page: Page) -> None:
+    page.evaluate("document.querySelectorAll('details').forEach(details => { details.open = true })")
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+        assert not found, [(violation["id"], violation["nodes"][0]["html"]) for violation in found]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pages_with_requirements_are_accessible_and_fit_a_phone(visit: Visit, scheme: str) -> None:
+    answers = {"attempt-1/answer": papers(3, 2), "attempt-1/critique": critique(10, completeness=5)}
+    review = waiting_review(project_with("desk", answers), requirements=WANTED)
+    visitor = visit(make_member(review.project), scheme=scheme)
+    check(visitor.go(f"/p/desk/runs/{review.run_id}/"))
+    check(visitor.go(f"/p/desk/reviews/{review.pk}/"))
+    check(visitor.go("/p/desk/tasks/new/"))
