@@ -54,7 +54,7 @@ class Caller:
         )
         return Answer(
             response.status_code,
-            json.loads(response.content) if response.content else None,
+            json.loads(response.content) if "json" in response.get("Content-Type", "") else response.content or None,
             {name.lower(): value for name, value in response.items()},
         )
 

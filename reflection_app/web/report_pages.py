@@ -1,0 +1,190 @@
+"""Reflection reports: the list, one report as a post-mortem, its files, and the form that corrects its class."""
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.contrib import messages
+from django.db.models import Q, QuerySet
+from django.http import Http404, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.utils.cache import patch_vary_headers
+from django.views.decorators.http import require_safe
+from pydantic import ValidationError
+
+from reflection_app.actions.correct_class import CorrectionInput, correct_class
+from reflection_app.actions.errors import ActionError, Conflict, InvalidInput
+from reflection_app.loops.protocol.error_classes import ErrorClass
+from reflection_app.loops.protocol.report_documents import markdown_of
+from reflection_app.loops.storable import storable
+from reflection_app.models import AgentInstruction, InstructionState, Project, Report, Role
+from reflection_app.web.access import DeskRequest, Place, project_page
+from reflection_app.web.action_addresses import post_only
+from reflection_app.web.complaints import complaints
+from reflection_app.web.forms import Typed, blame, read_typed
+from reflection_app.web.report_view import CLASSES, ReportShown
+
+PAGE = 50
+MOST_AGENTS = 100
+CORRECTION = ("type", "reason", "before")
+
+
+@dataclass(frozen=True)
+class Filters:
+    """What of the address is understood; anything else in it is left aside."""
+
+    type: str = ""
+    agent: str = ""
+    run: str = ""
+
+    @property
+    def any(self) -> bool:
+        return bool(self.type or self.agent or self.run)
+
+    @property
+    def query(self) -> str:
+        return urlencode({name: value for name, value in vars(self).items() if value})
+
+
+def read_filters(request: DeskRequest) -> Filters:
+    type_ = request.GET.get("type", "")
+    return Filters(
+        type=type_ if type_ in set(ErrorClass) else "",
+        agent=storable(request.GET.get("agent", ""))[:120],
+        run=_id(request.GET.get("run", "")),
+    )
+
+
+def _id(typed: str) -> str:
+    try:
+        return str(UUID(typed))
+    except ValueError:
+        return ""
+
+
+def filtered(project: Project, filters: Filters) -> QuerySet[Report]:
+    """The project's reports that fit, newest first."""
+    rows = Report.objects.filter(project=project).select_related("run__task", "attempt", "revised_attempt")
+    if filters.type:
+        holds = Q(corrected_type=filters.type) | Q(corrected_type__isnull=True, error_type=filters.type)
+        rows = rows.filter(holds)
+    wanted = {name: value for name, value in (("agent", filters.agent), ("run", filters.run)) if value}
+    rows = rows.filter(**wanted).defer("run__spec", "run__task__tests", "attempt__content", "revised_attempt__content")
+    return rows.prefetch_related("corrections").order_by("-created_at", "-id")
+
+
+def get_report_for(place: Place, reflection_id: str) -> Report:
+    """The project's report with what its page shows. Raises Http404."""
+    related = ("run__task", "ticket", "attempt", "revised_attempt")
+    rows = Report.objects.filter(project=place.project, reflection_id=reflection_id).select_related(*related)
+    report = rows.defer("run__spec", "attempt__content", "revised_attempt__content").first()
+    if report is None:
+        raise Http404("no such report")
+    return report
+
+
+@project_page()
+@require_safe
+def report_list(request: DeskRequest) -> HttpResponse:
+    project, filters = request.place.project, read_filters(request)
+    before = storable(request.GET.get("before", ""))[:60]
+    rows = filtered(project, filters)
+    if before and (last := Report.objects.filter(project=project, reflection_id=before).only("created_at").first()):
+        rows = rows.filter(Q(created_at__lt=last.created_at) | Q(created_at=last.created_at, pk__lt=last.pk))
+    page = list(rows[: PAGE + 1])
+    context = {
+        "reports": [ReportShown(row) for row in page[:PAGE]],
+        "older": page[PAGE - 1].reflection_id if len(page) > PAGE else "",
+        "before": before,
+        "filters": filters,
+        "classes": CLASSES,
+        "agents": _agents(project),
+        "undecided": undecided(project),
+    }
+    # A restored page asks by htmx as well, and wants the whole page.
+    swap = request.headers.get("HX-Request") and not request.headers.get("HX-History-Restore-Request")
+    response = render(request, "reports/list.html#results" if swap else "reports/list.html", context)
+    patch_vary_headers(response, ["HX-Request", "HX-History-Restore-Request"])
+    return response
+
+
+def _agents(project: Project) -> list[str]:
+    """The agents that there are reports on, by name."""
+    named = Report.objects.filter(project=project).exclude(agent="").order_by("agent")
+    return list(named.values_list("agent", flat=True).distinct()[:MOST_AGENTS])
+
+
+def undecided(project: Project) -> int:
+    """How many instructions wait for a person."""
+    return AgentInstruction.objects.filter(project=project, state=InstructionState.PROPOSED).count()
+
+
+@project_page()
+@require_safe
+def report_page(request: DeskRequest, reflection_id: str) -> HttpResponse:
+    return _show(request, get_report_for(request.place, reflection_id))
+
+
+@project_page()
+@require_safe
+def report_document(request: DeskRequest, reflection_id: str) -> HttpResponse:
+    """The report in just the form of the Reflection Protocol, as a file."""
+    report = get_report_for(request.place, reflection_id)
+    options = {"ensure_ascii": False, "indent": 2}
+    return _file(JsonResponse(report.get_document(), json_dumps_params=options), report, ending="json")
+
+
+@project_page()
+@require_safe
+def report_markdown(request: DeskRequest, reflection_id: str) -> HttpResponse:
+    report = get_report_for(request.place, reflection_id)
+    text = HttpResponse(markdown_of(report.get_document()), content_type="text/markdown; charset=utf-8")
+    return _file(text, report, ending="md")
+
+
+def _file(response: HttpResponse, report: Report, *, ending: str) -> HttpResponse:
+    response["Content-Disposition"] = f'attachment; filename="reflection_{report.reflection_id}.{ending}"'
+    return response
+
+
+@project_page(role=Role.REVIEWER)
+@post_only(page="report")
+def correct(request: DeskRequest, reflection_id: str) -> HttpResponse:
+    """Corrects the class; where that is refused, the page comes back with all that was typed."""
+    report = get_report_for(request.place, reflection_id)
+    typed = read_typed(request.POST, CORRECTION)
+    try:
+        correct_class(report, CorrectionInput.model_validate(typed.given(*CORRECTION)), actor=request.place.actor)
+    except ValidationError as error:
+        blame(typed, complaints(error))
+        return _show(request, report, form=typed, status=400)
+    except InvalidInput as problem:
+        blame(typed, problem.errors)
+        return _show(request, report, form=typed, status=400)
+    except Conflict as problem:
+        return _show(request, get_report_for(request.place, reflection_id), form=typed, problem=problem, status=409)
+    messages.success(request, "The class is corrected, and your word is kept as a label.")
+    return redirect("report", slug=request.place.project.slug, reflection_id=reflection_id)
+
+
+def _show(
+    request: DeskRequest,
+    report: Report,
+    *,
+    form: Typed | None = None,
+    problem: ActionError | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    shown = ReportShown(report)
+    context: dict[str, Any] = {
+        "report": shown,
+        "run": report.run,
+        "classes": [(one, name, meaning) for one, name, meaning in CLASSES if one is not shown.type],
+        "fields": (form or Typed(dict.fromkeys(CORRECTION, ""))).fields,
+        "is_form_open": form is not None,
+        "general": form.general if form else [],
+        "problem": problem,
+        "may_review": request.place.may(Role.REVIEWER),
+    }
+    return render(request, "reports/page.html", context, status=status)
