@@ -25,7 +25,7 @@ WITH counted AS (
   SELECT DISTINCT ON (tool, error_type, signature)
     tool, error_type, signature, id, fix, action, symptoms, successes, failures
   FROM {pairs} WHERE project_id = %(project)s AND successes > 0 {only}
-  ORDER BY tool, error_type, signature, successes - failures DESC, last_worked_at DESC NULLS LAST, id
+  ORDER BY tool, error_type, signature, {reliability} DESC, last_worked_at DESC NULLS LAST, id
 )
 SELECT tool, error_type, signature, coalesce(times, 0), last_seen, fix, action::text, symptoms::text,
   coalesce(successes, 0), coalesce(failures, 0)
@@ -33,6 +33,11 @@ FROM counted FULL JOIN best USING (tool, error_type, signature)
 ORDER BY (id IS NULL), times DESC NULLS LAST, tool, error_type, signature
 LIMIT %(most)s
 """
+# The lower bound of the Wilson interval at 95 %, by which fixes are remembered, too (runner/failure_rows.py).
+RELIABILITY = """(
+  (successes + 1.9207 - 1.96 * sqrt(successes::float8 * failures / (successes + failures) + 0.9604))
+  / (successes + failures + 3.8416)
+)"""
 ONLY = "AND strpos(lower(tool), lower(%(tool)s)) > 0"
 
 
@@ -99,7 +104,12 @@ def cheat_sheet(project: Project, *, tool: str = "") -> CheatSheet:
 
 
 def _count(project: Project, *, tool: str) -> list[_Counted]:
-    names = {"failures": _table(ToolFailure), "pairs": _table(FixPair), "only": ONLY if tool else ""}
+    names = {
+        "failures": _table(ToolFailure),
+        "pairs": _table(FixPair),
+        "only": ONLY if tool else "",
+        "reliability": RELIABILITY,
+    }
     with connection.cursor() as cursor:
         cursor.execute(QUERY.format(**names), {"project": project.pk, "tool": tool, "most": MOST_ROWS + 1})
         return [_Counted(*row) for row in cursor.fetchall()]

@@ -28,6 +28,7 @@ PAGE = 50
 LONGEST_SEARCH = 200
 SIMILAR_SHOWN = 5
 OUTCOME_FIELDS = ("fix", "tool", "delay_seconds", "note")
+FOLLOWS = {"yes": "Kept. It is tried first the next time.", "no": "Kept. It counts against this fix."}
 # How a fix went, as the address names it.
 WENT = {"worked": True, "failed": False, "unknown": None}
 
@@ -126,7 +127,7 @@ def tool_outcome(request: DeskRequest, failure_id: UUID) -> HttpResponse:
     except InvalidInput as error:
         blame(typed, error.errors)
         return _page(request, failure, form=typed, status=400)
-    messages.success(request, "Kept. A fix that worked is tried first the next time this fails.")
+    messages.success(request, FOLLOWS[typed.values["worked"]])
     return redirect("tool_failure", slug=request.place.project.slug, failure_id=failure.pk)
 
 
@@ -154,6 +155,6 @@ def _page(request: DeskRequest, failure: ToolFailure, *, form: Typed | None = No
         "similar_shown": SIMILAR_SHOWN,
         "form": form,
         "fields": form.fields,
-        "may_tell": request.place.may(Role.REVIEWER) and failure.worked is None,
+        "may_tell": request.place.may(Role.REVIEWER) and failure.is_diagnosed,
     }
     return render(request, "failures/page.html", context, status=status)

@@ -42,12 +42,12 @@ def test_empty_pages_say_how_they_fill(admin: Client) -> None:
 
 
 def test_failures_are_listed_and_filtered(admin: Client, project: Project) -> None:
-    report(project, agent="researcher", external_id="call-7")
-    tell(report(project, tool="fetch", error_message="403 Forbidden", status=403), worked=False)
+    slow = report(project, agent="researcher", external_id="call-7")
+    refused = tell(report(project, tool="fetch", error_message="403 Forbidden", status=403), worked=False)
 
     def found(**query: str) -> list[bool]:
         page = admin.get(LIST, query).text
-        return ["search_papers" in page, "403 Forbidden" in page]
+        return [f"{LIST}{slow.pk}/" in page, f"{LIST}{refused.pk}/" in page]
 
     assert found() == [True, True]
     assert found(q="FETCH") == found(type="permission_denied") == found(went="failed") == [False, True]
