@@ -1,10 +1,13 @@
 """The best attempt by what is recorded, which also knows what people said of attempts in audits."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
+
+from pydantic import ValidationError
 
 from reflection_app.loops.best_attempt import best_attempt
 from reflection_app.loops.effects import RecordPick
+from reflection_app.loops.requirements import RequirementsReport
 from reflection_app.loops.verdicts import Judgement, Referee
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.models import Attempt, Run, Step, StepState, Verdict
@@ -19,18 +22,32 @@ def best_of(run: Run) -> Best:
     """The attempt to keep if the run ended now, by the rule that loops use; Nones where there is no attempt."""
     rows = Verdict.objects.filter(attempt__run=run).order_by("created_at", "id")
     # Only what the rule reads: a verdict whose details no longer parse must not keep its run from ending.
-    judged = list(rows.values_list("attempt_id", "attempt__number", "referee", "verdict", "score"))
+    judged = list(rows.values_list("attempt_id", "attempt__number", "referee", "verdict", "score", "requirements"))
     if not judged:
         made = Attempt.objects.filter(run=run).order_by("number").values_list("id", "number")
-        kept = made.filter(number=_pick_of(run)).first() or made.first()
+        pick = _pick_of(run)
+        kept = (made.filter(number=pick).first() if pick is not None else None) or made.first()
         return Best(*kept) if kept else Best(None, None)
     ids = {number: attempt_id for attempt_id, number, *_ in judged}
     judgements = [
-        Judgement(attempt=number, referee=Referee(referee), verdict=VerdictName(verdict), score=score)
-        for _, number, referee, verdict, score in judged
+        Judgement(
+            attempt=number,
+            referee=Referee(referee),
+            verdict=VerdictName(verdict),
+            score=score,
+            requirements=_requirements(requirements),
+        )
+        for _, number, referee, verdict, score, requirements in judged
     ]
     number = best_attempt(ids, judgements, pick=_pick_of(run))
     return Best(ids[number], number) if number is not None else Best(None, None)
+
+
+def _requirements(kept: Any) -> RequirementsReport | None:
+    try:
+        return RequirementsReport.model_validate(kept) if kept else None
+    except ValidationError:
+        return None
 
 
 def _pick_of(run: Run) -> int | None:
