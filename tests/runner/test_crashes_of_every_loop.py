@@ -82,6 +82,33 @@ STORIES = {
         {"attempt-1/arguments": call_text("read_file", path="note.txt"), "attempt-2/arguments": READ},
         "succeeded",
     ),
+    "the six steps": Story(
+        {
+            "mode": "reflection_protocol",
+            "requirements": {"required_fields": ["door"]},
+            "agent": "porter",
+            "tools": ["read_file"],
+            "files": FILES,
+            "limits": {"token_budget": 100_000},
+        },
+        {
+            "attempt-1/answer": "{}",
+            "attempt-1/critique": critique(40),
+            "attempt-1/reflect": json.dumps({"surface_issue": "no door", "root_cause": "it did not look"}),
+            "attempt-1/plan": json.dumps(
+                {
+                    "repair_steps": [{"action": "Read the notes", "kind": "tool", "tool": "read_file"}, "Write it"],
+                    "remediation": "look first",
+                    "instruction": "Read the notes before you answer.",
+                }
+            ),
+            "attempt-1/repair-1/arguments": READ,
+            "attempt-1/repair-2/work": '{"door": "blue"}',
+            "attempt-2/answer": '{"door": "blue"}',
+            "attempt-2/critique": critique(90, approved=True),
+        },
+        "succeeded",
+    ),
     "planning": Story(
         {"tools": ["read_file"], "files": FILES},
         {
@@ -98,8 +125,8 @@ STORIES = {
 }
 
 
-@pytest.fixture
-def project() -> Project:
+def a_project() -> Project:
+    """One without a past: what a run remembers changes the next one."""
     policy = {"audit_share": 0, "unsettled_waits": False}
     project = make_project(f"crashing-{next(_numbers)}", review_policy=policy)
     create_tool(project, ToolInput(name="read_file", kind="builtin", config={"name": "read_file"}), actor=Actor())
@@ -128,14 +155,14 @@ def check_its_events_are_whole(run: Run) -> None:
 
 @pytest.mark.parametrize("name", STORIES)
 def test_any_loop_killed_after_any_commit_ends_the_same_with_no_call_made_twice(
-    name: str, project: Project, monkeypatch: pytest.MonkeyPatch
+    name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     story = STORIES[name]
     calls = counted_calls(monkeypatch)
 
     def begun() -> Run:
         calls.clear()
-        return scripted_run(story.answers, project=project, **story.task)
+        return scripted_run(story.answers, project=a_project(), **story.task)
 
     undisturbed = begun()
     advance(undisturbed.pk)
