@@ -290,7 +290,7 @@ def test_whatever_models_and_tools_say_planning_ends_within_its_limits(
     assert len(set(made)) <= iterations
     assert len(plans_made) <= 3 * iterations
     assert played.ended.best_attempt is None or played.ended.best_attempt in made
-    assert (played.ended.outcome is Outcome.FAILED) or not played.ended.error
+    assert played.ended.outcome in {Outcome.FAILED, Outcome.UNVERIFIED} or not played.ended.error
     done = set[str]()
     for effect in played.effects:
         if isinstance(effect, RecordPlanStep) and effect.outcome.state is PlanStepState.DONE:

@@ -10,7 +10,7 @@ from reflection_app import tools
 from reflection_app.actions.errors import InvalidInput
 from reflection_app.actions.tool_input import ToolInput
 from reflection_app.actions.tools import create_tool
-from reflection_app.models import Actor, Attempt, Event, Project, Run, Step, StepState, Verdict
+from reflection_app.models import Actor, Attempt, Event, Project, Question, Run, Step, StepState, Verdict
 from reflection_app.runner import advance as advancing
 from reflection_app.runner import journal_writes
 from reflection_app.runner.advance import advance
@@ -79,14 +79,14 @@ def test_a_program_that_fails_is_corrected_and_both_calls_are_kept(project: Proj
 
 
 @pytest.mark.usefixtures("loopback")
-def test_an_http_tool_that_refuses_its_key_ends_the_run_at_once(project: Project) -> None:
+def test_an_http_tool_that_refuses_its_key_waits_for_a_person_and_asks_no_model(project: Project) -> None:
     with RawServer(reply(b"who are you?", status="401 Unauthorized")) as server:
         http_tool(project, f"{server.url}/weather")
         call = {"tool": "lookup", "arguments": {"city": "Rome"}}
         run = ended(scripted_run({}, project=project, mode="external_loop", tool_call=call))
 
-    assert (run.outcome, run.llm_calls, len(server.heard)) == ("failed", 0, 1)
-    assert "401" in run.error
+    assert (run.state, run.waiting_for, run.llm_calls, len(server.heard)) == ("waiting_review", "permission", 0, 1)
+    assert any("401" in line for line in Question.objects.get(run=run).context)
     assert run.best_attempt is not None
 
 
