@@ -78,11 +78,6 @@ class Try:
     was_called: bool = True
     diagnosis: Diagnosis | None = None
 
-    @property
-    def is_hopeless(self) -> bool:
-        """Whether no other arguments would help."""
-        return self.was_called and self.result.failure is ToolFailure.UNKNOWN_TOOL
-
 
 async def try_call(run: Progress, call: ToolCall, *, tools: Sequence[ToolSpec], key: str, attempt: int) -> Try:
     """What became of `call`; it is made only where it names one of `tools` and fits its schema.
