@@ -1,0 +1,134 @@
+"""Malformed answers of every kind, in every role: no run is lost by them, and none is passed by them."""
+
+import json
+from typing import Any
+
+import pytest
+
+from reflection_app.loops.completeness.checks import CheckState, CompletenessSettings
+from reflection_app.loops.diagnosis.diagnoses import FailedCall
+from reflection_app.loops.effects import (
+    AnyEffect,
+    AskPerson,
+    AskReviewer,
+    CallTool,
+    Generate,
+    RecordCompleteness,
+    RecordToolFailure,
+    RecordVerdict,
+)
+from reflection_app.loops.ends import Outcome
+from reflection_app.loops.questions import Choice, PersonsAnswer
+from reflection_app.loops.requirements import CountRequirement, Requirements
+from reflection_app.loops.task_spec import Limits, Mode, TaskSpec
+from reflection_app.loops.tool_calls import ToolResult, ToolSpec
+from reflection_app.loops.verdicts import Referee
+from tests.critiques import critique
+from tests.loops.playing import NO_AUDIT, Played, noted, play, said
+from tests.malformed import MALFORMED
+
+MODES = (Mode.ACTOR_CRITIC, Mode.REFLEXION, Mode.REFLECTION_PROTOCOL, Mode.PLANNING)
+# What makes no attempt fail and no work pass: every role but the malformed one answers just as it should.
+SENSIBLE: dict[str, str] = {
+    "approved": critique(45, approved=False),
+    "is_satisfactory": json.dumps({"is_satisfactory": False, "issues": ["thin"], "confidence": 0.9}),
+    "root_causes": json.dumps({"issues": ["a"], "root_causes": ["b"], "suggestions": ["c"]}),
+    "gap": json.dumps({"surface_issue": "too few", "root_cause": "haste"}),
+    "repair_steps": json.dumps({"repair_steps": [{"action": "add"}], "remediation": "add"}),
+    "is_complete": json.dumps({"is_complete": True, "analysis": "all there", "missing_aspects": [], "supplements": []}),
+    "steps": json.dumps({"steps": [{"id": "a", "description": "look", "tool": "look_up", "requires": []}]}),
+    "arguments": json.dumps({"tool": "look_up", "arguments": {}}),
+    "error_type": json.dumps({"error_type": "parameter_error", "root_cause": "?", "severity": "low", "action": "fix"}),
+}
+ASKED = tuple(SENSIBLE)
+
+
+def field_of(effect: Generate) -> str:
+    """The field by which the form of a question is known; nothing where no form was asked for."""
+    properties = (effect.json_schema or {}).get("properties", {})
+    return next((field for field in ASKED if field in properties), "")
+
+
+def played(spec: TaskSpec, *, bad: str, text: str) -> Played:
+    """The loop with every question of the form `bad` answered by `text`."""
+
+    def answer(effect: AnyEffect) -> Any:
+        if isinstance(effect, Generate):
+            field = field_of(effect)
+            return said(text if field == bad else SENSIBLE.get(field, "An answer."))
+        if isinstance(effect, CallTool):
+            return ToolResult(ok=True, content="found")
+        if isinstance(effect, AskPerson):
+            return PersonsAnswer(choice=Choice.SKIP)
+        assert not isinstance(effect, AskReviewer), "nobody is to be asked in these runs"
+        return noted(effect)
+
+    return play(spec, answer)
+
+
+def spec_of(mode: Mode, **more: Any) -> TaskSpec:
+    policy = NO_AUDIT.model_copy(update={"reject_waits": False, "confidence_below": 0})
+    tools = (ToolSpec(name="look_up", parameters={"type": "object"}),) if mode is Mode.PLANNING else ()
+    limits = Limits(max_iterations=2, token_budget=1_000_000)
+    return TaskSpec(
+        objective="Find five things.",
+        mode=mode,
+        tools=tools,
+        limits=limits,
+        review_policy=policy,
+        completeness=CompletenessSettings(),
+        **more,
+    )
+
+
+@pytest.mark.parametrize("kind", MALFORMED)
+@pytest.mark.parametrize("mode", MODES)
+def test_a_judge_that_is_malformed_passes_nothing_and_loses_nothing(mode: Mode, kind: str) -> None:
+    bad = "is_satisfactory" if mode is Mode.REFLEXION else "approved"
+    ended = played(spec_of(mode), bad=bad, text=MALFORMED[kind])
+
+    assert ended.ended.outcome not in {Outcome.SUCCEEDED, Outcome.FAILED}, ended.ended
+    assert ended.ended.best_attempt == 1
+    verdicts = [effect.judgement for effect in ended.effects if isinstance(effect, RecordVerdict)]
+    assert not [judged for judged in verdicts if judged.passed and judged.referee in {Referee.CRITIC, Referee.SELF}]
+
+
+@pytest.mark.parametrize("kind", MALFORMED)
+@pytest.mark.parametrize("bad", ["gap", "repair_steps"])
+def test_a_malformed_reflector_costs_the_analysis_and_never_the_run(bad: str, kind: str) -> None:
+    ended = played(spec_of(Mode.REFLECTION_PROTOCOL), bad=bad, text=MALFORMED[kind])
+    assert ended.ended.outcome in {Outcome.EXHAUSTED, Outcome.OVER_CORRECTED}, ended.ended
+    assert [key for key in ended.keys if key.endswith("/submit")] == ["attempt-1/submit"]
+
+
+@pytest.mark.parametrize("kind", MALFORMED)
+def test_an_attempt_of_any_form_is_held_against_its_requirements(kind: str) -> None:
+    needs = Requirements(counts=(CountRequirement(path="things", min=5),))
+
+    def answer(effect: AnyEffect) -> Any:
+        if isinstance(effect, Generate):
+            approving = critique(99, approved=True) if field_of(effect) == "approved" else ""
+            return said(approving or SENSIBLE.get(field_of(effect), MALFORMED[kind]))
+        return noted(effect)
+
+    ended = play(spec_of(Mode.REFLECTION_PROTOCOL, requirements=needs), answer)
+    assert ended.ended.outcome is not Outcome.SUCCEEDED
+    assert ended.ended.best_attempt is not None
+
+
+@pytest.mark.parametrize("kind", MALFORMED)
+def test_a_malformed_completeness_check_is_unchecked_and_never_complete(kind: str) -> None:
+    ended = played(spec_of(Mode.PLANNING), bad="is_complete", text=MALFORMED[kind])
+    found = [effect.found for effect in ended.effects if isinstance(effect, RecordCompleteness)]
+    assert found
+    assert {one.state for one in found} == {CheckState.UNCHECKED}
+    assert ended.ended.best_attempt is not None
+
+
+@pytest.mark.parametrize("kind", MALFORMED)
+def test_a_malformed_diagnoser_loses_no_failure(kind: str) -> None:
+    failed = FailedCall(tool="frobnicate", error="the flux is out of phase with the moon")
+    spec = spec_of(Mode.TOOL_DIAGNOSIS, failed_call=failed)
+    ended = played(spec, bad="error_type", text=MALFORMED[kind])
+    assert ended.ended.outcome in {Outcome.SUCCEEDED, Outcome.UNVERIFIED}, ended.ended
+    assert len([effect for effect in ended.effects if isinstance(effect, RecordToolFailure)]) == 1
