@@ -104,14 +104,10 @@ def cheat_sheet(project: Project, *, tool: str = "") -> CheatSheet:
 
 
 def _count(project: Project, *, tool: str) -> list[_Counted]:
-    names = {
-        "failures": _table(ToolFailure),
-        "pairs": _table(FixPair),
-        "only": ONLY if tool else "",
-        "reliability": RELIABILITY,
-    }
+    only = ONLY if tool else ""
+    query = QUERY.format(failures=_table(ToolFailure), pairs=_table(FixPair), only=only, reliability=RELIABILITY)
     with connection.cursor() as cursor:
-        cursor.execute(QUERY.format(**names), {"project": project.pk, "tool": tool, "most": MOST_ROWS + 1})
+        cursor.execute(query, {"project": project.pk, "tool": tool, "most": MOST_ROWS + 1})
         return [_Counted(*row) for row in cursor.fetchall()]
 
 

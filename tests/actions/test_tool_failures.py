@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from uuid import uuid4
 
 import pytest
 from django.db import connection
@@ -82,17 +83,16 @@ def test_a_fix_that_failed_counts_against_it_and_is_not_kept_as_one() -> None:
 
 def test_of_two_fixes_the_more_reliable_one_is_on_the_sheet_and_advised() -> None:
     project = make_project()
-    for number in range(12):
-        failure = report(project)
-        tell(failure, worked=number < 9, fix="Pray", params={"query": "a prayer"})
-    for _ in range(5):
-        tell(report(project), worked=True, fix="Ask for less", params={"query": "less"})
-    assert sorted(FixPair.objects.values_list("successes", "failures")) == [(5, 0), (9, 3)]
+    tell(report(project), worked=True, fix="Pray")
+    lucky = FixPair.objects.get()
+    FixPair.objects.filter(pk=lucky.pk).update(successes=9, failures=3)
+    sure = FixPair.objects.get(pk=lucky.pk)
+    sure.pk, sure.digest, sure.fix = uuid4(), "other", "Ask for less"
+    sure.successes, sure.failures = 5, 0
+    sure.save(force_insert=True)
     [row] = cheat_sheet(project).rows
-    assert row.fix == "Ask for less"
-    advised = report(project).fix_pair
-    assert advised is not None
-    assert advised.fix == row.fix
+    assert (row.fix, row.tried) == ("Ask for less", 5)
+    assert report(project).fix_pair_id == sure.pk
 
 
 def test_a_report_of_another_projects_run_is_refused() -> None:
