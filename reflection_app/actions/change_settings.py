@@ -2,23 +2,38 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.db import transaction
 
+from reflection_app.loops.completeness.checks import CompletenessSettings
 from reflection_app.loops.task_spec import ReviewPolicy, UsualLimits
 from reflection_app.models import Actor, Project, audit
 
 
 @transaction.atomic
-def change_settings(project: Project, *, limits: UsualLimits, review_policy: ReviewPolicy, actor: Actor) -> Project:
-    """The project with its new limits and review policy."""
+def change_settings(
+    project: Project,
+    *,
+    limits: UsualLimits,
+    review_policy: ReviewPolicy,
+    completeness: CompletenessSettings,
+    actor: Actor,
+) -> Project:
+    """The project with its new limits, review policy and completeness check.
+
+    Of the check only what differs from the desk's own settings is kept, so that the rest follows those.
+    """
     locked = Project.objects.select_for_update().get(pk=project.pk)
     before = _settings_of(locked)
     locked.limits = limits.model_dump(mode="json")
     locked.review_policy = review_policy.model_dump(mode="json")
-    locked.save(update_fields=["limits", "review_policy"])
+    usual = CompletenessSettings.model_validate(settings.COMPLETENESS).model_dump(mode="json")
+    chosen = completeness.model_dump(mode="json")
+    locked.completeness = {name: value for name, value in chosen.items() if value != usual[name]}
+    locked.save(update_fields=["limits", "review_policy", "completeness"])
     audit(locked.pk, actor, "settings.changed", target=locked, before=before, after=_settings_of(locked))
     return locked
 
 
 def _settings_of(project: Project) -> dict[str, Any]:
-    return {"limits": project.limits, "review_policy": project.review_policy}
+    return {"limits": project.limits, "review_policy": project.review_policy, "completeness": project.completeness}

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
+from django.conf import settings as django_settings
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
@@ -17,6 +18,7 @@ from reflection_app.actions.change_settings import change_settings
 from reflection_app.actions.errors import InvalidInput
 from reflection_app.llm.errors import ModelError
 from reflection_app.llm.roles import model_for
+from reflection_app.loops.completeness.checks import CompletenessSettings
 from reflection_app.loops.task_spec import ReviewPolicy, UsualLimits
 from reflection_app.loops.values import Value
 from reflection_app.models import Project, Role, Scope
@@ -28,8 +30,10 @@ from reflection_app.web.forms import Typed, blame, read_typed
 LIMITS = ("max_iterations", "token_budget", "time_budget_s", "cost_budget_usd")
 POLICY_CHECKS = ("reject_waits", "unsettled_waits")
 POLICY = (*POLICY_CHECKS, "confidence_below", "audit_share")
+CHECK_ENABLED = "completeness_enabled"
+CHECK = ("max_supplements", "temperature", "top_p", "max_retries")
 KEY_FIELDS = ("name", "days")
-ROLES = ("actor", "critic", "self", "reflector", "classifier", "tester", "planner")
+ROLES = ("actor", "critic", "self", "reflector", "classifier", "tester", "planner", "diagnoser", "completeness")
 NEW_KEY = "new_api_key"
 
 # Those that let a key do something today.
@@ -60,15 +64,28 @@ def settings_page(request: DeskRequest) -> HttpResponse:
         return _page(request, secret=_new_secret(request))
     if not request.place.may(Role.ADMIN):
         return _page(request, status=403)
-    typed = read_typed(request.POST, (*LIMITS, *POLICY))
+    typed = read_typed(request.POST, (*LIMITS, *POLICY, CHECK_ENABLED, *CHECK))
     limits = _read(UsualLimits, typed, {name: typed.values[name] or None for name in LIMITS})
     given = typed.given(*POLICY) | {name: bool(typed.values[name]) for name in POLICY_CHECKS}
     policy = _read(ReviewPolicy, typed, given)
-    if limits is None or policy is None:
+    completeness = _read(CompletenessSettings, typed, _check_given(typed))
+    if limits is None or policy is None or completeness is None:
         return _page(request, typed=typed, status=400)
-    change_settings(request.place.project, limits=limits, review_policy=policy, actor=request.place.actor)
+    change_settings(
+        request.place.project,
+        limits=limits,
+        review_policy=policy,
+        completeness=completeness,
+        actor=request.place.actor,
+    )
     messages.success(request, "Saved. Runs that are under way keep the settings they began with.")
     return redirect("settings", slug=request.place.project.slug)
+
+
+def _check_given(typed: Typed) -> dict[str, object]:
+    """The settings of the completeness check; a number that was left out is the desk's own."""
+    usual: dict[str, object] = dict(django_settings.COMPLETENESS)
+    return usual | typed.given(*CHECK) | {"enabled": bool(typed.values[CHECK_ENABLED])}
 
 
 def _read[V: Value](kind: type[V], typed: Typed, given: object) -> V | None:
@@ -81,8 +98,10 @@ def _read[V: Value](kind: type[V], typed: Typed, given: object) -> V | None:
 
 def _typed_of(project: Project) -> Typed:
     values = project.get_limits().model_dump() | project.get_review_policy().model_dump()
+    check = project.get_completeness()
+    values |= {CHECK_ENABLED: check.enabled} | {name: getattr(check, name) for name in CHECK}
     texts = {name: "" if value is None else str(value).removesuffix(".0") for name, value in values.items()}
-    return Typed(texts | {name: "on" if values[name] else "" for name in POLICY_CHECKS})
+    return Typed(texts | {name: "on" if values[name] else "" for name in (*POLICY_CHECKS, CHECK_ENABLED)})
 
 
 def _page(

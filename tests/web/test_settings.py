@@ -2,7 +2,7 @@ import pytest
 from django.test import Client
 from pytest_django import Settings
 
-from reflection_app.models import ApiKey, Project
+from reflection_app.models import ApiKey, AuditEntry, Project
 from reflection_app.models.api_key import digest_of
 from tests.factories import make_api_key, make_project
 from tests.web.stories import logged_in
@@ -15,6 +15,11 @@ TYPED = {
     "cost_budget_usd": "",
     "confidence_below": "0.7",
     "audit_share": "0",
+    "completeness_enabled": "on",
+    "max_supplements": "3",
+    "temperature": "0.2",
+    "top_p": "1",
+    "max_retries": "2",
 }
 
 
@@ -42,7 +47,35 @@ def test_whether_a_person_is_asked_about_unsettled_picks_is_a_setting(admin: Cli
     assert Project.objects.get(slug="set").get_review_policy().unsettled_waits is True
 
 
-@pytest.mark.parametrize("wrong", [{"max_iterations": "0"}, {"audit_share": "2"}, {"cost_budget_usd": "x"}])
+def test_the_completeness_check_is_set_and_what_is_as_usual_follows_the_desk(admin: Client) -> None:
+    page = admin.get("/p/set/settings/").text
+    assert 'name="completeness_enabled" checked' in page
+    assert "<dt>Completeness</dt>" in page
+    admin.post("/p/set/settings/", TYPED | {"max_supplements": "0", "temperature": "0.9"})
+    project = Project.objects.get(slug="set")
+    assert project.completeness == {"max_supplements": 0, "temperature": 0.9}
+    assert project.get_completeness().enabled
+    [entry] = AuditEntry.objects.filter(action="settings.changed")
+    assert (entry.before["completeness"], entry.after["completeness"]) == ({}, project.completeness)
+
+    off = {name: text for name, text in TYPED.items() if name != "completeness_enabled"} | {"max_supplements": ""}
+    page = admin.post("/p/set/settings/", off, follow=True).text
+    assert Project.objects.get(slug="set").completeness == {"enabled": False}
+    assert 'name="completeness_enabled" checked' not in page
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"max_iterations": "0"},
+        {"audit_share": "2"},
+        {"cost_budget_usd": "x"},
+        {"max_supplements": "21"},
+        {"temperature": "hot"},
+        {"top_p": "0"},
+        {"max_retries": "-1"},
+    ],
+)
 def test_wrong_settings_are_refused_at_their_field(admin: Client, wrong: dict[str, str]) -> None:
     page = admin.post("/p/set/settings/", TYPED | wrong)
     assert page.status_code == 400
