@@ -28,7 +28,7 @@ from reflection_app.loops.protocol.stages import (
     RepairKind,
     RepairStep,
 )
-from reflection_app.loops.protocol.told_tickets import told_ticket
+from reflection_app.loops.protocol.told_tickets import framed_ticket
 from reflection_app.loops.structured_answers import NoUsableAnswer, ask
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.loops.tool_tries import describe, task_of
@@ -196,7 +196,7 @@ def question(spec: TaskSpec, back: SentBack, reflected: Reflected, classified: C
     asked = prompt(
         "protocol_plan",
         objective=task_of(spec),
-        ticket=told_ticket(back),
+        ticket=framed_ticket(back),
         analysis=told_analysis(reflected),
         error_class=f"{classified.type.value} {classified.description}",
         wanted=prompt(CLASS_PROMPTS[classified.type]),

@@ -17,7 +17,7 @@ from reflection_app.loops.protocol.keeping import keep_stage
 from reflection_app.loops.protocol.lenient_texts import Said, SaidMany
 from reflection_app.loops.protocol.rounds import BrokenBy, Interruption, SentBack
 from reflection_app.loops.protocol.stages import Explored, Reflected
-from reflection_app.loops.protocol.told_tickets import told_ticket
+from reflection_app.loops.protocol.told_tickets import framed_ticket
 from reflection_app.loops.structured_answers import NoUsableAnswer, ask
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.loops.tool_frames import framed
@@ -106,7 +106,7 @@ def question(spec: TaskSpec, back: SentBack, explored: Explored) -> tuple[Messag
         "protocol_reflect",
         objective=task_of(spec),
         draft=framed(back.made.content or "(empty)", name="draft", most=LONGEST_DRAFT),
-        ticket=told_ticket(back),
+        ticket=framed_ticket(back),
         files=framed(files, name="files", most=LONGEST_EXPECTED),
     )
     return (system(prompt("protocol_system")), user(asked))

@@ -2,8 +2,10 @@
 
 from reflection_app.loops.protocol.rounds import SentBack
 from reflection_app.loops.tickets import Trigger
+from reflection_app.loops.tool_frames import framed
 
 LONGEST_LISTED = 8_000
+LONGEST_HEAD = 1_000
 SENT_BACK_BY = {
     Trigger.CRITIC_EVALUATION: "a critic's evaluation",
     Trigger.FAILED_REQUIREMENT: "minimum requirements that do not hold",
@@ -13,6 +15,11 @@ SENT_BACK_BY = {
     Trigger.PERSONS_ORDER: "a person's order to do it again; the person's words count most",
     Trigger.INTERRUPTION: "an interruption",
 }
+
+
+def framed_ticket(back: SentBack) -> str:
+    """The ticket as data: what outside agents say of their work, and what is quoted from it, is in it."""
+    return framed(told_ticket(back), name="ticket", most=2 * LONGEST_LISTED + LONGEST_HEAD)
 
 
 def told_ticket(back: SentBack) -> str:
