@@ -7,7 +7,8 @@ from typing import Any
 
 from django.utils.safestring import SafeString
 
-from reflection_app.models import Attempt, Review, Run, Verdict
+from reflection_app.loops.effects import IssueTicket
+from reflection_app.models import Attempt, Review, Run, Step, StepState, Verdict
 from reflection_app.web.agent_view import ArtifactLine, artifacts_of, self_check_of
 from reflection_app.web.failure_view import FailureShown, failures_by_place
 from reflection_app.web.rendering import render_answer
@@ -26,6 +27,8 @@ class AttemptCard:
     is_code: bool
     is_call: bool = False
     is_thought: bool = False
+    # The ticket that sent it back; that of a fork's copied step is the parent's.
+    ticket_id: str = ""
     failure: FailureShown | None = None
 
     @property
@@ -68,6 +71,7 @@ def attempt_cards(run: Run) -> tuple[AttemptCard, ...]:
     verdicts: dict[Any, list[Verdict]] = defaultdict(list)
     reviews: dict[Any, list[Review]] = defaultdict(list)
     attempts = list(Attempt.objects.filter(run=run))
+    tickets = _tickets_of(run)
     failures = failures_by_place(run)
     for verdict in Verdict.objects.filter(attempt__run=run).select_related("given_by"):
         verdicts[verdict.attempt_id].append(verdict)
@@ -83,6 +87,7 @@ def attempt_cards(run: Run) -> tuple[AttemptCard, ...]:
             verdicts=tuple(verdicts[attempt.pk]),
             reviews=tuple(reviews[attempt.pk]),
             is_thought=bool(run.spec.get("chain_of_thought")),
+            ticket_id=tickets.get(attempt.number, ""),
             is_best=attempt.pk == run.best_attempt_id,
             is_code=any(verdict.tests for verdict in verdicts[attempt.pk]) or bool(run.spec.get("tests")),
             is_call=is_tool_run(run.spec),
@@ -90,3 +95,9 @@ def attempt_cards(run: Run) -> tuple[AttemptCard, ...]:
         )
         for attempt in attempts
     )
+
+
+def _tickets_of(run: Run) -> dict[int | None, str]:
+    """By the number of the attempt, the ticket with which it went back."""
+    issued = Step.objects.filter(run=run, kind=IssueTicket.kind, state=StepState.DONE)
+    return {number: str(name or "") for number, name in issued.values_list("attempt_number", "result__ticket_id")}

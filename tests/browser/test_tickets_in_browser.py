@@ -1,0 +1,94 @@
+"""Tickets, the six steps and a director's decision, in headless Chromium."""
+
+from collections.abc import Callable
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from reflection_app.llm.scripted import register_script
+from reflection_app.models import Project, Review, Run
+from reflection_app.runner.advance import advance
+from tests.browser.conftest import Visitor
+from tests.critiques import critique
+from tests.factories import make_member, make_project
+from tests.tickets import external_run, ticket_of
+from tests.web.stories import waiting_review
+from tests.web.test_protocol_pages import protocol_run
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def is_clean(page: Page) -> None:
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def rejected() -> Review:
+    answers = {
+        "attempt-1/answer": "A first text.",
+        "attempt-1/critique": critique(10, issues=[{"description": "Three papers only"}]),
+        "attempt-2/answer": "A second text.",
+        "attempt-2/critique": critique(95, approved=True),
+    }
+    project: Project = make_project(
+        "directed",
+        models_by_role={"default": register_script("directed", answers)},
+        review_policy={"audit_share": 0},
+    )
+    return waiting_review(project)
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1400, "light"), (390, "dark")])
+def test_tickets_and_six_steps_fit_and_are_clean(visit: Callable[..., Visitor], width: int, scheme: str) -> None:
+    run: Run = protocol_run()
+    visitor = visit(make_member(run.project), scheme=scheme)
+    visitor.page.set_viewport_size({"width": width, "height": 900})
+    page = visitor.go("/p/six/tickets/")
+    is_clean(page)
+    page.get_by_role("link", name=run.task.title).click()
+    expect(page.get_by_role("heading", name="Repair plan")).to_be_visible()
+    is_clean(page)
+    page = visitor.go(f"/p/six/runs/{run.pk}/")
+    for name in ("1. Explore", "2. Reflect", "3. Classify", "4. Plan", "5. Execute", "6. Submit"):
+        page.locator("#run-protocol summary").filter(has_text=name).click()
+    expect(page.locator("#run-protocol").get_by_text("扩展搜索词").first).to_be_visible()
+    is_clean(page)
+    page.get_by_text("Redo with instructions").first.click()
+    page.get_by_label("What is to be done differently").fill("更短")
+    is_clean(page)
+    page.get_by_role("button", name="Order it again").click()
+    expect(page.get_by_text("Ordered again. This is the new run.")).to_be_visible()
+
+
+def test_a_director_decides_by_keyboard(visit: Callable[..., Visitor]) -> None:
+    review = rejected()
+    visitor = visit(make_member(review.project))
+    page = visitor.go(f"/p/directed/reviews/{review.pk}/")
+    page.locator("body[data-keys=ready]").wait_for()
+    page.keyboard.press("n")
+    expect(page.get_by_role("button", name="Redo with instructions")).to_be_visible()
+    is_clean(page)
+    page.locator("body[data-keys=ready]").wait_for()
+    page.keyboard.press("1")
+    expect(page.get_by_role("button", name="Redo with instructions")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("#error-reason")).to_contain_text("Say what is to be done differently")
+    is_clean(page)
+    page.get_by_label("What to do differently, or why").fill("Find five papers.")
+    page.get_by_role("button", name="Redo with instructions").click()
+    expect(page.get_by_text("You ordered it to be done again.")).to_be_visible()
+    advance(review.run_id)
+    assert ticket_of(review.run).repair_plan[0] == "Find five papers."
+
+
+def test_a_ticket_is_closed_with_a_reason(visit: Callable[..., Visitor]) -> None:
+    run = external_run(project=make_project("closing"))
+    page = visit(make_member(run.project)).go(f"/p/closing/tickets/{ticket_of(run).ticket_id}/")
+    page.get_by_role("button", name="Close the ticket").click()
+    expect(page.locator("#error-reason")).to_contain_text("Say why it is closed")
+    is_clean(page)
+    page.get_by_label("Why").fill("Withdrawn.")
+    page.get_by_role("button", name="Close the ticket").click()
+    expect(page.get_by_text("was cancelled")).to_be_visible()
