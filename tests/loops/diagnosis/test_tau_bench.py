@@ -1,4 +1,4 @@
-"""The real errors of recorded sessions, diagnosed by rules alone, against what a person says of each after reading on.
+"""The real errors of recorded sessions, diagnosed by rules alone, against what a person says of each.
 
 `docs/tool-failures.md` shows the same table; the last test holds the two together.
 """
