@@ -1,18 +1,21 @@
 """The pages of failed calls, and the cheat sheet."""
 
+import json
 from typing import Any
 
 import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils.html import escape
 
+from reflection_app.actions.tools import add_builtin_tools
 from reflection_app.metrics.cheat_sheet import MOST_ROWS
-from reflection_app.models import FixPair, Project, Role, Run, ToolFailure
+from reflection_app.models import Actor, FixPair, Project, Role, Run, ToolFailure
 from reflection_app.runner.advance import advance
 from tests.factories import make_member, make_project
 from tests.tool_failures import RIDDLE, diagnosing_project, report, tell
-from tests.web.stories import HOSTILE, logged_in
+from tests.web.stories import HOSTILE, finished, logged_in, project_with
 
 # A run that asks a model gives its connection back, so these tests cannot live in one transaction.
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -133,6 +136,26 @@ def test_a_failure_that_nobody_understood_says_so(client: Client) -> None:
     advance(Run.objects.get().pk)
     assert "Nobody: no known fix and no rule fits" in page_of(client, failure)
     assert "no diagnosis" in client.get(LIST).text
+
+
+def test_a_failed_call_of_a_run_shows_its_diagnosis_beside_it(client: Client) -> None:
+    missing, there = ({"tool": "read_file", "arguments": {"path": path}} for path in ("nope.txt", "notes.txt"))
+    answers = {"attempt-1/arguments": json.dumps(missing), "attempt-2/arguments": json.dumps(there)}
+    project = project_with("desk", answers)
+    logged_in(client, project)
+    add_builtin_tools(project, actor=Actor())
+    files = [{"path": "notes.txt", "content": "Rome"}]
+    run = finished(project, objective="Read the notes", mode="external_loop", tools=["read_file"], files=files)
+    failure = ToolFailure.objects.get(run=run)
+    link = f'href="{LIST}{failure.pk}/">Show the diagnosis'
+    page = client.get(f"/p/desk/runs/{run.pk}/").text
+    assert page.count(link) == 2, "at the step and at the attempt"
+    assert escape(failure.root_cause) in page
+    step = run.steps.get(key=failure.place)
+    assert link in client.get(f"/p/desk/runs/{run.pk}/steps/{step.seq}/").text
+    own = page_of(client, failure)
+    assert "Show the run" in own
+    assert "Reported by" not in own
 
 
 def hostile(project: Project) -> ToolFailure:
