@@ -58,6 +58,7 @@ SAID: dict[str, Any] = {
     "action": "spell it",
 }
 DIAGNOSE = "attempt-1/call/diagnose"
+NESTED = json.loads("[" * 90 + "]" * 90)
 
 
 def busy(retry_after_s: float | None = 5) -> Any:

@@ -15,6 +15,10 @@ from reflection_app.actions.answer_question import AnswerInput, answer_question
 from reflection_app.actions.fork_input import ForkInput
 from reflection_app.actions.fork_run import fork_run
 from reflection_app.actions.hand_in_attempt import AttemptInput, hand_in_attempt
+from reflection_app.actions.report_fix_outcome import report_fix_outcome
+from reflection_app.actions.report_tool_failure import report_tool_failure
+from reflection_app.actions.tool_failure_submission import FixOutcomeSubmission, ToolFailureSubmission
+from reflection_app.llm.scripted import register_script
 from reflection_app.loops.questions import Choice
 from reflection_app.models import Actor, Event, FixPair, Project, Question, Run, RunState, Step, StepState, ToolFailure
 from reflection_app.runner import advance as advancing
@@ -312,6 +316,24 @@ def test_an_outside_agent_is_told_the_diagnosis_and_calls_again_by_itself(projec
 
     assert (run.outcome, len(server.heard)) == ("succeeded", 2)
     assert failure_of(run).worked is True
+
+
+def test_a_reported_failure_that_no_rule_knows_is_filled_in_by_its_run_and_learned_from(project: Project) -> None:
+    given = ToolFailureSubmission(tool="lookup", params={"city": "Rome"}, error_message="the flumph is wrong")
+    row = report_tool_failure(project, given, actor=Actor())
+    assert row.run is not None
+    model = register_script(f"diagnoser-{next(_numbers)}", {"reported/diagnose": MODELS_WORD})
+    Run.objects.filter(pk=row.run.pk).update(spec=row.run.spec | {"models": {"default": model}})
+    run = advanced(row.run)
+
+    assert (run.outcome, run.attempts_made, run.error) == ("succeeded", 0, "")
+    row = ToolFailure.objects.get(project=project)
+    assert (row.error_type, row.source, row.root_cause) == ("parameter_error", "model", "The city is misspelt.")
+    report_fix_outcome(row, FixOutcomeSubmission(worked=True), actor=Actor())
+    again = report_tool_failure(project, given, actor=Actor())
+    assert (again.run, again.source) == (None, "fix_pair")
+    assert again.action is not None
+    assert again.action["modified_params"]["city"] == "Roma"
 
 
 def failure(project: Project, **fields: Any) -> ToolFailure:
