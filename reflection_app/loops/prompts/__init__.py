@@ -37,6 +37,7 @@ NAMES = (
     "plan_system",
     "protocol_agent",
     "protocol_continue",
+    "protocol_instructions",
     "protocol_learn",
     "protocol_plan",
     "protocol_plan_capability",

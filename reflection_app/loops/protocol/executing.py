@@ -14,6 +14,7 @@ from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.exploring import requirements_of
 from reflection_app.loops.protocol.keeping import keep_stage
 from reflection_app.loops.protocol.learning import learn
+from reflection_app.loops.protocol.making import first_messages
 from reflection_app.loops.protocol.rounds import Analysis, SentBack
 from reflection_app.loops.protocol.stages import Executed, RepairKind, RepairStatus, RepairStep
 from reflection_app.loops.protocol.told_repairs import told_outputs
@@ -21,7 +22,6 @@ from reflection_app.loops.protocol.tool_repairs import repair_by_tool
 from reflection_app.loops.questions import Choice, Question, QuestionKind
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.loops.tool_frames import framed
-from reflection_app.loops.tool_tries import task_of
 
 LONGEST_DRAFT = 12_000
 LONGEST_OUTPUT = 20_000
@@ -139,7 +139,7 @@ def work_messages(spec: TaskSpec, back: SentBack, *, step: RepairStep, done: Seq
 def repair_task(spec: TaskSpec, back: SentBack, *, step: RepairStep, done: Sequence[Executed]) -> str:
     return prompt(
         "protocol_repair",
-        objective=task_of(spec),
+        objective=first_messages(spec)[-1].content,
         draft=framed(back.made.content or "(empty)", name="draft", most=LONGEST_DRAFT),
         outputs=told_outputs(done),
         step=step.action,

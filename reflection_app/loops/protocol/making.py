@@ -9,7 +9,7 @@ import json
 from reflection_app.loops.actor_critic import actor_messages
 from reflection_app.loops.attempts import make_attempt
 from reflection_app.loops.effects import EffectFailed, EffectTimedOut, KeepAttempt, Pick
-from reflection_app.loops.messages import Message
+from reflection_app.loops.messages import Message, system
 from reflection_app.loops.progress import PriceUnknown, Progress
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.protocol.rounds import BrokenBy, Interruption, Made
@@ -44,10 +44,9 @@ def has_room(spec: TaskSpec, *, after: int) -> bool:
 async def make(spec: TaskSpec, run: Progress, wanted: Made, *, last_good_step: str) -> Made:
     """`wanted` with its content, and with what interrupted it. Where it cannot be resumed, a failed call is raised."""
     number, phase = wanted.number, f"attempt-{wanted.number}/answer"
-    told = spec.model_copy(update={"instructions": (*spec.instructions, *wanted.instructions)})
     is_resumable = has_room(spec, after=number) and spec.execution is Execution.MANAGED
     try:
-        content = await make_attempt(told, run, number=number, messages=wanted.messages, role=wanted.role)
+        content = await make_attempt(spec, run, number=number, messages=messages_of(wanted), role=wanted.role)
     except (EffectTimedOut, PriceUnknown):
         raise
     except EffectFailed as failure:
@@ -60,6 +59,15 @@ async def make(spec: TaskSpec, run: Progress, wanted: Made, *, last_good_step: s
         return _with(wanted, content=content)
     message = "The answer reached the most tokens that it was allowed."
     return _with(wanted, content=content, broken=Interruption(BrokenBy.CUT_OFF, phase, message, phase))
+
+
+def messages_of(made: Made) -> tuple[Message, ...]:
+    """What the attempt is made from, with this run's own instructions: no person has accepted those yet."""
+    first, *rest = made.messages
+    if not made.instructions:
+        return made.messages
+    listed = "\n".join(f"- {text}" for text in made.instructions)
+    return (system(prompt("protocol_instructions", system=first.content, instructions=listed)), *rest)
 
 
 def _with(made: Made, *, content: str = "", broken: Interruption | None = None) -> Made:

@@ -6,7 +6,7 @@ from reflection_app.loops.messages import Message, assistant, user
 from reflection_app.loops.progress import PriceUnknown, Progress
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.protocol.executing import keep_repair
-from reflection_app.loops.protocol.making import keep
+from reflection_app.loops.protocol.making import keep, messages_of
 from reflection_app.loops.protocol.rounds import Analysis, BrokenBy, Made, SentBack
 from reflection_app.loops.protocol.stages import Executed, RepairStatus, RepairStep
 from reflection_app.loops.task_spec import TaskSpec
@@ -51,8 +51,7 @@ async def resume(spec: TaskSpec, run: Progress, back: SentBack, analysis: Analys
 
 def messages_to_resume(spec: TaskSpec, made: Made) -> tuple[Message, ...]:
     """The prompt of what broke off and, where an answer had begun, its text with the order to go on."""
-    holds = spec.model_copy(update={"instructions": (*spec.instructions, *made.instructions)})
-    messages = told(holds, made.messages, number=made.number)
+    messages = told(spec, messages_of(made), number=made.number)
     is_cut = made.interruption is not None and made.interruption.by is BrokenBy.CUT_OFF
     if not is_cut or not made.content.strip():
         return messages

@@ -99,6 +99,7 @@ def test_a_decision_error_adds_its_instruction_at_once_and_proposes_it() -> None
 
     assert class_of(played) is ErrorClass.DECISION_ERROR
     assert PLAN["instruction"] in asked_in(played, "attempt-2/answer")
+    assert "people have approved" not in asked_in(played, "attempt-2/answer")
     assert PLAN["instruction"] not in asked_in(played, "attempt-1/answer")
     [proposed] = [effect.instruction for effect in played.effects if isinstance(effect, ProposeInstruction)]
     assert (proposed.agent, proposed.text) == ("academic-researcher", PLAN["instruction"])
