@@ -7,7 +7,7 @@ from reflection_app.actions.decide_review import DecisionInput, decide_review
 from reflection_app.actions.errors import AlreadyDecided, InvalidInput
 from reflection_app.loops.effects import Decision, DirectorsDecision
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.models import Actor, AuditEntry, Review, ReviewState, Ticket, Verdict
+from reflection_app.models import AuditEntry, Review, ReviewState, Ticket, Verdict
 from reflection_app.runner.advance import advance
 from tests.actions.test_reviews import reviewer, together, waiting_review
 from tests.critiques import critique
@@ -17,8 +17,8 @@ from tests.runner.scripts import scripted_run
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def decide(review: Review, decision: DirectorsDecision, *, actor: Actor | None = None, **said: object) -> Review:
-    actor = actor or reviewer(review)
+def decide(review: Review, decision: Decision | DirectorsDecision, **said: object) -> Review:
+    actor = reviewer(review)
     held = claim_review(review, actor=actor)
     return decide_review(held, DecisionInput(lease_token=held.lease_token, decision=decision, **said), actor=actor)
 
@@ -75,7 +75,7 @@ def test_close_ends_the_run_as_rejected() -> None:
     ],
 )
 def test_what_does_not_say_enough_is_refused_and_changes_nothing(
-    decision: DirectorsDecision, said: dict[str, object], field: str
+    decision: Decision | DirectorsDecision, said: dict[str, object], field: str
 ) -> None:
     review = waiting_review()
     with pytest.raises(InvalidInput) as refused:

@@ -115,6 +115,7 @@ def test_what_code_wrote_for_want_of_an_answer_is_marked(client: Client) -> None
 def test_a_repair_that_failed_is_told_with_its_error(client: Client) -> None:
     run = protocol_run()
     step = Step.objects.get(run=run, key="attempt-1/repair-2/kept")
+    assert step.result is not None
     step.result["output"] |= {"status": "failed", "error": f"It broke. {HOSTILE}"}
     step.save()
     assert states(run)[0][4] == "failed"
