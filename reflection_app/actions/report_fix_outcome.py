@@ -8,7 +8,7 @@ from django.utils import timezone
 from reflection_app.actions.errors import OutcomeKnown
 from reflection_app.actions.tool_failure_submission import FixOutcomeSubmission
 from reflection_app.models import Actor, ToolFailure, audit
-from reflection_app.runner.failure_rows import keep_outcome
+from reflection_app.runner.fix_pairs import keep_outcome
 
 
 @transaction.atomic

@@ -19,7 +19,7 @@ from reflection_app.loops.task_spec import Mode, TaskSpec
 from reflection_app.loops.tool_calls import ToolSpec
 from reflection_app.loops.tool_diagnosis import PLACE
 from reflection_app.models import Actor, Project, Run, Task, ToolFailure, audit
-from reflection_app.runner.failure_rows import best_fix
+from reflection_app.runner.fix_pairs import best_fix
 
 # What failed yesterday and fails today has not failed twice in a row.
 IN_A_ROW = timedelta(hours=24)

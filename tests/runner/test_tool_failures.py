@@ -24,7 +24,7 @@ from reflection_app.models import Actor, Event, FixPair, Project, Question, Run,
 from reflection_app.runner import advance as advancing
 from reflection_app.runner import journal_writes
 from reflection_app.runner.advance import advance
-from reflection_app.runner.failure_rows import best_fix, keep_outcome, reliability
+from reflection_app.runner.fix_pairs import best_fix, keep_outcome, reliability
 from reflection_app.runner.sweep import take_back_expired
 from tests.factories import make_project
 from tests.loops.tool_playing import call_text

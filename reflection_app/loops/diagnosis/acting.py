@@ -5,14 +5,12 @@ finds with the diagnosis in view; the same call is made again after a delay or o
 missing. A call that failed twice in a row is not made a third time, unless a person says so.
 """
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from reflection_app.loops.diagnosis.diagnoses import (
     LONGEST_DELAY_S,
-    Diagnosis,
     ErrorType,
     FailedCall,
     FixOutcome,
@@ -20,15 +18,14 @@ from reflection_app.loops.diagnosis.diagnoses import (
     Source,
 )
 from reflection_app.loops.diagnosis.diagnosing import diagnose
+from reflection_app.loops.diagnosis.telling import diagnosis_of, fix_in_words, given_up, permission_for
 from reflection_app.loops.effects import AskPerson, EffectFailed, RecordFixOutcome, Wait
 from reflection_app.loops.progress import Progress
-from reflection_app.loops.questions import Choice, Question, QuestionKind
+from reflection_app.loops.questions import Choice
 from reflection_app.loops.tool_calls import ToolCall, ToolSpec
 from reflection_app.loops.tool_tries import MOST_RETRIES, Try, ask_for_call, failed_before, fits, try_call
 from reflection_app.loops.verdicts import LONGEST_TEXT
 
-CHOICES = (Choice.TRY_AGAIN, Choice.SKIP, Choice.GIVE_UP)
-LONGEST_SHOWN = 1_000
 NO_PERMISSION = ErrorType.PERMISSION_DENIED
 
 
@@ -136,7 +133,7 @@ class Calls:
             worked=tried.result.ok,
             tool=tried.call.tool,
             params=tried.call.arguments,
-            fix=_fix(diagnosis, self.tries[-1].call, tried.call),
+            fix=fix_in_words(diagnosis, self.tries[-1].call, tried.call),
             delay_s=None if self.is_agents else self._waited_s,
         )
         await self.run.perform(RecordFixOutcome(key=f"{place}/fix-outcome", outcome=outcome))
@@ -160,7 +157,7 @@ class Calls:
     async def get_ready(self, number: int) -> None:
         """Asks the person and waits, as the diagnosis of the last try says. Raises Skipped or GivenUp."""
         tried, place = self.tries[-1], self.key("call", number - 1)
-        diagnosis = _diagnosis(tried)
+        diagnosis = diagnosis_of(tried)
         action, self._waited_s, self._may_repeat = diagnosis.action, 0.0, False
         if action.remedy is Remedy.SKIP or _is_too_long(tried):
             raise Skipped(given_up(tried))
@@ -196,7 +193,7 @@ class Calls:
 
     def _switch(self, tried: Try) -> None:
         """Offers the fallback tool, or where none is named all others. Raises Skipped where there is no other."""
-        fallback = self.known_tools.get(_diagnosis(tried).action.fallback_tool or "")
+        fallback = self.known_tools.get(diagnosis_of(tried).action.fallback_tool or "")
         others = tuple(tool for tool in self.known_tools.values() if tool.name != tried.call.tool)
         self.tools = (fallback,) if fallback is not None else others
         if not self.tools:
@@ -205,7 +202,7 @@ class Calls:
     def _advised(self) -> ToolCall | None:
         """The call that the diagnosis names, or None where the actor is to find one."""
         tried = self.tries[-1]
-        action = _diagnosis(tried).action
+        action = diagnosis_of(tried).action
         tool = action.fallback_tool if action.remedy is Remedy.SWITCH_TOOL else tried.call.tool
         if tool is not None and action.modified_params is not None:
             call, spec = ToolCall(tool=tool, arguments=action.modified_params), self.known_tools.get(tool)
@@ -221,52 +218,8 @@ class Calls:
         return len(self.tries) > 1 and self.tries[-1].call == self.tries[-2].call
 
 
-def permission_for(tried: Try) -> Question:
-    """What a person is asked where a call was refused."""
-    arguments = json.dumps(tried.call.arguments, ensure_ascii=False)
-    error = f"{tried.result.error}\n{tried.result.content}".strip()
-    diagnosis = _diagnosis(tried)
-    needed = diagnosis.action.action[:LONGEST_SHOWN]
-    return Question(
-        kind=QuestionKind.PERMISSION,
-        text=f"The tool {tried.call.tool} needs a person. {needed} Then let it try again, or go on without it.",
-        context=(
-            f"Tool: {tried.call.tool}",
-            f"Error: {error[:LONGEST_SHOWN]}",
-            f"Arguments: {arguments[:LONGEST_SHOWN]}",
-            f"Cause: {diagnosis.root_cause[:LONGEST_SHOWN]}",
-        ),
-        choices=CHOICES,
-    )
-
-
-def given_up(tried: Try) -> str:
-    """Why no further call is made, for the step or the run that ends with it."""
-    diagnosis = _diagnosis(tried)
-    wrong = tried.issues[0].description if tried.issues else diagnosis.root_cause
-    instead = diagnosis.action.alternative.strip()
-    told = f"The tool {tried.call.tool} is not called again: {wrong} ({diagnosis.root_cause[:LONGEST_SHOWN]})"
-    return f"{told} Instead: {instead[:LONGEST_SHOWN]}" if instead else told
-
-
-def _diagnosis(tried: Try) -> Diagnosis:
-    assert tried.diagnosis is not None, "a failed try is closed with its diagnosis"
-    return tried.diagnosis
-
-
 def _is_too_long(tried: Try) -> bool:
     """Whether the service asks for more patience than makes sense."""
-    return _diagnosis(tried).action.remedy is Remedy.RETRY_LATER and (
+    return diagnosis_of(tried).action.remedy is Remedy.RETRY_LATER and (
         (tried.result.retry_after_s or 0.0) > LONGEST_DELAY_S
     )
-
-
-def _fix(diagnosis: Diagnosis, failed: ToolCall, made: ToolCall) -> str:
-    """What was done, in words that hold no values of parameters."""
-    if diagnosis.source is not Source.NONE:
-        return diagnosis.action.action
-    if failed.tool != made.tool:
-        return f"Call {made.tool} instead."
-    names = dict.fromkeys((*failed.arguments, *made.arguments))
-    changed = [name for name in names if failed.arguments.get(name) != made.arguments.get(name)]
-    return f"Other values of: {', '.join(changed)}." if changed else "The same call again."

@@ -1,0 +1,189 @@
+"""The memory of fixes: which of them worked on which errors, how often, and which is best for a failed call.
+
+A pair keeps of parameters, which may hold secrets, only the ones that were changed when the fix worked last.
+"""
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from django.db.models import F
+from django.utils import timezone
+
+from reflection_app.loops.diagnosis.diagnoses import CorrectiveAction, ErrorType, KnownFix, Remedy
+from reflection_app.models import FixPair, ToolFailure
+
+# The score of 95 % confidence: how bad a fix may be, given how often it was tried.
+Z = 1.96
+MOST_PAIRS_LOOKED_AT = 200
+LONGEST_TOOL = 200
+LONGEST_SIGNATURE = 300
+LONGEST_FIX = 2_000
+
+
+def best_fix(
+    project_id: UUID,
+    *,
+    tool: str,
+    signature: str,
+    params: Mapping[str, Any] | None = None,
+    without: Sequence[str] = (),
+) -> KnownFix | None:
+    """The fix that has worked most reliably; none that failed more often than it worked.
+
+    Parameters that worked are those of one call: they come with the fix only where the very same failed `params` were
+    put right by them before. In another call they would ask for something else than is wanted.
+    """
+    pairs = FixPair.objects.filter(
+        project_id=project_id, tool=tool, signature=signature, successes__gt=0, successes__gte=F("failures")
+    )
+    found = [pair for pair in pairs.order_by("-successes", "id")[:MOST_PAIRS_LOOKED_AT] if str(pair.pk) not in without]
+    if not found:
+        return None
+    best = max(found, key=lambda pair: reliability(pair.successes, pair.failures))
+    action = CorrectiveAction.model_validate(best.action)
+    if action.modified_params is not None:
+        changed = _changes_that_worked(best, params) if params is not None else None
+        action = action.model_copy(update={"modified_params": changed})
+    return KnownFix(
+        fix_pair=str(best.pk),
+        error_type=ErrorType(best.error_type),
+        fix=best.fix,
+        action=action,
+        successes=best.successes,
+        failures=best.failures,
+    )
+
+
+def _changes_that_worked(pair: FixPair, params: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The parameters that put these very failed ones right the last time, or None where nothing is known of them."""
+    rows = ToolFailure.objects.filter(
+        project_id=pair.project_id, tool=pair.tool, signature=pair.signature, worked=True, params=dict(params)
+    )
+    last = rows.order_by("-outcome_at", "-id").first()
+    if last is None:
+        return None
+    advised, outcome = last.action or {}, last.outcome or {}
+    worked = outcome.get("params")
+    changed, is_expressible = _changes(last.params, advised.get("modified_params") if worked is None else worked)
+    is_same_tool = (outcome.get("tool") or advised.get("fallback_tool") or last.tool) == last.tool
+    return changed if changed and is_expressible and is_same_tool else None
+
+
+def reliability(successes: int, failures: int) -> float:
+    """The lower bound of the Wilson interval: one success of one says less than nine of ten."""
+    tried = successes + failures
+    if not tried:
+        return 0.0
+    share, spread = successes / tried, Z * Z / tried
+    margin = Z * math.sqrt((share * (1 - share) + spread / 4) / tried)
+    return (share + spread / 2 - margin) / (1 + spread)
+
+
+def keep_outcome(
+    failure: ToolFailure,
+    *,
+    worked: bool,
+    tool: str,
+    params: Mapping[str, Any] | None,
+    fix: str,
+    delay_s: float | None,
+) -> FixPair | None:
+    """Counts how a fix went: for the pair that was remembered if its advice was followed, else for what was done.
+
+    What was left out (`tool` empty, the others None) was done as advised. Call it inside a transaction, with the
+    failure's row locked; the caller saves the outcome itself. Only what worked becomes a new pair.
+    """
+    if not failure.error_type:
+        return None
+    advised = failure.action or {}
+    if failure.fix_pair_id is not None and _was_followed(failure, advised, tool=tool, params=params):
+        return _count(FixPair.objects.get(pk=failure.fix_pair_id), worked=worked)
+    action = _done(failure, advised, tool=tool, params=params, fix=fix, delay_s=delay_s)
+    name = {
+        "project_id": failure.project_id,
+        "tool": failure.tool[:LONGEST_TOOL],
+        "signature": failure.signature[:LONGEST_SIGNATURE],
+        "error_type": failure.error_type,
+        "digest": _digest(action),
+    }
+    if not worked:
+        known = FixPair.objects.filter(**name).first()
+        return _count(known, worked=False) if known else None
+    said = {"fix": action["action"], "action": action, "symptoms": failure.symptoms}
+    pair, _ = FixPair.objects.get_or_create(**name, defaults=said)
+    return _count(pair, worked=True, action=action)
+
+
+def _was_followed(
+    failure: ToolFailure, advised: Mapping[str, Any], *, tool: str, params: Mapping[str, Any] | None
+) -> bool:
+    advised_tool = advised.get("fallback_tool") or failure.tool
+    advised_params = advised.get("modified_params")
+    is_same_call = params is None or advised_params is None or params == advised_params
+    return (tool or advised_tool) == advised_tool and is_same_call
+
+
+def _done(
+    failure: ToolFailure,
+    advised: Mapping[str, Any],
+    *,
+    tool: str,
+    params: Mapping[str, Any] | None,
+    fix: str,
+    delay_s: float | None,
+) -> dict[str, Any]:
+    """What was done, as the corrective action that does it again."""
+    tool = tool or advised.get("fallback_tool") or failure.tool
+    if params is None:
+        params = advised.get("modified_params")
+    if delay_s is None:
+        delay_s = advised.get("retry_delay_seconds")
+    changed, is_expressible = _changes(failure.params, params)
+    remedy = _remedy(advised, is_other_tool=tool != failure.tool, is_changed=bool(changed) or not is_expressible)
+    return CorrectiveAction(
+        remedy=remedy,
+        action=(fix.strip() or advised.get("action") or remedy.value.replace("_", " "))[:LONGEST_FIX],
+        modified_params=changed if remedy is Remedy.FIX_AND_RETRY and changed and is_expressible else None,
+        fallback_tool=tool if remedy is Remedy.SWITCH_TOOL else None,
+        retry_delay_seconds=delay_s or None,
+        alternative=advised.get("alternative") or "",
+    ).model_dump(mode="json")
+
+
+def _changes(failed: Mapping[str, Any], params: Mapping[str, Any] | None) -> tuple[dict[str, Any], bool]:
+    """The parameters that were changed or added. What was left out besides cannot be told by parameters alone."""
+    if params is None:
+        return {}, True
+    changed = {key: value for key, value in params.items() if key not in failed or failed[key] != value}
+    return changed, failed.keys() <= params.keys()
+
+
+def _remedy(advised: Mapping[str, Any], *, is_other_tool: bool, is_changed: bool) -> Remedy:
+    if is_other_tool:
+        return Remedy.SWITCH_TOOL
+    if is_changed:
+        return Remedy.FIX_AND_RETRY
+    return Remedy.ASK_PERSON if advised.get("remedy") == Remedy.ASK_PERSON else Remedy.RETRY_LATER
+
+
+def _digest(action: Mapping[str, Any]) -> str:
+    """Tells fixes of the same error apart: by what is done, the other tool, and the names of the changed parameters.
+
+    Their values, the words and the delay differ from call to call of the same fix.
+    """
+    told = [action.get("remedy"), action.get("fallback_tool"), sorted(action.get("modified_params") or {})]
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+
+
+def _count(pair: FixPair, *, worked: bool, action: dict[str, Any] | None = None) -> FixPair:
+    """Counts by one statement, so that nothing is lost where many count at once. What worked last is what is kept."""
+    rows = FixPair.objects.filter(pk=pair.pk)
+    if not worked:
+        rows.update(failures=F("failures") + 1)
+    else:
+        rows.update(successes=F("successes") + 1, last_worked_at=timezone.now(), action=action or pair.action)
+    return pair
