@@ -9,10 +9,11 @@ from django.urls import URLPattern, reverse
 from reflection_app.actions.tools import add_builtin_tools
 from reflection_app.actions.transcript_submission import TranscriptSubmission
 from reflection_app.actions.transcripts import open_transcript
-from reflection_app.models import Actor, Role, Secret
+from reflection_app.models import Actor, AgentInstruction, Role, Secret
 from reflection_app.web.urls import project_pages
 from tests.factories import make_api_key, make_member, make_project
 from tests.questions import waiting_question
+from tests.reports import begun_run, kept_report
 from tests.tickets import external_run, ticket_of
 from tests.tool_failures import report
 from tests.web.stories import logged_in, unsure_project, waiting_review
@@ -21,6 +22,7 @@ from tests.web.stories import logged_in, unsure_project, waiting_review
 pytestmark = pytest.mark.django_db(transaction=True)
 FAILURE_PAGES = ("tool_failure", "tool_outcome")
 TOOL_PAGES = {"tool", "edit_tool", "try_tool", "switch_tool", "delete_tool"}
+REPORT_PAGES = {"report", "report_document", "report_markdown"}
 CHANGE_TOOLS = ("add_builtins", "new_tool", "import_tools", "keep_secret", "delete_secret")
 
 
@@ -32,7 +34,10 @@ def addresses() -> dict[str, str]:
     key, _ = make_api_key(project)
     transcript = open_transcript(project, TranscriptSubmission(), actor=Actor())
     kept = Secret.objects.create(project=project, name="TOKEN", origin="https://a.example:443", ciphertext="x")
+    written = kept_report(begun_run(project))
     ids = {
+        "reflection_id": written.reflection_id,
+        "instruction_id": AgentInstruction.objects.create(project=project, agent="a", text="b", report=written).pk,
         "run_id": review.run_id,
         "seq": 1,
         "review_id": review.pk,
@@ -86,6 +91,7 @@ def test_a_projects_things_are_not_found_under_another_slug(client: Client, addr
             *TOOL_PAGES,
             "delete_secret",
             *FAILURE_PAGES,
+            *REPORT_PAGES,
         }:
             ask = client.post if name in {"try_tool", "switch_tool", "tool_outcome"} else client.get
             assert ask(address.replace("/p/walked/", "/p/own/")).status_code == 404, name

@@ -134,7 +134,7 @@ def _repeated(facts: FailureFacts) -> str:
     looked_at, found = facts.similar.looked_at, facts.similar.found
     reports = f"{looked_at} earlier report{'' if looked_at == 1 else 's'}"
     if not found:
-        return f"nothing alike in {reports}"
+        return f"nothing alike in {reports}" if looked_at else "there is no earlier report"
     first = found[0]
     before = f" ({first.reflection_id})" if first.reflection_id else ""
     return f"{len(found)} like it in {reports}, such as “{first.description[:LONGEST_NAMED]}”{before}"
