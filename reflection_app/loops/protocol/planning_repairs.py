@@ -3,131 +3,28 @@
 A plan that cannot be used is replaced by the ticket's own; what broke off is resumed by a plan that code writes.
 """
 
-from enum import StrEnum
-from typing import Annotated, Any
-
-from pydantic import BeforeValidator, model_validator
-
 from reflection_app.loops.effects import Generate
-from reflection_app.loops.lenient_values import Lenient
 from reflection_app.loops.messages import Message, system, user
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.protocol.class_plans import MOST_STEPS, fitted, plan_by_the_ticket, plan_to_resume
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.keeping import keep_stage
-from reflection_app.loops.protocol.lenient_texts import Said, SaidMany
+from reflection_app.loops.protocol.plan_answers import ANSWER_SCHEMA, PlanAnswer, planned_from
 from reflection_app.loops.protocol.reflecting import MOST_REASKS, TEMPERATURE
 from reflection_app.loops.protocol.rounds import SentBack
-from reflection_app.loops.protocol.stages import (
-    AntiPattern,
-    Classified,
-    Effort,
-    Planned,
-    Reflected,
-    RepairKind,
-    RepairStep,
-)
+from reflection_app.loops.protocol.stages import Classified, Planned, Reflected
 from reflection_app.loops.protocol.told_tickets import framed_ticket
 from reflection_app.loops.structured_answers import NoUsableAnswer, ask
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.loops.tool_tries import describe, task_of
 
-# A model that likes to ask must not hold a run up with one question after the other.
-MOST_QUESTIONS = 2
 CLASS_PROMPTS = {
     ErrorClass.MODEL_CAPABILITY: "protocol_plan_capability",
     ErrorClass.DECISION_ERROR: "protocol_plan_decision",
     ErrorClass.PIPELINE_CRASH: "protocol_plan_crash",
     ErrorClass.MISSING_KNOWLEDGE: "protocol_plan_knowledge",
     ErrorClass.NORMAL_ITERATION: "protocol_plan_iteration",
-}
-
-
-def _one_of[E: StrEnum](kind: type[E], otherwise: E) -> BeforeValidator:
-    def read(value: Any) -> E:
-        name = str(value).strip().lower()
-        return kind(name) if name in kind else otherwise
-
-    return BeforeValidator(read)
-
-
-class PlannedStep(Lenient):
-    action: Said = ""
-    kind: Annotated[RepairKind, _one_of(RepairKind, RepairKind.MODEL)] = RepairKind.MODEL
-    tool: Said = ""
-    expected_outcome: Said = ""
-    is_checkpoint: Annotated[bool, BeforeValidator(lambda value: value is True)] = False
-
-
-class PlannedPattern(Lenient):
-    pattern_name: Said = ""
-    symptoms: SaidMany = ()
-    prevention: Said = ""
-
-
-def _steps(value: Any) -> Any:
-    """Each item that can be a step: models write a sentence where an object was asked for."""
-    items = value if isinstance(value, list) else [value]
-    steps = [item if isinstance(item, dict) else {"action": item} for item in items if item]
-    return [step for step in steps if step.get("action")][:MOST_STEPS]
-
-
-def _pattern(value: Any) -> Any:
-    return value if isinstance(value, dict) else {}
-
-
-class PlanAnswer(Lenient):
-    repair_steps: Annotated[tuple[PlannedStep, ...], BeforeValidator(_steps)] = ()
-    resources_needed: SaidMany = ()
-    estimated_effort: Annotated[Effort, _one_of(Effort, Effort.MEDIUM)] = Effort.MEDIUM
-    remediation: Said = ""
-    learning_notes: Said = ""
-    anti_pattern: Annotated[PlannedPattern, BeforeValidator(_pattern)] = PlannedPattern()
-    instruction: Said = ""
-    hint: Said = ""
-
-    @model_validator(mode="after")
-    def check_it_plans(self) -> "PlanAnswer":
-        if not (self.repair_steps or self.remediation or self.hint):
-            raise ValueError("repair_steps and remediation are missing")
-        return self
-
-
-_STEP = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["action", "kind", "tool", "expected_outcome", "is_checkpoint"],
-    "properties": {
-        "action": {"type": "string"},
-        "kind": {"type": "string", "enum": [kind.value for kind in RepairKind]},
-        "tool": {"type": "string"},
-        "expected_outcome": {"type": "string"},
-        "is_checkpoint": {"type": "boolean"},
-    },
-}
-_TEXTS = {"type": "array", "items": {"type": "string"}, "maxItems": 5}
-_PATTERN = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["pattern_name", "symptoms", "prevention"],
-    "properties": {"pattern_name": {"type": "string"}, "symptoms": _TEXTS, "prevention": {"type": "string"}},
-}
-_FIELDS: dict[str, Any] = {
-    "repair_steps": {"type": "array", "items": _STEP, "maxItems": MOST_STEPS},
-    "resources_needed": _TEXTS,
-    "estimated_effort": {"type": "string", "enum": [effort.value for effort in Effort]},
-    "remediation": {"type": "string"},
-    "learning_notes": {"type": "string"},
-    "anti_pattern": _PATTERN,
-    "instruction": {"type": "string"},
-    "hint": {"type": "string"},
-}
-ANSWER_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": list(_FIELDS),
-    "properties": _FIELDS,
 }
 
 
@@ -171,24 +68,6 @@ async def _asked(
     if plan.repair_steps or classified.type is ErrorClass.NORMAL_ITERATION:
         return plan
     return plan.model_copy(update={"repair_steps": plan_by_the_ticket(back.ticket).repair_steps})
-
-
-def planned_from(said: PlanAnswer, *, tools: list[str]) -> Planned:
-    """The plan that the reflector means. A step by a tool that the task has not is one for the model."""
-    steps, questions = list[RepairStep](), 0
-    for step in said.repair_steps:
-        questions += step.kind is RepairKind.PERSON
-        has_tool = step.kind is RepairKind.TOOL and step.tool in tools
-        may_ask = step.kind is RepairKind.PERSON and questions <= MOST_QUESTIONS
-        kind = step.kind if has_tool or may_ask else RepairKind.MODEL
-        tool = step.tool if has_tool else ""
-        steps.append(RepairStep(**step.model_dump(exclude={"kind", "tool"}), kind=kind, tool=tool))
-    pattern = said.anti_pattern
-    return Planned(
-        **said.model_dump(exclude={"repair_steps", "anti_pattern"}),
-        repair_steps=tuple(steps),
-        anti_pattern=AntiPattern(**pattern.model_dump()) if pattern.pattern_name else None,
-    )
 
 
 def question(spec: TaskSpec, back: SentBack, reflected: Reflected, classified: Classified) -> tuple[Message, ...]:
