@@ -19,6 +19,9 @@ from reflection_app.web.text_diff import LONGEST_COMPARED, marked
 # Further ones are listed, not compared.
 MOST_COMPARED = 60
 
+# Names that tickets and reports get from them differ always, and say nothing.
+CHANCE_AND_CLOCK = {"ticket_id", "reflection_id", "timestamp"}
+
 
 @dataclass(frozen=True)
 class Side:
@@ -159,7 +162,7 @@ def _text_of(kind: str, made: dict[str, Any]) -> str:
         return _judged(made)
     if kind == RunTests.kind:
         return _tested(TestReport.model_validate(made))
-    return pretty_json(made)
+    return pretty_json({name: value for name, value in made.items() if name not in CHANCE_AND_CLOCK})
 
 
 def _judged(result: dict[str, Any]) -> str:

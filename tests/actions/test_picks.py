@@ -112,5 +112,5 @@ def test_a_decision_that_contradicts_itself_is_refused_and_changes_nothing(
 
 def test_only_an_unsettled_pick_takes_an_attempt() -> None:
     with pytest.raises(InvalidInput, match="Only where the pick is unsettled") as refused:
-        decide(waiting_review(), "overrule", verdict=VerdictName.PASS, attempt=1)
+        decide(waiting_review(), "overrule", verdict=VerdictName.PASS, attempt=1, reason="It will do.")
     assert refused.value.errors[0]["field"] == "attempt"

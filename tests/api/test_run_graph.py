@@ -27,21 +27,21 @@ def test_the_graph_of_a_text_that_was_sent_back_once(caller: Caller) -> None:
         ("task", "task", None),
         ("step-1", "attempt", None),
         ("step-2", "validation", "REVISE"),
-        ("step-4", "attempt", None),
-        ("step-5", "validation", "PASS"),
+        ("step-5", "attempt", None),
+        ("step-6", "validation", "PASS"),
         ("outcome", "outcome", None),
     ]
     assert [(edge["from"], edge["to"], edge["label"]) for edge in graph["edges"]] == [
         ("task", "step-1", "led_to"),
         ("step-1", "step-2", "failed: score 40"),
-        ("step-2", "step-4", "rewound"),
-        ("step-4", "step-5", "validated"),
-        ("step-5", "outcome", "led_to"),
-        ("step-2", "step-4", "fixed"),
+        ("step-2", "step-5", "rewound"),
+        ("step-5", "step-6", "validated"),
+        ("step-6", "outcome", "led_to"),
+        ("step-2", "step-5", "fixed"),
     ]
     assert graph["steps_left_out"] == 0
     best = graph["nodes"][3]
-    assert (best["label"], best["step"], best["attempt"], best["is_best"]) == ("Attempt 2", 4, 2, True)
+    assert (best["label"], best["step"], best["attempt"], best["is_best"]) == ("Attempt 2", 5, 2, True)
 
 
 def test_the_graph_of_code_tells_how_many_tests_failed(caller: Caller) -> None:

@@ -86,9 +86,9 @@ def test_a_verdict_is_edited_as_fields_and_changes_how_the_fork_ends(client: Cli
 def test_an_edited_verdict_can_be_the_critics(client: Client) -> None:
     run = told_run("whose")
     logged_in(client, run.project)
-    posted(client, run, 6, change="result", verdict="REVISE", score="45", whose="recorded", weaknesses="Too short")
-    step = Step.objects.get(run__parent=run, seq=6)
-    recorded = Step.objects.get(run=run, seq=6).result
+    posted(client, run, 7, change="result", verdict="REVISE", score="45", whose="recorded", weaknesses="Too short")
+    step = Step.objects.get(run__parent=run, seq=7)
+    recorded = Step.objects.get(run=run, seq=7).result
     assert isinstance(recorded, dict)
     assert step.result == recorded | {
         "verdict": "REVISE",
@@ -101,7 +101,7 @@ def test_an_edited_verdict_can_be_the_critics(client: Client) -> None:
 def test_an_answer_is_edited_as_text(client: Client) -> None:
     run = told_run("answered")
     logged_in(client, run.project)
-    posted(client, run, 4, change="result", text="  My own\r\ntext.\r\n")
+    posted(client, run, 5, change="result", text="  My own\r\ntext.\r\n")
     fork = fork_of(run)
     assert Attempt.objects.get(run=fork, number=2).content == "  My own\ntext.\n"
     assert fork.outcome == "succeeded"
@@ -110,12 +110,12 @@ def test_an_answer_is_edited_as_text(client: Client) -> None:
 def test_a_prompt_is_edited_message_by_message(client: Client) -> None:
     run = told_run("prompted")
     logged_in(client, run.project)
-    assert "message_content" in client.get(f"/p/prompted/runs/{run.pk}/fork/?step=4").text
+    assert "message_content" in client.get(f"/p/prompted/runs/{run.pk}/fork/?step=5").text
     posted(
-        client, run, 4, change="messages", message_role=["system", "user"], message_content=["", "Write\r\nanother."]
+        client, run, 5, change="messages", message_role=["system", "user"], message_content=["", "Write\r\nanother."]
     )
     fork = fork_of(run)
-    assert Step.objects.get(run=fork, seq=4).request["messages"] == [{"role": "user", "content": "Write\nanother."}]
+    assert Step.objects.get(run=fork, seq=5).request["messages"] == [{"role": "user", "content": "Write\nanother."}]
     assert "prompt edited" in client.get(f"/p/prompted/runs/{fork.pk}/").text
 
 
@@ -198,7 +198,7 @@ def test_a_step_that_is_not_finished_is_refused(client: Client) -> None:
     assert "kept" in response.text
 
 
-@pytest.mark.parametrize("step", ["0", "8", "-1", "x", "", "1" * 9, "²"])
+@pytest.mark.parametrize("step", ["0", "9", "-1", "x", "", "1" * 9, "²"])
 def test_a_step_that_is_not_there_is_not_found(client: Client, step: str) -> None:
     run = told_run("nowhere")
     logged_in(client, run.project)
@@ -239,7 +239,7 @@ def test_a_run_stopped_by_a_change_of_its_loop_offers_to_go_on(client: Client, m
     page = client.get(f"/p/changed/runs/{run.pk}/").text
     assert "Fork to go on" in page
     assert f"/p/changed/runs/{run.pk}/fork/?step=4" in page
-    assert 'version 1 <span class="muted">(today 7)</span>' in page
+    assert 'version 2 <span class="muted">(today 7)</span>' in page
     posted(client, run, 4, change="again")
     fork = fork_of(run)
     assert (fork.state, fork.loop_version, fork.attempts_made) == ("waiting_review", 7, 1)
@@ -261,13 +261,13 @@ def test_a_fork_and_its_parent_are_compared_from_where_they_part(client: Client)
     run = told_run("compared")
     fork = fork_run(
         run,
-        ForkInput(from_step=4, result={"text": "A second and better text."}, note="Why not"),
+        ForkInput(from_step=5, result={"text": "A second and better text."}, note="Why not"),
         actor=Actor(),
     )
     advance(fork.pk)
     logged_in(client, run.project)
     page = client.get(f"/p/compared/runs/{fork.pk}/compare/").text
-    assert "The first 3 steps are the same." in page
+    assert "The first 4 steps are the same." in page
     assert "Why not" in page
     assert "A second <ins>and better </ins>text." in page
     assert page.count('class="pair pair-differs"') == 1
@@ -282,7 +282,7 @@ def test_steps_that_only_one_of_them_made_stand_alone(client: Client) -> None:
     advance(fork.pk)
     logged_in(client, run.project)
     page = client.get(f"/p/alone/runs/{fork.pk}/compare/").text
-    assert page.count("only in the parent") == 3
+    assert page.count("only in the parent") == 4
     assert "<del>REVISE</del>" in page
     assert "<ins>PASS</ins>" in page
 
@@ -294,7 +294,7 @@ def test_hostile_text_is_inert_in_forms_and_comparisons(client: Client) -> None:
     fork = fork_run(run, wanted, actor=Actor())
     advance(fork.pk)
     logged_in(client, run.project)
-    pages = [f"{run.pk}/fork/?step={step}" for step in range(1, 8)]
+    pages = [f"{run.pk}/fork/?step={step}" for step in range(1, 9)]
     for path in (*pages, f"{run.pk}/", f"{fork.pk}/", f"{fork.pk}/compare/", f"{fork.pk}/fork/?step=3"):
         page = client.get(f"/p/hostile-fork/runs/{path}").text
         assert "alert(1)" in page
