@@ -20,7 +20,7 @@ from reflection_app.loops.protocol.judging import judge
 from reflection_app.loops.protocol.making import first_attempt, has_room, make, prefer_an_answer
 from reflection_app.loops.protocol.planning_repairs import plan_repairs
 from reflection_app.loops.protocol.reflecting import reflect
-from reflection_app.loops.protocol.reporting import analysed, keep_final_report
+from reflection_app.loops.protocol.reporting import analysed, keep_report
 from reflection_app.loops.protocol.resuming import resume
 from reflection_app.loops.protocol.rounds import Analysis, Made, SentBack
 from reflection_app.loops.protocol.stages import Executed
@@ -67,23 +67,29 @@ async def six_steps(spec: TaskSpec, run: Progress, back: SentBack) -> Made:
     classified = await classify_error(spec, run, back, explored)
     planned = await plan_repairs(spec, run, back, reflected, classified)
     analysis = await analysed(spec, run, back, reflected=reflected, classified=classified, planned=planned)
-    made, done = await _repair(spec, run, back, analysis)
+    done: list[Executed] = []
+    try:
+        made = await _repair(spec, run, back, analysis, done)
+    except (LimitReached, EffectFailed):
+        if done:
+            await keep_report(run, back, analysis, key="report-cut-off", done=done)
+        raise
     submitted = await submit(spec, run, back, made, done=done)
-    await keep_final_report(run, back, analysis, done=done, submitted=submitted)
+    await keep_report(run, back, analysis, key="report-revised", done=done, submitted=submitted)
     return replace(made, submitted=submitted)
 
 
-async def _repair(spec: TaskSpec, run: Progress, back: SentBack, analysis: Analysis) -> tuple[Made, list[Executed]]:
-    """The next attempt, and how the repair steps behind it ended."""
+async def _repair(spec: TaskSpec, run: Progress, back: SentBack, analysis: Analysis, done: list[Executed]) -> Made:
+    """The next attempt. How each repair step behind it ended is added to `done`."""
     error_class = analysis.classified.type
     if error_class is ErrorClass.PIPELINE_CRASH and back.made.interruption is not None:
-        return await resume(spec, run, back, analysis)
+        return await resume(spec, run, back, analysis, done)
     is_external = spec.execution is Execution.EXTERNAL
     role = "escalation" if error_class is ErrorClass.MODEL_CAPABILITY and spec.has_escalation else "actor"
     if is_external:
-        done = await ask_for_knowledge(spec, run, back, analysis)
+        await ask_for_knowledge(spec, run, back, analysis, done)
     else:
-        done = await execute(spec, run, back, analysis, role=role)
+        await execute(spec, run, back, analysis, done, role=role)
     wanted = Made(
         back.number + 1,
         "",
@@ -95,8 +101,8 @@ async def _repair(spec: TaskSpec, run: Progress, back: SentBack, analysis: Analy
     last_good_step = f"attempt-{back.number}/" + (f"repair-{len(done)}/kept" if done else "plan-kept")
     made = await make(spec, run, wanted, last_good_step=last_good_step)
     if is_external:
-        done = await keep_the_agents(run, back, analysis, made, done=done)
-    return made, done
+        await keep_the_agents(run, back, analysis, made, done)
+    return made
 
 
 def instructions_after(back: SentBack, analysis: Analysis) -> tuple[str, ...]:

@@ -223,7 +223,10 @@ def test_a_budget_that_ends_within_the_steps_keeps_attempts_and_report() -> None
     )
     assert played.ended.outcome is Outcome.OVER_BUDGET
     assert played.ended.best_attempt == 1
-    assert len(reports_of(played)) == 1
+    assert [[one.status for one in report.repair_actions] for report in reports_of(played)] == [
+        [RepairStatus.PENDING],
+        [RepairStatus.COMPLETED],
+    ]
     assert [judged.judgement.referee for judged in played.effects if isinstance(judged, RecordVerdict)] == [
         Referee.CRITIC
     ]

@@ -1,7 +1,5 @@
 """Step 5 by an outside agent: it carries out the plan that it was given, and says how its steps ended."""
 
-from collections.abc import Sequence
-
 from reflection_app.loops.effects import HandedInRepair
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.protocol.executing import LONGEST_OUTPUT, is_question_of_knowledge, keep_repair
@@ -11,25 +9,22 @@ from reflection_app.loops.protocol.stages import Executed, RepairStatus, RepairS
 from reflection_app.loops.task_spec import TaskSpec
 
 
-async def ask_for_knowledge(spec: TaskSpec, run: Progress, back: SentBack, analysis: Analysis) -> list[Executed]:
-    """What the agent did not know, asked for in its place and recorded; nothing for other classes."""
+async def ask_for_knowledge(
+    spec: TaskSpec, run: Progress, back: SentBack, analysis: Analysis, done: list[Executed]
+) -> None:
+    """Adds to `done` what the agent did not know, asked for in its place and recorded; nothing for other classes."""
     steps = analysis.planned.repair_steps
-    if not steps or not is_question_of_knowledge(analysis, number=1):
-        return []
-    return [await keep_repair(run, back, await learn(spec, run, back, analysis, step=steps[0]))]
+    if steps and is_question_of_knowledge(analysis, number=1):
+        done.append(await keep_repair(run, back, await learn(spec, run, back, analysis, step=steps[0])))
 
 
-async def keep_the_agents(
-    run: Progress, back: SentBack, analysis: Analysis, made: Made, *, done: Sequence[Executed]
-) -> list[Executed]:
-    """All steps of the plan with what the agent said of them, recorded; pending where it said nothing."""
+async def keep_the_agents(run: Progress, back: SentBack, analysis: Analysis, made: Made, done: list[Executed]) -> None:
+    """Adds to `done` the agent's steps of the plan with what it said of them; pending where it said nothing."""
     handed_in = run.handed_in.get(made.number)
     said = {repair.step: repair for repair in handed_in.repairs} if handed_in else {}
-    ended = list(done)
-    for number, step in enumerate(analysis.planned.repair_steps, start=1):
-        if number > len(done):
-            ended.append(await keep_repair(run, back, _ended(number, step, said.get(number))))
-    return ended
+    ours = len(done)
+    for number, step in enumerate(analysis.planned.repair_steps[ours:], start=ours + 1):
+        done.append(await keep_repair(run, back, _ended(number, step, said.get(number))))
 
 
 def _ended(number: int, step: RepairStep, said: HandedInRepair | None) -> Executed:

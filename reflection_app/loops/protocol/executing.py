@@ -29,16 +29,16 @@ LONGEST_ERROR = 2_000
 LONGEST_QUESTION = 4_000
 
 
-async def execute(spec: TaskSpec, run: Progress, back: SentBack, analysis: Analysis, *, role: str) -> list[Executed]:
-    """How each step of the plan ended, recorded."""
-    done: list[Executed] = []
+async def execute(
+    spec: TaskSpec, run: Progress, back: SentBack, analysis: Analysis, done: list[Executed], *, role: str
+) -> None:
+    """Adds to `done` how each step of the plan ended, as it is recorded."""
     for number, step in enumerate(analysis.planned.repair_steps, start=1):
         if is_question_of_knowledge(analysis, number=number):
             ended = await learn(spec, run, back, analysis, step=step)
         else:
             ended = await _carry_out(spec, run, back, step=step, number=number, role=role, done=done)
         done.append(await keep_repair(run, back, ended))
-    return done
 
 
 def is_question_of_knowledge(analysis: Analysis, *, number: int) -> bool:

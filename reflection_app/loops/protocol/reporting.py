@@ -35,10 +35,16 @@ async def analysed(
     return Analysis(reflected, classified, planned, report)
 
 
-async def keep_final_report(
-    run: Progress, back: SentBack, analysis: Analysis, *, done: Sequence[Executed], submitted: Submitted
+async def keep_report(
+    run: Progress,
+    back: SentBack,
+    analysis: Analysis,
+    *,
+    key: str,
+    done: Sequence[Executed],
+    submitted: Submitted | None = None,
 ) -> None:
-    """The report with how the repairs ended and what remains, in the place of its first state."""
+    """The report with how the repairs ended so far and what remains, in the place of its first state."""
     ended = {one.number: one.status for one in done}
     actions = tuple(
         action.model_copy(update={"status": ended.get(number, RepairStatus.PENDING)})
@@ -47,11 +53,11 @@ async def keep_final_report(
     report = analysis.report.model_copy(
         update={
             "repair_actions": actions,
-            "revised_attempt": submitted.attempt,
-            "remaining_issues": submitted.remaining_issues,
+            "revised_attempt": submitted.attempt if submitted else None,
+            "remaining_issues": submitted.remaining_issues if submitted else (),
         }
     )
-    await run.perform(RecordReport(key=f"attempt-{back.number}/report-revised", report=report))
+    await run.perform(RecordReport(key=f"attempt-{back.number}/{key}", report=report))
 
 
 def report_of(

@@ -16,8 +16,8 @@ SHORTEST_OVERLAP = 12
 LONGEST_OUTPUT = 20_000
 
 
-async def resume(spec: TaskSpec, run: Progress, back: SentBack, analysis: Analysis) -> tuple[Made, list[Executed]]:
-    """The attempt after the one that broke off, and the repair step that made it.
+async def resume(spec: TaskSpec, run: Progress, back: SentBack, analysis: Analysis, done: list[Executed]) -> Made:
+    """The attempt after the one that broke off. The repair step that made it is added to `done`.
 
     Raises EffectFailed where the call fails again; that is recorded first.
     """
@@ -36,17 +36,15 @@ async def resume(spec: TaskSpec, run: Progress, back: SentBack, analysis: Analys
         raise
     except EffectFailed as failure:
         failed = Executed(number=1, repair=step, status=RepairStatus.FAILED, error=str(failure)[:LONGEST_OUTPUT])
-        await keep_repair(run, back, failed)
+        done.append(await keep_repair(run, back, failed))
         raise
     ended = Executed(number=1, repair=step, status=RepairStatus.COMPLETED, output=text[:LONGEST_OUTPUT])
-    done = [await keep_repair(run, back, ended)]
+    done.append(await keep_repair(run, back, ended))
     number = back.number + 1
     content = joined(back.made.content, text)
     await keep(run, number=number, content=content)
     made = back.made
-    return Made(
-        number, content, made.messages, made.role, checkpoint=made.checkpoint, instructions=made.instructions
-    ), done
+    return Made(number, content, made.messages, made.role, checkpoint=made.checkpoint, instructions=made.instructions)
 
 
 def messages_to_resume(spec: TaskSpec, made: Made) -> tuple[Message, ...]:
