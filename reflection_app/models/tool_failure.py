@@ -85,6 +85,12 @@ class ToolFailure(models.Model):
             models.Index(fields=("project", "-created_at", "-id"), name="tool_failure_newest"),
             models.Index(fields=("project", "tool", "-created_at"), name="tool_failure_of_tool"),
             models.Index(fields=("run", "place"), name="tool_failure_of_run"),
+            # Covers the grouping of the cheat sheet.
+            models.Index(
+                fields=("project", "tool", "error_type", "signature", "-created_at"),
+                include=("source",),
+                name="tool_failure_kinds",
+            ),
         )
 
     def __str__(self) -> str:
