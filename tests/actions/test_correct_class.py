@@ -105,7 +105,7 @@ def test_of_two_people_who_saw_the_same_class_one_corrects_it(project: Project, 
             return "moved on"
 
     answers = together(lambda: correct(ErrorClass.MODEL_CAPABILITY), lambda: correct(ErrorClass.NORMAL_ITERATION))
-    assert sorted(answers, key=len)[1] == "moved on"
+    assert answers.count("moved on") == 1
     assert ClassCorrection.objects.filter(report=report).count() == 1
     assert AuditEntry.objects.filter(action="report.class_corrected").count() == 1
     assert Report.objects.get(pk=report.pk).holding_type in answers

@@ -12,7 +12,8 @@ from reflection_app.models import Actor, AgentInstruction, AuditEntry, Instructi
 from reflection_app.runner.advance import advance
 from tests.actions.test_reviews import together
 from tests.factories import make_member, make_project, submit
-from tests.reports import AGENT, revised_run
+from tests.loops.reporting import AGENT
+from tests.reports import revised_run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
