@@ -1,0 +1,52 @@
+"""Completeness on the run page, the project's page and in the settings, in headless Chromium."""
+
+from collections.abc import Callable
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from reflection_app.models import Project, Role
+from tests.browser.conftest import Visitor
+from tests.completeness import SAVE, reading_project, supplemented
+from tests.factories import make_member
+from tests.loops.completeness.scenes import checked, wanted
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def is_clean(page: Page) -> None:
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_supplemented_run_and_the_page_of_its_project(visit: Callable[..., Visitor], scheme: str) -> None:
+    project = reading_project(slug=f"desk-{scheme}")
+    dropped = checked(SAVE, wanted("订购一台咖啡机"), analysis="不完整：只读了一个文件", missing=["第二个文件"])
+    for _ in range(3):
+        run = supplemented(project, {"attempt-1/completeness": dropped})
+    visitor = visit(make_member(project, Role.ADMIN), scheme=scheme)
+    page = visitor.go(f"/p/{project.slug}/runs/{run.pk}/")
+    card = page.locator("#run-completeness")
+    expect(card).to_contain_text("something missing")
+    card.get_by_text("1 suggestion left out").click()
+    expect(card.get_by_text("订购一台咖啡机")).to_be_visible()
+    is_clean(page)
+
+    page.get_by_role("link", name="Completeness", exact=True).click()
+    expect(page.get_by_role("region", name="What keeps being missing")).to_contain_text("读取第二个文件")
+    expect(page.get_by_text("offered to the notebook: proposed")).to_be_visible()
+    is_clean(page)
+
+
+def test_the_check_is_turned_off_in_the_settings(visit: Callable[..., Visitor]) -> None:
+    project = reading_project(slug="desk-off")
+    page = visit(make_member(project, Role.ADMIN)).go("/p/desk-off/settings/")
+    page.get_by_label("Check whether work with tools is complete").uncheck()
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Saved.")).to_be_visible()
+    assert Project.objects.get(pk=project.pk).get_completeness().enabled is False
+    page.get_by_role("link", name="Completeness", exact=True).click()
+    expect(page.get_by_text("The check is off.")).to_be_visible()
+    is_clean(page)
