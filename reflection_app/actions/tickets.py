@@ -94,7 +94,7 @@ def _moved_on(ticket: Ticket, *, doing: str) -> TicketMovedOn:
     now = Ticket.objects.select_related("superseded_by").get(pk=ticket.pk)
     match now.state:
         case TicketState.IN_PROGRESS:
-            is_now = "somebody has taken it up already"
+            is_now = "it is in progress already, since somebody took it up or its six steps have begun"
         case TicketState.SUPERSEDED:
             is_now = f"it was superseded by {now.superseded_by or 'another ticket'}"
         case TicketState.RESOLVED:

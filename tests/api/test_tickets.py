@@ -105,7 +105,7 @@ def test_an_agent_takes_it_up_once(caller: Caller, run: Run) -> None:
     assert (again.status, again.body) == (200, first.body)
     refused = caller.post(path)
     assert_problem(refused, 409)
-    assert "taken it up already" in refused.body["detail"]
+    assert "in progress already" in refused.body["detail"]
 
 
 def test_closing_needs_a_reason_and_cancels_the_run_that_waits(caller: Caller, run: Run) -> None:
