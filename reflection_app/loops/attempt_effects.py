@@ -51,7 +51,8 @@ class RunTests(Effect[TestReport]):
 class CallTool(Effect[ToolResult]):
     """Call a tool of the project. A tool that fails is a result, not a failed effect.
 
-    A call in flight at a crash is made again; tools are told the same idempotency key both times.
+    A call in flight at a crash is made again; tools are told the same idempotency key both times. So they are where a
+    call `repeats` an earlier one, named by its step's key, that may have been carried out though nothing came back.
     """
 
     kind = "call_tool"
@@ -61,6 +62,7 @@ class CallTool(Effect[ToolResult]):
     arguments: dict[str, JsonValue]
     timeout_s: float = Field(gt=0)
     attempt: int | None = None
+    repeats: str = ""
 
 
 class KeepAttempt(Effect[None]):

@@ -78,9 +78,18 @@ class Try:
     was_called: bool = True
     diagnosis: Diagnosis | None = None
 
+    @property
+    def is_unheard(self) -> bool:
+        """Whether no answer came back, so that nobody knows if the call was carried out."""
+        return self.was_called and self.result.failure in {ToolFailure.TIMED_OUT, ToolFailure.UNREACHABLE}
 
-async def try_call(run: Progress, call: ToolCall, *, tools: Sequence[ToolSpec], key: str, attempt: int) -> Try:
+
+async def try_call(
+    run: Progress, call: ToolCall, *, tools: Sequence[ToolSpec], key: str, attempt: int, repeats: str = ""
+) -> Try:
     """What became of `call`; it is made only where it names one of `tools` and fits its schema.
+
+    `repeats` is the key of the same call's earlier step, where that one may have been carried out unheard.
 
     Raises LimitReached or EffectTimedOut where there is no room for a call.
     """
@@ -99,9 +108,10 @@ async def try_call(run: Progress, call: ToolCall, *, tools: Sequence[ToolSpec], 
         return Try(call, _invalid(f"The arguments do not fit the tool's schema. {told}"), wrong, was_called=False)
     run.check_limits()
     timeout_s = run.time_left_s()
-    result = await run.perform(
-        CallTool(key=key, tool=call.tool, arguments=call.arguments, timeout_s=timeout_s, attempt=attempt)
+    asked = CallTool(
+        key=key, tool=call.tool, arguments=call.arguments, timeout_s=timeout_s, attempt=attempt, repeats=repeats
     )
+    result = await run.perform(asked)
     return Try(call, result) if result.ok else _failed(call, result)
 
 

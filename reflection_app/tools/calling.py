@@ -51,7 +51,7 @@ def call_tool(effect: CallTool, *, run_id: UUID) -> ToolResult:
     tool = Tool.objects.filter(project_id=run.project_id, name=effect.tool, is_enabled=True).first()
     if tool is None:
         return failed(ToolFailure.UNKNOWN_TOOL, f"There is no tool named {effect.tool!r} any more.")
-    key = idempotency_key(run_id, effect.key)
+    key = idempotency_key(run_id, effect.repeats or effect.key)
     return call_registered(tool, effect.arguments, key=key, task_id=run.task_id, most_s=effect.timeout_s)
 
 

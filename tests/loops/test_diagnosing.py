@@ -215,6 +215,19 @@ def test_a_busy_service_is_waited_for_and_the_same_call_made_again_without_any_m
     assert (outcome.worked, outcome.delay_s) == (True, 5)
 
 
+@pytest.mark.parametrize(
+    ("first", "repeated"),
+    [
+        (failed(ToolFailure.TIMED_OUT, "The tool did not answer in 20 s."), "attempt-1/call"),
+        (failed(ToolFailure.UNREACHABLE, "connection reset by peer"), "attempt-1/call"),
+        (busy(), ""),
+    ],
+)
+def test_what_may_have_been_carried_out_unheard_is_repeated_as_the_same_call(first: Any, repeated: str) -> None:
+    played = play(tool_spec({"city": "Rome"}), in_turn([first, worked()]))
+    assert [call.repeats for call in calls_of(played)] == ["", repeated]
+
+
 def test_two_equal_calls_that_failed_are_followed_by_another_one_with_the_diagnosis_in_view() -> None:
     answers = [busy(), busy(), said(call_text(city="Roma")), worked()]
     played = play(tool_spec({"city": "Rome"}), in_turn(answers))

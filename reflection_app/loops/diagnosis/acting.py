@@ -96,8 +96,21 @@ class Calls:
 
     async def make(self, call: ToolCall, number: int) -> Try:
         return await try_call(
-            self.run, call, tools=self.tools, key=self.key("call", number), attempt=self.attempt(number)
+            self.run,
+            call,
+            tools=self.tools,
+            key=self.key("call", number),
+            attempt=self.attempt(number),
+            repeats=self._repeated_by(call),
         )
+
+    def _repeated_by(self, call: ToolCall) -> str:
+        """The key of the first try of this very call, where no answer came back and nobody knows if it was carried out.
+
+        What was answered, if only by an error, is asked anew: services that keep answers by key would repeat the error.
+        """
+        unheard = [number for number, tried in enumerate(self.tries, 1) if tried.call == call and tried.is_unheard]
+        return self.key("call", unheard[0]) if unheard and self.tries[-1].is_unheard else ""
 
     async def close(self, tried: Try, number: int, *, is_last: bool) -> Try:
         """The try, kept with its diagnosis where it failed; it also tells how what was done about the one before went.
