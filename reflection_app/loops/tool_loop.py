@@ -63,7 +63,8 @@ async def tool_loop(spec: TaskSpec, run: Progress) -> Outcome:
 
 
 def _is_given(spec: TaskSpec, number: int) -> bool:
-    return number == 1 and spec.tool_call is not None
+    """Whether the task says itself what to call; done again by a person's order, it is to be called otherwise."""
+    return number == 1 and spec.tool_call is not None and spec.redo is None
 
 
 def callable_tools(spec: TaskSpec) -> tuple[ToolSpec, ...]:
@@ -75,7 +76,7 @@ def callable_tools(spec: TaskSpec) -> tuple[ToolSpec, ...]:
 
 async def _made(spec: TaskSpec, run: Progress, calls: Calls, *, number: int) -> Try:
     """A call of our own, made and kept; where a limit does not let it be made, it is kept without a result."""
-    given = spec.tool_call if number == 1 else None
+    given = spec.tool_call if _is_given(spec, number) else None
     call = given or await calls.next_call(number)
     try:
         tried = await calls.make(call, number)

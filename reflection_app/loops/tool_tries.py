@@ -171,11 +171,14 @@ def call_messages(task: str, *, tools: Sequence[ToolSpec], tries: Sequence[Try])
 
 
 def task_of(spec: TaskSpec) -> str:
-    """The objective with the names of the task's files, which tools may want to read."""
-    if not spec.file_names:
-        return spec.objective
-    named = "\n".join(f"- {name}" for name in spec.file_names[:MOST_FILES_NAMED])
-    return f"{spec.objective}\n\nFiles that came with the task:\n{named}"
+    """The objective, a person's order to do it again, and the names of the task's files, which tools may read."""
+    parts = [spec.objective]
+    if spec.redo is not None:
+        parts.append(prompt("redo_task", instructions=spec.redo.instructions))
+    if spec.file_names:
+        named = "\n".join(f"- {name}" for name in spec.file_names[:MOST_FILES_NAMED])
+        parts.append(f"Files that came with the task:\n{named}")
+    return "\n\n".join(parts)
 
 
 def describe(tools: Sequence[ToolSpec]) -> str:

@@ -4,6 +4,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import models
+from django.db.models.functions import MD5
 
 from reflection_app.loops.protocol import reports
 from reflection_app.loops.protocol.error_classes import ErrorClass
@@ -116,6 +117,8 @@ class AgentInstruction(models.Model):
 
     class Meta:
         ordering = ("-created_at", "-id")
+        # By a digest: an index takes no text of any length.
+        constraints = (models.UniqueConstraint("project", "agent", MD5("text"), name="instruction_once"),)
         indexes = (models.Index(fields=("project", "agent", "state"), name="instruction_of_agent"),)
 
     def __str__(self) -> str:

@@ -66,7 +66,7 @@ def test_requirements_do_not_go_with_what_decides_alone(name: str, value: Any) -
     assert "does not use it" in complaints_of(mode="reflection_protocol", **{name: value})[name]
 
 
-@pytest.mark.parametrize("mode", NOT_FOR_TASKS)
+@pytest.mark.parametrize("mode", sorted(NOT_FOR_TASKS))
 def test_what_is_handed_in_by_a_call_of_its_own_is_no_task_and_the_call_is_named(mode: Mode) -> None:
     assert complaints_of(mode=mode.value)["mode"] == f"{mode.value} {OTHER_CALLS[mode]}"
 

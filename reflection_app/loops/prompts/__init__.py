@@ -52,6 +52,7 @@ NAMES = (
     "protocol_task",
     "protocol_work_system",
     "redo_order",
+    "redo_task",
     "reflect",
     "reflexion_next",
     "self_evaluate",
