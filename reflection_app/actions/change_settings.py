@@ -5,9 +5,10 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 
+from reflection_app.actions.errors import InvalidInput
 from reflection_app.loops.completeness.checks import CompletenessSettings
 from reflection_app.loops.task_spec import ReviewPolicy, UsualLimits
-from reflection_app.models import Actor, Project, audit
+from reflection_app.models import Actor, Project, Tool, audit
 
 
 @transaction.atomic
@@ -17,12 +18,17 @@ def change_settings(
     limits: UsualLimits,
     review_policy: ReviewPolicy,
     completeness: CompletenessSettings,
+    knowledge_tool: str,
     actor: Actor,
 ) -> Project:
-    """The project with its new limits, review policy and completeness check.
+    """The project with its new limits, review policy, completeness check, and tool to ask for knowledge.
 
-    Of the check only what differs from the desk's own settings is kept, so that the rest follows those.
+    Of the check only what differs from the desk's own settings is kept, so that the rest follows those. Raises
+    InvalidInput where the project has no such tool.
     """
+    if knowledge_tool and not Tool.objects.filter(project=project, name=knowledge_tool, is_enabled=True).exists():
+        message = "This project has no tool of that name that is switched on."
+        raise InvalidInput(message, errors=[{"field": "knowledge_tool", "message": message}])
     locked = Project.objects.select_for_update().get(pk=project.pk)
     before = _settings_of(locked)
     locked.limits = limits.model_dump(mode="json")
@@ -30,10 +36,16 @@ def change_settings(
     usual = CompletenessSettings.model_validate(settings.COMPLETENESS).model_dump(mode="json")
     chosen = completeness.model_dump(mode="json")
     locked.completeness = {name: value for name, value in chosen.items() if value != usual[name]}
-    locked.save(update_fields=["limits", "review_policy", "completeness"])
+    locked.knowledge_tool = knowledge_tool
+    locked.save(update_fields=["limits", "review_policy", "completeness", "knowledge_tool"])
     audit(locked.pk, actor, "settings.changed", target=locked, before=before, after=_settings_of(locked))
     return locked
 
 
 def _settings_of(project: Project) -> dict[str, Any]:
-    return {"limits": project.limits, "review_policy": project.review_policy, "completeness": project.completeness}
+    return {
+        "limits": project.limits,
+        "review_policy": project.review_policy,
+        "completeness": project.completeness,
+        "knowledge_tool": project.knowledge_tool,
+    }

@@ -17,11 +17,11 @@ from reflection_app.actions.api_keys import USUAL_SCOPES, create_api_key, revoke
 from reflection_app.actions.change_settings import change_settings
 from reflection_app.actions.errors import InvalidInput
 from reflection_app.llm.errors import ModelError
-from reflection_app.llm.roles import model_for
+from reflection_app.llm.roles import has_escalation, model_for
 from reflection_app.loops.completeness.checks import CompletenessSettings
 from reflection_app.loops.task_spec import ReviewPolicy, UsualLimits
 from reflection_app.loops.values import Value
-from reflection_app.models import Project, Role, Scope
+from reflection_app.models import Project, Role, Scope, Tool
 from reflection_app.web.access import DeskRequest, get_api_key_for, project_page
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.complaints import complaints, in_plain_words
@@ -32,6 +32,7 @@ POLICY_CHECKS = ("reject_waits", "unsettled_waits")
 POLICY = (*POLICY_CHECKS, "confidence_below", "audit_share")
 CHECK_ENABLED = "completeness_enabled"
 CHECK = ("max_supplements", "temperature", "top_p", "max_retries")
+KNOWLEDGE = "knowledge_tool"
 KEY_FIELDS = ("name", "days")
 ROLES = ("actor", "critic", "self", "reflector", "classifier", "tester", "planner", "diagnoser", "completeness")
 NEW_KEY = "new_api_key"
@@ -64,20 +65,25 @@ def settings_page(request: DeskRequest) -> HttpResponse:
         return _page(request, secret=_new_secret(request))
     if not request.place.may(Role.ADMIN):
         return _page(request, status=403)
-    typed = read_typed(request.POST, (*LIMITS, *POLICY, CHECK_ENABLED, *CHECK))
+    typed = read_typed(request.POST, (*LIMITS, *POLICY, CHECK_ENABLED, *CHECK, KNOWLEDGE))
     limits = _read(UsualLimits, typed, {name: typed.values[name] or None for name in LIMITS})
     given = typed.given(*POLICY) | {name: bool(typed.values[name]) for name in POLICY_CHECKS}
     policy = _read(ReviewPolicy, typed, given)
     completeness = _read(CompletenessSettings, typed, _check_given(typed))
     if limits is None or policy is None or completeness is None:
         return _page(request, typed=typed, status=400)
-    change_settings(
-        request.place.project,
-        limits=limits,
-        review_policy=policy,
-        completeness=completeness,
-        actor=request.place.actor,
-    )
+    try:
+        change_settings(
+            request.place.project,
+            limits=limits,
+            review_policy=policy,
+            completeness=completeness,
+            knowledge_tool=typed.values[KNOWLEDGE],
+            actor=request.place.actor,
+        )
+    except InvalidInput as error:
+        blame(typed, in_plain_words(error.errors))
+        return _page(request, typed=typed, status=400)
     messages.success(request, "Saved. Runs that are under way keep the settings they began with.")
     return redirect("settings", slug=request.place.project.slug)
 
@@ -99,7 +105,9 @@ def _read[V: Value](kind: type[V], typed: Typed, given: object) -> V | None:
 def _typed_of(project: Project) -> Typed:
     values = project.get_limits().model_dump() | project.get_review_policy().model_dump()
     check = project.get_completeness()
-    values |= {CHECK_ENABLED: check.enabled} | {name: getattr(check, name) for name in CHECK}
+    values |= {KNOWLEDGE: project.knowledge_tool, CHECK_ENABLED: check.enabled} | {
+        name: getattr(check, name) for name in CHECK
+    }
     texts = {name: "" if value is None else str(value).removesuffix(".0") for name, value in values.items()}
     return Typed(texts | {name: "on" if values[name] else "" for name in (*POLICY_CHECKS, CHECK_ENABLED)})
 
@@ -127,6 +135,10 @@ def _page(
         "chosen_scopes": [scope.value for scope in USUAL_SCOPES] if scopes is None else scopes,
         "secret": secret,
         "role_models": models_by_role(project),
+        "tools": Tool.objects.filter(project=project, is_enabled=True).values_list("name", flat=True).order_by("name"),
+        "escalation_model": _model_or_none("escalation", project.models_by_role)
+        if has_escalation(project.models_by_role)
+        else "",
     }
     return render(request, "settings/page.html", context, status=status)
 

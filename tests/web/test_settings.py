@@ -2,9 +2,10 @@ import pytest
 from django.test import Client
 from pytest_django import Settings
 
-from reflection_app.models import ApiKey, AuditEntry, Project
+from reflection_app.actions.tools import add_builtin_tools
+from reflection_app.models import Actor, ApiKey, AuditEntry, Project
 from reflection_app.models.api_key import digest_of
-from tests.factories import make_api_key, make_project
+from tests.factories import make_api_key, make_project, submit
 from tests.web.stories import logged_in
 
 pytestmark = pytest.mark.django_db
@@ -139,3 +140,17 @@ def test_the_small_local_model_is_owned_up_to(admin: Client, settings: Settings)
     page = admin.get("/p/set/settings/").text
     assert "very small local model" not in page
     assert "openai/some-model" in page
+
+
+def test_the_tool_that_is_asked_for_knowledge_is_one_of_the_projects(admin: Client) -> None:
+    project = Project.objects.get(slug="set")
+    refused = admin.post("/p/set/settings/", TYPED | {"knowledge_tool": "python"})
+    assert refused.status_code == 400
+    assert "no tool of that name" in refused.text
+
+    add_builtin_tools(project, actor=Actor())
+    page = admin.post("/p/set/settings/", TYPED | {"knowledge_tool": "python"}, follow=True)
+    assert '<option value="python" selected>' in page.text
+    asked = submit(project, objective="What is the tariff?").get_spec().knowledge_tool
+    assert asked is not None
+    assert asked.name == "python"
