@@ -14,7 +14,7 @@ from tests.end_to_end.thinking import Mind
 _numbers = count(1)
 ROOM = {"time_budget_s": 60, "token_budget": 200_000}
 PAPERS = "收集至少 5 篇关于多智能体编排的论文，其中至少 3 篇为关键论文，以 JSON 返回。"
-REQUIREMENTS = {
+REQUIREMENTS: dict[str, Any] = {
     "required_fields": ["papers[].title"],
     "counts": [
         {"path": "papers", "min": 5, "name": "论文"},
@@ -22,7 +22,7 @@ REQUIREMENTS = {
     ],
 }
 ONLY_THREE = "仅收集了 3 篇论文，需要至少 5 篇"
-REFLECTED = {
+REFLECTED: dict[str, Any] = {
     "expected": "5 篇以上论文，其中 3 篇关键论文",
     "actual": "3 篇论文，其中 2 篇关键论文",
     "gap": "缺少 2 篇论文，缺少 1 篇关键论文",
@@ -31,7 +31,7 @@ REFLECTED = {
     "occurrence_process": ["1. 使用了过于狭窄的搜索词", "2. 仅搜索了 cs.AI 分类", "3. 在收集到 3 篇后过早停止"],
     "root_cause": "搜索策略过于保守，没有充分利用时间预算",
 }
-PLANNED = {
+PLANNED: dict[str, Any] = {
     "repair_steps": [
         {"action": "扩展搜索词", "kind": "model", "tool": "", "expected_outcome": "获取更多候选论文"},
         {"action": "增加搜索分类", "kind": "model", "tool": "", "expected_outcome": "覆盖 cs.LG, cs.CL 等相关领域"},

@@ -151,6 +151,6 @@ def test_the_tool_that_is_asked_for_knowledge_is_one_of_the_projects(admin: Clie
     add_builtin_tools(project, actor=Actor())
     page = admin.post("/p/set/settings/", TYPED | {"knowledge_tool": "python"}, follow=True)
     assert '<option value="python" selected>' in page.text
-    asked = submit(project, objective="What is the tariff?").get_spec().knowledge_tool
+    asked = submit(Project.objects.get(slug="set"), objective="What is the tariff?").get_spec().knowledge_tool
     assert asked is not None
     assert asked.name == "python"
