@@ -1,13 +1,12 @@
 """The cheat sheet: what usually fails with each tool, and what helped."""
 
 from django.http import HttpResponse
-from django.shortcuts import render
-from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_safe
 
 from reflection_app.loops.storable import storable
 from reflection_app.metrics.cheat_sheet import cheat_sheet
 from reflection_app.web.access import DeskRequest, project_page
+from reflection_app.web.list_pages import list_response
 
 LONGEST_SEARCH = 200
 
@@ -17,7 +16,4 @@ LONGEST_SEARCH = 200
 def tool_cheat_sheet(request: DeskRequest) -> HttpResponse:
     tool = storable(request.GET.get("tool", "").strip())[:LONGEST_SEARCH]
     context = {"sheet": cheat_sheet(request.place.project, tool=tool), "tool": tool}
-    swap = request.headers.get("HX-Request") and not request.headers.get("HX-History-Restore-Request")
-    response = render(request, f"failures/cheat_sheet.html{'#results' if swap else ''}", context)
-    patch_vary_headers(response, ["HX-Request", "HX-History-Restore-Request"])
-    return response
+    return list_response(request, "failures/cheat_sheet.html", context)

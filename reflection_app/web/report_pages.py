@@ -9,7 +9,6 @@ from django.contrib import messages
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
-from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_safe
 from pydantic import ValidationError
 
@@ -23,9 +22,9 @@ from reflection_app.web.access import DeskRequest, Place, project_page
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.complaints import complaints
 from reflection_app.web.forms import Typed, blame, read_typed
+from reflection_app.web.list_pages import list_response, page_before
 from reflection_app.web.report_view import CLASSES, ReportShown
 
-PAGE = 50
 MOST_AGENTS = 100
 CORRECTION = ("type", "reason", "before")
 
@@ -88,25 +87,19 @@ def get_report_for(place: Place, reflection_id: str) -> Report:
 @require_safe
 def report_list(request: DeskRequest) -> HttpResponse:
     project, filters = request.place.project, read_filters(request)
-    before = storable(request.GET.get("before", ""))[:60]
-    rows = filtered(project, filters)
-    if before and (last := Report.objects.filter(project=project, reflection_id=before).only("created_at").first()):
-        rows = rows.filter(Q(created_at__lt=last.created_at) | Q(created_at=last.created_at, pk__lt=last.pk))
-    page = list(rows[: PAGE + 1])
+    page = page_before(
+        filtered(project, filters), request, among=Report.objects.filter(project=project), named_by="reflection_id"
+    )
     context = {
-        "reports": [ReportShown(row) for row in page[:PAGE]],
-        "older": page[PAGE - 1].reflection_id if len(page) > PAGE else "",
-        "before": before,
+        "reports": [ReportShown(row) for row in page.rows],
+        "older": page.last.reflection_id if page.last else "",
+        "before": request.GET.get("before", ""),
         "filters": filters,
         "classes": CLASSES,
         "agents": _agents(project),
         "undecided": undecided(project),
     }
-    # A restored page asks by htmx as well, and wants the whole page.
-    swap = request.headers.get("HX-Request") and not request.headers.get("HX-History-Restore-Request")
-    response = render(request, "reports/list.html#results" if swap else "reports/list.html", context)
-    patch_vary_headers(response, ["HX-Request", "HX-History-Restore-Request"])
-    return response
+    return list_response(request, "reports/list.html", context)
 
 
 def _agents(project: Project) -> list[str]:

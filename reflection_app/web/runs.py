@@ -2,12 +2,9 @@
 
 from dataclasses import dataclass
 from urllib.parse import urlencode
-from uuid import UUID
 
 from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.http import HttpResponse
-from django.shortcuts import render
-from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_safe
 
 from reflection_app.loops.ends import Outcome
@@ -15,8 +12,8 @@ from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import Mode
 from reflection_app.models import Project, Run, RunState, Verdict
 from reflection_app.web.access import DeskRequest, project_page
+from reflection_app.web.list_pages import list_response, page_before
 
-PAGE = 50
 LONGEST_SEARCH = 200
 STATES = (RunState.QUEUED, RunState.RUNNING, RunState.WAITING_REVIEW, RunState.WAITING_AGENT)
 MODES = (Mode.EXTERNAL_LOOP, Mode.ACTOR_CRITIC, Mode.REFLECTION_PROTOCOL, Mode.INLINE_REFLECTION)
@@ -74,39 +71,20 @@ def filtered(runs: QuerySet[Run], filters: Filters) -> QuerySet[Run]:
     return runs
 
 
-def older_than(runs: QuerySet[Run], run_id: str, *, among: QuerySet[Run]) -> QuerySet[Run]:
-    """The runs after `run_id` in the list; all of them where `among` has no such run."""
-    try:
-        last = among.only("created_at").filter(pk=UUID(run_id)).first()
-    except ValueError:
-        return runs
-    if last is None:
-        return runs
-    return runs.filter(Q(created_at__lt=last.created_at) | Q(created_at=last.created_at, pk__lt=last.pk))
-
-
 @project_page()
 @require_safe
 def run_list(request: DeskRequest) -> HttpResponse:
     filters = read_filters(request)
-    before = request.GET.get("before", "")
     project = request.place.project
     runs = filtered(runs_for_list(project), filters)
-    if before:
-        # Any run of the project, since a run may change out of the filter; and of no other: that would tell it exists.
-        runs = older_than(runs, before, among=Run.objects.filter(project=project))
-    page = list(runs[: PAGE + 1])
+    page = page_before(runs, request, among=Run.objects.filter(project=project))
     context = {
-        "runs": page[:PAGE],
-        "older": page[PAGE - 1].pk if len(page) > PAGE else None,
-        "before": before,
+        "runs": page.rows,
+        "older": page.last.pk if page.last else None,
+        "before": request.GET.get("before", ""),
         "filters": filters,
         "states": STATES,
         "outcomes": list(Outcome),
         "modes": MODES,
     }
-    # A restored page asks by htmx as well, and wants the whole page.
-    swap = request.headers.get("HX-Request") and not request.headers.get("HX-History-Restore-Request")
-    response = render(request, "runs/list.html#results" if swap else "runs/list.html", context)
-    patch_vary_headers(response, ["HX-Request", "HX-History-Restore-Request"])
-    return response
+    return list_response(request, "runs/list.html", context)

@@ -10,9 +10,9 @@ from django.views.decorators.http import require_safe
 
 from reflection_app.models import Transcript
 from reflection_app.web.access import DeskRequest, get_transcript_for, project_page
+from reflection_app.web.list_pages import page_before
 from reflection_app.web.session_story import SessionStory, tell_news, tell_session
 
-PAGE = 50
 NOTHING_NEW = 204
 LARGEST_NUMBER = 2**31 - 1
 
@@ -20,27 +20,19 @@ LARGEST_NUMBER = 2**31 - 1
 @project_page()
 @require_safe
 def session_list(request: DeskRequest) -> HttpResponse:
-    before = request.GET.get("before", "")
     rows = (
         Transcript.objects.filter(project=request.place.project)
         .select_related("run")
         .annotate(failures=Count("turns", filter=Q(turns__is_tool_failure=True)))
         .order_by("-created_at", "-id")
     )
-    if last := _session_named(request, before):
-        same_time = Q(created_at=last.created_at, pk__lt=last.pk)
-        rows = rows.filter(Q(created_at__lt=last.created_at) | same_time)
-    page = list(rows[: PAGE + 1])
-    older = page[PAGE - 1].pk if len(page) > PAGE else None
-    return render(request, "sessions/list.html", {"sessions": page[:PAGE], "older": older, "before": before})
-
-
-def _session_named(request: DeskRequest, text: str) -> Transcript | None:
-    """The project's session of that id; None where the text names none."""
-    try:
-        return Transcript.objects.filter(project=request.place.project, pk=UUID(text)).first()
-    except ValueError:
-        return None
+    page = page_before(rows, request, among=Transcript.objects.filter(project=request.place.project))
+    context = {
+        "sessions": page.rows,
+        "older": page.last.pk if page.last else None,
+        "before": request.GET.get("before", ""),
+    }
+    return render(request, "sessions/list.html", context)
 
 
 @project_page()

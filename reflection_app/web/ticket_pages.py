@@ -6,10 +6,9 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from django.contrib import messages
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_safe
 from pydantic import ValidationError
 
@@ -22,8 +21,8 @@ from reflection_app.models import Project, Role, Ticket, TicketState
 from reflection_app.web.access import DeskRequest, get_ticket_for, project_page
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.complaints import complaints
+from reflection_app.web.list_pages import list_response, page_before
 
-PAGE = 50
 MOST_AGENTS = 100
 
 
@@ -64,37 +63,23 @@ def filtered(project: Project, filters: Filters) -> QuerySet[Ticket]:
     return tickets.defer("run__spec", "run__task__tests", "attempt__content").order_by("-created_at", "-id")
 
 
-def older_than(tickets: QuerySet[Ticket], ticket_id: str, *, project: Project) -> QuerySet[Ticket]:
-    """The tickets after `ticket_id` in the list; all of them where the project has no such ticket."""
-    last = Ticket.objects.filter(project=project, ticket_id=ticket_id).only("created_at").first()
-    if last is None:
-        return tickets
-    return tickets.filter(Q(created_at__lt=last.created_at) | Q(created_at=last.created_at, pk__lt=last.pk))
-
-
 @project_page()
 @require_safe
 def ticket_list(request: DeskRequest) -> HttpResponse:
     project, filters = request.place.project, read_filters(request)
-    before = storable(request.GET.get("before", ""))[:60]
-    tickets = filtered(project, filters)
-    if before:
-        tickets = older_than(tickets, before, project=project)
-    page = list(tickets[: PAGE + 1])
+    page = page_before(
+        filtered(project, filters), request, among=Ticket.objects.filter(project=project), named_by="ticket_id"
+    )
     context = {
-        "tickets": page[:PAGE],
-        "older": page[PAGE - 1].ticket_id if len(page) > PAGE else "",
-        "before": before,
+        "tickets": page.rows,
+        "older": page.last.ticket_id if page.last else "",
+        "before": request.GET.get("before", ""),
         "filters": filters,
         "states": list(TicketState),
         "triggers": list(Trigger),
         "agents": _agents(project),
     }
-    # A restored page asks by htmx as well, and wants the whole page.
-    swap = request.headers.get("HX-Request") and not request.headers.get("HX-History-Restore-Request")
-    response = render(request, "tickets/list.html#results" if swap else "tickets/list.html", context)
-    patch_vary_headers(response, ["HX-Request", "HX-History-Restore-Request"])
-    return response
+    return list_response(request, "tickets/list.html", context)
 
 
 def _agents(project: Project) -> list[str]:

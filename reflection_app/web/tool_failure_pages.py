@@ -8,7 +8,6 @@ from django.contrib import messages
 from django.db.models import Q, QuerySet
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_safe
 from pydantic import ValidationError
 
@@ -23,8 +22,8 @@ from reflection_app.web.access import DeskRequest, get_tool_failure_for, project
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.failure_view import FailureShown
 from reflection_app.web.forms import Typed, blame, read_typed
+from reflection_app.web.list_pages import list_response, page_before
 
-PAGE = 50
 LONGEST_SEARCH = 200
 SIMILAR_SHOWN = 5
 OUTCOME_FIELDS = ("fix", "tool", "delay_seconds", "note")
@@ -83,31 +82,16 @@ def filtered(project: Project, filters: Filters) -> QuerySet[ToolFailure]:
 @project_page()
 @require_safe
 def tool_failures(request: DeskRequest) -> HttpResponse:
-    filters, before = read_filters(request), request.GET.get("before", "")
-    rows = filtered(request.place.project, filters)
-    if last := _failure_named(request, before):
-        same_time = Q(created_at=last.created_at, pk__lt=last.pk)
-        rows = rows.filter(Q(created_at__lt=last.created_at) | same_time)
-    page = list(rows[: PAGE + 1])
+    filters, project = read_filters(request), request.place.project
+    page = page_before(filtered(project, filters), request, among=ToolFailure.objects.filter(project=project))
     context = {
-        "failures": [FailureShown(row) for row in page[:PAGE]],
-        "older": page[PAGE - 1].pk if len(page) > PAGE else None,
-        "before": before,
+        "failures": [FailureShown(row) for row in page.rows],
+        "older": page.last.pk if page.last else None,
+        "before": request.GET.get("before", ""),
         "filters": filters,
         "types": list(ErrorType),
     }
-    swap = request.headers.get("HX-Request") and not request.headers.get("HX-History-Restore-Request")
-    response = render(request, "failures/list.html#results" if swap else "failures/list.html", context)
-    patch_vary_headers(response, ["HX-Request", "HX-History-Restore-Request"])
-    return response
-
-
-def _failure_named(request: DeskRequest, text: str) -> ToolFailure | None:
-    """The project's failure of that id; None where the text names none."""
-    try:
-        return ToolFailure.objects.filter(project=request.place.project, pk=UUID(text)).first()
-    except ValueError:
-        return None
+    return list_response(request, "failures/list.html", context)
 
 
 @project_page()

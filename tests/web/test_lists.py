@@ -60,7 +60,7 @@ def test_runs_are_filtered_and_searched_by_the_address(client: Client) -> None:
 
 
 def test_older_runs_follow_page_by_page(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reflection_app.web.runs.PAGE", 2)
+    monkeypatch.setattr("reflection_app.web.list_pages.PAGE", 2)
     project = make_project("paged")
     for number in range(5):
         submit(project, objective=f"Task {number}")

@@ -53,7 +53,7 @@ def test_the_list_names_each_session_with_its_facts(client: Client) -> None:
 
 
 def test_older_sessions_are_on_the_next_page(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reflection_app.web.sessions.PAGE", 2)
+    monkeypatch.setattr("reflection_app.web.list_pages.PAGE", 2)
     project = make_project("many")
     for number in range(3):
         opened(project, [], objective=f"Session {number}", reflection={"mode": "off"})

@@ -62,7 +62,7 @@ def test_failures_are_listed_and_filtered(admin: Client, project: Project) -> No
 
 
 def test_older_failures_are_on_the_next_page(admin: Client, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reflection_app.web.tool_failure_pages.PAGE", 1)
+    monkeypatch.setattr("reflection_app.web.list_pages.PAGE", 1)
     first = report(project, tool="first")
     second = report(project, tool="second")
     page = admin.get(LIST, {"q": "s"}).text

@@ -1,0 +1,58 @@
+"""Lists, newest first, page by page. A page begins after the row shown last, so that new rows shift nothing."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db.models import Model, Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.cache import patch_vary_headers
+
+from reflection_app.loops.storable import storable
+
+PAGE = 50
+LONGEST_NAME = 60
+
+
+@dataclass(frozen=True)
+class ListPage[M: Model]:
+    """The rows of one page. `last` is the one after which there are older ones, None where there are none."""
+
+    rows: list[M]
+    last: M | None
+
+
+def page_before[M: Model](
+    rows: QuerySet[M], request: HttpRequest, *, among: QuerySet[M], named_by: str = "pk"
+) -> ListPage[M]:
+    """The page of `rows` that the address asks for: older than the row named there, else the newest.
+
+    That row is looked for `among` all of the project, since it may have changed out of a filter; and among no others,
+    which would tell that they exist.
+    """
+    if (shown := _shown_last(request, among=among, named_by=named_by)) is not None:
+        created_at = shown.created_at  # type: ignore[attr-defined]  # every listed model has one
+        rows = rows.filter(Q(created_at__lt=created_at) | Q(created_at=created_at, pk__lt=shown.pk))
+    page = list(rows[: PAGE + 1])
+    return ListPage(page[:PAGE], page[PAGE - 1] if len(page) > PAGE else None)
+
+
+def _shown_last[M: Model](request: HttpRequest, *, among: QuerySet[M], named_by: str) -> M | None:
+    name = storable(request.GET.get("before", ""))[:LONGEST_NAME]
+    if not name:
+        return None
+    try:
+        return among.only("created_at").filter(**{named_by: name}).first()
+    except ValidationError:
+        return None
+
+
+def list_response(request: HttpRequest, template: str, context: Mapping[str, Any]) -> HttpResponse:
+    """The whole page, or only its results where htmx asks for them."""
+    # A restored page asks by htmx as well, and wants the whole page.
+    swap = request.headers.get("HX-Request") and not request.headers.get("HX-History-Restore-Request")
+    response = render(request, f"{template}#results" if swap else template, dict(context))
+    patch_vary_headers(response, ["HX-Request", "HX-History-Restore-Request"])
+    return response
