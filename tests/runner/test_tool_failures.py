@@ -2,13 +2,11 @@
 
 import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from itertools import count
 from typing import Any
 
 import pytest
-from django.db import connection, transaction
 from django.utils import timezone
 
 from reflection_app.actions.answer_question import AnswerInput, answer_question
@@ -24,7 +22,6 @@ from reflection_app.models import Actor, Event, FixPair, Project, Question, Run,
 from reflection_app.runner import advance as advancing
 from reflection_app.runner import journal_writes
 from reflection_app.runner.advance import advance
-from reflection_app.runner.fix_pairs import best_fix, keep_outcome, reliability
 from reflection_app.runner.sweep import take_back_expired
 from tests.factories import make_project
 from tests.loops.tool_playing import call_text
@@ -334,79 +331,3 @@ def test_a_reported_failure_that_no_rule_knows_is_filled_in_by_its_run_and_learn
     assert (again.run, again.source) == (None, "fix_pair")
     assert again.action is not None
     assert again.action["modified_params"]["city"] == "Roma"
-
-
-def failure(project: Project, **fields: Any) -> ToolFailure:
-    """A diagnosed failure that an outside agent reported."""
-    action = {"remedy": "fix_and_retry", "action": "fix it", "modified_params": None, "fallback_tool": None}
-    fields = {
-        "tool": "lookup",
-        "params": {"city": "Rome", "key": "s3cret"},
-        "error_message": "no",
-        "error_type": "parameter_error",
-        "signature": "no",
-        "symptoms": ["no"],
-        "action": action | {"retry_delay_seconds": None, "alternative": ""},
-    } | fields
-    return ToolFailure.objects.create(project=project, **fields)
-
-
-def told(failure: ToolFailure, *, worked: bool = True, **done: Any) -> FixPair | None:
-    given: dict[str, Any] = {"tool": "", "params": None, "fix": "", "delay_s": None} | done
-    with transaction.atomic():
-        return keep_outcome(failure, worked=worked, **given)
-
-
-def test_two_hundred_outcomes_at_once_are_all_counted(project: Project) -> None:
-    failures = [failure(project) for _ in range(200)]
-
-    def tell(one: ToolFailure) -> None:
-        try:
-            told(one, params={"city": "Roma", "key": "s3cret"})
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(16) as pool:
-        list(pool.map(tell, failures))
-    assert FixPair.objects.get(project=project).successes == 200
-
-
-def test_a_fix_that_failed_more_often_than_it_worked_is_not_used(project: Project) -> None:
-    pair = told(failure(project), params={"city": "Roma", "key": "s3cret"})
-    assert pair is not None
-    known = best_fix(project.pk, tool="lookup", signature="no")
-    assert known is not None
-    assert known.fix_pair == str(pair.pk)
-    for _ in range(2):
-        told(failure(project, fix_pair=pair), worked=False)
-    assert best_fix(project.pk, tool="lookup", signature="no") is None
-
-
-def test_what_did_not_work_makes_no_pair_and_of_pairs_the_most_reliable_is_used(project: Project) -> None:
-    assert told(failure(project), worked=False, delay_s=5) is None
-    assert not FixPair.objects.filter(project=project).exists()
-    told(failure(project), tool="search")
-    for _ in range(3):
-        told(failure(project), delay_s=5)
-    known = best_fix(project.pk, tool="lookup", signature="no")
-    assert known is not None
-    assert (known.action.remedy, known.action.retry_delay_seconds, known.successes) == ("retry_later", 5, 3)
-    without = best_fix(project.pk, tool="lookup", signature="no", without=[known.fix_pair])
-    assert without is not None
-    assert without.action.fallback_tool == "search"
-    assert best_fix(make_project().pk, tool="lookup", signature="no") is None
-    assert reliability(9, 1) > reliability(1, 0) > reliability(1, 1)
-
-
-def test_an_outcome_that_is_not_what_was_advised_counts_for_what_was_done(project: Project) -> None:
-    advised = told(failure(project), tool="search")
-    action = {"remedy": "switch_tool", "action": "use search", "modified_params": None, "fallback_tool": "search"}
-    of_pair = {"fix_pair": advised, "action": action | {"retry_delay_seconds": None, "alternative": ""}}
-    done = told(failure(project, **of_pair), tool="lookup", params={"city": "Roma", "key": "s3cret"})
-    followed = told(failure(project, **of_pair))
-    assert advised is not None
-    assert done is not None
-    assert followed is not None
-    assert done.pk != advised.pk
-    assert followed.pk == advised.pk
-    assert FixPair.objects.get(pk=advised.pk).successes == 2
