@@ -1,4 +1,4 @@
-"""Six short stories for the demo project: loops really run, with a scripted model, and labelled as scripted."""
+"""Seven short stories for the demo project: loops really run, with a scripted model, and labelled as scripted."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -103,6 +103,24 @@ STORIES = (
             "mode": "planning",
             "tools": ["read_file", "python"],
             "files": [{"path": "sales/2025.csv", "content": SALES}],
+            "limits": {"token_budget": 30_000},
+        },
+    ),
+    # The first scenario of the third design seed.
+    Story(
+        script="demo-papers",
+        task={
+            "objective": "收集关于智能体反思与记忆的论文：至少 5 篇，其中至少 3 篇关键论文（key 为 true）。"
+            "以 JSON 回答，每篇写明标题、年份、arXiv 编号和一句说明。",
+            "agent": "academic-researcher",
+            "kind": "research",
+            "requirements": {
+                "required_fields": ["papers[].title", "papers[].arxiv"],
+                "counts": [
+                    {"path": "papers", "min": 5, "name": "论文"},
+                    {"path": "papers", "where": {"key": True}, "min": 3, "name": "关键论文"},
+                ],
+            },
             "limits": {"token_budget": 30_000},
         },
     ),

@@ -13,7 +13,18 @@ from reflection_app.actions.decide_review import DecisionInput, decide_review
 from reflection_app.config.desk_address import note_address
 from reflection_app.loops.effects import Decision
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.models import Actor, Project, Review, Role, Run
+from reflection_app.models import (
+    Actor,
+    AgentInstruction,
+    FixPair,
+    Project,
+    Report,
+    Review,
+    Role,
+    Run,
+    Step,
+    ToolFailure,
+)
 from reflection_app.runner.advance import advance
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -44,7 +55,7 @@ def test_the_printed_link_logs_in_once() -> None:
     assert "_auth_user_id" not in second.session
 
 
-def test_the_demo_tells_six_scripted_stories_with_their_ends() -> None:
+def test_the_demo_tells_seven_scripted_stories_with_their_ends() -> None:
     first_start()
     runs = list(Run.objects.filter(project__slug="demo").order_by("created_at"))
 
@@ -56,9 +67,22 @@ def test_the_demo_tells_six_scripted_stories_with_their_ends() -> None:
         ("finished", "over_budget", 1),
         ("finished", "rejected", 1),
         ("finished", "succeeded", 2),
+        ("finished", "succeeded", 2),
     ]
     assert "发布说明" in runs[1].task.objective
     assert Review.objects.filter(state="waiting").count() == 1
+
+
+def test_the_demo_shows_a_report_an_instruction_to_accept_and_calls_that_were_put_right() -> None:
+    first_start()
+    run = Run.objects.get(project__slug="demo", task__agent="academic-researcher")
+    report = Report.objects.get(run=run)
+    assert report.error_type == "3.3.2"
+    assert [action["status"] for action in report.get_document()["repair_actions"]] == ["completed", "completed"]
+    assert not Step.objects.filter(run=run, result__output__is_fallback=True).exists()
+    assert "至少搜索两个分类" in AgentInstruction.objects.get(report=report, state="proposed").text
+    assert ToolFailure.objects.filter(project__slug="demo", worked=True).count() == 2
+    assert FixPair.objects.filter(project__slug="demo").count() == 2
 
 
 def test_a_second_start_changes_nothing() -> None:
@@ -77,7 +101,7 @@ def test_a_first_start_that_was_stopped_half_way_is_taken_up_again(monkeypatch: 
         with pytest.raises(KeyboardInterrupt):
             first_start()
     assert "Password" in first_start()
-    assert Run.objects.count() == 6
+    assert Run.objects.count() == 7
 
 
 def test_production_gets_a_project_and_no_demo(settings: Settings) -> None:
