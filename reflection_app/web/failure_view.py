@@ -7,6 +7,7 @@ from typing import Any
 
 from reflection_app.loops.diagnosis.checklist import FailureChecklist, checklist_of
 from reflection_app.loops.diagnosis.diagnoses import CorrectiveAction, Source
+from reflection_app.loops.diagnosis.error_texts import headline
 from reflection_app.loops.diagnosis.rules import RULES
 from reflection_app.loops.diagnosis.shown_fixes import ChangedParam, changed_params
 from reflection_app.loops.tool_diagnosis import PLACE
@@ -31,9 +32,9 @@ class FailureShown:
         return not self.row.is_diagnosed and self.row.run is not None and not self.row.run.is_finished
 
     @property
-    def first_line(self) -> str:
+    def headline(self) -> str:
         """The error as a list shows it."""
-        return next((line.strip() for line in self.row.error_message.splitlines() if line.strip()), "(no message)")
+        return headline(self.row.error_message) or "(no message)"
 
     @property
     def is_reported(self) -> bool:

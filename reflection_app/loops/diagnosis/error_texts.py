@@ -61,6 +61,8 @@ _RAISED = re.compile(
     r"^(?:[\w.]{1,120}(?:Error|Exception|Warning|Exit|Interrupt|Timeout)|[a-z_]+(?:\.\w+){1,6})\b.*", re.MULTILINE
 )
 
+_ERROR_LINE = re.compile(r"^[\w.]{1,120}(?:Error|Exception|Exit|Interrupt|Timeout): .*", re.MULTILINE)
+
 
 def clipped(error: str) -> str:
     """Head and tail of what is too long to be looked at."""
@@ -85,6 +87,13 @@ def plain_text(error: str) -> str:
 def telling_text(error: str) -> str:
     """`plain_text` in one form for all ways of writing: full-width signs as ASCII, case folded, white space single."""
     return _one_form(plain_text(error))
+
+
+def headline(error: str) -> str:
+    """The one line that says most: the last error that was raised, else the first line. Empty of a blank error."""
+    raised = _ERROR_LINE.findall(clipped(error))
+    lines = (line.strip() for line in error.splitlines() if line.strip())
+    return raised[-1].strip() if raised else next(lines, "")
 
 
 def _one_form(text: str) -> str:
