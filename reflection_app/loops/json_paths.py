@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any
 
-from reflection_app.loops.json_schema import Place, json_path
+from reflection_app.loops.json_schema import json_path
 
 _PART = re.compile(
     r"(?P<dot>\.?)(?P<name>[^.\[\]]+)|(?P<every>\[\*?\])|\[(?P<index>[0-9]{1,9})\]"
@@ -18,8 +18,31 @@ _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 HOW = "write it as papers, papers[].title or $.a.b[0]"
 
 
+# What an honest answer needs is a tenth of it: more fields than fit into the data are asked for by nobody.
+MOST_LOOKS = 500_000
+# A trail is kept as links to where it came from: copied at every step, a long path into a long list takes seconds.
+type Trail = tuple["Trail", str | int] | None
+
+
 class PathRefused(ValueError):
     """The path cannot be read; the message says where reading stopped."""
+
+
+class TooManyPlaces(ValueError):
+    """The paths lead to more places than are looked at in one answer."""
+
+
+class Looks:
+    """How many places of an answer may still be looked at, for all of its requirements together."""
+
+    def __init__(self, most: int = MOST_LOOKS) -> None:
+        self._left = most
+
+    def spend(self, number: int = 1) -> None:
+        """Raises TooManyPlaces where there are no more."""
+        self._left -= number
+        if self._left < 0:
+            raise TooManyPlaces("the requirements lead to more places in it than can be looked at")
 
 
 class Every(StrEnum):
@@ -69,39 +92,46 @@ def _part(match: re.Match[str]) -> Part:
     return _ESCAPED.sub(r"\1", match["single"] if match["single"] is not None else match["double"])
 
 
-def follow(value: Any, parts: tuple[Part, ...]) -> tuple[list[tuple[Place, Any]], list[tuple[Place, Gap]]]:
-    """What the path leads to, each with its place, and the places where it leads no further."""
+def follow(
+    value: Any, parts: tuple[Part, ...], looks: Looks
+) -> tuple[list[tuple[Trail, Any]], list[tuple[Trail, Gap]]]:
+    """What the path leads to, each with its trail, and where it leads no further. Raises TooManyPlaces."""
     # A gap is put aside at once: carried along, very many of them on a long path would take minutes.
-    level: list[tuple[Place, Any]] = [((), value)]
-    gaps: list[tuple[Place, Gap]] = []
+    level: list[tuple[Trail, Any]] = [(None, value)]
+    gaps: list[tuple[Trail, Gap]] = []
     for part in parts:
-        reached: list[tuple[Place, Any]] = []
-        for place, one in level:
-            further = _step(place, one, part)
+        reached: list[tuple[Trail, Any]] = []
+        for trail, one in level:
+            further = _step(trail, one, part, looks)
             if isinstance(further, Gap):
-                gaps.append((place if isinstance(part, Every) else (*place, part), further))
+                gaps.append((trail if isinstance(part, Every) else (trail, part), further))
             else:
                 reached += further
         level = reached
     return level, gaps
 
 
-def _step(place: Place, value: Any, part: Part) -> list[tuple[Place, Any]] | Gap:
+def _step(trail: Trail, value: Any, part: Part, looks: Looks) -> list[tuple[Trail, Any]] | Gap:
+    looks.spend(len(value) + 1 if isinstance(part, Every) and isinstance(value, list) else 1)
     match part:
         case Every():
             if not isinstance(value, list):
                 return Gap.NO_LIST
-            return [((*place, index), item) for index, item in enumerate(value)] or Gap.EMPTY
+            return [((trail, index), item) for index, item in enumerate(value)] or Gap.EMPTY
         case str():
-            return [((*place, part), value[part])] if isinstance(value, dict) and part in value else Gap.MISSING
+            return [((trail, part), value[part])] if isinstance(value, dict) and part in value else Gap.MISSING
         case int():
             is_there = isinstance(value, list) and part < len(value)
-            return [((*place, part), value[part])] if is_there else Gap.MISSING
+            return [((trail, part), value[part])] if is_there else Gap.MISSING
 
 
-def written(place: Place) -> str:
+def written(trail: Trail) -> str:
     """The place as people write it: `$.papers[1].title`."""
-    return json_path(list(place))
+    parts: list[str | int] = []
+    while trail is not None:
+        trail, part = trail
+        parts.append(part)
+    return json_path(parts[::-1])
 
 
 def told_gap(gap: Gap) -> str:

@@ -4,8 +4,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from reflection_app.loops.checked_answers import CheckedAnswer, Found
-from reflection_app.loops.json_paths import Gap, PathRefused, follow, parse_path, told_gap, written
-from reflection_app.loops.json_schema import Place, SchemaRefused, violations
+from reflection_app.loops.json_paths import (
+    Gap,
+    PathRefused,
+    TooManyPlaces,
+    Trail,
+    follow,
+    parse_path,
+    told_gap,
+    written,
+)
+from reflection_app.loops.json_schema import SchemaRefused, violations
 from reflection_app.loops.requirement_counts import check_count
 from reflection_app.loops.requirements import RequirementKind, RequirementResult, Requirements, RequirementsReport
 from reflection_app.loops.verdicts import Issue, IssueCategory, Judgement, Referee, Severity, Verdict
@@ -60,7 +69,7 @@ def _fit(schema: dict[str, Any], data: Any) -> Found:
 
 
 def _field(path: str, answer: CheckedAnswer) -> RequirementResult:
-    met, actual, place = (False, answer.no_data, "") if answer.no_data else _is_there(path, answer.data)
+    met, actual, place = (False, answer.no_data, "") if answer.no_data else _is_there(path, answer)
     return RequirementResult(
         kind=RequirementKind.FIELD,
         name=path,
@@ -71,19 +80,21 @@ def _field(path: str, answer: CheckedAnswer) -> RequirementResult:
     )
 
 
-def _is_there(path: str, data: Any) -> Found:
+def _is_there(path: str, answer: CheckedAnswer) -> Found:
     try:
-        reached, gaps = follow(data, parse_path(path))
+        reached, gaps = follow(answer.data, parse_path(path), answer.looks)
     except PathRefused as error:
         return False, f"the path cannot be read: {error}", ""
-    wanting: list[tuple[Place, Gap | None]] = [*gaps, *((place, None) for place, value in reached if _is_empty(value))]
+    except TooManyPlaces as error:
+        return False, str(error), ""
+    wanting: list[tuple[Trail, Gap | None]] = [*gaps, *((place, None) for place, value in reached if _is_empty(value))]
     if not wanting:
         return True, "it is there", ""
     places = len(reached) + len(gaps)
     return False, _told_places(wanting, of=places), written(wanting[0][0])
 
 
-def _told_places(wanting: Sequence[tuple[Place, Gap | None]], *, of: int) -> str:
+def _told_places(wanting: Sequence[tuple[Trail, Gap | None]], *, of: int) -> str:
     told = ", ".join(f"{written(place)} {told_gap(gap) if gap else 'is empty'}" for place, gap in wanting[:MOST_PLACES])
     more = f", and {len(wanting) - MOST_PLACES:,} more" if len(wanting) > MOST_PLACES else ""
     return f"{told}{more}" if of == 1 else f"{told}{more} ({len(wanting):,} of {of:,})"

@@ -1,10 +1,21 @@
 """How many items a list in the data has, or how long a text is, against what is required of it."""
 
 import json
+from itertools import repeat
 from typing import Any
 
-from reflection_app.loops.checked_answers import SIZES, CheckedAnswer, Found
-from reflection_app.loops.json_paths import Gap, Part, PathRefused, follow, parse_path, told_gap, written
+from reflection_app.loops.checked_answers import CheckedAnswer, Found
+from reflection_app.loops.json_paths import (
+    Gap,
+    Looks,
+    Part,
+    PathRefused,
+    TooManyPlaces,
+    follow,
+    parse_path,
+    told_gap,
+    written,
+)
 from reflection_app.loops.requirements import Counted, CountRequirement, RequirementKind, RequirementResult
 
 LONGEST_SHOWN = 80
@@ -30,17 +41,19 @@ def _counted(count: CountRequirement, answer: CheckedAnswer) -> Found:
     if answer.no_data:
         return False, answer.no_data, ""
     try:
-        return _counted_at(parse_path(count.path), count, answer.data)
+        return _counted_at(parse_path(count.path), count, answer)
     except PathRefused as error:
         return False, f"the path cannot be read: {error}", ""
+    except TooManyPlaces as error:
+        return False, str(error), ""
 
 
-def _counted_at(path: tuple[Part, ...], count: CountRequirement, data: Any) -> Found:
-    reached, gaps = follow(data, path)
+def _counted_at(path: tuple[Part, ...], count: CountRequirement, answer: CheckedAnswer) -> Found:
+    reached, gaps = follow(answer.data, path, answer.looks)
     kind = list if count.of is Counted.ITEMS else str
     fitting = [(place, value) for place, value in reached if isinstance(value, kind)]
     if fitting:
-        return _within(count, sum(_size(value, count) for _, value in fitting), place=written(fitting[0][0]))
+        return _within(count, sum(_size(value, count, answer) for _, value in fitting), place=written(fitting[0][0]))
     if reached:
         place, value = reached[0]
         wanted = "a list" if kind is list else "a text"
@@ -56,24 +69,28 @@ def _within(count: CountRequirement, number: int, *, place: str) -> Found:
     return met, f"{number:,}", place
 
 
-def _size(value: Any, count: CountRequirement) -> int:
+def _size(value: Any, count: CountRequirement, answer: CheckedAnswer) -> int:
     if count.of is not Counted.ITEMS:
-        return SIZES[count.of](value)
-    return sum(1 for item in value if _fits(item, count.where)) if count.where else len(value)
+        return answer.size(count.of, value)
+    return sum(1 for item in value if _fits(item, count.where, answer.looks)) if count.where else len(value)
 
 
-def _fits(item: Any, where: dict[str, Any]) -> bool:
-    return isinstance(item, dict) and all(name in item and _same(item[name], value) for name, value in where.items())
+def _fits(item: Any, where: dict[str, Any], looks: Looks) -> bool:
+    looks.spend()
+    return isinstance(item, dict) and all(
+        name in item and _same(item[name], value, looks) for name, value in where.items()
+    )
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(one: Any, other: Any, looks: Looks) -> bool:
     """Whether two JSON values are equal. To Python, 1 and true are."""
+    looks.spend()
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
     if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
+        return one.keys() == other.keys() and all(_same(one[key], other[key], looks) for key in one)
     if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_same, one, other))
+        return len(one) == len(other) and all(map(_same, one, other, repeat(looks)))
     return bool(one == other)
 
 

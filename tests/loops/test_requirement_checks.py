@@ -246,6 +246,42 @@ def test_no_answer_keeps_the_check_busy(answer: str) -> None:
     assert len(report.model_dump_json()) < 500_000
 
 
+LARGE: list[tuple[dict[str, Any], str]] = [
+    ({"required_fields": [f"[].a{number}" for number in range(50)]}, json.dumps([0] * 65_000)),
+    ({"required_fields": ["[]" * 100] * 50}, "[" * 100 + ",".join(["0"] * 90_000) + "]" * 100),
+    ({"required_fields": ["[]" * 90 + ".a"] * 50}, json.dumps([json.loads("[" * 50 + "]" * 50)] * 1_900)),
+    (
+        {"counts": [{"path": "$", "where": {"a": list(range(900))}, "min": 1}] * 50},
+        json.dumps([{"a": [*range(900)]}] * 40),
+    ),
+    ({"counts": [{"path": "a", "of": "words", "min": 1}] * 50}, json.dumps({"a": "a中" * 50_000}, ensure_ascii=False)),
+]
+
+
+@pytest.mark.parametrize(("wanted", "answer"), LARGE, ids=["fields", "deep", "deep-and-wide", "where", "words"])
+def test_the_largest_answer_with_the_most_requirements_is_checked_within_a_second_or_two(
+    wanted: dict[str, Any], answer: str
+) -> None:
+    began = time.process_time()
+    report = check(answer, **wanted)
+    # A third of a second on a desktop; the bound leaves room for slow machines.
+    assert time.process_time() - began < 2
+    assert len(report.results) == 50
+    assert is_storable(report.model_dump(mode="json"))
+
+
+def test_what_could_not_be_looked_at_is_not_met_and_the_reason_is_told() -> None:
+    report = check(json.dumps([0] * 65_000), required_fields=["[]"] * 50)
+    assert [result.met for result in report.results[:3]] == [True, True, True]
+    assert not report.all_met
+    assert report.results[-1].actual == "the requirements lead to more places in it than can be looked at"
+
+
+def test_as_many_fields_as_fit_into_the_largest_answer_are_all_looked_at() -> None:
+    answer = json.dumps([{f"f{number}": 1 for number in range(50)}] * 400)
+    assert check(answer, required_fields=[f"[].f{number}" for number in range(50)]).all_met
+
+
 JSON_VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from(["", "标题", "\x00", "x"]),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["a", "b", "论文"]), inner, max_size=3),
