@@ -19,4 +19,5 @@ async def adaptive(spec: TaskSpec, run: Progress, *, loops: Mapping[Mode, Loop])
         found = await classify(spec, run)
         route = route_by_kind(spec, found.task_kind, why=found.why)
     chosen = await run.perform(ChooseLoop(key="route", route=route))
-    return await loops[chosen.mode](spec.model_copy(update={"mode": chosen.mode}), run)
+    told = {"mode": chosen.mode, "kind": spec.kind or chosen.task_kind}
+    return await loops[chosen.mode](spec.model_copy(update=told), run)

@@ -3,7 +3,7 @@
 from reflection_app.loops.effects import AskReviewer, Draw, RequestAudit, ReviewReason
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.progress import Progress
-from reflection_app.loops.review_policy import reason_to_wait
+from reflection_app.loops.review_policy import Waits, why_it_waits
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.loops.verdicts import Judgement, Referee, Verdict
 
@@ -30,11 +30,13 @@ async def settle(spec: TaskSpec, run: Progress, judgement: Judgement, *, checkpo
     if judgement.referee is Referee.PERSON:  # a person edited it, in a fork; nobody needs to be asked again
         return judgement
     number = judgement.attempt
-    reason = ReviewReason.CHECKPOINT if checkpoint else reason_to_wait(judgement, policy=spec.review_policy)
-    if reason is None:
+    waits = why_it_waits(judgement, policy=spec.review_policy, kind=spec.kind)
+    if checkpoint:
+        waits = Waits(ReviewReason.CHECKPOINT, checkpoint)
+    if waits is None:
         await draw_audit(spec, run, judgement)
         return judgement
-    review = AskReviewer(key=f"attempt-{number}/review", judgement=judgement, reason=reason, why=checkpoint)
+    review = AskReviewer(key=f"attempt-{number}/review", judgement=judgement, reason=waits.reason, why=waits.why)
     decision = await run.perform(review)
     decided = decision.judgement_of(number)
     run.judgements.append(decided)

@@ -85,12 +85,17 @@ class Thresholds(Value):
 class ReviewPolicy(Value):
     """Which verdicts wait for a person, and what share of the others is looked at without waiting.
 
-    `unsettled_waits`: where the evidence does not settle which attempt to keep, a person picks.
+    `unsettled_waits`: where the evidence does not settle which attempt to keep, a person picks. Every verdict on a task
+    of one of `kinds_wait` waits; with all three of `reject_waits`, `revise_waits` and `pass_waits`, every verdict does.
     """
 
     reject_waits: bool = True
+    revise_waits: bool = False
+    pass_waits: bool = False
     unsettled_waits: bool = True
     confidence_below: Confidence = 0.6
+    score_below: Score = 0
+    kinds_wait: tuple[Annotated[str, Field(min_length=1, max_length=60)], ...] = Field(default=(), max_length=20)
     audit_share: float = Field(default=0.1, ge=0, le=1)
 
 

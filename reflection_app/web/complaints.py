@@ -6,6 +6,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 SHARE = "A number from 0 to 1."
+SCORE = "A number from 0 to 100."
 SENTENCES = {
     "objective": "Write what is to be done.",
     "mode": "Choose one of the ways.",
@@ -16,6 +17,10 @@ SENTENCES = {
     "cost_budget_usd": "An amount above 0, with at most six decimals.",
     "confidence_below": SHARE,
     "audit_share": SHARE,
+    "score_below": SCORE,
+    "pass_from": SCORE,
+    "revise_from": "A number from 0 to 100, not above the score that passes.",
+    "kinds_wait": "At most 20 types of at most 60 characters each, with commas between them.",
     "max_supplements": "A whole number from 0 to 20.",
     "temperature": "A number from 0 to 2.",
     "top_p": "A number above 0, at most 1.",

@@ -16,6 +16,10 @@ TYPED = {
     "cost_budget_usd": "",
     "confidence_below": "0.7",
     "audit_share": "0",
+    "score_below": "0",
+    "kinds_wait": "",
+    "pass_from": "50",
+    "revise_from": "30",
     "completeness_enabled": "on",
     "max_supplements": "3",
     "temperature": "0.2",
@@ -48,6 +52,28 @@ def test_whether_a_person_is_asked_about_unsettled_picks_is_a_setting(admin: Cli
     assert Project.objects.get(slug="set").get_review_policy().unsettled_waits is True
 
 
+def test_thresholds_are_the_projects_and_hold_in_its_next_run(admin: Client) -> None:
+    page = admin.get("/p/set/settings/").text
+    assert 'name="pass_from" value="50"' in page
+    assert 'name="revise_from" value="30"' in page
+    admin.post("/p/set/settings/", TYPED | {"pass_from": "80", "revise_from": "55"})
+    project = Project.objects.get(slug="set")
+    assert (project.get_thresholds().pass_from, project.get_thresholds().revise_from) == (80, 55)
+    assert submit(project).get_spec().thresholds == project.get_thresholds()
+    [entry] = AuditEntry.objects.filter(action="settings.changed")
+    assert entry.after["thresholds"] == {"pass_from": 80, "revise_from": 55}
+
+
+def test_which_verdicts_wait_is_chosen_by_verdict_score_and_type_of_task(admin: Client) -> None:
+    given = {"pass_waits": "on", "revise_waits": "on", "score_below": "70", "kinds_wait": "refunds, 退款,refunds, "}
+    page = admin.post("/p/set/settings/", TYPED | given, follow=True).text
+    policy = Project.objects.get(slug="set").get_review_policy()
+    assert (policy.pass_waits, policy.revise_waits, policy.reject_waits) == (True, True, False)
+    assert (policy.score_below, policy.kinds_wait) == (70, ("refunds", "退款"))
+    assert 'name="pass_waits" checked' in page
+    assert 'value="refunds, 退款"' in page
+
+
 def test_the_completeness_check_is_set_and_what_is_as_usual_follows_the_desk(admin: Client) -> None:
     page = admin.get("/p/set/settings/").text
     assert 'name="completeness_enabled" checked' in page
@@ -75,6 +101,10 @@ def test_the_completeness_check_is_set_and_what_is_as_usual_follows_the_desk(adm
         {"temperature": "hot"},
         {"top_p": "0"},
         {"max_retries": "-1"},
+        {"pass_from": "101"},
+        {"revise_from": "60", "pass_from": "50"},
+        {"score_below": "-1"},
+        {"kinds_wait": "x" * 61},
     ],
 )
 def test_wrong_settings_are_refused_at_their_field(admin: Client, wrong: dict[str, str]) -> None:
