@@ -51,7 +51,7 @@ def report_tool_failure(project: Project, given: ToolFailureSubmission, *, actor
         symptoms=list(symptoms_of(failed.error)),
         reported_by_label=actor.label,
     )
-    diagnosis = _diagnose(project, failed, signature=failure.signature)
+    diagnosis = _diagnose(project, failed, signature=failure.signature, asked_by=actor.label)
     if diagnosis is not None:
         _write(failure, diagnosis)
     else:
@@ -97,9 +97,9 @@ def _same(one: Any, other: Any) -> bool:
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
-def _diagnose(project: Project, failed: FailedCall, *, signature: str) -> Diagnosis | None:
+def _diagnose(project: Project, failed: FailedCall, *, signature: str, asked_by: str) -> Diagnosis | None:
     """What is known about it without asking a model: a fix that has worked before, else a rule."""
-    known = best_fix(project.pk, tool=failed.tool, signature=signature, params=failed.params)
+    known = best_fix(project.pk, tool=failed.tool, signature=signature, params=failed.params, asked_by=asked_by)
     fallback = known.action.fallback_tool if known else None
     if fallback is None or fallback in {tool.name for tool in failed.tools}:
         return by_memory_or_rules(failed, known)

@@ -10,10 +10,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from django.db.models import F
+from django.db.models import F, Q
 from django.utils import timezone
 
 from reflection_app.loops.diagnosis.diagnoses import CorrectiveAction, ErrorType, KnownFix, Remedy
+from reflection_app.loops.diagnosis.fallback_tools import is_reading
+from reflection_app.loops.task_spec import Execution
 from reflection_app.models import FixPair, ToolFailure
 
 # The score of 95 % confidence: how bad a fix may be, given how often it was tried.
@@ -31,11 +33,14 @@ def best_fix(
     signature: str,
     params: Mapping[str, Any] | None = None,
     without: Sequence[str] = (),
+    asked_by: str = "",
 ) -> KnownFix | None:
     """The fix that has worked most reliably; none that failed more often than it worked.
 
     Parameters that worked are those of one call: they come with the fix only where the very same failed `params` were
-    put right by them before. In another call they would ask for something else than is wanted.
+    put right by them before. In another call they would ask for something else than is wanted. A run of ours, which
+    would call with them at once, takes them only from runs that chose their calls themselves; an agent that asks
+    (`asked_by`) takes its own, too, and any agent's where the tool only reads: nobody else's word changes something.
     """
     pairs = FixPair.objects.filter(
         project_id=project_id, tool=tool, signature=signature, successes__gt=0, successes__gte=F("failures")
@@ -46,7 +51,7 @@ def best_fix(
     best = max(found, key=lambda pair: reliability(pair.successes, pair.failures))
     action = CorrectiveAction.model_validate(best.action)
     if action.modified_params is not None:
-        changed = _changes_that_worked(best, params) if params is not None else None
+        changed = _changes_that_worked(best, params, asked_by=asked_by) if params is not None else None
         action = action.model_copy(update={"modified_params": changed})
     return KnownFix(
         fix_pair=str(best.pk),
@@ -58,11 +63,14 @@ def best_fix(
     )
 
 
-def _changes_that_worked(pair: FixPair, params: Mapping[str, Any]) -> dict[str, Any] | None:
+def _changes_that_worked(pair: FixPair, params: Mapping[str, Any], *, asked_by: str) -> dict[str, Any] | None:
     """The parameters that put these very failed ones right the last time, or None where nothing is known of them."""
     rows = ToolFailure.objects.filter(
         project_id=pair.project_id, tool=pair.tool, signature=pair.signature, worked=True, params=dict(params)
     )
+    if not (asked_by and is_reading(pair.tool)):
+        seen_here = Q(reported_by_label="", run__task__execution=Execution.MANAGED.value)
+        rows = rows.filter(seen_here | Q(reported_by_label=asked_by) if asked_by else seen_here)
     last = rows.order_by("-outcome_at", "-id").first()
     if last is None:
         return None

@@ -8,7 +8,7 @@ from django.db import connection, transaction
 
 from reflection_app.models import FixPair, Project, ToolFailure
 from reflection_app.runner.fix_pairs import best_fix, keep_outcome, reliability
-from tests.factories import make_project
+from tests.factories import make_project, submit
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -92,3 +92,39 @@ def test_an_outcome_that_is_not_what_was_advised_counts_for_what_was_done(projec
     assert done.pk != advised.pk
     assert followed.pk == advised.pk
     assert FixPair.objects.get(pk=advised.pk).successes == 2
+
+
+def worked_before(project: Project, **fields: Any) -> None:
+    """A failure of which somebody told that other parameters put it right."""
+    params = {"city": "Evil", "key": "s3cret"}
+    one = failure(project, **fields)
+    told(one, params=params)
+    ToolFailure.objects.filter(pk=one.pk).update(worked=True, outcome={"params": params})
+
+
+def values_for(project: Project, *, tool: str, asked_by: str = "") -> dict[str, Any] | None:
+    known = best_fix(project.pk, tool=tool, signature="no", params={"city": "Rome", "key": "s3cret"}, asked_by=asked_by)
+    assert known is not None
+    return known.action.modified_params
+
+
+def test_a_run_calls_with_no_values_that_only_an_agent_vouches_for(project: Project) -> None:
+    for tool in ("transfer", "lookup"):
+        worked_before(project, tool=tool, reported_by_label="key outside")
+        assert values_for(project, tool=tool) is None
+
+
+def test_what_an_agents_own_run_called_is_no_word_of_ours(project: Project) -> None:
+    handed_in = submit(project=project, execution="external").pk
+    worked_before(project, tool="transfer", run_id=handed_in)
+    assert values_for(project, tool="transfer") is None
+    worked_before(project, tool="transfer", run_id=submit(project=project).pk)
+    assert values_for(project, tool="transfer") == {"city": "Evil"}
+
+
+def test_an_agent_is_told_anothers_values_only_for_what_reads(project: Project) -> None:
+    for tool in ("transfer", "lookup"):
+        worked_before(project, tool=tool, reported_by_label="key one")
+    assert values_for(project, tool="lookup", asked_by="key two") == {"city": "Evil"}
+    assert values_for(project, tool="transfer", asked_by="key two") is None
+    assert values_for(project, tool="transfer", asked_by="key one") == {"city": "Evil"}

@@ -18,6 +18,7 @@ from reflection_app.loops.diagnosis.diagnoses import (
     Source,
 )
 from reflection_app.loops.diagnosis.diagnosing import diagnose
+from reflection_app.loops.diagnosis.fallback_tools import may_stand_in
 from reflection_app.loops.diagnosis.telling import diagnosis_of, fix_in_words, given_up, permission_for
 from reflection_app.loops.effects import AskPerson, EffectFailed, RecordFixOutcome, Wait
 from reflection_app.loops.progress import Progress
@@ -205,8 +206,15 @@ class Calls:
         self._may_repeat = True
 
     def _switch(self, tried: Try) -> None:
-        """Offers the fallback tool, or where none is named all others. Raises Skipped where there is no other."""
-        fallback = self.known_tools.get(diagnosis_of(tried).action.fallback_tool or "")
+        """Offers the fallback tool, or where none is named all others. Raises Skipped where there is no other.
+
+        A remembered tool that changes something is one of the others: the actor chooses it or not.
+        """
+        diagnosis = diagnosis_of(tried)
+        fallback = self.known_tools.get(diagnosis.action.fallback_tool or "")
+        is_remembered = diagnosis.source is Source.FIX_PAIR
+        if fallback is not None and is_remembered and not may_stand_in(fallback.name, called=tried.call.tool):
+            fallback = None
         others = tuple(tool for tool in self.known_tools.values() if tool.name != tried.call.tool)
         self.tools = (fallback,) if fallback is not None else others
         if not self.tools:

@@ -17,6 +17,7 @@ from reflection_app.loops.diagnosis.error_texts import status_in, telling_text
 from reflection_app.loops.diagnosis.fallback_tools import (
     is_reading,
     is_reading_page,
+    may_stand_in,
     misspelt_tool,
     takes,
     tool_that_serves_alike,
@@ -81,6 +82,8 @@ def from_known_fix(failed: FailedCall, known: KnownFix) -> Diagnosis:
         action = action.model_copy(update={"modified_params": remembered if is_usable else None})
     elif action.remedy is Remedy.SWITCH_TOOL:
         action = _switched(action, failed, fallback=action.fallback_tool)
+        if action.fallback_tool and not may_stand_in(action.fallback_tool, called=failed.tool):
+            action = action.model_copy(update={"modified_params": None})
     elif action.remedy is Remedy.RETRY_LATER:
         action = action.model_copy(update={"retry_delay_seconds": _longer(action, failed)})
     severity = ruled.severity if ruled is not None else FailureSeverity.MEDIUM

@@ -74,15 +74,25 @@ async def diagnose(
 def by_memory_or_rules(failed: FailedCall, known: KnownFix | None) -> Diagnosis | None:
     """What the remembered fix says to do, else what the rules say, or None where neither fits.
 
-    A fix by a tool that cannot be called here, or by the very parameters that failed, is none.
+    A fix by a tool that cannot be called here, or by the very parameters that failed, is none. What has to go to a
+    person goes there, whatever is said to have got round it before.
     """
-    if known is not None:
+    if known is not None and not _gets_round_a_person(failed, known):
         diagnosis = from_known_fix(failed, known)
         action = diagnosis.action
         is_lost = known.action.fallback_tool is not None and action.fallback_tool is None
         if not is_lost and (action.modified_params is None or action.modified_params != failed.params):
             return diagnosis
     return diagnose_by_rules(failed)
+
+
+def _gets_round_a_person(failed: FailedCall, known: KnownFix) -> bool:
+    if known.action.remedy is Remedy.ASK_PERSON:
+        return False
+    ruled = diagnose_by_rules(failed)
+    if ruled is None:
+        return known.error_type is ErrorType.PERMISSION_DENIED
+    return ruled.action.remedy is Remedy.ASK_PERSON
 
 
 async def _by_model(run: Progress, failed: FailedCall, *, key: str) -> Diagnosis | None:

@@ -175,6 +175,14 @@ def takes(tool: ToolSpec, params: Mapping[str, Any]) -> bool:
     return isinstance(known, dict) and params.keys() <= known.keys() and fits(params, tool.parameters)
 
 
+def may_stand_in(tool: str, *, called: str) -> bool:
+    """Whether code may call `tool` in the place of `called`: it only reads, or is the very tool under another spelling.
+
+    A tool that changes something is chosen by an actor who sees the task, whatever is said to have helped before.
+    """
+    return is_reading(tool) or _bare(tool) == _bare(called)
+
+
 def is_reading(name: str) -> bool:
     """Whether the tool's name says that it reads, and says nothing of writing."""
     words = _ordered(name.rsplit("__", 1)[-1][:200])

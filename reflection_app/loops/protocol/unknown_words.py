@@ -5,6 +5,7 @@ Read sentence by sentence. What somebody else says, or what is quoted, supposed,
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from reflection_app.loops.protocol.unknown_chinese import CHINESE
 from reflection_app.loops.protocol.unknown_english import ENGLISH
@@ -16,6 +17,8 @@ LONGEST_LOOKED_AT = 60_000
 # A longer run without an end is data and is read in pieces, so that no pattern has to look far.
 LONGEST_SENTENCE = 600
 LONGEST_QUOTE = 200
+# Each costs the same however short it is: sixty thousand characters may be thirty thousand of them.
+MOST_SENTENCES = 3_000
 
 SENTENCE = re.compile(
     rf"[^.!?。！？；;\n\r](?:[^!?。！？；;\n\r.]|\.(?=\S)){{0,{LONGEST_SENTENCE - 2}}}[.!?。！？；;]?"
@@ -33,7 +36,7 @@ def said_unknown(text: str) -> str:
     """The sentence, cut to a short quote, in which `text` says that its author does not know; "" where it does not."""
     text = text[:LONGEST_LOOKED_AT]
     own = QUOTED.sub(lambda match: " " * len(match[0]), text)
-    for start, sentence in _sentences(own):
+    for start, sentence in islice(_sentences(own), MOST_SENTENCES):
         if any(_says(words, sentence) for words in TABLE):
             quote = text[start : start + len(sentence)]
             return quote if len(quote) <= LONGEST_QUOTE else quote[: LONGEST_QUOTE - 1] + "…"
