@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from reflection_app.loops.effects import IssueTicket, RecordReport, RecordStage
+from reflection_app.loops.protocol.report_documents import without_number
 from reflection_app.loops.protocol.reports import KeptReport
 from reflection_app.loops.protocol.stages import (
     Executed,
@@ -57,6 +58,12 @@ class StageShown:
     def is_fallback(self) -> bool:
         """Whether code wrote it, since no model gave a usable answer."""
         return isinstance(self.output, Reflected | Planned) and self.output.is_fallback
+
+    @property
+    def how_it_came(self) -> list[str]:
+        """How the error came about, for a list that numbers its items itself."""
+        told = self.output.occurrence_process if isinstance(self.output, Reflected) else ()
+        return [without_number(step) for step in told]
 
     @property
     def completed(self) -> int:

@@ -1,5 +1,6 @@
 """Text of models, made fit for a page: Markdown without HTML, then sanitised; code highlighted with CSS classes."""
 
+import json
 import re
 from collections.abc import MutableMapping, Sequence
 from functools import lru_cache
@@ -111,7 +112,20 @@ def render_plain(text: str) -> SafeString:
 
 
 def render_answer(content: str, *, is_code: bool) -> SafeString:
-    """An attempt's answer. One that should be code and has no fence around it is taken for bare code."""
+    """An attempt's answer. Bare JSON is shown as code, and so is what should be code and has no fence around it."""
+    if _is_json(content):
+        return render_code(content, language="json")
     if is_code and "```" not in content and "~~~" not in content:
         return render_code(content)
     return render_markdown(content)
+
+
+def _is_json(content: str) -> bool:
+    """Whether it is an object or an array and nothing else. Markdown would take the indentation away."""
+    if len(content) > LONGEST_LAID_OUT or not content.lstrip().startswith(("{", "[")):
+        return False
+    try:
+        json.loads(content)
+    except (ValueError, RecursionError):
+        return False
+    return True

@@ -73,10 +73,15 @@ def pretty_json(value: Any) -> str:
 
 
 @register.filter
+def is_list(value: Any) -> bool:
+    return isinstance(value, list)
+
+
+@register.filter
 def shortened(text: str, length: int) -> str:
     """The beginning of `text`, with how much was left out."""
     left_out = len(text) - length
-    return text if left_out <= 0 else f"{text[:length]}… ({left_out:,} more characters)"
+    return text if left_out <= 0 else f"{text[:length]}… ({left_out:,} more character{'' if left_out == 1 else 's'})"
 
 
 @register.filter

@@ -23,7 +23,7 @@ REFLECTED = {
     "gap": "缺少 2 篇",
     "questions": ["搜索词是否足够广泛？"],
     "surface_issue": "仅收集了 3 篇论文",
-    "occurrence_process": ["搜索词过于狭窄", HOSTILE],
+    "occurrence_process": ["1. 搜索词过于狭窄", HOSTILE],
     "root_cause": "搜索策略过于保守",
 }
 PLANNED = {
@@ -72,6 +72,7 @@ def test_the_six_steps_stand_on_the_runs_page_with_what_each_came_to(client: Cli
         assert name in said
     assert "2 of 2 repair steps done" in said
     assert "仅收集了 3 篇论文" in said
+    assert "1. 搜索词过于狭窄" not in said, "the list numbers its items itself"
     assert "attempt 2, ready to be judged again" in said
     assert f"/p/six/tickets/{ticket_of(run).ticket_id}/" in page
     assert "Reflection protocol" in said

@@ -1,10 +1,13 @@
 """Texts of models as they come onto a page."""
 
+import html
+import re
+
 import pytest
 from pygments.lexers import find_lexer_class_by_name
 
 from reflection_app.web import rendering
-from reflection_app.web.rendering import COLOURED, LONGEST_COLOURED, render_code, render_markdown
+from reflection_app.web.rendering import COLOURED, LONGEST_COLOURED, render_answer, render_code, render_markdown
 
 COLOUR = '<span class="'
 
@@ -40,3 +43,15 @@ def test_blocks_share_what_may_be_coloured(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(rendering, "LONGEST_COLOURED", 40)
     shown = render_markdown("\n".join(fenced("python", f"block{number} = '{'x' * 15}'") for number in range(4)))
     assert [COLOUR in block for block in shown.split("<pre")[1:]] == [True, False, False, False]
+
+
+@pytest.mark.parametrize("content", ['{\n  "papers": [\n    {"title": "一"}\n  ]\n}\n', '[\n  {\n    "a": 1\n  }\n]'])
+def test_bare_json_keeps_its_indentation(content: str) -> None:
+    shown = render_answer(content, is_code=False)
+    assert shown.startswith('<pre class="code">')
+    assert html.unescape(re.sub(r"<[^>]*>", "", shown)).strip() == content.strip()
+
+
+@pytest.mark.parametrize("content", ["[a link](https://example.org)", "{", "[" * 30_000 + "]" * 30_000])
+def test_what_only_begins_like_json_is_laid_out_as_text(content: str) -> None:
+    assert 'class="code"' not in render_answer(content, is_code=False)
