@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.db.models import Model
 from django.forms.models import model_to_dict
 
 from reflection_app.actions.fork_input import ForkInput
@@ -48,7 +49,7 @@ class Replies:
 
 
 def rows_of(run: Run) -> list[dict[str, Any]]:
-    rows = [row for model in OF_RUN for row in model.objects.filter(run=run).order_by("pk")]
+    rows: list[Model] = [row for model in OF_RUN for row in model.objects.filter(run=run).order_by("pk")]
     rows += Verdict.objects.filter(attempt__run=run).order_by("pk")
     rows += Supplement.objects.filter(completeness_check__run=run).order_by("pk")
     return [model_to_dict(row) | {"pk": row.pk} for row in rows]
