@@ -72,7 +72,7 @@ def test_the_six_steps_stand_on_the_runs_page_with_what_each_came_to(client: Cli
         assert name in said
     assert "2 of 2 repair steps done" in said
     assert "仅收集了 3 篇论文" in said
-    assert "1. 搜索词过于狭窄" not in said, "the list numbers its items itself"
+    assert '<li class="prewrap">搜索词过于狭窄</li>' in page, "the list numbers its items itself"
     assert "attempt 2, ready to be judged again" in said
     assert f"/p/six/tickets/{ticket_of(run).ticket_id}/" in page
     assert "Reflection protocol" in said
