@@ -123,7 +123,7 @@ def messages_for(failed: FailedCall) -> tuple[Message, ...]:
     facts += ["The same call failed twice in a row."] if failed.is_repeated else []
     asked = prompt(
         "diagnose_call",
-        tool=failed.tool,
+        tool=" ".join(failed.tool.split()),
         params=framed(json.dumps(failed.params, ensure_ascii=False), name="params", most=LONGEST_ARGUMENTS),
         failure=framed(failed.error, name="failure", most=LONGEST_FAILURE),
         facts="\n".join([*facts, ""]),

@@ -14,6 +14,7 @@ from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.exploring import requirements_of
 from reflection_app.loops.protocol.keeping import keep_stage
 from reflection_app.loops.protocol.learning import learn
+from reflection_app.loops.protocol.listed import one_line
 from reflection_app.loops.protocol.making import first_messages
 from reflection_app.loops.protocol.rounds import Analysis, SentBack
 from reflection_app.loops.protocol.stages import Executed, RepairKind, RepairStatus, RepairStep
@@ -116,6 +117,8 @@ async def _by_model(
 async def _by_person(
     spec: TaskSpec, run: Progress, back: SentBack, *, step: RepairStep, number: int, base: str
 ) -> Executed:
+    # Nobody is asked for what no later call could use.
+    run.check_limits()
     context = [f"Objective: {spec.objective}", *(f"Issue: {issue.description}" for issue in back.ticket.issues)]
     if step.expected_outcome:
         context.append(f"Expected: {step.expected_outcome}")
@@ -142,6 +145,6 @@ def repair_task(spec: TaskSpec, back: SentBack, *, step: RepairStep, done: Seque
         objective=first_messages(spec)[-1].content,
         draft=framed(back.made.content or "(empty)", name="draft", most=LONGEST_DRAFT),
         outputs=told_outputs(done),
-        step=step.action,
-        expected=step.expected_outcome or "The step is done.",
+        step=one_line(step.action),
+        expected=one_line(step.expected_outcome) or "The step is done.",
     )

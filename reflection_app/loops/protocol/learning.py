@@ -9,6 +9,7 @@ from reflection_app.loops.diagnosis.acting import GivenUp
 from reflection_app.loops.effects import AskPerson, EffectFailed, EffectTimedOut, ProposeEntry
 from reflection_app.loops.progress import PriceUnknown, Progress
 from reflection_app.loops.prompts import prompt
+from reflection_app.loops.protocol.listed import one_line
 from reflection_app.loops.protocol.reports import Proposal, ProposalKind
 from reflection_app.loops.protocol.rounds import Analysis, SentBack
 from reflection_app.loops.protocol.stages import Executed, RepairStatus, RepairStep
@@ -35,6 +36,8 @@ async def learn(spec: TaskSpec, run: Progress, back: SentBack, analysis: Analysi
     if says_something(tried.output):
         await _propose(spec, run, back, analysis, answer=tried.output)
         return _ended(step, RepairStatus.COMPLETED, output=tried.output)
+    # Nobody is asked for what no later call could use.
+    run.check_limits()
     answer = await run.perform(
         AskPerson(
             key=f"attempt-{back.number}/repair-1/ask",
@@ -86,7 +89,7 @@ def _question(spec: TaskSpec, analysis: Analysis, tried: ToolRepair) -> Question
 def _asked(analysis: Analysis) -> str:
     """The open questions of the reflection; where it has none, what is missing."""
     reflected = analysis.reflected
-    asked = "\n".join(f"- {question}" for question in reflected.questions)
+    asked = "\n".join(f"- {one_line(question)}" for question in reflected.questions)
     return asked or reflected.gap or reflected.surface_issue or "What does the agent need to know?"
 
 

@@ -12,6 +12,7 @@ from reflection_app.loops.effects import EffectFailed, EffectTimedOut, KeepAttem
 from reflection_app.loops.messages import Message, system
 from reflection_app.loops.progress import PriceUnknown, Progress
 from reflection_app.loops.prompts import prompt
+from reflection_app.loops.protocol.listed import one_line
 from reflection_app.loops.protocol.rounds import BrokenBy, Interruption, Made
 from reflection_app.loops.task_spec import Execution, TaskSpec
 
@@ -66,7 +67,7 @@ def messages_of(made: Made) -> tuple[Message, ...]:
     first, *rest = made.messages
     if not made.instructions:
         return made.messages
-    listed = "\n".join(f"- {text}" for text in made.instructions)
+    listed = "\n".join(f"- {one_line(text)}" for text in made.instructions)
     return (system(prompt("protocol_instructions", system=first.content, instructions=listed)), *rest)
 
 

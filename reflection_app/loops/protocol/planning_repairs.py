@@ -10,6 +10,7 @@ from reflection_app.loops.prompts import prompt
 from reflection_app.loops.protocol.class_plans import MOST_STEPS, fitted, plan_by_the_ticket, plan_to_resume
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.keeping import keep_stage
+from reflection_app.loops.protocol.listed import one_line
 from reflection_app.loops.protocol.plan_answers import ANSWER_SCHEMA, PlanAnswer, planned_from
 from reflection_app.loops.protocol.reflecting import MOST_REASKS, TEMPERATURE
 from reflection_app.loops.protocol.rounds import SentBack
@@ -96,4 +97,4 @@ def told_analysis(reflected: Reflected) -> str:
         f"Root cause: {reflected.root_cause}",
         *(f"Open question: {question}" for question in reflected.questions),
     ]
-    return "\n".join(lines)
+    return "\n".join(map(one_line, lines))

@@ -11,6 +11,7 @@ from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.protocol.exploring import requirements_of
 from reflection_app.loops.protocol.keeping import keep_stage
+from reflection_app.loops.protocol.listed import one_line
 from reflection_app.loops.protocol.making import first_messages
 from reflection_app.loops.protocol.planning_repairs import told_analysis
 from reflection_app.loops.protocol.rounds import Analysis, Made, SentBack
@@ -42,7 +43,7 @@ def revision_messages(
         error_class=f"{classified.type.value} {classified.description}",
         plan=told_plan(planned, done),
         outputs=told_outputs(done),
-        hint="\n".join(text for text in (planned.remediation, planned.hint) if text) or "(none)",
+        hint="\n".join(one_line(text) for text in (planned.remediation, planned.hint) if text) or "(none)",
     )
     return actor_messages(asked, [])
 

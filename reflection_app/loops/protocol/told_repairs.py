@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from reflection_app.loops.protocol.listed import one_line
 from reflection_app.loops.protocol.stages import Executed, Planned, RepairStatus
 from reflection_app.loops.tool_frames import framed
 
@@ -17,7 +18,7 @@ def told_outputs(done: Sequence[Executed]) -> str:
 
 
 def _told(one: Executed, *, most: int) -> str:
-    said = f"{one.number}. {one.repair.action} – {one.status.value}"
+    said = f"{one.number}. {one_line(one.repair.action)} – {one.status.value}"
     if one.status is RepairStatus.COMPLETED:
         said += f"\n{framed(one.output, name='output', most=most)}"
     elif one.error:
@@ -32,8 +33,8 @@ def told_plan(planned: Planned, done: Sequence[Executed]) -> str:
     """The repair plan, numbered, with what is done of it already."""
     ended = {one.number: one for one in done}
     lines = [
-        f"{number}. {step.action}"
-        + (f" (expected: {step.expected_outcome})" if step.expected_outcome else "")
+        f"{number}. {one_line(step.action)}"
+        + (f" (expected: {one_line(step.expected_outcome)})" if step.expected_outcome else "")
         + (f" – {ended[number].status.value} already" if number in ended else "")
         for number, step in enumerate(planned.repair_steps, start=1)
     ]

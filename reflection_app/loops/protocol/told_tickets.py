@@ -1,5 +1,6 @@
 """A rewind ticket in words, as models and agents are shown it."""
 
+from reflection_app.loops.protocol.listed import item
 from reflection_app.loops.protocol.rounds import SentBack
 from reflection_app.loops.tickets import Trigger
 from reflection_app.loops.tool_frames import framed
@@ -26,11 +27,13 @@ def told_ticket(back: SentBack) -> str:
     """The ticket with its issues and its repair plan."""
     ticket = back.ticket
     issues = [
-        f"- [{issue.category.value}, {issue.severity.value}] "
-        + (f"{issue.path}: {issue.description}" if issue.path else issue.description)
+        item(
+            f"[{issue.category.value}, {issue.severity.value}] "
+            + (f"{issue.path}: {issue.description}" if issue.path else issue.description)
+        )
         for issue in ticket.issues
     ]
-    issues += [f"- {weakness}" for weakness in back.judgement.feedback.weaknesses]
+    issues += [item(weakness) for weakness in back.judgement.feedback.weaknesses]
     lines = [
         f"Rewind ticket {ticket.ticket_id}",
         f"Sent back by: {SENT_BACK_BY[ticket.trigger]}",
@@ -38,7 +41,7 @@ def told_ticket(back: SentBack) -> str:
         "Issues:",
         _listed(issues or ["- None was named."]),
         "What is to be done:",
-        _listed([f"- {repair}" for repair in ticket.repair_plan] or ["- Find out and do it."]),
+        _listed([item(repair) for repair in ticket.repair_plan] or ["- Find out and do it."]),
     ]
     return "\n".join(lines)
 
