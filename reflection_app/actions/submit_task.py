@@ -6,6 +6,7 @@ from django.db import transaction
 
 from reflection_app.actions.begin_run import begin_run, is_scripted
 from reflection_app.actions.errors import InvalidInput
+from reflection_app.actions.next_start import hints_for
 from reflection_app.actions.task_rules import check_it_can_run
 from reflection_app.actions.task_submission import TaskSubmission
 from reflection_app.llm.roles import has_critic, has_escalation
@@ -72,6 +73,7 @@ def start_run(task: Task, *, submission: TaskSubmission, models: dict[str, str])
         output_schema=submission.output_schema,
         requirements=submission.requirements,
         instructions=accepted_instructions(project, agent=submission.agent),
+        hints=hints_for(project, agent=submission.agent, kind=submission.kind),
         tools=tools_for(project, submission),
         tool_call=submission.tool_call,
         file_names=tuple(file.path for file in submission.files),

@@ -7,8 +7,10 @@ from reflection_app.loops.progress import PriceUnknown, Progress
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.task_spec import Execution, TaskSpec
 from reflection_app.loops.ticketing import send_back
+from reflection_app.loops.tool_frames import framed
 
 LONGEST_REDONE = 24_000
+LONGEST_HINTS = 4_000
 # What providers call it when the most tokens are reached before the answer's end.
 CUT_OFF = "length"
 
@@ -52,7 +54,10 @@ async def make_attempt(
 
 
 def told(spec: TaskSpec, messages: tuple[Message, ...], *, number: int) -> tuple[Message, ...]:
-    """The messages with what holds in every loop: accepted instructions, and for the first attempt a person's order."""
+    """The messages with what holds in every loop: accepted instructions, and for the first attempt a person's order.
+
+    The first attempt of work that was not ordered again is also told what earlier runs noted for a better start.
+    """
     if spec.instructions and messages and messages[0].role == "system":
         listed = "\n".join(f"- {text}" for text in spec.instructions)
         first = messages[0].model_copy(
@@ -62,4 +67,8 @@ def told(spec: TaskSpec, messages: tuple[Message, ...], *, number: int) -> tuple
     if spec.redo is not None and number == 1:
         again = prompt("redo_order", instructions=spec.redo.instructions)
         messages = (*messages, assistant(spec.redo.content[:LONGEST_REDONE]), user(again))
+    elif spec.hints and number == 1 and messages:
+        listed = framed("\n".join(f"- {hint}" for hint in spec.hints), name="notes", most=LONGEST_HINTS)
+        task = prompt("start_hints", task=messages[-1].content, hints=listed)
+        messages = (*messages[:-1], messages[-1].model_copy(update={"content": task}))
     return asking_for_parts(messages) if spec.chain_of_thought else messages

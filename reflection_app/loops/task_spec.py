@@ -113,7 +113,8 @@ class Redo(Value):
 class TaskSpec(Value):
     """All that a loop may know of its task.
 
-    `phase` is the pipeline's own name for where it stands; `instructions` are what people accepted for this agent.
+    `phase` is the pipeline's own name for where it stands; `instructions` are what people accepted for this agent, and
+    `hints` what its earlier runs noted for a better start.
     `knowledge_tool` is asked for knowledge that the agent lacks. `completeness` is None where nothing is checked.
     """
 
@@ -128,6 +129,7 @@ class TaskSpec(Value):
     requirements: Requirements | None = None
     redo: Redo | None = None
     instructions: tuple[Text, ...] = ()
+    hints: tuple[Text, ...] = ()
     tools: tuple[ToolSpec, ...] = ()
     tool_call: ToolCall | None = None
     file_names: tuple[str, ...] = ()

@@ -171,8 +171,14 @@ def call_messages(task: str, *, tools: Sequence[ToolSpec], tries: Sequence[Try])
 
 
 def task_of(spec: TaskSpec) -> str:
-    """The objective, a person's order to do it again, and the names of the task's files, which tools may read."""
+    """The objective, what people accepted for the agent, an order to do it again, and the names of the task's files.
+
+    For what is asked outside of an attempt's own prompt: plans, their steps, calls of tools.
+    """
     parts = [spec.objective]
+    if spec.instructions:
+        listed = "\n".join(f"- {text}" for text in spec.instructions)
+        parts.append(prompt("task_instructions", instructions=listed))
     if spec.redo is not None:
         parts.append(prompt("redo_task", instructions=spec.redo.instructions))
     if spec.file_names:

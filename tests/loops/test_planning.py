@@ -72,6 +72,16 @@ def test_a_plan_is_carried_out_in_order_and_answered_from_its_results() -> None:
     assert (judgement.referee, judgement.verdict, judgement.score) == (Referee.TOOL, Verdict.PASS, 100)
 
 
+def test_what_people_accepted_for_the_agent_is_told_to_the_plan_its_steps_and_its_calls() -> None:
+    plan = plan_text(("look", "weather", []), ("choose", None, ["look"]))
+    answers = [said(plan), said(ROME), worked("21 degrees"), said("a light jacket"), said("Take a light jacket.")]
+    spec = planning_spec().model_copy(update={"instructions": ("Name the sources.",)})
+    played = play(spec, in_turn(answers))
+    told = "approved for this work, from earlier runs:\n- Name the sources."
+    for key in ("plan/make", "step-1/arguments", "step-2/answer"):
+        assert told in asked_for(played, f"attempt-1/{key}")
+
+
 def test_tools_that_worked_do_not_verify_an_answer_without_a_critic() -> None:
     answers = [said(TWO_STEPS), said(ROME), worked(), said("jacket"), said("Take a jacket.")]
     assert play(planning_spec(), in_turn(answers)).ended.outcome is Outcome.UNVERIFIED
