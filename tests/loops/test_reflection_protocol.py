@@ -1,4 +1,16 @@
-from reflection_app.loops.effects import AskReviewer, Generate, RecordPick, RecordStage, RecordVerdict, ReviewReason
+import json
+
+import pytest
+
+from reflection_app.loops.effects import (
+    AskPerson,
+    AskReviewer,
+    Generate,
+    RecordPick,
+    RecordStage,
+    RecordVerdict,
+    ReviewReason,
+)
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.stages import Classified, Explored, RepairStatus, StageRecord, Submitted
@@ -9,6 +21,7 @@ from tests.critiques import critique
 from tests.loops.playing import play, said
 from tests.loops.protocol.playing import (
     PAPERS,
+    PLAN,
     Desk,
     asked_in,
     decided,
@@ -230,3 +243,13 @@ def test_a_budget_that_ends_within_the_steps_keeps_attempts_and_report() -> None
     assert [judged.judgement.referee for judged in played.effects if isinstance(judged, RecordVerdict)] == [
         Referee.CRITIC
     ]
+
+
+@pytest.mark.parametrize("content", ["draft", "I do not know which ones."])
+def test_no_person_is_asked_where_a_limit_leaves_no_call_that_could_use_the_answer(content: str) -> None:
+    plan = json.dumps(PLAN | {"repair_steps": [{"action": "Ask the team", "kind": "person"}]})
+    desk = Desk(actor=content, critic=[missing(), passing()], plan=said(plan, tokens=2_000_000))
+    run = play(protocol_spec(), desk)
+    assert run.ended.outcome is Outcome.OVER_BUDGET
+    assert not [effect for effect in run.effects if isinstance(effect, AskPerson)]
+    assert {action.status for action in reports_of(run)[-1].repair_actions} == {RepairStatus.PENDING}

@@ -23,7 +23,7 @@ from reflection_app.loops.plan_making import make_plan
 from reflection_app.loops.plan_steps import carry_out
 from reflection_app.loops.plan_work import StepRun, Work
 from reflection_app.loops.plans import PlanStep
-from reflection_app.loops.progress import PriceUnknown, Progress
+from reflection_app.loops.progress import LimitReached, PriceUnknown, Progress
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.task_spec import TaskSpec
 
@@ -53,23 +53,42 @@ async def supply_what_is_missing(spec: TaskSpec, run: Progress, work: Work, *, n
 
 
 async def _supplement(found: Completeness, *, spec: TaskSpec, run: Progress, work: Work, number: int) -> SupplementsRun:
-    before, error = len(work.ran), ""
-    tokens, cost_usd = run.tokens, run.cost_usd
+    before, spent = len(work.ran), (run.tokens, run.cost_usd)
     work.begin_supplements()
     try:
         asked = spec.model_copy(update={"objective": supplementary_objective(spec, found)})
         plan = await make_plan(asked, run, work, number=number, part=PART)
         await carry_out(plan, spec=spec, run=run, work=work, number=number, part=PART)
-    except (EffectTimedOut, PriceUnknown):
+    except (LimitReached, EffectTimedOut, PriceUnknown) as stop:
+        # What was tried until here was paid for, and counts with what it cost.
+        why = f"The run was stopped: {str(stop).replace('_', ' ')}"
+        await _record(found, run=run, work=work, number=number, before=before, spent=spent, error=why)
         raise
     except EffectFailed as failure:
-        error = str(failure)[:LONGEST_ERROR]
+        return await _record(
+            found, run=run, work=work, number=number, before=before, spent=spent, error=str(failure) or "it failed"
+        )
+    return await _record(found, run=run, work=work, number=number, before=before, spent=spent)
+
+
+async def _record(
+    found: Completeness,
+    *,
+    run: Progress,
+    work: Work,
+    number: int,
+    before: int,
+    spent: tuple[int, Decimal],
+    error: str = "",
+) -> SupplementsRun:
+    """How the supplements went, recorded: the steps from `before` on, and what was spent since `spent`."""
+    tokens, cost_usd = spent
     results = results_of(
         found.supplements,
         work.ran[before:],
         tokens=run.tokens - tokens,
         cost_usd=run.cost_usd - cost_usd,
-        error=error,
+        error=error[:LONGEST_ERROR],
     )
     done = SupplementsRun(
         attempt=number,

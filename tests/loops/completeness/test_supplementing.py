@@ -193,3 +193,15 @@ def test_whatever_is_said_the_loop_ends_within_its_limits_and_counts_what_it_did
 @pytest.mark.parametrize("unasked", ["attempt-1/completeness/found", "attempt-1/supplement/done"])
 def test_records_have_keys_of_their_own(unasked: str) -> None:
     assert unasked in played(SPEC, STORY, RESULTS).keys
+
+
+@pytest.mark.parametrize("stops_at", ["attempt-1/supplement/plan/make", "attempt-1/supplement/step-2/arguments"])
+def test_supplements_that_a_limit_stops_are_told_with_what_they_cost_until_then(stops_at: str) -> None:
+    answers = STORY | {stops_at: said(STORY[stops_at], tokens=10_000_000)}
+    run = played(SPEC, answers, RESULTS)
+    done = done_by(run)
+    assert run.ended.outcome is Outcome.OVER_BUDGET
+    assert sum(result.tokens for result in done.results) >= 10_000_000
+    assert [result.attempted for result in done.results] == [stops_at.endswith("arguments"), False]
+    assert all("over budget" in result.error for result in done.results)
+    assert not any(effect.key == "attempt-1/answer" for effect in run.effects)
