@@ -69,8 +69,9 @@ def _changes_that_worked(pair: FixPair, params: Mapping[str, Any], *, asked_by: 
         project_id=pair.project_id, tool=pair.tool, signature=pair.signature, worked=True, params=dict(params)
     )
     if not (asked_by and is_reading(pair.tool)):
-        seen_here = Q(reported_by_label="", run__task__execution=Execution.MANAGED.value)
-        rows = rows.filter(seen_here | Q(reported_by_label=asked_by) if asked_by else seen_here)
+        # An outcome that somebody told names who did, also of a failure of our own run.
+        seen_here = Q(reported_by_label="", run__task__execution=Execution.MANAGED.value, outcome__by__isnull=True)
+        rows = rows.filter(seen_here | Q(outcome__by=asked_by) if asked_by else seen_here)
     last = rows.order_by("-outcome_at", "-id").first()
     if last is None:
         return None

@@ -95,11 +95,11 @@ def test_an_outcome_that_is_not_what_was_advised_counts_for_what_was_done(projec
 
 
 def worked_before(project: Project, **fields: Any) -> None:
-    """A failure of which somebody told that other parameters put it right."""
-    params = {"city": "Evil", "key": "s3cret"}
+    """A failure that other parameters put right, as `by` told, or as a run of ours saw."""
+    params, by = {"city": "Evil", "key": "s3cret"}, fields.pop("by", "")
     one = failure(project, **fields)
     told(one, params=params)
-    ToolFailure.objects.filter(pk=one.pk).update(worked=True, outcome={"params": params})
+    ToolFailure.objects.filter(pk=one.pk).update(worked=True, outcome={"params": params} | ({"by": by} if by else {}))
 
 
 def values_for(project: Project, *, tool: str, asked_by: str = "") -> dict[str, Any] | None:
@@ -110,7 +110,7 @@ def values_for(project: Project, *, tool: str, asked_by: str = "") -> dict[str, 
 
 def test_a_run_calls_with_no_values_that_only_an_agent_vouches_for(project: Project) -> None:
     for tool in ("transfer", "lookup"):
-        worked_before(project, tool=tool, reported_by_label="key outside")
+        worked_before(project, tool=tool, reported_by_label="key outside", by="key outside")
         assert values_for(project, tool=tool) is None
 
 
@@ -118,13 +118,16 @@ def test_what_an_agents_own_run_called_is_no_word_of_ours(project: Project) -> N
     handed_in = submit(project=project, execution="external").pk
     worked_before(project, tool="transfer", run_id=handed_in)
     assert values_for(project, tool="transfer") is None
-    worked_before(project, tool="transfer", run_id=submit(project=project).pk)
+    ours = submit(project=project).pk
+    worked_before(project, tool="transfer", run_id=ours, by="key outside")
+    assert values_for(project, tool="transfer") is None
+    worked_before(project, tool="transfer", run_id=ours)
     assert values_for(project, tool="transfer") == {"city": "Evil"}
 
 
 def test_an_agent_is_told_anothers_values_only_for_what_reads(project: Project) -> None:
     for tool in ("transfer", "lookup"):
-        worked_before(project, tool=tool, reported_by_label="key one")
+        worked_before(project, tool=tool, reported_by_label="key one", by="key one")
     assert values_for(project, tool="lookup", asked_by="key two") == {"city": "Evil"}
     assert values_for(project, tool="transfer", asked_by="key two") is None
     assert values_for(project, tool="transfer", asked_by="key one") == {"city": "Evil"}
