@@ -140,6 +140,8 @@ def test_another_projects_tickets_are_not_there(caller: Caller) -> None:
 def test_a_finished_run_is_ordered_again(caller: Caller) -> None:
     old = finished_run(caller.project)
     body = {"instructions": "Half as long.", "attempt": 1}
+    assert_problem(make_caller(caller.project, [Scope.TASKS_WRITE]).post(f"runs/{old.pk}/redo", body), 403)
+    caller = make_caller(caller.project, [Scope.REVIEWS_WRITE, Scope.RUNS_READ])
     redone = caller.post(f"runs/{old.pk}/redo", body, idempotency_key="redo")
     assert redone.status == 201
     told = redone.body
