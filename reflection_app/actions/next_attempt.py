@@ -2,20 +2,25 @@
 
 from dataclasses import dataclass
 
-from reflection_app.loops.effects import AwaitAttempt, IssueTicket
+from reflection_app.loops.effects import AwaitAttempt, IssueTicket, RecordStage
 from reflection_app.loops.messages import Message
+from reflection_app.loops.protocol.stages import StageRecord, Submitted
 from reflection_app.loops.tickets import Ticket
 from reflection_app.models import Run, RunState, Step, StepState, Verdict
 
 
 @dataclass(frozen=True)
 class NextAttempt:
-    """The attempt that is waited for, what the agent is told, what was said of the attempt before, and its ticket."""
+    """The attempt that is waited for, what the agent is told, what was said of the attempt before, and its ticket.
+
+    `submitted` is how that attempt stood as a revised output, where it was one of the six steps.
+    """
 
     number: int
     messages: tuple[Message, ...]
     verdict: Verdict | None
     ticket: Ticket | None
+    submitted: Submitted | None
 
     @property
     def prompt(self) -> str:
@@ -35,6 +40,7 @@ def next_attempt_of(run: Run) -> NextAttempt | None:
         messages=tuple(Message.model_validate(message) for message in step.request["messages"]),
         verdict=_decisive(run, step.attempt_number - 1),
         ticket=_ticket(run, step.attempt_number - 1),
+        submitted=_submitted(run, step.attempt_number - 1),
     )
 
 
@@ -48,3 +54,10 @@ def _ticket(run: Run, number: int) -> Ticket | None:
     """The ticket that sent the attempt back, from the step that issued it: a fork has the step, too."""
     issued = Step.objects.filter(run=run, kind=IssueTicket.kind, attempt_number=number, state=StepState.DONE).last()
     return Ticket.model_validate(issued.result) if issued else None
+
+
+def _submitted(run: Run, number: int) -> Submitted | None:
+    """How attempt `number` stood when it was submitted, from the last of the six steps for the attempt before it."""
+    kept = Step.objects.filter(run=run, key=f"attempt-{number - 1}/submit", state=StepState.DONE).first()
+    output = StageRecord.model_validate(kept.result).output if kept and kept.kind == RecordStage.kind else None
+    return output if isinstance(output, Submitted) else None

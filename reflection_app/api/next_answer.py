@@ -8,6 +8,7 @@ from reflection_app.api.run_answers import RunAnswer, run_answer
 from reflection_app.api.ticket_answers import SentBack, sent_back_answer
 from reflection_app.loops.messages import Message
 from reflection_app.loops.prompt_changes import changed_since
+from reflection_app.loops.protocol.stages import SubmitStatus, Submitted
 from reflection_app.loops.verdicts import Feedback, Issue
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.models import Run, Verdict
@@ -22,6 +23,13 @@ class LastVerdict(Answer):
     feedback: Feedback
 
 
+class LastSubmission(Answer):
+    """How the attempt before stood as a revised output, against the minimum requirements."""
+
+    status: SubmitStatus
+    remaining_issues: list[str]
+
+
 class NextAnswer(Answer):
     """The attempt that is asked for. `messages` is the whole conversation, `prompt` its newest part alone."""
 
@@ -30,6 +38,7 @@ class NextAnswer(Answer):
     prompt: str
     verdict: LastVerdict | None = Field(description="null before the first attempt")
     ticket: SentBack | None = Field(description="the rewind ticket that sent the attempt before back")
+    submission: LastSubmission | None = Field(description="null where the attempt before revised none")
 
 
 class Versions(Answer):
@@ -76,6 +85,14 @@ def _next_answer(asked: NextAttempt) -> NextAnswer:
         prompt=asked.prompt,
         verdict=_last_verdict(asked.verdict) if asked.verdict else None,
         ticket=sent_back_answer(asked.ticket) if asked.ticket else None,
+        submission=_last_submission(asked.submitted) if asked.submitted else None,
+    )
+
+
+def _last_submission(submitted: Submitted) -> LastSubmission:
+    return LastSubmission(
+        status=SubmitStatus.of(is_ready=submitted.ready_for_re_evaluation),
+        remaining_issues=list(submitted.remaining_issues),
     )
 
 

@@ -111,12 +111,25 @@ class Executed(Value):
     requirements: RequirementsReport | None = None
 
 
+class SubmitStatus(StrEnum):
+    READY = "ready_for_re_evaluation"
+    AGAIN = "needs_another_iteration"
+
+    @classmethod
+    def of(cls, *, is_ready: bool) -> "SubmitStatus":
+        return cls.READY if is_ready else cls.AGAIN
+
+
 class Submitted(Value):
-    """6. Submit: the revised output against the minimum requirements; what does not hold goes round again."""
+    """6. Submit: the revised output against the minimum requirements; what does not hold goes round again.
+
+    `status` is the seed's word for what code goes by, `ready_for_re_evaluation`.
+    """
 
     step: Literal["submit"] = "submit"
     attempt: int = Field(ge=1)
     requirements: RequirementsReport | None = None
+    status: SubmitStatus | None = None
     ready_for_re_evaluation: bool
     remaining_issues: tuple[Text, ...] = ()
 

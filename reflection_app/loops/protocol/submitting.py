@@ -15,7 +15,7 @@ from reflection_app.loops.protocol.listed import one_line
 from reflection_app.loops.protocol.making import first_messages
 from reflection_app.loops.protocol.planning_repairs import told_analysis
 from reflection_app.loops.protocol.rounds import Analysis, Made, SentBack
-from reflection_app.loops.protocol.stages import Executed, RepairStatus, Submitted
+from reflection_app.loops.protocol.stages import Executed, RepairStatus, SubmitStatus, Submitted
 from reflection_app.loops.protocol.told_repairs import told_outputs, told_plan
 from reflection_app.loops.protocol.told_tickets import told_ticket
 from reflection_app.loops.requirement_checks import requirement_issues
@@ -23,8 +23,6 @@ from reflection_app.loops.task_spec import Execution, TaskSpec
 from reflection_app.loops.tool_frames import framed
 
 LONGEST_DRAFT = 24_000
-READY = "ready_for_re_evaluation"
-AGAIN = "needs_another_iteration"
 
 
 def revision_messages(
@@ -55,6 +53,7 @@ async def submit(spec: TaskSpec, run: Progress, back: SentBack, made: Made, *, d
     submitted = Submitted(
         attempt=made.number,
         requirements=requirements,
+        status=SubmitStatus.of(is_ready=not remaining),
         ready_for_re_evaluation=not remaining,
         remaining_issues=tuple(issue.description for issue in remaining),
     )
@@ -63,7 +62,6 @@ async def submit(spec: TaskSpec, run: Progress, back: SentBack, made: Made, *, d
         back,
         key="submit",
         output=submitted,
-        status=AGAIN if remaining else READY,
         characters=len(made.content),
         repairs_completed=sum(one.status is RepairStatus.COMPLETED for one in done),
         repairs=len(done),
