@@ -15,6 +15,7 @@ from reflection_app.loops.effects import (
     Decision,
     Draw,
     Generate,
+    IssueTicket,
     KeepAttempt,
     Pick,
     ProposeEntry,
@@ -29,7 +30,8 @@ from reflection_app.loops.effects import (
 )
 from reflection_app.loops.messages import Message
 from reflection_app.loops.storable import is_storable
-from reflection_app.loops.task_spec import NOT_FOR_TASKS, Mode, TaskSpec
+from reflection_app.loops.task_spec import NOT_FOR_TASKS, Execution, Mode, TaskSpec
+from reflection_app.loops.tickets import Ticket
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Judgement, Referee, Verdict
 from reflection_app.models import Actor, Step
@@ -108,6 +110,7 @@ def edited_result(
     Raises InvalidInput, which names each field, also where this kind of step has no result that a person could give.
     """
     _refuse_what_has_none(effect)
+    _refuse_what_nobody_reads(effect, spec)
     recorded = step.result if isinstance(step.result, dict) else _unrecorded(effect, step)
     match effect:
         case RecordVerdict():
@@ -140,6 +143,13 @@ def _refuse_what_has_none(effect: AnyEffect) -> None:
         raise wrong_result(("", "a random draw cannot be edited: the sample would be none"))
     if isinstance(effect, WITHOUT_RESULT):
         raise wrong_result(("", f"a step of the kind {effect.kind} has no result to edit"))
+
+
+def _refuse_what_nobody_reads(effect: AnyEffect, spec: TaskSpec) -> None:
+    """Where a model repairs by what the verdict says, another ticket would change nothing."""
+    is_read = spec.mode is Mode.REFLECTION_PROTOCOL or spec.execution is Execution.EXTERNAL
+    if isinstance(effect, IssueTicket) and not is_read:
+        raise wrong_result(("", "this loop makes the next attempt from the verdict; edit the verdict instead"))
 
 
 def _unrecorded(effect: AnyEffect, step: Step) -> dict[str, Any]:
@@ -196,6 +206,8 @@ def _check_it_fits(value: Any, *, step: Step, attempts: int) -> None:
             raise wrong_result(("verdict", "only a person can pass what does not meet the minimum requirements"))
         case ReviewDecision(picked=int(number)) if number > attempts:
             raise wrong_result(("picked", f"there is no attempt {number} before this step"))
+        case Ticket(attempt=number) if number != step.attempt_number:
+            raise wrong_result(("attempt", f"this ticket sends attempt {step.attempt_number} back"))
         case Pick(attempt=number) if number > attempts:
             raise wrong_result(("attempt", f"there is no attempt {number} before this step"))
         case Route(mode=mode) if mode not in ROUTES:

@@ -107,3 +107,21 @@ def test_a_persons_verdict_on_code_that_only_a_models_tests_checked_ends_the_for
     parent = picked_run()
     child = forked(parent, step_of(parent, "attempt-1/verdict").seq, result={"verdict": verdict, "score": 20})
     assert (advanced(child).outcome, child.attempts_made) == (outcome, 1)
+
+
+def test_a_ticket_is_edited_only_where_somebody_reads_it() -> None:
+    parent = text_run()
+    [ticket] = Step.objects.filter(run=parent, kind="issue_ticket")
+    with pytest.raises(InvalidInput) as refusal:
+        forked(parent, ticket.seq, result={"quality_score": 45})
+    assert "edit the verdict instead" in refusal.value.errors[0]["message"]
+
+
+def test_an_edited_ticket_sends_the_same_attempt_back() -> None:
+    parent = text_run(mode="reflection_protocol")
+    ticket = Step.objects.filter(run=parent, kind="issue_ticket").first()
+    assert ticket is not None
+    with pytest.raises(InvalidInput) as refusal:
+        forked(parent, ticket.seq, result={"attempt": 7})
+    assert [error["field"] for error in refusal.value.errors] == ["result.attempt"]
+    assert forked(parent, ticket.seq, result={"quality_score": 45}).forked_from_step == ticket.seq

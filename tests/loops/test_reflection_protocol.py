@@ -5,7 +5,9 @@ import pytest
 from reflection_app.loops.effects import (
     AskPerson,
     AskReviewer,
+    FindSimilarIssues,
     Generate,
+    IssueTicket,
     RecordPick,
     RecordStage,
     RecordVerdict,
@@ -16,7 +18,7 @@ from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.stages import Classified, Explored, RepairStatus, StageRecord, Submitted
 from reflection_app.loops.task_spec import Redo, ReviewPolicy
 from reflection_app.loops.tickets import Trigger
-from reflection_app.loops.verdicts import Referee, Verdict
+from reflection_app.loops.verdicts import Issue, Referee, Verdict
 from tests.critiques import critique
 from tests.loops.playing import play, said
 from tests.loops.protocol.playing import (
@@ -201,6 +203,24 @@ def test_a_class_that_a_person_edited_in_a_fork_is_the_one_that_is_handled() -> 
     assert repairs_of(played) == []
     assert reports_of(played)[0].type is ErrorClass.NORMAL_ITERATION
     assert not [effect for effect in played.effects if isinstance(effect, AskReviewer)]
+
+
+def test_a_ticket_that_a_person_edited_in_a_fork_is_the_one_that_is_classified_and_reported() -> None:
+    desk = Desk(critic=[missing(), passing()])
+    said_instead = Issue(description="the venues are left out", category="format", severity="low")
+
+    def edited(effect: object) -> object:
+        ticket = desk(effect)  # type: ignore[arg-type]
+        if not isinstance(effect, IssueTicket):
+            return ticket
+        return ticket.model_copy(update={"issues": (said_instead,), "quality_score": 45})
+
+    played = play(protocol_spec(), edited)
+    [similar] = [effect for effect in played.effects if isinstance(effect, FindSimilarIssues)]
+    assert similar.issues == reports_of(played)[0].issues == (said_instead,)
+    facts = outputs(played, Classified)[0].facts
+    assert (facts.score, "two papers are missing" in facts.why_completed) == (45, False)
+    assert "the venues are left out" in asked_in(played, "attempt-1/reflect")
 
 
 def test_a_step_that_was_edited_into_another_step_fails_the_run_by_name() -> None:

@@ -13,14 +13,16 @@ from reflection_app.loops.task_spec import TaskSpec
 async def classify_error(spec: TaskSpec, run: Progress, back: SentBack, explored: Explored) -> Classified:
     """The class with the facts that it follows from, recorded."""
     number = back.number
-    issues = back.judgement.issues
+    # As the ticket has it: a person may have edited that in a fork.
+    issues = back.ticket.issues
+    judgement = back.judgement.model_copy(update={"issues": issues, "score": back.ticket.quality_score})
     similar = await run.perform(FindSimilarIssues(key=f"attempt-{number}/similar", attempt=number, issues=issues))
     handed_in = run.handed_in.get(number)
     check = handed_in.self_check if handed_in else None
     broken = back.made.interruption
     facts = gather_facts(
         content=back.made.content,
-        judgement=back.judgement,
+        judgement=judgement,
         requirements=explored.requirements,
         interruption=broken.message if broken else interruption_of(check),
         broken_phase=broken.phase if broken else text_of(check, "phase"),
