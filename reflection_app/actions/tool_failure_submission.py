@@ -3,7 +3,7 @@
 from typing import Annotated, Any
 from uuid import UUID
 
-from pydantic import AfterValidator, Field, JsonValue, model_validator
+from pydantic import AfterValidator, AliasChoices, Field, JsonValue, model_validator
 
 from reflection_app.actions.json_sizes import at_most
 from reflection_app.actions.tool_input import LONGEST_DESCRIPTION, schema_problem
@@ -65,8 +65,15 @@ class OtherTool(Value):
 class ToolFailureSubmission(Storable):
     """A call that failed, as the agent that made it tells it."""
 
-    tool: ToolName = Field(description="the tool that failed, by the name that the agent knows it by")
-    params: Params = Field(default_factory=dict, description="what it was called with")
+    tool: ToolName = Field(
+        validation_alias=AliasChoices("tool", "failed_tool"),
+        description="the tool that failed, by the name that the agent knows it by; also as `failed_tool`",
+    )
+    params: Params = Field(
+        default_factory=dict,
+        validation_alias=AliasChoices("params", "failed_params"),
+        description="what it was called with; also as `failed_params`",
+    )
     error_message: Annotated[str, Field(min_length=1, max_length=LONGEST_ERROR), AfterValidator(_said)]
     status: int | None = Field(default=None, ge=100, le=599, description="the HTTP status, where there was one")
     retry_after_seconds: float | None = Field(

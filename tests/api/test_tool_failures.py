@@ -73,6 +73,13 @@ def test_a_known_failure_is_diagnosed_at_once_in_the_form_of_the_protocol(agent:
     assert AuditEntry.objects.get(action="tool_failure.reported").after["source"] == "rule"
 
 
+def test_a_report_may_use_the_names_that_its_answer_has(agent: Caller) -> None:
+    answer = agent.post("tool-failures", {"failed_tool": "t", "failed_params": {"q": 1}, "error_message": "429"})
+    assert (answer.status, answer.body["failed_tool"], answer.body["failed_params"]) == (201, "t", {"q": 1})
+    both = agent.post("tool-failures", {"tool": "t", "failed_tool": "u", "error_message": "429"})
+    assert fields(both) == ["failed_tool"]
+
+
 def test_a_status_and_the_wish_to_wait_are_heeded(agent: Caller) -> None:
     told = report(agent, error_message="Slow down", status=429, retry_after_seconds=60).body
     assert told["corrective_action"]["retry_delay_seconds"] == 60
