@@ -8,6 +8,7 @@ from decimal import Decimal
 
 from reflection_app.loops.best_attempt import best_attempt
 from reflection_app.loops.effects import (
+    AskPerson,
     Effect,
     EffectFailed,
     EffectTimedOut,
@@ -16,15 +17,21 @@ from reflection_app.loops.effects import (
     RecordPick,
     RecordVerdict,
     Spent,
+    Wait,
 )
 from reflection_app.loops.ends import Ended, Outcome
 from reflection_app.loops.over_correction import is_over_corrected
+from reflection_app.loops.questions import Choice, PersonsAnswer
 from reflection_app.loops.task_spec import Limits
 from reflection_app.loops.tickets import Ticket
 from reflection_app.loops.verdicts import Judgement, Referee
 
 # A call that gets less than this cannot answer; the time is up.
 SHORTEST_CALL_S = 0.05
+# Who plans repairs is a model, and a tool may refuse for ever: a person is asked no more often than this by one run.
+MOST_QUESTIONS = 20
+# Waiting costs no active time, so no other limit ends it.
+LONGEST_WAITED_S = 86_400.0
 
 
 class LimitReached(Exception):
@@ -51,6 +58,8 @@ class Progress:
         self.tickets: dict[int, Ticket] = {}
         self.handed_in: dict[int, HandedIn] = {}
         self.cut_off: set[int] = set()
+        self.waited_s = 0.0
+        self._questions = 0
 
     async def perform[R](self, effect: Effect[R]) -> R:
         """The effect's result, its spending counted.
@@ -69,6 +78,21 @@ class Progress:
                 "Use a model with a known price, or leave cost_budget_usd out."
             )
         return performed.value
+
+    async def ask_person(self, asking: AskPerson) -> PersonsAnswer:
+        """The person's answer; where the run has asked too often already nobody is asked, and the question skipped."""
+        self._questions += 1
+        if self._questions > MOST_QUESTIONS:
+            return PersonsAnswer(choice=Choice.SKIP, by=f"The limit of {MOST_QUESTIONS} questions")
+        return await self.perform(asking)
+
+    async def wait(self, wait: Wait) -> bool:
+        """Whether the time has passed; false, without waiting, where the run would wait longer than it may at all."""
+        if self.waited_s + wait.delay_s > LONGEST_WAITED_S:
+            return False
+        await self.perform(wait)
+        self.waited_s += wait.delay_s
+        return True
 
     def _charge(self, spent: Spent) -> None:
         self.tokens += spent.tokens

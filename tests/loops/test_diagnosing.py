@@ -31,7 +31,7 @@ from reflection_app.loops.ends import Outcome
 from reflection_app.loops.plans import PlanStepState
 from reflection_app.loops.questions import Choice, PersonsAnswer
 from reflection_app.loops.task_spec import Execution, Limits, Mode, TaskSpec
-from reflection_app.loops.tool_calls import ToolFailure
+from reflection_app.loops.tool_calls import ToolFailure, ToolSpec
 from tests.loops.playing import Played, noted, play, said
 from tests.loops.tool_playing import (
     ADD,
@@ -279,6 +279,17 @@ def test_a_remembered_tool_that_is_not_here_gives_way_to_the_rules() -> None:
     known = known_fix(remedy="switch_tool", fallback_tool="search")
     played = play(tool_spec({"city": "Rome"}), with_diagnoser("", [busy(), worked()], known=known))
     assert diagnoses_of(played)[0].source is Source.RULE
+
+
+def test_a_remembered_tool_that_changes_something_is_called_only_where_the_actor_chooses_it() -> None:
+    wipe = ToolSpec(name="wipe_disk", parameters=WEATHER.parameters)
+    known = known_fix(remedy="switch_tool", fallback_tool="wipe_disk")
+    answers = [said(call_text(city="Rome")), odd(), said(call_text("add", city="Rome")), worked()]
+    played = play(tool_spec(None, WEATHER, ADD, wipe), with_diagnoser("", answers, known=known))
+    assert diagnoses_of(played)[0].action.fallback_tool == "wipe_disk"
+    asked = asked_for(played, "attempt-2/arguments")
+    assert ("Tool: add" in asked, "Tool: wipe_disk" in asked) == (True, True)
+    assert [call.tool for call in calls_of(played)] == ["weather", "add"]
 
 
 def test_the_last_failure_is_diagnosed_without_asking_a_model() -> None:

@@ -189,7 +189,8 @@ class Calls:
                 why=f"to call {tried.call.tool} again",
                 attempt=self.attempt(number),
             )
-            await self.run.perform(wait)
+            if not await self.run.wait(wait):
+                raise Skipped(f"{given_up(tried)} The run has waited as long as it may.")
             self._waited_s = action.retry_delay_seconds
 
     async def _ask_person(self, tried: Try, *, place: str, number: int) -> None:
@@ -198,7 +199,7 @@ class Calls:
             raise Skipped(given_up(tried))
         asked = permission_for(tried)
         asking = AskPerson(key=f"{place}/permission", question=asked, attempt=self.attempt(number - 1))
-        answer = await self.run.perform(asking)
+        answer = await self.run.ask_person(asking)
         if answer.choice is Choice.GIVE_UP:
             raise GivenUp(f"{answer.by or 'A person'} gave it up. {given_up(tried)}")
         if answer.choice is Choice.SKIP:

@@ -128,7 +128,7 @@ async def _by_person(
         context=tuple(line[:LONGEST_QUESTION] for line in context[:10]),
         choices=(Choice.ANSWER, Choice.SKIP),
     )
-    answer = await run.perform(AskPerson(key=f"{base}/ask", question=question, attempt=back.number))
+    answer = await run.ask_person(AskPerson(key=f"{base}/ask", question=question, attempt=back.number))
     if answer.choice is not Choice.ANSWER or not answer.text.strip():
         return Executed(number=number, repair=step, status=RepairStatus.SKIPPED)
     return _ended(step, number, output=answer.text)

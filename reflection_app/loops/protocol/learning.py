@@ -38,7 +38,7 @@ async def learn(spec: TaskSpec, run: Progress, back: SentBack, analysis: Analysi
         return _ended(step, RepairStatus.COMPLETED, output=tried.output)
     # Nobody is asked for what no later call could use.
     run.check_limits()
-    answer = await run.perform(
+    answer = await run.ask_person(
         AskPerson(
             key=f"attempt-{back.number}/repair-1/ask",
             question=_question(spec, analysis, tried),
@@ -89,7 +89,8 @@ def _question(spec: TaskSpec, analysis: Analysis, tried: ToolRepair) -> Question
 def _asked(analysis: Analysis) -> str:
     """The open questions of the reflection; where it has none, what is missing."""
     reflected = analysis.reflected
-    asked = "\n".join(f"- {one_line(question)}" for question in reflected.questions)
+    questions = [one_line(question) for question in reflected.questions]
+    asked = questions[0] if len(questions) == 1 else "\n".join(f"- {question}" for question in questions)
     return asked or reflected.gap or reflected.surface_issue or "What does the agent need to know?"
 
 
