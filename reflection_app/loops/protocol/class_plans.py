@@ -105,14 +105,21 @@ def _for_iteration(plan: Planned, _spec: TaskSpec, _reflected: Reflected, _class
     return plan.model_copy(update={"repair_steps": (), "hint": plan.hint or plan.learning_notes})
 
 
-def _as_it_is(plan: Planned, _spec: TaskSpec, _reflected: Reflected, _classified: Classified) -> Planned:
-    return plan
+def _for_crash(plan: Planned, _spec: TaskSpec, _reflected: Reflected, classified: Classified) -> Planned:
+    """What broke is found and resumed first, whatever else the plan says. What code saw break has its own plan."""
+    phase = classified.facts.broken_phase.strip()[:LONGEST_NAME]
+    broken = f"Put right what broke the phase “{phase}”" if phase else "Find the phase or dependency that broke"
+    first = RepairStep(
+        action=f"{broken}, and resume there from the last step that worked; keep what was done before.",
+        expected_outcome="The whole work, with nothing left out where it broke off.",
+    )
+    return plan.model_copy(update={"repair_steps": (first, *plan.repair_steps[: MOST_STEPS - 1])})
 
 
 FITS: dict[ErrorClass, Fit] = {
     ErrorClass.MODEL_CAPABILITY: _for_capability,
     ErrorClass.DECISION_ERROR: _for_decision,
-    ErrorClass.PIPELINE_CRASH: _as_it_is,
+    ErrorClass.PIPELINE_CRASH: _for_crash,
     ErrorClass.MISSING_KNOWLEDGE: _for_knowledge,
     ErrorClass.NORMAL_ITERATION: _for_iteration,
 }

@@ -36,12 +36,13 @@ async def plan_repairs(
     if classified.type is ErrorClass.PIPELINE_CRASH and back.made.interruption is not None:
         plan = plan_to_resume(back.made.interruption)
     else:
-        plan = await _asked(spec, run, back, reflected, classified)
+        asked = await _asked(spec, run, back, reflected, classified)
+        plan = fitted(asked, spec=spec, reflected=reflected, classified=classified)
     return await keep_stage(
         run,
         back,
         key="plan-kept",
-        output=fitted(plan, spec=spec, reflected=reflected, classified=classified),
+        output=plan,
         type=classified.type.value,
         root_cause=reflected.root_cause,
         repair_plan=[repair[:200] for repair in back.ticket.repair_plan[:20]],

@@ -31,6 +31,7 @@ from tests.loops.protocol.playing import (
     missing,
     outputs,
     passing,
+    plan_of,
     protocol_spec,
     repairs_of,
     reports_of,
@@ -171,6 +172,10 @@ def test_an_agent_that_says_that_it_was_interrupted_names_the_broken_phase() -> 
     assert (classified.facts.broken_phase, classified.facts.interruption) == ("search", "disk full")
     assert outputs(played, Explored)[0].last_good_step == "outline"
     assert "last step that worked" in asked_in(played, "attempt-1/plan")
+    first_step, *others = plan_of(played).repair_steps
+    assert "broke the phase “search”, and resume there from the last step that worked" in first_step.action
+    assert [step.action for step in others] == ["Widen the terms"]
+    assert first_step.action in asked_in(played, "attempt-2/answer")
     assert played.ended.outcome is Outcome.SUCCEEDED
     first = next(effect.judgement for effect in played.effects if isinstance(effect, RecordVerdict))
     assert first.referee is Referee.SELF
