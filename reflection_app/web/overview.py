@@ -11,7 +11,16 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from reflection_app.loops.ends import Outcome
-from reflection_app.models import Project, Review, Run, RunState
+from reflection_app.models import (
+    AgentInstruction,
+    InstructionState,
+    Project,
+    Question,
+    QuestionState,
+    Review,
+    Run,
+    RunState,
+)
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.context import OPEN
 from reflection_app.web.runs import runs_for_list
@@ -36,9 +45,13 @@ def project_overview(request: DeskRequest) -> HttpResponse:
     project = request.place.project
     runs = runs_for_list(project)
     reviews = Review.objects.filter(project=project, state__in=OPEN).select_related("run__task", "verdict", "attempt")
+    questions = Question.objects.filter(project=project, state=QuestionState.OPEN).select_related("run__task")
+    proposed = AgentInstruction.objects.filter(project=project, state=InstructionState.PROPOSED)
     context = {
+        "questions": questions.defer("run__spec", "run__task__tests").order_by("created_at", "id")[:SHOWN],
+        "instructions_proposed": proposed.count(),
         "reviews": reviews.order_by("-holds_run", "created_at", "id")[:SHOWN],
-        # What waits for a review stands among the reviews already.
+        # What waits for a person stands above already.
         "in_progress": runs.exclude(state__in=[RunState.FINISHED, RunState.WAITING_REVIEW])[:SHOWN],
         "recent": runs.filter(state=RunState.FINISHED).order_by("-finished_at", "-id")[:SHOWN],
         "week": outcomes_of_week(project),

@@ -3,8 +3,9 @@
 import pytest
 from django.test import Client
 
-from reflection_app.loops.questions import Choice, Question, QuestionKind
-from reflection_app.models import Role, Run, RunState
+from reflection_app.loops.questions import Choice, QuestionKind
+from reflection_app.loops.questions import Question as Asked
+from reflection_app.models import AgentInstruction, Question, Role, Run, RunState
 from tests.factories import make_member, make_project
 from tests.questions import waiting_question
 from tests.web.stories import HOSTILE, logged_in
@@ -30,6 +31,22 @@ def test_a_question_is_found_in_the_queue_and_answered(client: Client) -> None:
     assert "has answered this already" in late.content.decode()
 
 
+def test_the_overview_names_what_waits_besides_reviews(client: Client) -> None:
+    project = make_project("overlooked")
+    logged_in(client, project)
+    question = waiting_question(project)
+    shown = client.get("/p/overlooked/").content.decode()
+    assert f"/p/overlooked/questions/{question.pk}/" in shown
+    assert "Nothing waits for you" not in shown
+    AgentInstruction.objects.create(project=project, agent="coder", text="Count first.")
+    Question.objects.filter(pk=question.pk).update(state="withdrawn")
+    shown = client.get("/p/overlooked/").content.decode()
+    assert f"/p/overlooked/questions/{question.pk}/" not in shown
+    assert "1 instruction for agents to accept" in shown
+    AgentInstruction.objects.update(state="declined")
+    assert "Nothing waits for you" in client.get("/p/overlooked/").content.decode()
+
+
 def test_a_blank_answer_comes_back_with_what_is_missing(client: Client) -> None:
     project = make_project("blank")
     logged_in(client, project)
@@ -42,7 +59,7 @@ def test_a_blank_answer_comes_back_with_what_is_missing(client: Client) -> None:
 def test_hostile_text_is_shown_as_text(client: Client) -> None:
     project = make_project("hostile")
     logged_in(client, project)
-    asked = Question(kind=QuestionKind.REPAIR, text=HOSTILE, context=(HOSTILE,), choices=(Choice.ANSWER,))
+    asked = Asked(kind=QuestionKind.REPAIR, text=HOSTILE, context=(HOSTILE,), choices=(Choice.ANSWER,))
     question = waiting_question(project, asked)
     for page in (f"/p/hostile/questions/{question.pk}/", "/p/hostile/reviews/", f"/p/hostile/runs/{question.run_id}/"):
         shown = client.get(page).content.decode()
