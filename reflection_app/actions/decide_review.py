@@ -1,10 +1,14 @@
-"""Deciding a review: the person's verdict is kept, and a run that waited for it goes on."""
+"""Deciding a review: the person's verdict is kept, and a run that waited for it goes on.
+
+Of a run that did not wait, an accepted attempt that a person sends back is done again by a run of its own.
+"""
 
 from django.db import transaction
 from django.utils import timezone
 
 from reflection_app.actions.claim_review import lost
 from reflection_app.actions.decision_input import DecisionInput
+from reflection_app.actions.overruled_audit import order_again
 from reflection_app.actions.resume_run import resume_run
 from reflection_app.actions.reviewers_decision import Decided, decided_by
 from reflection_app.live.doorbell import ring
@@ -58,6 +62,8 @@ def decide_review(review: Review, told: DecisionInput, *, actor: Actor) -> Revie
     add_event(run, EventType.REVIEW_DECIDED, review=str(review.pk), decision=told.decision.value)
     run.save(update_fields=["last_event_seq"])
     _keep_trail(review, decided, actor=actor)
+    said = decided.decision
+    order_again(review, run, verdict=said.verdict, reason=said.reason, issues=said.issues, actor=actor)
     transaction.on_commit(lambda: ring(run.pk, project_id=run.project_id))
     review.refresh_from_db()
     return review

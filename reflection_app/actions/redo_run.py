@@ -18,6 +18,7 @@ from reflection_app.loops.catalogue import LOOPS
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import Mode, Redo, TaskSpec
 from reflection_app.loops.values import Value
+from reflection_app.loops.verdicts import Issue
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.models import Actor, Attempt, EventType, Run, Verdict, add_event, audit
 
@@ -42,8 +43,11 @@ class RedoInput(Value):
 
 
 @transaction.atomic
-def redo_run(run: Run, wanted: RedoInput, *, actor: Actor) -> Run:
-    """The new run, queued; the workers are told once it is committed. Raises InvalidInput and CannotRedo."""
+def redo_run(run: Run, wanted: RedoInput, *, actor: Actor, issues: tuple[Issue, ...] = ()) -> Run:
+    """The new run, queued; the workers are told once it is committed. Raises InvalidInput and CannotRedo.
+
+    `issues` are what the person found wrong, for the ticket.
+    """
     instructions = wanted.instructions.strip()
     if not instructions:
         message = "Say what is to be done differently: the next attempt is made from it."
@@ -51,7 +55,7 @@ def redo_run(run: Run, wanted: RedoInput, *, actor: Actor) -> Run:
     old = Run.objects.select_for_update(of=("self",)).select_related("task__project").get(pk=run.pk)
     _refuse_what_cannot_be_redone(old)
     attempt = _attempt_of(old, wanted.attempt)
-    spec = _spec_for(old, attempt, instructions=instructions, actor=actor)
+    spec = _spec_for(old, attempt, instructions=instructions, issues=issues, actor=actor)
     child = begin_run(old.task, spec, origin=Origin(run=old, note=instructions, by=actor.label))
     add_event(old, EventType.RUN_REDONE, redo=str(child.pk), attempt=attempt.number)
     old.save(update_fields=["last_event_seq"])
@@ -102,7 +106,7 @@ def _attempt_of(run: Run, number: int | None) -> Attempt:
     return found
 
 
-def _spec_for(run: Run, attempt: Attempt, *, instructions: str, actor: Actor) -> TaskSpec:
+def _spec_for(run: Run, attempt: Attempt, *, instructions: str, issues: tuple[Issue, ...], actor: Actor) -> TaskSpec:
     """What the new run is asked to do: as before, with the order in front and with what people accepted since."""
     old = run.get_spec()
     # The strongest referee's, of two equal ones the later.
@@ -110,6 +114,7 @@ def _spec_for(run: Run, attempt: Attempt, *, instructions: str, actor: Actor) ->
     redo = Redo(
         content=attempt.content,
         instructions=instructions,
+        issues=issues,
         by=actor.label,
         attempt=attempt.number,
         **({"verdict": VerdictName(judged.verdict), "score": judged.score} if judged else {}),

@@ -16,7 +16,7 @@ from reflection_app.loops.requirements import Requirements
 from reflection_app.loops.storable import Text
 from reflection_app.loops.tool_calls import ToolCall, ToolSpec
 from reflection_app.loops.values import Value
-from reflection_app.loops.verdicts import Confidence, Score, Verdict
+from reflection_app.loops.verdicts import Confidence, Issue, Score, Verdict
 
 
 class Mode(StrEnum):
@@ -100,10 +100,11 @@ class ReviewPolicy(Value):
 
 
 class Redo(Value):
-    """A person's order to do again what another run did: its answer, and what is to be different."""
+    """A person's order to do again what another run did: its answer, what is wrong with it, what is to be different."""
 
     content: Text
     instructions: Text
+    issues: tuple[Issue, ...] = ()
     by: Text = ""
     attempt: int = Field(default=1, ge=1)
     verdict: Verdict = Verdict.REVISE

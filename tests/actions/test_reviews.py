@@ -11,8 +11,9 @@ from reflection_app.actions.claim_review import claim_next, claim_review, keep_r
 from reflection_app.actions.decide_review import DecisionInput, decide_review
 from reflection_app.actions.errors import ActionError, AlreadyDecided, InvalidInput, ReviewHeld, ReviewLeaseLost
 from reflection_app.loops.effects import Decision
+from reflection_app.loops.verdicts import Issue
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.models import Actor, AuditEntry, Project, Review, ReviewState, RunState, Verdict
+from reflection_app.models import Actor, AuditEntry, Event, Project, Review, ReviewState, Run, RunState, Verdict
 from reflection_app.runner.advance import advance
 from tests.critiques import critique
 from tests.factories import make_member, make_project
@@ -212,6 +213,28 @@ def test_deciding_an_audit_leaves_the_finished_run_as_it_is() -> None:
     run.refresh_from_db()
     assert (run.state, run.outcome) == (RunState.FINISHED, "succeeded")
     assert Verdict.objects.filter(attempt__run=run).count() == 2
+
+
+def test_an_audited_pass_that_a_person_overrules_goes_back_with_the_persons_issues_in_a_run_of_its_own() -> None:
+    project = make_project()
+    run = scripted_run({"attempt-1/answer": "x", "attempt-1/critique": critique(90, approved=True)}, project=project)
+    run.spec["review_policy"]["audit_share"] = 1.0
+    run.save()
+    advance(run.pk)
+    review = Review.objects.get(run=run)
+    actor = reviewer(review)
+    issue = Issue(description="来源是错的", suggested_fix="查原文")
+    token = claim_review(review, actor=actor)
+    decide_review(review, overrule(token, VerdictName.REVISE, issues=(issue,), reason=""), actor=actor)
+
+    run.refresh_from_db()
+    assert (run.state, run.outcome, run.tickets.count()) == (RunState.FINISHED, "succeeded", 0)
+    again = Run.objects.get(parent=run)
+    advance(again.pk)
+    ticket = again.tickets.get(attempt__number=1)
+    assert (ticket.trigger, ticket.issues) == ("persons_order", [issue.model_dump(mode="json")])
+    assert "查原文" in ticket.repair_plan
+    assert Event.objects.filter(run=run, type="run.redone").count() == 1
 
 
 def together(*calls: object) -> list[object]:

@@ -104,6 +104,7 @@ def _order(redo: Redo) -> Judgement:
         referee=Referee.PERSON,
         verdict=Verdict.REVISE,
         score=redo.score,
+        issues=redo.issues,
         feedback=Feedback(suggestions=(instructions,) if instructions.strip() else ()),
     )
 
