@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reflection_app.loops.completeness.supplementing import PART
-from reflection_app.loops.effects import CallTool, KeepAttempt, RecordPlan, RecordPlanStep
+from reflection_app.loops.effects import CallTool, Generate, KeepAttempt, RecordPlan, RecordPlanStep
 from reflection_app.models import Step
 from reflection_app.web.failure_view import FailureShown
 
@@ -27,6 +27,10 @@ class CallShown:
     diagnosis: FailureShown | None = None
 
 
+# Who is asked within a plan's step without doing it: its failed calls are told of in words of their own.
+ASKED_BESIDE = frozenset({"diagnoser"})
+
+
 def what_of(step: Step) -> str:
     """What a step of a tool loop or a plan is, in the words that templates know; empty for all others."""
     kinds = {CallTool.kind: "call", KeepAttempt.kind: "kept", RecordPlan.kind: "plan", RecordPlanStep.kind: "outcome"}
@@ -37,7 +41,8 @@ def what_of(step: Step) -> str:
         return "revising" if part.startswith("revise") else "planning"
     if part.startswith("arguments"):
         return "arguments"
-    return "working" if "/step-" in step.key else ""
+    is_work = step.kind == Generate.kind and step.role not in ASKED_BESIDE
+    return "working" if is_work and "/step-" in step.key else ""
 
 
 def place_of(step: Step) -> str:

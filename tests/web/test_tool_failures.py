@@ -1,6 +1,7 @@
 """The pages of failed calls, and the cheat sheet."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from reflection_app.actions.tools import add_builtin_tools
 from reflection_app.metrics.cheat_sheet import MOST_ROWS
 from reflection_app.models import Actor, FixPair, Project, Role, Run, ToolFailure
 from reflection_app.runner.advance import advance
+from tests.critiques import critique
 from tests.factories import make_member, make_project
 from tests.tool_failures import RIDDLE, diagnosing_project, report, tell
 from tests.web.stories import HOSTILE, finished, logged_in, project_with
@@ -156,6 +158,31 @@ def test_a_failed_call_of_a_run_shows_its_diagnosis_beside_it(client: Client) ->
     own = page_of(client, failure)
     assert "Show the run" in own
     assert "Reported by" not in own
+
+
+def test_failed_calls_within_a_plan_are_told_as_what_they_are(client: Client) -> None:
+    run = a_plan_with_a_failed_call()
+    logged_in(client, run.project)
+    page = re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", client.get(f"/p/{run.project.slug}/runs/{run.pk}/").text))
+    assert "No fix is known yet" in page
+    assert "Diagnosed: " in page
+    assert "The fix worked" in page
+
+
+def a_plan_with_a_failed_call() -> Run:
+    step = {"id": "read", "description": "Read the notes", "tool": "read_file", "requires": []}
+    missing, there = ({"tool": "read_file", "arguments": {"path": path}} for path in ("nope.txt", "notes.txt"))
+    answers = {
+        "attempt-1/plan/make": json.dumps({"steps": [step]}),
+        "attempt-1/step-1/arguments": json.dumps(missing),
+        "attempt-1/step-1/arguments-2": json.dumps(there),
+        "attempt-1/answer": "Rome",
+        "attempt-1/critique": critique(95, approved=True),
+    }
+    project = project_with("planned", answers)
+    add_builtin_tools(project, actor=Actor())
+    files = [{"path": "notes.txt", "content": "Rome"}]
+    return finished(project, objective="Read the notes", mode="planning", tools=["read_file"], files=files)
 
 
 def hostile(project: Project) -> ToolFailure:
