@@ -8,6 +8,9 @@ from django.db import transaction
 
 from notebook_app.models import Entry
 
+# The newest are kept: an agent that makes the same mistake for ever would have the whole list written each time.
+MOST_EVIDENCE = 500
+
 
 @dataclass(frozen=True)
 class ProposedEntry:
@@ -54,7 +57,7 @@ def propose(
     )
     if not is_new and evidence and evidence not in entry.evidence:
         entry.occurrences += 1
-        entry.evidence = [*entry.evidence, evidence]
+        entry.evidence = [*entry.evidence, evidence][-MOST_EVIDENCE:]
         entry.save(update_fields=["occurrences", "evidence", "updated_at"])
     return _shown(entry)
 

@@ -125,13 +125,14 @@ def _row(one: _Counted, newest: ToolFailure | None) -> CheatRow:
     fix = one.fix or str(action.get("action", ""))
     symptoms = json.loads(one.symptoms) if one.symptoms else newest.symptoms if newest else []
     told = [str(symptom) for symptom in symptoms] or [one.signature]
+    shown_fix, *shown = without_values([fix, *told], params, modified)
     return CheatRow(
         tool=one.tool,
         error_type=ErrorType(one.error_type),
-        symptoms=tuple(without_values(symptom, params, modified) for symptom in told),
+        symptoms=tuple(shown),
         times=one.times,
         last_seen=one.last_seen,
-        fix=without_values(fix, params, modified),
+        fix=shown_fix,
         changed=tuple(_changed(modified, failed=params if one.fix is None else None)),
         is_proven=one.fix is not None,
         successes=one.successes,

@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from reflection_app.loops.diagnosis.diagnoses import CorrectiveAction, ErrorType, KnownFix, Remedy
 from reflection_app.loops.diagnosis.fallback_tools import is_reading
+from reflection_app.loops.diagnosis.shown_fixes import without_values
 from reflection_app.loops.task_spec import Execution
 from reflection_app.models import FixPair, ToolFailure
 
@@ -122,7 +123,11 @@ def keep_outcome(
     if not worked:
         known = FixPair.objects.filter(**name).first()
         return _count(known, worked=False) if known else None
-    said = {"fix": action["action"], "action": action, "symptoms": failure.symptoms}
+    # A pair is shown beside other calls, whose parameters do not tell what in its words is a value.
+    told = [action["action"], *failure.symptoms]
+    fix, *symptoms = without_values(told, failure.params, params, advised.get("modified_params"))
+    action["action"] = fix or action["remedy"].replace("_", " ")
+    said = {"fix": action["action"], "action": action, "symptoms": symptoms}
     pair, _ = FixPair.objects.get_or_create(**name, defaults=said)
     return _count(pair, worked=True, action=action)
 

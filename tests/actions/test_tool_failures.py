@@ -1,6 +1,7 @@
 """Many agents report, and tell how it went, at the same moment: everything is counted, and once."""
 
 import threading
+import time
 from collections.abc import Callable
 from uuid import uuid4
 
@@ -121,7 +122,24 @@ def test_the_sheet_as_markdown_cannot_be_broken_out_of() -> None:
 def test_values_are_taken_out_of_what_is_shown_and_words_stay() -> None:
     params = {"token": "sk-1234567890", "deep": [{"n": 1234567890123}], "word": "search", "none": None, "on": True}
     said = "search with sk-1234567890 and 1234567890123, not None or True"
-    assert without_values(said, params, None) == "search with … and …, not None or True"
+    assert without_values([said, "sk-1234567890"], params, None) == ["search with … and …, not None or True", "…"]
+
+
+def test_of_too_many_values_to_look_for_nothing_is_shown() -> None:
+    many = {f"p{number}": f"value number {number}" for number in range(5_000)}
+    began = time.process_time()
+    for _ in range(300):
+        assert without_values(["value number 4999", "x" * 2_000], many, many) == ["…", "…"]
+    assert time.process_time() - began < 2
+
+
+def test_a_fix_is_remembered_without_the_values_that_its_words_hold() -> None:
+    project = make_project()
+    failure = report(project, params={"query": "multi-agent", "token": "sk-old-1234567"})
+    tell(failure, params={"query": "agents", "token": "sk-new-7654321"}, fix="Use sk-new-7654321, not sk-old-1234567")
+    pair = FixPair.objects.get(project=project)
+    assert pair.fix == "Use …, not …"
+    assert pair.action["action"] == "Use …, not …"
 
 
 def test_changes_name_what_is_added_left_out_or_other() -> None:

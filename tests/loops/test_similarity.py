@@ -174,3 +174,14 @@ def test_what_is_found_and_the_time_it_takes_are_bounded() -> None:
     found = similar_issues([issue(words[:10_000])] * 50, earlier)
     assert time.perf_counter() - began < 5
     assert len(found.found) == MOST_FOUND
+
+
+def test_issues_without_number_or_end_are_compared_within_a_second_or_two() -> None:
+    def long(number: int) -> Issue:
+        return Issue(description="".join(chr(0x4E00 + (number * 7919 + at * 104729) % 20_000) for at in range(3_000)))
+
+    now = [long(number) for number in range(150)]
+    earlier = [(f"r{number % 20}", long(number + 1_000)) for number in range(3_000)]
+    began = time.process_time()
+    assert similar_issues(now, earlier).looked_at == 20
+    assert time.process_time() - began < 3

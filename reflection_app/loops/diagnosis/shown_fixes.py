@@ -1,12 +1,15 @@
 """What of a fix may be shown, and to whom: values of parameters may be secrets, their names are not."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 HIDDEN = "…"
 # Shorter texts are words of everyday, and taking them out would leave no sentence readable.
 SHORTEST_HIDDEN = 8
+# Of a page of some hundred failures, each with thousands of values, every one would be looked for in every text.
+MOST_VALUES = 200
 
 
 @dataclass(frozen=True)
@@ -31,12 +34,15 @@ def changed_params(before: Mapping[str, Any], after: Mapping[str, Any] | None) -
     )
 
 
-def without_values(text: str, *params: Mapping[str, Any] | None) -> str:
-    """`text` with every longer value of `params` taken out of it."""
-    values = {value for given in params for value in _texts(given) if len(value) >= SHORTEST_HIDDEN}
+def without_values(texts: Sequence[str], *params: Mapping[str, Any] | None) -> list[str]:
+    """`texts` with every longer value of `params` taken out. Where these are too many, nothing is shown."""
+    longer = (value for given in params for value in _texts(given) if len(value) >= SHORTEST_HIDDEN)
+    values = set(islice(longer, MOST_VALUES + 1))
+    if len(values) > MOST_VALUES:
+        return [HIDDEN for _ in texts]
     for value in sorted(values, key=len, reverse=True):
-        text = text.replace(value, HIDDEN)
-    return text
+        texts = [text.replace(value, HIDDEN) for text in texts]
+    return list(texts)
 
 
 def _texts(value: Any) -> Iterator[str]:

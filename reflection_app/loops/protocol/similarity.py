@@ -1,7 +1,9 @@
 """Whether two issues are the same mistake again, told by their words: one of the facts that errors are classed by."""
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from reflection_app.loops.protocol.error_classes import SimilarIssue, SimilarIssues
 from reflection_app.loops.verdicts import Issue
@@ -10,7 +12,11 @@ from reflection_app.loops.verdicts import Issue
 # than a missed one: it blames the model.
 SIMILAR_FROM = 0.6
 # An issue's point is made by then; the rest would only cost time.
-LONGEST_COMPARED = 2_000
+LONGEST_COMPARED = 1_000
+# Each issue of now is compared with each earlier one. An agent may name fifty, and hundreds stand in reports.
+MOST_NOW = 20
+MOST_OF_A_REPORT = 20
+MOST_EARLIER = 400
 MOST_FOUND = 20
 
 NUMBER = "#"
@@ -55,11 +61,20 @@ def similar_issues(
 
     `earlier` names the report that each issue stood in, newest first; `looked_at` counts reports without issues too.
     """
-    known = [(name, issue, tokens(issue.description)) for name, issue in earlier]
-    found = (_most_like(issue, known) for issue in now)
+    known = [(name, issue, tokens(issue.description)) for name, issue in islice(_first_of_each(earlier), MOST_EARLIER)]
+    found = (_most_like(issue, known) for issue in now[:MOST_NOW])
     reports = len({name for name, _ in earlier}) if looked_at is None else looked_at
     likes = sorted((one for one in found if one is not None), key=lambda one: -one.similarity)
     return SimilarIssues(looked_at=reports, found=tuple(likes[:MOST_FOUND]))
+
+
+def _first_of_each(earlier: Sequence[tuple[str, Issue]]) -> Iterator[tuple[str, Issue]]:
+    """The first issues of each report, as many as can be compared."""
+    taken: Counter[str] = Counter()
+    for name, issue in earlier:
+        taken[name] += 1
+        if taken[name] <= MOST_OF_A_REPORT:
+            yield name, issue
 
 
 def _most_like(issue: Issue, known: Sequence[tuple[str, Issue, frozenset[str]]]) -> SimilarIssue | None:
