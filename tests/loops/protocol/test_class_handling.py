@@ -166,6 +166,7 @@ def test_a_tool_with_nothing_useful_to_say_is_followed_by_a_person(nothing: Any)
     [asked] = [effect.question for effect in played.effects if isinstance(effect, AskPerson)]
     assert asked.kind is QuestionKind.KNOWLEDGE
     assert asked.choices == (Choice.ANSWER, Choice.SKIP)
+    assert asked.text == "Which terms were searched?", "one question is no list"
     assert any("I don't know" in line for line in asked.context)
     assert repairs_of(played)[0].output == "ACL counts."
     assert [one.content for one in proposed_by(played)] == ["ACL counts."]
