@@ -5,6 +5,7 @@ from pydantic import Field
 from reflection_app.actions.next_attempt import NextAttempt, next_attempt_of
 from reflection_app.api.answer import Answer
 from reflection_app.api.run_answers import RunAnswer, run_answer
+from reflection_app.api.run_completeness import RunCompleteness, completeness_of
 from reflection_app.api.ticket_answers import SentBack, sent_back_answer
 from reflection_app.loops.messages import Message
 from reflection_app.loops.prompt_changes import changed_since
@@ -53,6 +54,7 @@ class RunWithNext(RunAnswer):
     """One run, with what it asks of its outside agent, and the versions that it began with."""
 
     next: NextAnswer | None = Field(description="the attempt to hand in, where the run waits for one")
+    completeness: RunCompleteness | None = Field(description="null where nothing was checked")
     versions: Versions
 
 
@@ -65,7 +67,12 @@ class HandedInAnswer(Answer):
 
 def run_with_next(run: Run) -> RunWithNext:
     asked = next_attempt_of(run)
-    return RunWithNext(**dict(run_answer(run)), next=_next_answer(asked) if asked else None, versions=_versions_of(run))
+    return RunWithNext(
+        **dict(run_answer(run)),
+        next=_next_answer(asked) if asked else None,
+        completeness=completeness_of(run),
+        versions=_versions_of(run),
+    )
 
 
 def handed_in_answer(run: Run) -> HandedInAnswer:

@@ -10,7 +10,8 @@ from reflection_app.llm.scripted import register_script
 from reflection_app.models import AuditEntry, Run, RunState, Task
 from reflection_app.runner.advance import advance
 from tests.api.caller import Caller, assert_problem, fields, make_caller
-from tests.completeness import INCOMPLETE, completeness_check, reading_project
+from tests.completeness import INCOMPLETE, completeness_check, reading_project, supplemented
+from tests.factories import submit
 from tests.loops.completeness.scenes import checked, wanted
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -198,3 +199,18 @@ def test_a_fork_of_a_check_is_a_check() -> None:
     fork = agent.post(f"runs/{run.pk}/fork", {"from_step": 2}).body
     advance_all()
     assert agent.get(f"completeness-checks/{fork['id']}").body["state"] == "incomplete"
+
+
+def test_a_run_tells_its_check_and_its_statistics_and_one_without_a_check_nothing() -> None:
+    run = supplemented(reading_project())
+    told = make_caller(run.project).get(f"runs/{run.pk}").body
+    assert told["completeness"] == {
+        "state": "incomplete",
+        "analysis": "不完整：只读了一个文件",
+        "missing_aspects": ["第二个文件"],
+        "supplements_count": 1,
+        "steps_ok": True,
+        "exec": {"used": True, "attempted": 2, "succeeded": 2, "success_rate": 1.0},
+    }
+    other = submit(run.project)
+    assert make_caller(run.project).get(f"runs/{other.pk}").body["completeness"] is None
