@@ -42,9 +42,9 @@ NEW_KEY = "new_api_key"
 
 # Those that let a key do something today.
 SCOPES = {
-    Scope.TASKS_WRITE: "hand in tasks and cancel runs",
-    Scope.RUNS_READ: "read tasks, runs and reviews",
-    Scope.REVIEWS_WRITE: "claim and decide reviews",
+    Scope.TASKS_WRITE: "hand in tasks, attempts and failures, cancel runs",
+    Scope.RUNS_READ: "read tasks, runs, reviews, tickets and reports",
+    Scope.REVIEWS_WRITE: "decide reviews and instructions, answer questions, order a redo",
     Scope.ADMIN: "all of these",
 }
 

@@ -142,7 +142,7 @@ def test_a_key_that_makes_no_sense_is_refused(admin: Client, typed: dict[str, ob
 
 def test_scopes_are_explained_and_those_without_use_left_out(admin: Client) -> None:
     page = admin.get("/p/set/settings/").text
-    assert "claim and decide reviews" in page
+    assert "decide reviews and instructions, answer questions, order a redo" in page
     assert "notebook:read" not in page
     assert 'href="/api/v1/docs"' in page
 
