@@ -23,6 +23,7 @@ class ProposedEntry:
     description: str
     content: str
     occurrences: int
+    source: str
 
 
 @transaction.atomic
@@ -77,4 +78,5 @@ def _shown(entry: Entry) -> ProposedEntry:
         description=entry.description,
         content=entry.content,
         occurrences=entry.occurrences,
+        source=entry.source,
     )

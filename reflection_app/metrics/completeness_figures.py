@@ -1,6 +1,6 @@
 """The figures of completeness checks in a project: what they found, what became of it, and what keeps recurring."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -132,7 +132,25 @@ def recurring_supplements(project_id: UUID) -> list[Recurring]:
     )
     found = list(groups)
     kinds = _kinds(project_id, {group["task_kind"] for group in found})
-    return [_recurring(project_id, dict(group), of_kind=kinds[group["task_kind"]]) for group in found]
+    newest = _said_last(project_id, found)
+    return [
+        _recurring(
+            dict(group),
+            operation=newest[group["task_kind"], group["operation_key"]],
+            of_kind=kinds[group["task_kind"]],
+        )
+        for group in found
+    ]
+
+
+def _said_last(project_id: UUID, groups: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], str]:
+    """Each group's operation in the words of its newest supplement."""
+    named = [(group["task_kind"], group["operation_key"]) for group in groups]
+    rows = Supplement.objects.filter(
+        project=project_id, task_kind__in={kind for kind, _ in named}, operation_key__in={key for _, key in named}
+    )
+    newest = rows.order_by("task_kind", "operation_key", "-created_at", "-id").distinct("task_kind", "operation_key")
+    return {(kind, key): said for kind, key, said in newest.values_list("task_kind", "operation_key", "operation")}
 
 
 @dataclass(frozen=True)
@@ -162,13 +180,12 @@ def _kinds(project_id: UUID, kinds: Iterable[str]) -> dict[str, _Kind]:
     return {kind: found.get(kind, _Kind()) for kind in kinds}
 
 
-def _recurring(project_id: UUID, group: dict[str, Any], *, of_kind: _Kind) -> Recurring:
-    named = {"task_kind": group["task_kind"], "operation_key": group["operation_key"]}
-    newest = Supplement.objects.filter(project=project_id, **named).latest("created_at")
+def _recurring(group: dict[str, Any], *, operation: str, of_kind: _Kind) -> Recurring:
     done = Side(group["done_runs"], group["done_succeeded"])
     return Recurring(
-        **named,
-        operation=newest.operation,
+        task_kind=group["task_kind"],
+        operation_key=group["operation_key"],
+        operation=operation,
         found=group["found"],
         runs=group["runs"],
         attempted=group["tried"],

@@ -41,11 +41,7 @@ def completeness_page(request: DeskRequest) -> HttpResponse:
 
 
 def _recurring(project: Project) -> list[RecurringShown]:
-    found = recurring_supplements(project.pk)
-    offered = {
-        source: entry.state
-        for one in found
-        for source in [source_of(one.task_kind, one.operation_key)]
-        for entry in proposed_from(project.pk, sources=[source])
-    }
-    return [RecurringShown(one, offered.get(source_of(one.task_kind, one.operation_key), "")) for one in found]
+    found = [(one, source_of(one.task_kind, one.operation_key)) for one in recurring_supplements(project.pk)]
+    entries = proposed_from(project.pk, sources=[source for _, source in found])
+    offered = {entry.source: entry.state for entry in entries}
+    return [RecurringShown(one, offered.get(source, "")) for one, source in found]

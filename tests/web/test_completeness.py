@@ -3,9 +3,11 @@
 import re
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
-from reflection_app.models import CompletenessCheck, Membership, Run, Step
+from reflection_app.models import CompletenessCheck, Membership, Run, Step, Supplement
 from reflection_app.runner import advance as advancing
 from reflection_app.runner.advance import advance
 from reflection_app.web.completeness_view import checks_of
@@ -152,3 +154,26 @@ def test_a_fork_shows_the_check_that_it_copied(client: Client) -> None:
     fork.refresh_from_db()
     assert "不完整：只读了一个文件" in page_of(client, fork)
     assert CompletenessCheck.objects.count() == 1
+
+
+def test_the_page_asks_the_database_as_often_for_many_recurring_supplements_as_for_one(client: Client) -> None:
+    project = reading_project()
+    runs = [supplemented(project) for _ in range(2)]
+    with CaptureQueriesContext(connection) as few:
+        assert SAVE["operation"] in project_page(client, runs[0])
+    for check in CompletenessCheck.objects.filter(run__in=runs):
+        Supplement.objects.bulk_create(
+            Supplement(
+                project=project,
+                completeness_check=check,
+                number=number,
+                task_kind=check.task_kind,
+                operation=f"missing {number}",
+                operation_key=f"missing {number}",
+            )
+            for number in range(2, 12)
+        )
+    with CaptureQueriesContext(connection) as many:
+        page = project_page(client, runs[0])
+    assert all(f"missing {number}" in page for number in range(2, 12))
+    assert len(many) <= len(few)
