@@ -23,6 +23,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 FAILURE_PAGES = ("tool_failure", "tool_outcome")
 TOOL_PAGES = {"tool", "edit_tool", "try_tool", "switch_tool", "delete_tool"}
 REPORT_PAGES = {"report", "report_document", "report_markdown"}
+PROTOCOL_PAGES = {"question", "answer_question", "decide_instruction", "correct_class"}
 CHANGE_TOOLS = ("add_builtins", "new_tool", "import_tools", "keep_secret", "delete_secret")
 
 
@@ -92,8 +93,10 @@ def test_a_projects_things_are_not_found_under_another_slug(client: Client, addr
             "delete_secret",
             *FAILURE_PAGES,
             *REPORT_PAGES,
+            *PROTOCOL_PAGES,
         }:
-            ask = client.post if name in {"try_tool", "switch_tool", "tool_outcome"} else client.get
+            acts = {"try_tool", "switch_tool", "tool_outcome", *PROTOCOL_PAGES - {"question"}}
+            ask = client.post if name in acts else client.get
             assert ask(address.replace("/p/walked/", "/p/own/")).status_code == 404, name
 
 
@@ -131,6 +134,8 @@ def test_a_viewer_reads_and_changes_nothing(client: Client, addresses: dict[str,
         assert client.post(addresses[name]).status_code == 403, name
     changing = ("new_task", "cancel_run", "next_review", "claim_review", "decide_review", "create_key", "revoke_key")
     for name in (*changing, "settings", "tool_outcome", "close_ticket", "redo_run"):
+        assert client.post(addresses[name]).status_code == 403, name
+    for name in ("correct_class", "decide_instruction", "answer_question"):
         assert client.post(addresses[name]).status_code == 403, name
 
 
