@@ -81,15 +81,15 @@ def researcher(agent: str) -> Mind:
 
 
 def test_three_papers_of_five_go_back_and_come_again_complete(told: Any, desk: Desk) -> None:
-    mind = researcher("academic-researcher")
-    run = told(mind, PAPERS, agent="academic-researcher", requirements=REQUIREMENTS, phase="Phase 1.2")
+    mind = researcher("seed-researcher")
+    run = told(mind, PAPERS, agent="seed-researcher", requirements=REQUIREMENTS, phase="Phase 1.2")
 
     assert (run["mode"], run["outcome"], run["best_attempt"]["number"]) == ("reflection_protocol", "succeeded", 2), run
     assert len(json.loads(run["best_attempt"]["content"])["papers"]) == 6
     (ticket,) = desk.all_of("tickets", run=run["id"])
     assert (ticket["verdict"], ticket["target_agent"], ticket["target_phase"], ticket["state"]) == (
         "REVISE",
-        "academic-researcher",
+        "seed-researcher",
         "Phase 1.2",
         "resolved",
     )
