@@ -29,7 +29,7 @@ COLOURED = frozenset(
 TAGS = frozenset(
     "p br hr h3 ul ol li blockquote pre code span em strong s a table thead tbody tr th td".split()  # noqa: SIM905
 )
-ATTRIBUTES = {"a": {"href", "title"}, "span": {"class"}, "pre": {"class"}, "ol": {"start"}}
+ATTRIBUTES = {"a": {"href", "title"}, "span": {"class"}, "pre": {"class", "tabindex"}, "ol": {"start"}}
 OUR_CLASS = re.compile(r"[a-z][a-z0-9]{0,2}|code")
 # TypeScript's own lexer is one of the slow ones.
 NEAR_ENOUGH = {"typescript": "javascript", "ts": "javascript"}
@@ -90,7 +90,7 @@ def _coloured(code: str, *, language: str) -> str:
     if language not in COLOURED:
         return render_plain(code)
     inside = highlight(code, find_lexer_class_by_name(language)(stripnl=False), HtmlFormatter(nowrap=True))
-    return f'<pre class="code"><code>{inside}</code></pre>'
+    return f'<pre class="code" tabindex="0"><code>{inside}</code></pre>'
 
 
 @lru_cache(maxsize=512)
@@ -108,7 +108,7 @@ def render_code(code: str, *, language: str = "python") -> SafeString:
 
 
 def render_plain(text: str) -> SafeString:
-    return mark_safe(f'<pre class="code"><code>{escape(text)}</code></pre>')  # noqa: S308 - escaped
+    return mark_safe(f'<pre class="code" tabindex="0"><code>{escape(text)}</code></pre>')  # noqa: S308 - escaped
 
 
 def render_answer(content: str, *, is_code: bool) -> SafeString:

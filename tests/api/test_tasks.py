@@ -45,7 +45,7 @@ def test_a_task_is_answered_with_its_queued_run(caller: Caller) -> None:
     assert (run["mode"], run["state"], run["outcome"], run["best_attempt"]) == ("external_loop", "queued", None, None)
     assert run["usage"] == {"prompt_tokens": 0, "completion_tokens": 0, "cost_usd": "0.00000000", "llm_calls": 0}
     assert caller.get(f"tasks/{task['id']}").body == task
-    assert caller.get(f"runs/{run['id']}").body == run | {"next": None, "versions": ANY}
+    assert caller.get(f"runs/{run['id']}").body == run | {"next": None, "completeness": None, "versions": ANY}
 
 
 def test_a_task_is_answered_with_all_that_came_with_it(caller: Caller) -> None:

@@ -151,6 +151,9 @@ def running_desk(data: Path, environment: Mapping[str, str]) -> Iterator[Desk]:
         with closing(desk.api), closing(desk.browser):
             yield desk
     finally:
+        # Made only for tests that register tools: a key takes seconds to make.
+        if "tools_api" in vars(desk):
+            desk.tools_api.close()
         process.send_signal(signal.SIGTERM)
         try:
             process.wait(30)

@@ -48,7 +48,7 @@ def test_blocks_share_what_may_be_coloured(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize("content", ['{\n  "papers": [\n    {"title": "一"}\n  ]\n}\n', '[\n  {\n    "a": 1\n  }\n]'])
 def test_bare_json_keeps_its_indentation(content: str) -> None:
     shown = render_answer(content, is_code=False)
-    assert shown.startswith('<pre class="code">')
+    assert shown.startswith('<pre class="code" tabindex="0">')
     assert html.unescape(re.sub(r"<[^>]*>", "", shown)).strip() == content.strip()
 
 
