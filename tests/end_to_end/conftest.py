@@ -14,9 +14,9 @@ from tests.end_to_end.playback import Playback
 from tests.end_to_end.tool_servers import ToolServer
 from tests.openai_server import OpenAIServer
 
-# Short enough that a worker's death is noticed within seconds.
+# Short enough that a worker's death is noticed within seconds, and long enough that a busy machine is not taken for one.
 IMPATIENT = {
-    "RUN_LEASE_S": "2",
+    "RUN_LEASE_S": "5",
     "SWEEP_INTERVAL_S": "0.5",
     "ENQUEUE_LOST_AFTER_S": "2",
     "RUN_RETRY_DELAY_S": "0.2",

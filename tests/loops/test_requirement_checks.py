@@ -238,9 +238,9 @@ def test_no_answer_keeps_the_check_busy(answer: str) -> None:
     ]
     counts += [{"of": of, "min": number} for of in ("words", "characters", "lines") for number in range(10)]
     schema = {"properties": {"papers": {"items": {"required": ["x"]}}}}
-    began = time.process_time()
+    began = time.thread_time()
     report = check(answer, schema=schema, required_fields=fields, counts=counts)
-    assert time.process_time() - began < 10
+    assert time.thread_time() - began < 10
     assert len(report.results) == 1 + len(fields) + len(counts)
     assert is_storable(report.model_dump(mode="json"))
     assert len(report.model_dump_json()) < 500_000
@@ -262,10 +262,10 @@ LARGE: list[tuple[dict[str, Any], str]] = [
 def test_the_largest_answer_with_the_most_requirements_is_checked_within_a_second_or_two(
     wanted: dict[str, Any], answer: str
 ) -> None:
-    began = time.process_time()
+    began = time.thread_time()
     report = check(answer, **wanted)
-    # A third of a second on a desktop; the bound leaves room for slow machines.
-    assert time.process_time() - began < 2
+    # A third of a second on a desktop, of this thread alone; the bound leaves room for slow machines.
+    assert time.thread_time() - began < 2
     assert len(report.results) == 50
     assert is_storable(report.model_dump(mode="json"))
 

@@ -182,6 +182,6 @@ def test_issues_without_number_or_end_are_compared_within_a_second_or_two() -> N
 
     now = [long(number) for number in range(150)]
     earlier = [(f"r{number % 20}", long(number + 1_000)) for number in range(3_000)]
-    began = time.process_time()
+    began = time.thread_time()
     assert similar_issues(now, earlier).looked_at == 20
-    assert time.process_time() - began < 3
+    assert time.thread_time() - began < 3
