@@ -14,7 +14,7 @@ from tests.end_to_end.playback import Playback
 from tests.end_to_end.tool_servers import ToolServer
 from tests.openai_server import OpenAIServer
 
-# Short enough that a worker's death is noticed within seconds, and long enough that a busy machine is not taken for one.
+# Short enough that a death is noticed within seconds, and long enough that a busy machine is not taken for one.
 IMPATIENT = {
     "RUN_LEASE_S": "5",
     "SWEEP_INTERVAL_S": "0.5",
