@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Annotated
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 from pydantic import AfterValidator, Field
 
@@ -49,17 +49,32 @@ def decide_instruction(instruction: AgentInstruction, told: InstructionInput, *,
     if accepts:
         _check_room(instruction)
     state = InstructionState.ACCEPTED if accepts else InstructionState.DECLINED
-    text = told.text.strip() if told.text is not None else instruction.text
-    changed = AgentInstruction.objects.filter(pk=instruction.pk, state=FROM[told.decision]).update(
-        state=state, text=text, decided_by=actor.user, decided_by_label=actor.label, decided_at=timezone.now()
-    )
     before = {"state": FROM[told.decision].value, "text": instruction.text}
+    changed = _decide(instruction, told, state=state, actor=actor)
     instruction.refresh_from_db()
     if not changed:
         raise AlreadyDecided(_why_not(instruction))
-    after = {"state": state.value, "text": text, "agent": instruction.agent}
+    after = {"state": state.value, "text": instruction.text, "agent": instruction.agent}
     audit(instruction.project_id, actor, "instruction.decided", target=instruction, before=before, after=after)
     return instruction
+
+
+def _decide(instruction: AgentInstruction, told: InstructionInput, *, state: InstructionState, actor: Actor) -> bool:
+    """Whether the instruction was still to be decided so. Its words are left alone where none are given.
+
+    Raises Conflict where the agent has an instruction in just these words already.
+    """
+    words = {"text": told.text.strip()} if told.text is not None else {}
+    open_ones = AgentInstruction.objects.filter(pk=instruction.pk, state=FROM[told.decision])
+    try:
+        with transaction.atomic():
+            changed = open_ones.update(
+                state=state, decided_by=actor.user, decided_by_label=actor.label, decided_at=timezone.now(), **words
+            )
+    except IntegrityError:
+        message = f"{instruction.agent} has an instruction in these very words already; decide on that one."
+        raise Conflict(message) from None
+    return bool(changed)
 
 
 def _check_text(told: InstructionInput, *, accepts: bool) -> None:

@@ -39,16 +39,34 @@ def text(name: str, default: str, meaning: str, *, environ: Mapping[str, str] | 
 
 @overload
 def number(
-    name: str, default: int, meaning: str, *, at_least: int = 0, environ: Mapping[str, str] | None = None
+    name: str,
+    default: int,
+    meaning: str,
+    *,
+    at_least: int = 0,
+    at_most: int | None = None,
+    environ: Mapping[str, str] | None = None,
 ) -> int: ...
 @overload
 def number(
-    name: str, default: float, meaning: str, *, at_least: float = 0, environ: Mapping[str, str] | None = None
+    name: str,
+    default: float,
+    meaning: str,
+    *,
+    at_least: float = 0,
+    at_most: float | None = None,
+    environ: Mapping[str, str] | None = None,
 ) -> float: ...
 def number(
-    name: str, default: float, meaning: str, *, at_least: float = 0, environ: Mapping[str, str] | None = None
+    name: str,
+    default: float,
+    meaning: str,
+    *,
+    at_least: float = 0,
+    at_most: float | None = None,
+    environ: Mapping[str, str] | None = None,
 ) -> float:
-    """The variable as a number of `default`'s type. Raises ImproperlyConfigured where it is none or too small."""
+    """The variable as a number of `default`'s type. Raises ImproperlyConfigured where it is none or out of bounds."""
     raw = _read(name, str(default), meaning, environ)
     kind: Callable[[str], float] = type(default)
     try:
@@ -57,6 +75,8 @@ def number(
         raise ImproperlyConfigured(f"{name}={raw!r} is not a number. {meaning}") from None
     if value < at_least:
         raise ImproperlyConfigured(f"{name}={raw} is below {at_least}. {meaning}")
+    if at_most is not None and value > at_most:
+        raise ImproperlyConfigured(f"{name}={raw} is above {at_most}. {meaning}")
     return value
 
 

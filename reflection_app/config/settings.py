@@ -273,13 +273,24 @@ LOGGING = {
     },
 }
 
-# The completeness check, for projects that do not say otherwise. The names are those of the second design seed.
+# The completeness check, for projects that do not say otherwise. The names are those of the second design seed, the
+# bounds those of CompletenessSettings.
 COMPLETENESS: dict[str, object] = {
     "enabled": env.flag(
         "ENABLE_REFLECTION", default=True, meaning="no: work with tools is not checked for what it still lacks"
     ),
-    "max_supplements": env.number("REFLECTION_MAX_SUPPLEMENTS", 3, "the most supplements of one check; 0: check only"),
-    "temperature": env.number("FC_REFLECTION_TEMPERATURE", 0.2, "the temperature of completeness checks"),
-    "top_p": env.number("FC_REFLECTION_TOP_P", 1.0, "the share of likely words that completeness checks choose from"),
-    "max_retries": env.number("FC_REFLECTION_MAX_RETRIES", 2, "how often a malformed check is asked for again"),
+    "max_supplements": env.number(
+        "REFLECTION_MAX_SUPPLEMENTS", 3, "the most supplements of one check; 0: check only", at_most=20
+    ),
+    "temperature": env.number("FC_REFLECTION_TEMPERATURE", 0.2, "the temperature of completeness checks", at_most=2),
+    "top_p": env.number(
+        "FC_REFLECTION_TOP_P",
+        1.0,
+        "the share of likely words that completeness checks choose from",
+        at_least=0.01,
+        at_most=1,
+    ),
+    "max_retries": env.number(
+        "FC_REFLECTION_MAX_RETRIES", 2, "how often a malformed check is asked for again", at_most=5
+    ),
 }

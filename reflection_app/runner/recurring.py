@@ -18,8 +18,10 @@ def propose_what_recurs(run: Run, supplements: Sequence[Supplement]) -> None:
     """Offers each of these supplements, whose rows are written, that runs of this kind of task have lacked before.
 
     Call it inside the transaction that wrote the rows. Runs that end at the same moment count each other: the second
-    one waits for the first one's commit.
+    one waits for the first one's commit. A run that has a parent is no evidence of its own.
     """
+    if run.parent_id is not None:
+        return
     keyed = {one.operation_key: one for one in supplements}
     for key in sorted(keyed):
         source = source_of(keyed[key].task_kind, key)
@@ -27,9 +29,12 @@ def propose_what_recurs(run: Run, supplements: Sequence[Supplement]) -> None:
             cursor.execute(
                 "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"supplement {run.project_id} {source}"]
             )
+        if proposed_from(run.project_id, sources=[source]):
+            _propose(run, keyed[key], source=source, runs=[run.pk])
+            continue
         runs = runs_that_lacked(run.project_id, task_kind=keyed[key].task_kind, key=key)
         if len(runs) >= RECURS_FROM:
-            _propose(run, keyed[key], source=source, runs=runs)
+            _propose(run, keyed[key], source=source, runs=runs[-MOST_EVIDENCE:])
 
 
 def source_of(task_kind: str, key: str) -> str:
@@ -45,11 +50,10 @@ def runs_that_lacked(project_id: UUID, *, task_kind: str, key: str) -> list[UUID
 
 
 def _propose(run: Run, one: Supplement, *, source: str, runs: list[UUID]) -> None:
-    is_known = bool(proposed_from(run.project_id, sources=[source]))
     kind = f"of the kind “{one.task_kind}”" if one.task_kind else "without a kind"
     tools = f"\n\nTools: {', '.join(one.suggested_tools)}" if one.suggested_tools else ""
     reason = f"\n\nWhy: {one.reason}" if one.reason else ""
-    for evidence in [run.pk] if is_known else runs[-MOST_EVIDENCE:]:
+    for evidence in runs:
         propose(
             run.project_id,
             kind=KIND,

@@ -1,5 +1,6 @@
 """The rows of error trace reports, and what they are looked up by."""
 
+from collections import defaultdict
 from typing import Any
 from uuid import UUID
 
@@ -57,14 +58,17 @@ def _of_the_agent(run: Run) -> list[Report]:
 def _relatives(run: Run) -> set[UUID]:
     """The run and all that share its beginning: what it was forked from, and every fork of those."""
     parents = dict(Run.objects.filter(task=run.task_id).values_list("pk", "parent"))
-
-    def origin(pk: UUID) -> UUID:
-        while (above := parents.get(pk)) is not None:
-            pk = above
-        return pk
-
-    first = origin(run.pk)
-    return {pk for pk in parents if origin(pk) == first}
+    first = run.pk
+    while (above := parents.get(first)) is not None:
+        first = above
+    children: dict[UUID, list[UUID]] = defaultdict(list)
+    for pk, parent in parents.items():
+        if parent is not None:
+            children[parent].append(pk)
+    found = [first]
+    for pk in found:  # grows while it is read
+        found += children[pk]
+    return set(found)
 
 
 def write_report(run: Run, step: Step, batch: Batch, *, report: ReportValue, kept: KeptReport) -> None:

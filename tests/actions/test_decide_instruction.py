@@ -74,6 +74,22 @@ def test_it_can_be_accepted_in_other_words(project: Project, actor: Actor) -> No
     assert entry.after == {"state": "accepted", "text": "收集 5 篇。", "agent": AGENT}
 
 
+def test_two_instructions_cannot_come_to_the_same_words(project: Project, actor: Actor) -> None:
+    decide_instruction(proposed(project), told(), actor=actor)
+    other = proposed(project, "Another.")
+    with pytest.raises(Conflict, match="these very words"):
+        decide_instruction(other, told(text=TEXT), actor=actor)
+    other.refresh_from_db()
+    assert (other.state, other.text) == (InstructionState.PROPOSED, "Another.")
+    assert AuditEntry.objects.filter(action="instruction.decided").count() == 1
+
+
+def test_withdrawing_leaves_the_words_that_somebody_else_gave_it(project: Project, actor: Actor) -> None:
+    loaded_before = proposed(project)
+    decide_instruction(AgentInstruction.objects.get(), told(text="In other words."), actor=actor)
+    assert decide_instruction(loaded_before, told("withdraw"), actor=actor).text == "In other words."
+
+
 def test_an_accepted_one_can_be_withdrawn(project: Project, actor: Actor) -> None:
     instruction = decide_instruction(proposed(project), told(), actor=actor)
     assert decide_instruction(instruction, told("withdraw"), actor=actor).state == InstructionState.DECLINED

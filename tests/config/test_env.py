@@ -24,10 +24,10 @@ def test_a_number_has_its_defaults_type() -> None:
     assert env.number("WAIT", 3.0, "how long", environ={"WAIT": "0.5"}) == 0.5
 
 
-@pytest.mark.parametrize("given", ["four", "1.5", "-1"])
+@pytest.mark.parametrize("given", ["four", "1.5", "-1", "10"])
 def test_a_wrong_number_is_refused_with_the_variables_name_and_meaning(given: str) -> None:
     with pytest.raises(ImproperlyConfigured, match=r"^COUNT=.*how many$"):
-        env.number("COUNT", 3, "how many", environ={"COUNT": given})
+        env.number("COUNT", 3, "how many", at_most=9, environ={"COUNT": given})
 
 
 @pytest.mark.parametrize(("given", "expected"), [("yes", True), ("1", True), ("False", False), ("off", False)])

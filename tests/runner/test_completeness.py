@@ -137,6 +137,11 @@ def test_forks_are_no_evidence_of_their_own() -> None:
     assert CompletenessCheck.objects.filter(run=fork).count() == 1
     assert not Entry.objects.exists()
 
+    supplemented(project)
+    assert Entry.objects.get().occurrences == 3
+    advance(fork_run(first, ForkInput(from_step=step.seq), actor=Actor()).pk)
+    assert Entry.objects.get().occurrences == 3
+
 
 def test_runs_that_end_at_the_same_moment_count_each_other() -> None:
     project = reading_project()
