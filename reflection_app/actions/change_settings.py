@@ -7,7 +7,7 @@ from django.db import transaction
 
 from reflection_app.actions.errors import InvalidInput
 from reflection_app.loops.completeness.checks import CompletenessSettings
-from reflection_app.loops.task_spec import ReviewPolicy, Thresholds, UsualLimits
+from reflection_app.loops.task_spec import Thresholds, UsualLimits
 from reflection_app.models import Actor, Project, Tool, audit
 
 
@@ -17,12 +17,11 @@ def change_settings(
     *,
     limits: UsualLimits,
     thresholds: Thresholds,
-    review_policy: ReviewPolicy,
     completeness: CompletenessSettings,
     knowledge_tool: str,
     actor: Actor,
 ) -> Project:
-    """The project with its new limits, thresholds, review policy, completeness check, and tool to ask for knowledge.
+    """The project with its new limits, thresholds, completeness check, and tool to ask for knowledge.
 
     Of the check only what differs from the desk's own settings is kept, so that the rest follows those. Raises
     InvalidInput where the project has no such tool, or no score could lead to REVISE.
@@ -37,12 +36,11 @@ def change_settings(
     before = _settings_of(locked)
     locked.limits = limits.model_dump(mode="json")
     locked.thresholds = thresholds.model_dump(mode="json")
-    locked.review_policy = review_policy.model_dump(mode="json")
     usual = CompletenessSettings.model_validate(settings.COMPLETENESS).model_dump(mode="json")
     chosen = completeness.model_dump(mode="json")
     locked.completeness = {name: value for name, value in chosen.items() if value != usual[name]}
     locked.knowledge_tool = knowledge_tool
-    locked.save(update_fields=["limits", "thresholds", "review_policy", "completeness", "knowledge_tool"])
+    locked.save(update_fields=["limits", "thresholds", "completeness", "knowledge_tool"])
     audit(locked.pk, actor, "settings.changed", target=locked, before=before, after=_settings_of(locked))
     return locked
 
@@ -51,7 +49,6 @@ def _settings_of(project: Project) -> dict[str, Any]:
     return {
         "limits": project.limits,
         "thresholds": project.thresholds,
-        "review_policy": project.review_policy,
         "completeness": project.completeness,
         "knowledge_tool": project.knowledge_tool,
     }

@@ -4,13 +4,13 @@ from datetime import datetime, timedelta
 from uuid import UUID, uuid4
 
 from django.conf import settings
-from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db import IntegrityError, transaction
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from reflection_app.actions.errors import AlreadyDecided, Conflict, ReviewHeld, ReviewLeaseLost
 from reflection_app.live.doorbell import ring
-from reflection_app.models import Actor, Project, Review, ReviewState, audit
+from reflection_app.models import Actor, Project, Review, ReviewSkip, ReviewState, audit
 
 
 def free(now: datetime) -> Q:
@@ -22,17 +22,41 @@ def lease_end(now: datetime) -> datetime:
     return now + timedelta(seconds=settings.REVIEW_LEASE_S)
 
 
-@transaction.atomic
-def claim_next(project: Project, *, actor: Actor) -> Review | None:
-    """The oldest free review, those that a run waits for first, now held by `actor`; None where there is none.
+def claim_next(project: Project, *, actor: Actor, among: Q | None = None) -> Review | None:
+    """The next free review, now held by `actor`: what is assigned to them first, then what is for everybody.
 
-    Two callers never get the same one: a row that one has locked is passed over by the other.
+    Those that a run waits for come first, then the oldest. What the actor has skipped, and further seats of a panel on
+    which they sit, are passed over; with `among`, so is what does not fit it. None where there is none. Two callers
+    never get the same one: a row that one has locked is passed over by the other.
     """
-    candidates = Review.objects.filter(free(timezone.now()), project=project)
-    review = (
-        candidates.select_for_update(skip_locked=True, of=("self",)).order_by("-holds_run", "created_at", "id").first()
-    )
+    candidates = Review.objects.filter(free(timezone.now()), among or Q(), project=project)
+    candidates = candidates.filter(~Exists(skipped_by(actor)), Q(panel=None) | ~Exists(seats_of(actor)))
+    everybodys = candidates.filter(assignee=None)
+    mine = candidates.filter(assignee=actor.user) if actor.user else Review.objects.none()
+    while True:
+        try:
+            return _claim_first(mine, actor=actor) or _claim_first(everybodys, actor=actor)
+        except IntegrityError:
+            # The same person took another seat of that panel at the same moment, and is not offered this one again.
+            continue
+
+
+@transaction.atomic
+def _claim_first(candidates: QuerySet[Review], *, actor: Actor) -> Review | None:
+    in_order = candidates.order_by("-holds_run", "created_at", "id")
+    review = in_order.select_for_update(skip_locked=True, of=("self",)).first()
     return _hold(review, actor=actor) if review else None
+
+
+def skipped_by(actor: Actor) -> QuerySet[ReviewSkip]:
+    """That `actor` skipped the review of the query around it."""
+    return ReviewSkip.objects.filter(review=OuterRef("pk"), by_label=actor.label)
+
+
+def seats_of(actor: Actor) -> QuerySet[Review]:
+    """Another seat of the panel of the query around it, on which `actor` sits or has sat."""
+    sat = Review.objects.filter(panel=OuterRef("panel"), holder_label=actor.label)
+    return sat.filter(state__in=(ReviewState.CLAIMED, ReviewState.DECIDED)).exclude(pk=OuterRef("pk"))
 
 
 @transaction.atomic

@@ -13,7 +13,8 @@ from reflection_app.llm.roles import has_critic, has_escalation
 from reflection_app.loops.catalogue import mode_for
 from reflection_app.loops.completeness.checks import CompletenessSettings
 from reflection_app.loops.requirements import Requirements
-from reflection_app.loops.task_spec import Mode, ReviewPolicy, TaskSpec
+from reflection_app.loops.review_rules import ReviewPolicy
+from reflection_app.loops.task_spec import Mode, TaskSpec
 from reflection_app.loops.tool_calls import ToolSpec
 from reflection_app.models import Actor, AgentInstruction, InstructionState, Project, Run, Task, TaskFile, Tool, audit
 

@@ -99,7 +99,11 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "reflection_app.web.context.desk",
             ],
-            "builtins": ["django.templatetags.static", "reflection_app.web.template_filters"],
+            "builtins": [
+                "django.templatetags.static",
+                "django.templatetags.i18n",
+                "reflection_app.web.template_filters",
+            ],
             "loaders": [
                 ("django.template.loaders.cached.Loader", ["django.template.loaders.filesystem.Loader"]),
             ]

@@ -30,6 +30,11 @@ def group_of_project(project_id: UUID) -> str:
     return f"project.{project_id}"
 
 
+def group_of_reviews(project_id: UUID) -> str:
+    """The channel group of a project's review pages."""
+    return f"reviews.{project_id}"
+
+
 class Doorbell:
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -82,3 +87,8 @@ def ring(run_id: UUID, *, project_id: UUID) -> None:
     """Tells the listeners of a run, and those of its project's lists, that there are new events."""
     bell.ring(group_of_run(run_id))
     bell.ring(group_of_project(project_id))
+
+
+def ring_reviews(project_id: UUID) -> None:
+    """Tells a project's review pages that something in the queue, or said about an item of it, has changed."""
+    bell.ring(group_of_reviews(project_id))

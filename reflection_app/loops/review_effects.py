@@ -37,6 +37,9 @@ class ReviewReason(StrEnum):
     UNSETTLED_PICK = "unsettled_pick"
     AUDIT = "audit"
     CHECKPOINT = "checkpoint"
+    POLICY = "policy"
+    ASKED_FOR = "asked_for"
+    ADJUDICATION = "adjudication"
 
 
 class Decision(StrEnum):
@@ -79,7 +82,11 @@ class ReviewDecision(Value):
 
 
 class AskReviewer(Effect[ReviewDecision]):
-    """Wait for a person's decision on a judgement; nothing is held meanwhile. `why` is shown to that person."""
+    """Wait for a person's decision on a judgement; nothing is held meanwhile. `why` is shown to that person.
+
+    `rule` is the number of the policy's rule that asks, from 1. Several `reviewers` judge without seeing each other's
+    decisions; the result is what they agree on, or what one more person says where they do not.
+    """
 
     kind = "ask_reviewer"
     results = TypeAdapter(ReviewDecision)
@@ -87,12 +94,15 @@ class AskReviewer(Effect[ReviewDecision]):
     judgement: Judgement
     reason: ReviewReason
     why: tuple[str, ...] = ()
+    rule: int | None = Field(default=None, ge=1)
+    reviewers: int = Field(default=1, ge=1)
 
 
 class RequestAudit(Effect[None]):
-    """Put a judgement before a person without waiting for the answer."""
+    """Put a judgement before one or several people without waiting for the answer."""
 
     kind = "request_audit"
     results = TypeAdapter(None)
 
     judgement: Judgement
+    reviewers: int = Field(default=1, ge=1)

@@ -2,42 +2,46 @@
 
 from dataclasses import dataclass
 
-from reflection_app.loops.effects import ReviewReason
-from reflection_app.loops.task_spec import ReviewPolicy
+from reflection_app.loops.effects import Draw, ReviewReason
+from reflection_app.loops.progress import Progress
+from reflection_app.loops.review_rules import ReviewRule, RuleAction
+from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.loops.verdicts import Judgement, Verdict
 
 
 @dataclass(frozen=True)
 class Waits:
-    """That a verdict waits, and what the person is told of why."""
+    """That a verdict waits: why, by which rule of the policy (counted from 1), and for how many people."""
 
     reason: ReviewReason
+    rule: int | None = None
+    reviewers: int = 1
     why: tuple[str, ...] = ()
 
 
-def why_it_waits(judgement: Judgement, *, policy: ReviewPolicy, kind: str = "") -> Waits | None:
-    """Why this verdict on a task of `kind` waits for a person, or None where it stands at once.
+async def why_it_waits(spec: TaskSpec, run: Progress, judgement: Judgement) -> Waits | None:
+    """Why this verdict waits for a person, or None where it stands at once.
 
-    A critic that gave no confidence is not taken for an unsure one. A REJECT that need not wait is not made to by its
-    score or confidence: that it is low is what it says.
+    The first rule that fits decides. A rule for a share of what fits draws; the draw is kept in the journal.
     """
-    if judgement.verdict is Verdict.REJECT and policy.reject_waits:
-        return Waits(ReviewReason.REJECTED)
-    is_unsure = judgement.confidence is not None and judgement.confidence < policy.confidence_below
-    if is_unsure and judgement.verdict is not Verdict.REJECT:
-        return Waits(ReviewReason.LOW_CONFIDENCE)
-    rule = _rule(judgement, policy=policy, kind=kind)
-    return Waits(ReviewReason.CHECKPOINT, (f"By the review policy of the project {rule}.",)) if rule else None
+    for number, rule in enumerate(spec.review_policy.rules, start=1):
+        if not rule.fits(judgement, kind=spec.kind, agent=spec.agent, cost_usd=run.cost_usd):
+            continue
+        if rule.share < 1 and not await _is_drawn(run, judgement, number=number, share=rule.share):
+            continue
+        if rule.action is RuleAction.STAND:
+            return None
+        return Waits(reason_of(rule, judgement.verdict), rule=number, reviewers=rule.reviewers)
+    return None
 
 
-def _rule(judgement: Judgement, *, policy: ReviewPolicy, kind: str) -> str:
-    """The rule of the policy by which it waits, in words; empty where none does."""
-    if kind and kind in policy.kinds_wait:
-        return f"every verdict on a task of the type {kind} waits"
-    if judgement.verdict is Verdict.REJECT:
-        return ""
-    if policy.pass_waits if judgement.passed else policy.revise_waits:
-        return f"every {judgement.verdict.value} waits"
-    if judgement.score < policy.score_below:
-        return f"a verdict with a score below {policy.score_below:g} waits, and this one has {judgement.score:g}"
-    return ""
+def reason_of(rule: ReviewRule, verdict: Verdict) -> ReviewReason:
+    """What the queue calls it: a rejection is one whatever rule found it."""
+    if verdict is Verdict.REJECT:
+        return ReviewReason.REJECTED
+    return ReviewReason.LOW_CONFIDENCE if rule.confidence_below is not None else ReviewReason.POLICY
+
+
+async def _is_drawn(run: Progress, judgement: Judgement, *, number: int, share: float) -> bool:
+    drawn = await run.perform(Draw(key=f"attempt-{judgement.attempt}/rule-{number}-draw", share=share))
+    return drawn.hit

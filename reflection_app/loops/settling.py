@@ -30,13 +30,18 @@ async def settle(spec: TaskSpec, run: Progress, judgement: Judgement, *, checkpo
     if judgement.referee is Referee.PERSON:  # a person edited it, in a fork; nobody needs to be asked again
         return judgement
     number = judgement.attempt
-    waits = why_it_waits(judgement, policy=spec.review_policy, kind=spec.kind)
-    if checkpoint:
-        waits = Waits(ReviewReason.CHECKPOINT, checkpoint)
+    waits = Waits(ReviewReason.CHECKPOINT, why=checkpoint) if checkpoint else await why_it_waits(spec, run, judgement)
     if waits is None:
         await draw_audit(spec, run, judgement)
         return judgement
-    review = AskReviewer(key=f"attempt-{number}/review", judgement=judgement, reason=waits.reason, why=waits.why)
+    review = AskReviewer(
+        key=f"attempt-{number}/review",
+        judgement=judgement,
+        reason=waits.reason,
+        why=waits.why,
+        rule=waits.rule,
+        reviewers=waits.reviewers,
+    )
     decision = await run.perform(review)
     decided = decision.judgement_of(number)
     run.judgements.append(decided)
@@ -44,10 +49,11 @@ async def settle(spec: TaskSpec, run: Progress, judgement: Judgement, *, checkpo
 
 
 async def draw_audit(spec: TaskSpec, run: Progress, judgement: Judgement) -> None:
-    """Puts a share of the judgements that stand before a person, without waiting."""
-    share = spec.review_policy.audit_share
-    if share <= 0:
+    """Puts a share of the judgements that stand before people, without waiting."""
+    policy = spec.review_policy
+    if policy.audit_share <= 0:
         return
-    drawn = await run.perform(Draw(key=f"attempt-{judgement.attempt}/audit-draw", share=share))
+    drawn = await run.perform(Draw(key=f"attempt-{judgement.attempt}/audit-draw", share=policy.audit_share))
     if drawn.hit:
-        await run.perform(RequestAudit(key=f"attempt-{judgement.attempt}/audit", judgement=judgement))
+        key = f"attempt-{judgement.attempt}/audit"
+        await run.perform(RequestAudit(key=key, judgement=judgement, reviewers=policy.audit_reviewers))

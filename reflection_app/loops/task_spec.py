@@ -13,10 +13,11 @@ from reflection_app.loops.code_tests import CodeTests
 from reflection_app.loops.completeness.checks import CompletenessSettings, HistoryStep
 from reflection_app.loops.diagnosis.diagnoses import FailedCall
 from reflection_app.loops.requirements import Requirements
+from reflection_app.loops.review_rules import ReviewPolicy
 from reflection_app.loops.storable import Text
 from reflection_app.loops.tool_calls import ToolCall, ToolSpec
 from reflection_app.loops.values import Value
-from reflection_app.loops.verdicts import Confidence, Issue, Score, Verdict
+from reflection_app.loops.verdicts import Issue, Score, Verdict
 
 
 class Mode(StrEnum):
@@ -80,23 +81,6 @@ class Thresholds(Value):
 
     pass_from: Score = 50.0
     revise_from: Score = 30.0
-
-
-class ReviewPolicy(Value):
-    """Which verdicts wait for a person, and what share of the others is looked at without waiting.
-
-    `unsettled_waits`: where the evidence does not settle which attempt to keep, a person picks. Every verdict on a task
-    of one of `kinds_wait` waits; with all three of `reject_waits`, `revise_waits` and `pass_waits`, every verdict does.
-    """
-
-    reject_waits: bool = True
-    revise_waits: bool = False
-    pass_waits: bool = False
-    unsettled_waits: bool = True
-    confidence_below: Confidence = 0.6
-    score_below: Score = 0
-    kinds_wait: tuple[Annotated[str, Field(min_length=1, max_length=60)], ...] = Field(default=(), max_length=20)
-    audit_share: float = Field(default=0.1, ge=0, le=1)
 
 
 class Redo(Value):

@@ -26,7 +26,8 @@ from reflection_app.loops.effects import (
     RunTests,
 )
 from reflection_app.loops.ends import Ended
-from reflection_app.loops.task_spec import Limits, Mode, ReviewPolicy, TaskKind, TaskSpec
+from reflection_app.loops.review_rules import ReviewPolicy
+from reflection_app.loops.task_spec import Limits, Mode, TaskKind, TaskSpec
 from reflection_app.loops.verdicts import Judgement
 from reflection_app.sandbox import run_tests
 

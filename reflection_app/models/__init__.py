@@ -3,13 +3,18 @@
 from reflection_app.models.api_key import ApiKey, Scope
 from reflection_app.models.attempt import Attempt, Verdict
 from reflection_app.models.audit import Actor, AuditEntry, audit
+from reflection_app.models.bulk import BulkDecision, BulkItem, BulkItemState, BulkState
+from reflection_app.models.comment import About, Comment
 from reflection_app.models.completeness import CompletenessCheck, Supplement
 from reflection_app.models.event import Event, EventType, add_event, next_event
 from reflection_app.models.idempotency import IdempotentAnswer
+from reflection_app.models.notification import Notification, NotificationKind
+from reflection_app.models.panel import Panel, PanelState
+from reflection_app.models.profile import Profile
 from reflection_app.models.project import Membership, Project, Role
 from reflection_app.models.question import Question, QuestionState
 from reflection_app.models.report import AgentInstruction, ClassCorrection, InstructionState, Report
-from reflection_app.models.review import Review, ReviewState
+from reflection_app.models.review import OPEN, Review, ReviewSkip, ReviewState
 from reflection_app.models.run import Run, RunState, Step, StepState
 from reflection_app.models.task import Task, TaskFile
 from reflection_app.models.ticket import Ticket, TicketState
@@ -18,12 +23,19 @@ from reflection_app.models.tool_failure import FixPair, ToolFailure
 from reflection_app.models.transcript import Transcript, TranscriptTurn
 
 __all__ = [
+    "OPEN",
+    "About",
     "Actor",
     "AgentInstruction",
     "ApiKey",
     "Attempt",
     "AuditEntry",
+    "BulkDecision",
+    "BulkItem",
+    "BulkItemState",
+    "BulkState",
     "ClassCorrection",
+    "Comment",
     "CompletenessCheck",
     "Event",
     "EventType",
@@ -31,11 +43,17 @@ __all__ = [
     "IdempotentAnswer",
     "InstructionState",
     "Membership",
+    "Notification",
+    "NotificationKind",
+    "Panel",
+    "PanelState",
+    "Profile",
     "Project",
     "Question",
     "QuestionState",
     "Report",
     "Review",
+    "ReviewSkip",
     "ReviewState",
     "Role",
     "Run",

@@ -1,4 +1,4 @@
-"""The audit trail: who did what to what, before and after. Rows are only ever added."""
+"""The audit trail: who did what to what, before and after. Rows are only ever added; the database refuses all else."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -30,10 +30,12 @@ class Actor:
 
 class AuditEntry(models.Model):
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
-    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="audit_entries")
-    # Names are copied: the trail must read the same after a person or a key is gone.
+    # No row may change when a project or a person goes: the columns stay, and names are copied.
+    project = models.ForeignKey(Project, on_delete=models.DO_NOTHING, db_constraint=False, related_name="audit_entries")
     actor_label = models.CharField(max_length=200)
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+"
+    )
     api_key_id = models.UUIDField(null=True)
     action = models.CharField(max_length=60)
     target = models.CharField(max_length=60)
@@ -44,7 +46,12 @@ class AuditEntry(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
-        indexes = (models.Index(fields=("project", "-created_at", "-id"), name="audit_newest"),)
+        indexes = (
+            models.Index(fields=("project", "-created_at", "-id"), name="audit_newest"),
+            models.Index(fields=("project", "actor_label", "-created_at", "-id"), name="audit_by_actor"),
+            models.Index(fields=("project", "action", "-created_at", "-id"), name="audit_by_action"),
+            models.Index(fields=("target_id", "-created_at", "-id"), name="audit_of_target"),
+        )
 
     def __str__(self) -> str:
         return f"{self.actor_label}: {self.action}"

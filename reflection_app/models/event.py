@@ -23,12 +23,17 @@ class EventType(models.TextChoices):
     REVIEW_CLAIMED = "review.claimed"
     REVIEW_RELEASED = "review.released"
     REVIEW_DECIDED = "review.decided"
+    REVIEW_ASSIGNED = "review.assigned"
+    # A blind reviewer has decided; what they said is not told before the panel is settled.
+    REVIEW_OPINION = "review.opinion"
+    REVIEW_UNDONE = "review.undone"
     TICKET_ISSUED = "ticket.issued"
     TICKET_STARTED = "ticket.started"
     TICKET_ENDED = "ticket.ended"
     REPORT_KEPT = "report.kept"
     QUESTION_ASKED = "question.asked"
     QUESTION_ANSWERED = "question.answered"
+    COMMENT_ADDED = "comment.added"
     TOOL_FAILURE_DIAGNOSED = "tool_failure.diagnosed"
     # Of the completeness check, named as in the second design seed.
     REFLECTION = "reflection"

@@ -5,7 +5,8 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.db import models
 
 from reflection_app.loops.completeness.checks import CompletenessSettings
-from reflection_app.loops.task_spec import Limits, ReviewPolicy, Thresholds
+from reflection_app.loops.review_rules import ReviewPolicy
+from reflection_app.loops.task_spec import Limits, Thresholds
 from reflection_app.models.identifiers import new_id
 
 

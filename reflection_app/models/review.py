@@ -1,13 +1,16 @@
 """Reviews: verdicts that a person looks at, and what the person decided."""
 
+from typing import Any
+
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from reflection_app.loops.effects import Decision, DirectorsDecision, ReviewReason
+from reflection_app.loops.effects import Decision, DirectorsDecision, ReviewDecision, ReviewReason
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.models.attempt import Attempt, Verdict
 from reflection_app.models.identifiers import new_id
+from reflection_app.models.panel import Panel
 from reflection_app.models.project import Project
 from reflection_app.models.run import Run, Step
 
@@ -22,19 +25,28 @@ class ReviewState(models.TextChoices):
     WAITING = "waiting", "Waiting"
     CLAIMED = "claimed", "Claimed"
     DECIDED = "decided", "Decided"
-    SKIPPED = "skipped", "Skipped"
     WITHDRAWN = "withdrawn", "Withdrawn"
 
 
+OPEN = (ReviewState.WAITING, ReviewState.CLAIMED)
+
+
 class Review(models.Model):
-    """`holds_run` tells a review that the run waits for from an audit, which it does not."""
+    """An item of the queue, which one person decides.
+
+    `holds_run` tells a review that the run waits for from an audit, which it does not. Where several people judge
+    blindly, each has a review of their own, a seat of the `panel`; what is said there is kept in `opinion` and becomes
+    a verdict only when the panel is settled. Who decides, or holds it, is in the labels even where it is no user.
+    """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="reviews")
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="reviews")
     attempt = models.ForeignKey(Attempt, on_delete=models.CASCADE, related_name="reviews")
     verdict = models.ForeignKey(Verdict, on_delete=models.CASCADE, related_name="reviews")
-    step = models.OneToOneField(Step, on_delete=models.CASCADE, related_name="review")
+    # What asked for it. A person may ask as well, outside of the journal.
+    step = models.ForeignKey(Step, null=True, blank=True, on_delete=models.CASCADE, related_name="reviews")
+    panel = models.ForeignKey(Panel, null=True, blank=True, on_delete=models.CASCADE, related_name="seats")
     reason = models.CharField(max_length=20, choices=[(reason.value, reason.value) for reason in ReviewReason])
     holds_run = models.BooleanField()
     state = models.CharField(max_length=10, choices=ReviewState, default=ReviewState.WAITING)
@@ -45,7 +57,15 @@ class Review(models.Model):
     holder_label = models.CharField(max_length=200, blank=True, default="")
     lease_token = models.UUIDField(null=True, blank=True)
     lease_until = models.DateTimeField(null=True, blank=True)
+    # Kept for this person: nobody else is given it as the next one.
+    assignee = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="assigned_reviews"
+    )
+    # What the person who asked for it, or who assigned it or handed it over, said.
+    note = models.TextField(blank=True, default="")
+    note_by_label = models.CharField(max_length=200, blank=True, default="")
 
+    opinion = models.JSONField(null=True, blank=True)
     decision = models.CharField(
         max_length=10, null=True, blank=True, choices=[(decision.value, decision.value) for decision in Decision]
     )
@@ -58,15 +78,41 @@ class Review(models.Model):
     )
     decided_by_label = models.CharField(max_length=200, blank=True, default="")
     decided_at = models.DateTimeField(null=True, blank=True)
+    # The number of the run's event that told of the decision: once outsiders know it, it stands.
+    decided_seq = models.PositiveIntegerField(null=True, blank=True)
+    # The run that was begun because an audited verdict was overruled.
+    ordered_run = models.ForeignKey(Run, null=True, blank=True, on_delete=models.SET_NULL, related_name="ordered_by")
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
+        constraints = (
+            # Nobody has two seats of a panel, in whatever tabs they claim.
+            models.UniqueConstraint(
+                fields=("panel", "holder_label"),
+                name="seat_once",
+                condition=Q(panel__isnull=False, state__in=("claimed", "decided")) & ~Q(reason="adjudication"),
+            ),
+        )
         indexes = (
             models.Index(
                 fields=("project", "-holds_run", "created_at", "id"),
                 name="review_open_first",
                 condition=Q(state__in=("waiting", "claimed")),
             ),
+            models.Index(
+                fields=("project", "-holds_run", "created_at", "id"),
+                name="review_next",
+                condition=Q(state__in=("waiting", "claimed"), assignee__isnull=True),
+            ),
+            models.Index(
+                fields=("assignee", "project", "-holds_run", "created_at", "id"),
+                name="review_assigned",
+                condition=Q(state__in=("waiting", "claimed"), assignee__isnull=False),
+            ),
+            models.Index(
+                fields=("project", "reason"), name="review_by_reason", condition=Q(state__in=("waiting", "claimed"))
+            ),
+            models.Index(fields=("project", "-decided_at", "-id"), name="review_decided", condition=Q(state="decided")),
             models.Index(fields=("run",), name="review_of_run"),
         )
 
@@ -75,7 +121,7 @@ class Review(models.Model):
 
     @property
     def is_open(self) -> bool:
-        return self.state in {ReviewState.WAITING, ReviewState.CLAIMED}
+        return self.state in OPEN
 
     @property
     def is_pick(self) -> bool:
@@ -99,5 +145,38 @@ class Review(models.Model):
     @property
     def why(self) -> list[str]:
         """What the loop tells the reviewer of its reasons, as its step keeps it."""
-        request = self.step.request
-        return [str(reason) for reason in request.get("why", ())] if isinstance(request, dict) else []
+        return [str(reason) for reason in self._request.get("why", ())]
+
+    @property
+    def rule(self) -> int | None:
+        """The number of the run's policy rule that asks, from 1; None where something else does."""
+        number = self._request.get("rule")
+        return number if isinstance(number, int) else None
+
+    @property
+    def _request(self) -> dict[str, Any]:
+        request = self.step.request if self.step else None
+        return request if isinstance(request, dict) else {}
+
+    @property
+    def is_seat(self) -> bool:
+        """Whether it is one of several blind opinions."""
+        return self.panel_id is not None and self.reason != ReviewReason.ADJUDICATION
+
+    def get_opinion(self) -> ReviewDecision | None:
+        """What was said at a seat of a panel; None where nothing was yet, and of every other review."""
+        return ReviewDecision.model_validate(self.opinion) if self.opinion else None
+
+
+class ReviewSkip(models.Model):
+    """That somebody passed an item on: it is not given to them again as the next one."""
+
+    review = models.ForeignKey(Review, on_delete=models.CASCADE, related_name="skips")
+    by_label = models.CharField(max_length=200)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("review", "by_label"), name="skip_once"),)
+
+    def __str__(self) -> str:
+        return f"skipped by {self.by_label}"

@@ -54,6 +54,8 @@ class Run(models.Model):
     enqueued_at = models.DateTimeField(null=True, blank=True)
     not_before = models.DateTimeField(null=True, blank=True)
     last_event_seq = models.PositiveIntegerField(default=0)
+    # The number of the last event that somebody outside of the desk may know of: what they know is not taken back.
+    told_seq = models.PositiveIntegerField(default=0)
 
     parent = models.ForeignKey("self", null=True, blank=True, on_delete=models.SET_NULL, related_name="forks")
     forked_from_step = models.PositiveIntegerField(null=True, blank=True)

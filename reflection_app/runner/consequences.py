@@ -24,10 +24,9 @@ from reflection_app.loops.effects import (
     RecordToolFailure,
     RecordVerdict,
     RequestAudit,
-    ReviewReason,
 )
 from reflection_app.loops.verdicts import Judgement
-from reflection_app.models import Attempt, EventType, Review, Run, Step, Verdict, add_event
+from reflection_app.models import Attempt, Run, Step, Verdict
 from reflection_app.runner.batch import Batch
 from reflection_app.runner.completeness_rows import write_what_is_missing
 from reflection_app.runner.failure_rows import write_failure, write_fix_outcome
@@ -35,6 +34,7 @@ from reflection_app.runner.journal import Attempts
 from reflection_app.runner.journal_writes import Follow
 from reflection_app.runner.question_rows import write_question
 from reflection_app.runner.report_rows import write_instruction, write_proposal, write_report
+from reflection_app.runner.review_rows import open_reviews
 from reflection_app.runner.ticket_rows import begin_ticket, write_ticket
 
 
@@ -66,7 +66,7 @@ def consequences(
                 run.best_attempt = _attempt(run, pick.attempt, attempts=attempts)
             case AskReviewer(judgement=judgement) | RequestAudit(judgement=judgement):
                 batch.write()
-                _open_review(run, step, effect, attempt=_attempt(run, judgement.attempt, attempts=attempts))
+                open_reviews(run, step, effect, attempt=_attempt(run, judgement.attempt, attempts=attempts))
             case IssueTicket():
                 write_ticket(run, step, batch, issued=value, attempt=_attempt(run, value.attempt, attempts=attempts))
             case _:
@@ -108,18 +108,3 @@ def _attempt(run: Run, number: int, *, attempts: Attempts) -> Attempt:
     if number not in attempts:
         attempts[number] = Attempt.objects.get(run=run, number=number)
     return attempts[number]
-
-
-def _open_review(run: Run, step: Step, effect: AskReviewer | RequestAudit, *, attempt: Attempt) -> None:
-    reason = effect.reason if isinstance(effect, AskReviewer) else ReviewReason.AUDIT
-    verdict = attempt.verdicts.latest("created_at", "id")
-    review = Review.objects.create(
-        project_id=run.project_id,
-        run=run,
-        attempt=attempt,
-        verdict=verdict,
-        step=step,
-        reason=reason.value,
-        holds_run=isinstance(effect, AskReviewer),
-    )
-    add_event(run, EventType.REVIEW_OPENED, review=str(review.pk), reason=reason.value)

@@ -6,8 +6,6 @@ from reflection_app.loops.ends import Ended
 from reflection_app.loops.storable import storable
 from reflection_app.models import (
     EventType,
-    Review,
-    ReviewState,
     Run,
     RunState,
     Step,
@@ -16,6 +14,7 @@ from reflection_app.models import (
 )
 from reflection_app.runner.best_so_far import best_of
 from reflection_app.runner.question_rows import withdraw_questions
+from reflection_app.runner.review_rows import withdraw_reviews
 from reflection_app.runner.ticket_rows import end_tickets
 
 
@@ -32,9 +31,7 @@ def end_run(run: Run, ended: Ended) -> None:
     Step.objects.filter(run=run, state__in=[StepState.STARTED, StepState.WAITING]).update(
         state=StepState.ABANDONED, finished_at=now, last_event_seq=run.last_event_seq + 1
     )
-    Review.objects.filter(run=run, holds_run=True, state__in=[ReviewState.WAITING, ReviewState.CLAIMED]).update(
-        state=ReviewState.WITHDRAWN, lease_token=None, lease_until=None
-    )
+    withdraw_reviews(run)
     withdraw_questions(run)
     end_tickets(run, outcome=ended.outcome.value)
     add_event(run, EventType.RUN_FINISHED, outcome=ended.outcome.value, best_attempt=best_number)

@@ -78,9 +78,8 @@ def tell_pick(review: Review) -> PickStory:
 
 
 def _candidates(review: Review) -> tuple[Candidate, ...]:
-    made = set(
-        Attempt.objects.filter(run=review.run_id, step__seq__lt=review.step.seq).values_list("number", flat=True)
-    )
+    asked = asked_at(review)
+    made = set(Attempt.objects.filter(run=review.run_id, step__seq__lt=asked).values_list("number", flat=True))
     tested = {step.attempt_number: step for step in _test_steps(review)}
     decided = review.decided_verdict
     picked = decided.attempt_id if decided and decided.passed else None
@@ -97,9 +96,16 @@ def _candidates(review: Review) -> tuple[Candidate, ...]:
     )
 
 
+def asked_at(review: Review) -> int:
+    """The number of the step that asked: only loops ask for a pick."""
+    assert review.step is not None
+    return review.step.seq
+
+
 def _test_steps(review: Review) -> Sequence[Step]:
     """The latest test run of each attempt comes last."""
-    steps = Step.objects.filter(run=review.run_id, kind=RunTests.kind, state=StepState.DONE, seq__lt=review.step.seq)
+    asked = asked_at(review)
+    steps = Step.objects.filter(run=review.run_id, kind=RunTests.kind, state=StepState.DONE, seq__lt=asked)
     return list(steps.order_by("seq"))
 
 

@@ -1,4 +1,4 @@
-"""A project's settings: limits, review policy, API keys, and which model plays which role."""
+"""A project's settings: limits, thresholds, completeness, API keys, and which model plays which role."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -19,7 +19,7 @@ from reflection_app.actions.errors import InvalidInput
 from reflection_app.llm.errors import ModelError
 from reflection_app.llm.roles import has_escalation, model_for
 from reflection_app.loops.completeness.checks import CompletenessSettings
-from reflection_app.loops.task_spec import ReviewPolicy, Thresholds, UsualLimits
+from reflection_app.loops.task_spec import Thresholds, UsualLimits
 from reflection_app.loops.values import Value
 from reflection_app.models import Project, Role, Scope, Tool
 from reflection_app.web.access import DeskRequest, get_api_key_for, project_page
@@ -29,10 +29,6 @@ from reflection_app.web.forms import Typed, blame, read_typed
 
 LIMITS = ("max_iterations", "token_budget", "time_budget_s", "cost_budget_usd")
 THRESHOLDS = ("pass_from", "revise_from")
-POLICY_CHECKS = ("reject_waits", "revise_waits", "pass_waits", "unsettled_waits")
-POLICY_NUMBERS = ("confidence_below", "score_below", "audit_share")
-KINDS_WAIT = "kinds_wait"
-POLICY = (*POLICY_CHECKS, *POLICY_NUMBERS, KINDS_WAIT)
 CHECK_ENABLED = "completeness_enabled"
 CHECK = ("max_supplements", "temperature", "top_p", "max_retries")
 KNOWLEDGE = "knowledge_tool"
@@ -68,19 +64,17 @@ def settings_page(request: DeskRequest) -> HttpResponse:
         return _page(request, secret=_new_secret(request))
     if not request.place.may(Role.ADMIN):
         return _page(request, status=403)
-    typed = read_typed(request.POST, (*LIMITS, *THRESHOLDS, *POLICY, CHECK_ENABLED, *CHECK, KNOWLEDGE))
+    typed = read_typed(request.POST, (*LIMITS, *THRESHOLDS, CHECK_ENABLED, *CHECK, KNOWLEDGE))
     limits = _read(UsualLimits, typed, {name: typed.values[name] or None for name in LIMITS})
     thresholds = _read(Thresholds, typed, typed.given(*THRESHOLDS))
-    policy = _read(ReviewPolicy, typed, _policy_given(typed))
     completeness = _read(CompletenessSettings, typed, _check_given(typed))
-    if limits is None or thresholds is None or policy is None or completeness is None:
+    if limits is None or thresholds is None or completeness is None:
         return _page(request, typed=typed, status=400)
     try:
         change_settings(
             request.place.project,
             limits=limits,
             thresholds=thresholds,
-            review_policy=policy,
             completeness=completeness,
             knowledge_tool=typed.values[KNOWLEDGE],
             actor=request.place.actor,
@@ -90,13 +84,6 @@ def settings_page(request: DeskRequest) -> HttpResponse:
         return _page(request, typed=typed, status=400)
     messages.success(request, "Saved. Runs that are under way keep the settings they began with.")
     return redirect("settings", slug=request.place.project.slug)
-
-
-def _policy_given(typed: Typed) -> dict[str, object]:
-    """The review policy; types of tasks stand in one field, with commas between them."""
-    kinds = tuple(dict.fromkeys(kind.strip() for kind in typed.values[KINDS_WAIT].split(",") if kind.strip()))
-    checks = {name: bool(typed.values[name]) for name in POLICY_CHECKS}
-    return {**typed.given(*POLICY_NUMBERS), **checks, KINDS_WAIT: kinds}
 
 
 def _check_given(typed: Typed) -> dict[str, object]:
@@ -114,15 +101,13 @@ def _read[V: Value](kind: type[V], typed: Typed, given: object) -> V | None:
 
 
 def _typed_of(project: Project) -> Typed:
-    policy = project.get_review_policy()
-    values = project.get_limits().model_dump() | project.get_thresholds().model_dump() | policy.model_dump()
-    values[KINDS_WAIT] = ", ".join(policy.kinds_wait)
+    values = project.get_limits().model_dump() | project.get_thresholds().model_dump()
     check = project.get_completeness()
     values |= {KNOWLEDGE: project.knowledge_tool, CHECK_ENABLED: check.enabled} | {
         name: getattr(check, name) for name in CHECK
     }
     texts = {name: "" if value is None else str(value).removesuffix(".0") for name, value in values.items()}
-    return Typed(texts | {name: "on" if values[name] else "" for name in (*POLICY_CHECKS, CHECK_ENABLED)})
+    return Typed(texts | {CHECK_ENABLED: "on" if check.enabled else ""})
 
 
 def _page(

@@ -32,7 +32,8 @@ from reflection_app.loops.effects import (
 from reflection_app.loops.ends import Ended
 from reflection_app.loops.protocol.error_classes import SimilarIssues
 from reflection_app.loops.protocol.reports import KeptReport
-from reflection_app.loops.task_spec import Limits, Mode, ReviewPolicy, TaskSpec
+from reflection_app.loops.review_rules import ReviewPolicy
+from reflection_app.loops.task_spec import Limits, Mode, TaskSpec
 from reflection_app.loops.tickets import Ticket
 
 TESTS = CodeTests(entry_point="f", cases=(CallCase(args=(1,), expected=2), CallCase(args=(2,), expected=3)))

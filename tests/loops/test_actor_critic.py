@@ -13,7 +13,7 @@ from reflection_app.loops.effects import (
 )
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.requirements import Requirements
-from reflection_app.loops.task_spec import ReviewPolicy
+from reflection_app.loops.review_rules import ReviewPolicy
 from reflection_app.loops.verdicts import Issue, Verdict
 from tests.critiques import critique
 from tests.loops.playing import play, said, sequence, text_spec

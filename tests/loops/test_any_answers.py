@@ -39,7 +39,8 @@ from reflection_app.loops.protocol.error_classes import SimilarIssue, SimilarIss
 from reflection_app.loops.protocol.stages import RepairStatus
 from reflection_app.loops.questions import PersonsAnswer
 from reflection_app.loops.requirements import CountRequirement, Requirements
-from reflection_app.loops.task_spec import Execution, Limits, Mode, Redo, ReviewPolicy, TaskKind, TaskSpec
+from reflection_app.loops.review_rules import ReviewPolicy
+from reflection_app.loops.task_spec import Execution, Limits, Mode, Redo, TaskKind, TaskSpec
 from reflection_app.loops.tool_calls import ToolCall, ToolFailure, ToolResult, ToolSpec
 from reflection_app.loops.verdicts import IssueCategory, Verdict
 from tests.critiques import critique

@@ -16,7 +16,8 @@ from reflection_app.loops.effects import (
 )
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.generated_tests import failures_prompt
-from reflection_app.loops.task_spec import Limits, Mode, ReviewPolicy, TaskSpec
+from reflection_app.loops.review_rules import ReviewPolicy
+from reflection_app.loops.task_spec import Limits, Mode, TaskSpec
 from reflection_app.loops.verdicts import Referee, Verdict
 from tests.critiques import critique
 from tests.loops.playing import Played, noted, play, said

@@ -67,7 +67,7 @@ def played(spec: TaskSpec, *, bad: str, text: str) -> Played:
 
 
 def spec_of(mode: Mode, **more: Any) -> TaskSpec:
-    policy = NO_AUDIT.model_copy(update={"reject_waits": False, "confidence_below": 0})
+    policy = NO_AUDIT.model_copy(update={"rules": ()})
     tools = (ToolSpec(name="look_up", parameters={"type": "object"}),) if mode is Mode.PLANNING else ()
     limits = Limits(max_iterations=2, token_budget=1_000_000)
     return TaskSpec(

@@ -16,7 +16,8 @@ from reflection_app.loops.effects import (
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.stages import Classified, Explored, RepairStatus, StageRecord, Submitted
-from reflection_app.loops.task_spec import Redo, ReviewPolicy
+from reflection_app.loops.review_rules import ReviewPolicy, ReviewRule
+from reflection_app.loops.task_spec import Redo
 from reflection_app.loops.tickets import Trigger
 from reflection_app.loops.verdicts import Issue, Referee, Verdict
 from tests.critiques import critique
@@ -237,7 +238,7 @@ def test_a_step_that_was_edited_into_another_step_fails_the_run_by_name() -> Non
 
 
 def test_a_low_confidence_still_waits_by_the_policy() -> None:
-    spec = protocol_spec(review_policy=ReviewPolicy(audit_share=0, confidence_below=0.95))
+    spec = protocol_spec(review_policy=ReviewPolicy(audit_share=0, rules=(ReviewRule(confidence_below=0.95),)))
     played = play(spec, Desk(critic=passing(), reviewer=decided(Verdict.PASS)))
     [asked] = [effect for effect in played.effects if isinstance(effect, AskReviewer)]
     assert (asked.reason, asked.why) == (ReviewReason.LOW_CONFIDENCE, ())

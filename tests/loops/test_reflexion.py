@@ -16,9 +16,10 @@ from reflection_app.loops.effects import (
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.growing_context import CUT, tokens_of, within
 from reflection_app.loops.messages import assistant, system, user
+from reflection_app.loops.review_rules import ReviewPolicy
 from reflection_app.loops.self_evaluation import SelfEvaluation, judge_itself
 from reflection_app.loops.structured_answers import read_answer
-from reflection_app.loops.task_spec import Execution, Limits, Mode, ReviewPolicy, TaskSpec
+from reflection_app.loops.task_spec import Execution, Limits, Mode, TaskSpec
 from reflection_app.loops.verdicts import Issue, Referee, Verdict
 from tests.loops.playing import NO_AUDIT, Played, noted, play, said, sequence
 
@@ -72,7 +73,7 @@ def test_attempts_and_reflections_grow_the_one_context() -> None:
     for number, confidence in enumerate((0.9, 0.6, 0.3), start=1):
         answers += [said(f"answer {number}"), said(evaluation(False, confidence=confidence))]
         answers += [said(reflection(f"r{number}"))] if number < 3 else []
-    policy = ReviewPolicy(audit_share=0, confidence_below=0)
+    policy = ReviewPolicy(audit_share=0, rules=())
     played = play(spec(policy=policy), sequence(answers))
 
     third = calls(played)[-2].messages

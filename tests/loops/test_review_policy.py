@@ -5,7 +5,7 @@ import pytest
 from reflection_app.loops.effects import AskReviewer, Decision, IssueTicket, ReviewDecision, ReviewReason
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.review_policy import why_it_waits
-from reflection_app.loops.task_spec import ReviewPolicy
+from reflection_app.loops.review_rules import ReviewPolicy
 from reflection_app.loops.verdicts import Judgement, Referee, Verdict
 from tests.critiques import critique
 from tests.loops.playing import play, said, sequence, text_spec

@@ -1,0 +1,33 @@
+"""A decision comes into force: its verdict is kept, and a run that waited for it goes on.
+
+Of a run that did not wait, an accepted attempt that a person sends back is done again by a run of its own.
+"""
+
+from django.db import transaction
+
+from reflection_app.actions.overruled_audit import order_again
+from reflection_app.actions.resume_run import resume_run
+from reflection_app.actions.reviewers_decision import Decided
+from reflection_app.live.doorbell import ring
+from reflection_app.models import Actor, EventType, Review, Run, Verdict, add_event
+from reflection_app.runner.best_so_far import best_of
+
+
+def put_in_force(review: Review, run: Run, decided: Decided, *, actor: Actor) -> None:
+    """Makes the decision hold, in the caller's transaction that has locked `run`.
+
+    `review` is the one that was decided; of a panel that agrees, the seat that was decided last.
+    """
+    said = decided.decision
+    row = Verdict.from_judgement(said.judgement_of(review.attempt.number), attempt=decided.attempt, step=None)
+    row.given_by = actor.user
+    row.save()
+    if review.holds_run:
+        assert review.step is not None, "what holds a run was asked for by a step"
+        run.best_attempt_id = best_of(run).id
+        resume_run(run, review.step, said.model_dump(mode="json"), run_fields=["best_attempt"])
+    event = add_event(run, EventType.REVIEW_DECIDED, review=str(review.pk), decision=said.decision.value)
+    run.save(update_fields=["last_event_seq"])
+    ordered = order_again(review, run, verdict=said.verdict, reason=said.reason, issues=said.issues, actor=actor)
+    Review.objects.filter(pk=review.pk).update(decided_verdict=row, decided_seq=event.seq, ordered_run=ordered)
+    transaction.on_commit(lambda: ring(run.pk, project_id=run.project_id))

@@ -1,0 +1,14 @@
+"""What a person sets for themselves, in all projects."""
+
+from django.conf import settings
+from django.db import models
+
+
+class Profile(models.Model):
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="profile")
+    # Empty: as the browser says.
+    language = models.CharField(max_length=10, blank=True, default="")
+    wants_mail = models.BooleanField(default=True)
+
+    def __str__(self) -> str:
+        return f"profile of {self.user}"

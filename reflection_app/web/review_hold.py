@@ -1,0 +1,68 @@
+"""Holding a review in the browser: claiming it, keeping it while its page is open, giving it back."""
+
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+
+from reflection_app.actions.claim_review import claim_review, keep_review, release_review
+from reflection_app.actions.errors import Conflict
+from reflection_app.models import Role
+from reflection_app.web.access import DeskRequest, get_review_for, project_page
+from reflection_app.web.action_addresses import post_only
+from reflection_app.web.decision_form import prefilled, read_decision
+from reflection_app.web.review_page import show
+
+
+@project_page(role=Role.REVIEWER)
+@post_only(page="review")
+def claim(request: DeskRequest, review_id: UUID) -> HttpResponse:
+    """Claims the review. What was typed before a lost lease comes along and is shown again."""
+    review = get_review_for(request.place, review_id)
+    # Only the form of a decision has a token; it was typed into before the lease was lost.
+    was_typed = "lease_token" in request.POST
+    form = read_decision(request.POST, review) if was_typed else prefilled(review)
+    try:
+        claim_review(review, actor=request.place.actor)
+    except Conflict as problem:
+        return show(request, get_review_for(request.place, review_id), form=form, problem=problem, status=409)
+    if was_typed:
+        review = get_review_for(request.place, review_id)
+        return show(request, review, form=replace(form, lease_token=str(review.lease_token)))
+    return redirect("review", slug=request.place.project.slug, review_id=review.pk)
+
+
+@project_page(role=Role.REVIEWER)
+@post_only(page="review")
+def release(request: DeskRequest, review_id: UUID) -> HttpResponse:
+    review = get_review_for(request.place, review_id)
+    token = _token(request)
+    if token is not None:
+        release_review(review, lease_token=token, actor=request.place.actor)
+        messages.info(request, "Given back to the queue.")
+    return redirect("reviews", slug=request.place.project.slug)
+
+
+@project_page(role=Role.REVIEWER)
+@post_only(page="review")
+def heartbeat(request: DeskRequest, review_id: UUID) -> HttpResponse:
+    """Keeps the hold while the page is open; the fragment says until when, or that it is lost."""
+    review = get_review_for(request.place, review_id)
+    token = _token(request)
+    context: dict[str, Any] = {"review": review, "token": token}
+    try:
+        if token is not None:
+            review.lease_until = keep_review(review, lease_token=token)
+    except Conflict as problem:
+        context["problem"] = problem
+    return render(request, "reviews/_lease.html", context)
+
+
+def _token(request: DeskRequest) -> UUID | None:
+    try:
+        return UUID(request.POST.get("lease_token", ""))
+    except ValueError:
+        return None
