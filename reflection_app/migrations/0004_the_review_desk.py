@@ -24,318 +24,602 @@ DROP FUNCTION audit_is_append_only();
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('reflection_app', '0003_reflection_protocol'),
+        ("reflection_app", "0003_reflection_protocol"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='BulkDecision',
+            name="BulkDecision",
             fields=[
-                ('id', models.UUIDField(default=reflection_app.models.identifiers.new_id, editable=False, primary_key=True, serialize=False)),
-                ('user_label', models.CharField(max_length=200)),
-                ('address', models.GenericIPAddressField(null=True)),
-                ('decision', models.JSONField()),
-                ('state', models.CharField(choices=[('running', 'Running'), ('done', 'Done'), ('undoing', 'Being taken back'), ('undone', 'Taken back')], default='running', max_length=8)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('finished_at', models.DateTimeField(blank=True, null=True)),
+                (
+                    "id",
+                    models.UUIDField(
+                        default=reflection_app.models.identifiers.new_id,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("language", models.CharField(default="en", max_length=10)),
+                ("user_label", models.CharField(max_length=200)),
+                ("address", models.GenericIPAddressField(null=True)),
+                ("decision", models.JSONField()),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("running", "Running"),
+                            ("done", "Done"),
+                            ("undoing", "Being taken back"),
+                            ("undone", "Taken back"),
+                        ],
+                        default="running",
+                        max_length=8,
+                    ),
+                ),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("finished_at", models.DateTimeField(blank=True, null=True)),
             ],
         ),
         migrations.CreateModel(
-            name='BulkItem',
+            name="BulkItem",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('position', models.PositiveIntegerField()),
-                ('state', models.CharField(choices=[('pending', 'Pending'), ('done', 'Decided'), ('failed', 'Not decided'), ('undone', 'Taken back'), ('kept', 'Could not be taken back')], default='pending', max_length=8)),
-                ('error', models.TextField(blank=True, default='')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("position", models.PositiveIntegerField()),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("pending", "Pending"),
+                            ("done", "Decided"),
+                            ("failed", "Not decided"),
+                            ("undone", "Taken back"),
+                            ("kept", "Could not be taken back"),
+                        ],
+                        default="pending",
+                        max_length=8,
+                    ),
+                ),
+                ("error", models.TextField(blank=True, default="")),
             ],
             options={
-                'ordering': ('position',),
+                "ordering": ("position",),
             },
         ),
         migrations.CreateModel(
-            name='Comment',
+            name="Comment",
             fields=[
-                ('id', models.UUIDField(default=reflection_app.models.identifiers.new_id, editable=False, primary_key=True, serialize=False)),
-                ('about', models.CharField(choices=[('review', 'Review'), ('run', 'Run'), ('entry', 'Notebook entry')], max_length=8)),
-                ('about_id', models.UUIDField()),
-                ('author_label', models.CharField(max_length=200)),
-                ('text', models.TextField()),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('edited_at', models.DateTimeField(blank=True, null=True)),
-                ('deleted_at', models.DateTimeField(blank=True, null=True)),
+                (
+                    "id",
+                    models.UUIDField(
+                        default=reflection_app.models.identifiers.new_id,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                (
+                    "about",
+                    models.CharField(
+                        choices=[("review", "Review"), ("run", "Run"), ("entry", "Notebook entry")], max_length=8
+                    ),
+                ),
+                ("about_id", models.UUIDField()),
+                ("author_label", models.CharField(max_length=200)),
+                ("text", models.TextField()),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("edited_at", models.DateTimeField(blank=True, null=True)),
+                ("deleted_at", models.DateTimeField(blank=True, null=True)),
             ],
             options={
-                'ordering': ('created_at', 'id'),
+                "ordering": ("created_at", "id"),
             },
         ),
         migrations.CreateModel(
-            name='Notification',
+            name="Notification",
             fields=[
-                ('id', models.UUIDField(default=reflection_app.models.identifiers.new_id, editable=False, primary_key=True, serialize=False)),
-                ('kind', models.CharField(choices=[('mentioned', 'Mentioned'), ('commented', 'Commented on'), ('assigned', 'Assigned'), ('handed_over', 'Handed over'), ('adjudication', 'Opinions differ'), ('decision_undone', 'Decision taken back')], max_length=16)),
-                ('facts', models.JSONField(default=dict)),
-                ('about', models.CharField(choices=[('review', 'Review'), ('run', 'Run'), ('entry', 'Notebook entry')], max_length=8)),
-                ('about_id', models.UUIDField()),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('read_at', models.DateTimeField(blank=True, null=True)),
-                ('mailed_at', models.DateTimeField(blank=True, null=True)),
-                ('mail_failures', models.PositiveSmallIntegerField(default=0)),
+                (
+                    "id",
+                    models.UUIDField(
+                        default=reflection_app.models.identifiers.new_id,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[
+                            ("mentioned", "Mentioned"),
+                            ("commented", "Commented on"),
+                            ("assigned", "Assigned"),
+                            ("handed_over", "Handed over"),
+                            ("adjudication", "Opinions differ"),
+                            ("decision_undone", "Decision taken back"),
+                        ],
+                        max_length=16,
+                    ),
+                ),
+                ("facts", models.JSONField(default=dict)),
+                (
+                    "about",
+                    models.CharField(
+                        choices=[("review", "Review"), ("run", "Run"), ("entry", "Notebook entry")], max_length=8
+                    ),
+                ),
+                ("about_id", models.UUIDField()),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("read_at", models.DateTimeField(blank=True, null=True)),
+                ("mailed_at", models.DateTimeField(blank=True, null=True)),
+                ("mail_failures", models.PositiveSmallIntegerField(default=0)),
             ],
         ),
         migrations.CreateModel(
-            name='Panel',
+            name="Panel",
             fields=[
-                ('id', models.UUIDField(default=reflection_app.models.identifiers.new_id, editable=False, primary_key=True, serialize=False)),
-                ('reason', models.CharField(choices=[('rejected', 'rejected'), ('low_confidence', 'low_confidence'), ('unsettled_pick', 'unsettled_pick'), ('audit', 'audit'), ('checkpoint', 'checkpoint'), ('policy', 'policy'), ('asked_for', 'asked_for'), ('adjudication', 'adjudication')], max_length=20)),
-                ('holds_run', models.BooleanField()),
-                ('wanted', models.PositiveSmallIntegerField()),
-                ('state', models.CharField(choices=[('open', 'Open'), ('disputed', 'Disputed'), ('settled', 'Settled'), ('withdrawn', 'Withdrawn')], default='open', max_length=10)),
-                ('agreed', models.BooleanField(blank=True, null=True)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('complete_at', models.DateTimeField(blank=True, null=True)),
-                ('settled_at', models.DateTimeField(blank=True, null=True)),
+                (
+                    "id",
+                    models.UUIDField(
+                        default=reflection_app.models.identifiers.new_id,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                (
+                    "reason",
+                    models.CharField(
+                        choices=[
+                            ("rejected", "rejected"),
+                            ("low_confidence", "low_confidence"),
+                            ("unsettled_pick", "unsettled_pick"),
+                            ("audit", "audit"),
+                            ("checkpoint", "checkpoint"),
+                            ("policy", "policy"),
+                            ("asked_for", "asked_for"),
+                            ("adjudication", "adjudication"),
+                        ],
+                        max_length=20,
+                    ),
+                ),
+                ("holds_run", models.BooleanField()),
+                ("wanted", models.PositiveSmallIntegerField()),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("open", "Open"),
+                            ("disputed", "Disputed"),
+                            ("settled", "Settled"),
+                            ("withdrawn", "Withdrawn"),
+                        ],
+                        default="open",
+                        max_length=10,
+                    ),
+                ),
+                ("agreed", models.BooleanField(blank=True, null=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("complete_at", models.DateTimeField(blank=True, null=True)),
+                ("settled_at", models.DateTimeField(blank=True, null=True)),
             ],
         ),
         migrations.CreateModel(
-            name='Profile',
+            name="Profile",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('language', models.CharField(blank=True, default='', max_length=10)),
-                ('wants_mail', models.BooleanField(default=True)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("language", models.CharField(blank=True, default="", max_length=10)),
+                ("wants_mail", models.BooleanField(default=True)),
             ],
         ),
         migrations.CreateModel(
-            name='ReviewSkip',
+            name="ReviewSkip",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('by_label', models.CharField(max_length=200)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("by_label", models.CharField(max_length=200)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
             ],
         ),
         migrations.AddField(
-            model_name='review',
-            name='assignee',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='assigned_reviews', to=settings.AUTH_USER_MODEL),
+            model_name="review",
+            name="assignee",
+            field=models.ForeignKey(
+                blank=True,
+                null=True,
+                on_delete=django.db.models.deletion.SET_NULL,
+                related_name="assigned_reviews",
+                to=settings.AUTH_USER_MODEL,
+            ),
         ),
         migrations.AddField(
-            model_name='review',
-            name='decided_seq',
+            model_name="review",
+            name="decided_seq",
             field=models.PositiveIntegerField(blank=True, null=True),
         ),
         migrations.AddField(
-            model_name='review',
-            name='note',
-            field=models.TextField(blank=True, default=''),
+            model_name="review",
+            name="note",
+            field=models.TextField(blank=True, default=""),
         ),
         migrations.AddField(
-            model_name='review',
-            name='note_by_label',
-            field=models.CharField(blank=True, default='', max_length=200),
+            model_name="review",
+            name="note_by_label",
+            field=models.CharField(blank=True, default="", max_length=200),
         ),
         migrations.AddField(
-            model_name='review',
-            name='opinion',
+            model_name="review",
+            name="opinion",
             field=models.JSONField(blank=True, null=True),
         ),
         migrations.AddField(
-            model_name='review',
-            name='ordered_run',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='ordered_by', to='reflection_app.run'),
+            model_name="review",
+            name="ordered_run",
+            field=models.ForeignKey(
+                blank=True,
+                null=True,
+                on_delete=django.db.models.deletion.SET_NULL,
+                related_name="ordered_by",
+                to="reflection_app.run",
+            ),
         ),
         migrations.AddField(
-            model_name='run',
-            name='told_seq',
+            model_name="run",
+            name="told_seq",
             field=models.PositiveIntegerField(default=0),
         ),
         migrations.AlterField(
-            model_name='auditentry',
-            name='project',
-            field=models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='audit_entries', to='reflection_app.project'),
+            model_name="auditentry",
+            name="project",
+            field=models.ForeignKey(
+                db_constraint=False,
+                on_delete=django.db.models.deletion.DO_NOTHING,
+                related_name="audit_entries",
+                to="reflection_app.project",
+            ),
         ),
         migrations.AlterField(
-            model_name='auditentry',
-            name='user',
-            field=models.ForeignKey(db_constraint=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to=settings.AUTH_USER_MODEL),
+            model_name="auditentry",
+            name="user",
+            field=models.ForeignKey(
+                db_constraint=False,
+                null=True,
+                on_delete=django.db.models.deletion.DO_NOTHING,
+                related_name="+",
+                to=settings.AUTH_USER_MODEL,
+            ),
         ),
         migrations.AlterField(
-            model_name='event',
-            name='type',
-            field=models.CharField(choices=[('run.created', 'Run Created'), ('run.waiting', 'Run Waiting'), ('run.resumed', 'Run Resumed'), ('run.retried', 'Run Retried'), ('run.forked', 'Run Forked'), ('run.redone', 'Run Redone'), ('run.finished', 'Run Finished'), ('step.started', 'Step Started'), ('step.finished', 'Step Finished'), ('review.opened', 'Review Opened'), ('review.claimed', 'Review Claimed'), ('review.released', 'Review Released'), ('review.decided', 'Review Decided'), ('review.assigned', 'Review Assigned'), ('review.opinion', 'Review Opinion'), ('review.undone', 'Review Undone'), ('ticket.issued', 'Ticket Issued'), ('ticket.started', 'Ticket Started'), ('ticket.ended', 'Ticket Ended'), ('report.kept', 'Report Kept'), ('question.asked', 'Question Asked'), ('question.answered', 'Question Answered'), ('comment.added', 'Comment Added'), ('tool_failure.diagnosed', 'Tool Failure Diagnosed'), ('reflection', 'Reflection'), ('reflection_plan', 'Reflection Plan'), ('reflection_exec', 'Reflection Exec')], max_length=30),
+            model_name="event",
+            name="type",
+            field=models.CharField(
+                choices=[
+                    ("run.created", "Run Created"),
+                    ("run.waiting", "Run Waiting"),
+                    ("run.resumed", "Run Resumed"),
+                    ("run.retried", "Run Retried"),
+                    ("run.forked", "Run Forked"),
+                    ("run.redone", "Run Redone"),
+                    ("run.finished", "Run Finished"),
+                    ("step.started", "Step Started"),
+                    ("step.finished", "Step Finished"),
+                    ("review.opened", "Review Opened"),
+                    ("review.claimed", "Review Claimed"),
+                    ("review.released", "Review Released"),
+                    ("review.decided", "Review Decided"),
+                    ("review.assigned", "Review Assigned"),
+                    ("review.opinion", "Review Opinion"),
+                    ("review.undone", "Review Undone"),
+                    ("ticket.issued", "Ticket Issued"),
+                    ("ticket.started", "Ticket Started"),
+                    ("ticket.ended", "Ticket Ended"),
+                    ("report.kept", "Report Kept"),
+                    ("question.asked", "Question Asked"),
+                    ("question.answered", "Question Answered"),
+                    ("comment.added", "Comment Added"),
+                    ("tool_failure.diagnosed", "Tool Failure Diagnosed"),
+                    ("reflection", "Reflection"),
+                    ("reflection_plan", "Reflection Plan"),
+                    ("reflection_exec", "Reflection Exec"),
+                ],
+                max_length=30,
+            ),
         ),
         migrations.AlterField(
-            model_name='review',
-            name='reason',
-            field=models.CharField(choices=[('rejected', 'rejected'), ('low_confidence', 'low_confidence'), ('unsettled_pick', 'unsettled_pick'), ('audit', 'audit'), ('checkpoint', 'checkpoint'), ('policy', 'policy'), ('asked_for', 'asked_for'), ('adjudication', 'adjudication')], max_length=20),
+            model_name="review",
+            name="reason",
+            field=models.CharField(
+                choices=[
+                    ("rejected", "rejected"),
+                    ("low_confidence", "low_confidence"),
+                    ("unsettled_pick", "unsettled_pick"),
+                    ("audit", "audit"),
+                    ("checkpoint", "checkpoint"),
+                    ("policy", "policy"),
+                    ("asked_for", "asked_for"),
+                    ("adjudication", "adjudication"),
+                ],
+                max_length=20,
+            ),
         ),
         migrations.AlterField(
-            model_name='review',
-            name='state',
-            field=models.CharField(choices=[('waiting', 'Waiting'), ('claimed', 'Claimed'), ('decided', 'Decided'), ('withdrawn', 'Withdrawn')], default='waiting', max_length=10),
+            model_name="review",
+            name="state",
+            field=models.CharField(
+                choices=[
+                    ("waiting", "Waiting"),
+                    ("claimed", "Claimed"),
+                    ("decided", "Decided"),
+                    ("withdrawn", "Withdrawn"),
+                ],
+                default="waiting",
+                max_length=10,
+            ),
         ),
         migrations.AlterField(
-            model_name='review',
-            name='step',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='reviews', to='reflection_app.step'),
+            model_name="review",
+            name="step",
+            field=models.ForeignKey(
+                blank=True,
+                null=True,
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="reviews",
+                to="reflection_app.step",
+            ),
         ),
         migrations.AddIndex(
-            model_name='auditentry',
-            index=models.Index(fields=['project', 'actor_label', '-created_at', '-id'], name='audit_by_actor'),
+            model_name="auditentry",
+            index=models.Index(fields=["project", "actor_label", "-created_at", "-id"], name="audit_by_actor"),
         ),
         migrations.AddIndex(
-            model_name='auditentry',
-            index=models.Index(fields=['project', 'action', '-created_at', '-id'], name='audit_by_action'),
+            model_name="auditentry",
+            index=models.Index(fields=["project", "action", "-created_at", "-id"], name="audit_by_action"),
         ),
         migrations.AddIndex(
-            model_name='auditentry',
-            index=models.Index(fields=['target_id', '-created_at', '-id'], name='audit_of_target'),
+            model_name="auditentry",
+            index=models.Index(fields=["target_id", "-created_at", "-id"], name="audit_of_target"),
         ),
         migrations.AddField(
-            model_name='bulkdecision',
-            name='project',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='bulk_decisions', to='reflection_app.project'),
+            model_name="bulkdecision",
+            name="api_key",
+            field=models.ForeignKey(
+                null=True,
+                on_delete=django.db.models.deletion.SET_NULL,
+                related_name="bulk_decisions",
+                to="reflection_app.apikey",
+            ),
         ),
         migrations.AddField(
-            model_name='bulkdecision',
-            name='user',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='bulk_decisions', to=settings.AUTH_USER_MODEL),
+            model_name="bulkdecision",
+            name="project",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE, related_name="bulk_decisions", to="reflection_app.project"
+            ),
         ),
         migrations.AddField(
-            model_name='bulkitem',
-            name='bulk',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='items', to='reflection_app.bulkdecision'),
+            model_name="bulkdecision",
+            name="user",
+            field=models.ForeignKey(
+                null=True,
+                on_delete=django.db.models.deletion.SET_NULL,
+                related_name="bulk_decisions",
+                to=settings.AUTH_USER_MODEL,
+            ),
         ),
         migrations.AddField(
-            model_name='bulkitem',
-            name='review',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='bulk_items', to='reflection_app.review'),
+            model_name="bulkitem",
+            name="bulk",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE, related_name="items", to="reflection_app.bulkdecision"
+            ),
         ),
         migrations.AddField(
-            model_name='comment',
-            name='author',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='comments', to=settings.AUTH_USER_MODEL),
+            model_name="bulkitem",
+            name="review",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE, related_name="bulk_items", to="reflection_app.review"
+            ),
         ),
         migrations.AddField(
-            model_name='comment',
-            name='project',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='comments', to='reflection_app.project'),
+            model_name="comment",
+            name="author",
+            field=models.ForeignKey(
+                null=True,
+                on_delete=django.db.models.deletion.SET_NULL,
+                related_name="comments",
+                to=settings.AUTH_USER_MODEL,
+            ),
         ),
         migrations.AddField(
-            model_name='notification',
-            name='comment',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='notifications', to='reflection_app.comment'),
+            model_name="comment",
+            name="project",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE, related_name="comments", to="reflection_app.project"
+            ),
         ),
         migrations.AddField(
-            model_name='notification',
-            name='project',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='notifications', to='reflection_app.project'),
+            model_name="notification",
+            name="comment",
+            field=models.ForeignKey(
+                blank=True,
+                null=True,
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="notifications",
+                to="reflection_app.comment",
+            ),
         ),
         migrations.AddField(
-            model_name='notification',
-            name='user',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='notifications', to=settings.AUTH_USER_MODEL),
+            model_name="notification",
+            name="project",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE, related_name="notifications", to="reflection_app.project"
+            ),
         ),
         migrations.AddField(
-            model_name='panel',
-            name='attempt',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='panels', to='reflection_app.attempt'),
+            model_name="notification",
+            name="user",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE, related_name="notifications", to=settings.AUTH_USER_MODEL
+            ),
         ),
         migrations.AddField(
-            model_name='panel',
-            name='project',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='panels', to='reflection_app.project'),
+            model_name="panel",
+            name="attempt",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE, related_name="panels", to="reflection_app.attempt"
+            ),
         ),
         migrations.AddField(
-            model_name='panel',
-            name='run',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='panels', to='reflection_app.run'),
+            model_name="panel",
+            name="project",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE, related_name="panels", to="reflection_app.project"
+            ),
         ),
         migrations.AddField(
-            model_name='panel',
-            name='step',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='panels', to='reflection_app.step'),
+            model_name="panel",
+            name="run",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE, related_name="panels", to="reflection_app.run"
+            ),
         ),
         migrations.AddField(
-            model_name='panel',
-            name='verdict',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='panels', to='reflection_app.verdict'),
+            model_name="panel",
+            name="step",
+            field=models.ForeignKey(
+                blank=True,
+                null=True,
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="panels",
+                to="reflection_app.step",
+            ),
         ),
         migrations.AddField(
-            model_name='review',
-            name='panel',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='seats', to='reflection_app.panel'),
+            model_name="panel",
+            name="verdict",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE, related_name="panels", to="reflection_app.verdict"
+            ),
+        ),
+        migrations.AddField(
+            model_name="review",
+            name="panel",
+            field=models.ForeignKey(
+                blank=True,
+                null=True,
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="seats",
+                to="reflection_app.panel",
+            ),
         ),
         migrations.AddIndex(
-            model_name='review',
-            index=models.Index(condition=models.Q(('assignee__isnull', True), ('state__in', ('waiting', 'claimed'))), fields=['project', '-holds_run', 'created_at', 'id'], name='review_next'),
+            model_name="review",
+            index=models.Index(
+                condition=models.Q(("assignee__isnull", True), ("state__in", ("waiting", "claimed"))),
+                fields=["project", "-holds_run", "created_at", "id"],
+                name="review_next",
+            ),
         ),
         migrations.AddIndex(
-            model_name='review',
-            index=models.Index(condition=models.Q(('assignee__isnull', False), ('state__in', ('waiting', 'claimed'))), fields=['assignee', 'project', '-holds_run', 'created_at', 'id'], name='review_assigned'),
+            model_name="review",
+            index=models.Index(
+                condition=models.Q(("assignee__isnull", False), ("state__in", ("waiting", "claimed"))),
+                fields=["assignee", "project", "-holds_run", "created_at", "id"],
+                name="review_assigned",
+            ),
         ),
         migrations.AddIndex(
-            model_name='review',
-            index=models.Index(condition=models.Q(('state__in', ('waiting', 'claimed'))), fields=['project', 'reason'], name='review_by_reason'),
+            model_name="review",
+            index=models.Index(
+                condition=models.Q(("state__in", ("waiting", "claimed"))),
+                fields=["project", "reason"],
+                name="review_by_reason",
+            ),
         ),
         migrations.AddIndex(
-            model_name='review',
-            index=models.Index(condition=models.Q(('state', 'decided')), fields=['project', '-decided_at', '-id'], name='review_decided'),
+            model_name="review",
+            index=models.Index(
+                condition=models.Q(("state", "decided")),
+                fields=["project", "-decided_at", "-id"],
+                name="review_decided",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='review',
-            constraint=models.UniqueConstraint(condition=models.Q(('panel__isnull', False), ('state__in', ('claimed', 'decided')), models.Q(('reason', 'adjudication'), _negated=True)), fields=('panel', 'holder_label'), name='seat_once'),
+            model_name="review",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(
+                    ("panel__isnull", False),
+                    ("state__in", ("claimed", "decided")),
+                    models.Q(("reason", "adjudication"), _negated=True),
+                ),
+                fields=("panel", "holder_label"),
+                name="seat_once",
+            ),
         ),
         migrations.AddField(
-            model_name='profile',
-            name='user',
-            field=models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='profile', to=settings.AUTH_USER_MODEL),
+            model_name="profile",
+            name="user",
+            field=models.OneToOneField(
+                on_delete=django.db.models.deletion.CASCADE, related_name="profile", to=settings.AUTH_USER_MODEL
+            ),
         ),
         migrations.AddField(
-            model_name='reviewskip',
-            name='review',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='skips', to='reflection_app.review'),
+            model_name="reviewskip",
+            name="review",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE, related_name="skips", to="reflection_app.review"
+            ),
         ),
         migrations.AddIndex(
-            model_name='bulkdecision',
-            index=models.Index(fields=['project', '-created_at', '-id'], name='bulk_newest'),
+            model_name="bulkdecision",
+            index=models.Index(fields=["project", "-created_at", "-id"], name="bulk_newest"),
         ),
         migrations.AddConstraint(
-            model_name='bulkitem',
-            constraint=models.UniqueConstraint(fields=('bulk', 'review'), name='bulk_item_once'),
+            model_name="bulkitem",
+            constraint=models.UniqueConstraint(fields=("bulk", "review"), name="bulk_item_once"),
         ),
         migrations.AddIndex(
-            model_name='comment',
-            index=models.Index(fields=['about', 'about_id', 'created_at'], name='comment_about'),
+            model_name="comment",
+            index=models.Index(fields=["about", "about_id", "created_at"], name="comment_about"),
         ),
         migrations.AddIndex(
-            model_name='notification',
-            index=models.Index(fields=['user', '-created_at', '-id'], name='notification_newest'),
+            model_name="notification",
+            index=models.Index(fields=["user", "-created_at", "-id"], name="notification_newest"),
         ),
         migrations.AddIndex(
-            model_name='notification',
-            index=models.Index(condition=models.Q(('read_at__isnull', True)), fields=['user', 'project'], name='notification_unread'),
+            model_name="notification",
+            index=models.Index(
+                condition=models.Q(("read_at__isnull", True)), fields=["user", "project"], name="notification_unread"
+            ),
         ),
         migrations.AddIndex(
-            model_name='notification',
-            index=models.Index(condition=models.Q(('mailed_at__isnull', True)), fields=['created_at'], name='notification_unmailed'),
+            model_name="notification",
+            index=models.Index(
+                condition=models.Q(("mailed_at__isnull", True)), fields=["created_at"], name="notification_unmailed"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='notification',
-            constraint=models.UniqueConstraint(condition=models.Q(('comment__isnull', False)), fields=('user', 'comment', 'kind'), name='told_of_comment_once'),
+            model_name="notification",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("comment__isnull", False)),
+                fields=("user", "comment", "kind"),
+                name="told_of_comment_once",
+            ),
         ),
         migrations.AddIndex(
-            model_name='panel',
-            index=models.Index(condition=models.Q(('agreed__isnull', False)), fields=['project', 'complete_at'], name='panel_complete'),
+            model_name="panel",
+            index=models.Index(
+                condition=models.Q(("agreed__isnull", False)), fields=["project", "complete_at"], name="panel_complete"
+            ),
         ),
         migrations.AddIndex(
-            model_name='panel',
-            index=models.Index(fields=['run'], name='panel_of_run'),
+            model_name="panel",
+            index=models.Index(fields=["run"], name="panel_of_run"),
         ),
         migrations.AddConstraint(
-            model_name='reviewskip',
-            constraint=models.UniqueConstraint(fields=('review', 'by_label'), name='skip_once'),
+            model_name="reviewskip",
+            constraint=models.UniqueConstraint(fields=("review", "by_label"), name="skip_once"),
         ),
         migrations.RunSQL(APPEND_ONLY, CHANGEABLE),
     ]

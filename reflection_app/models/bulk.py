@@ -3,6 +3,8 @@
 from django.conf import settings
 from django.db import models
 
+from reflection_app.models.api_key import ApiKey
+from reflection_app.models.audit import Actor
 from reflection_app.models.identifiers import new_id
 from reflection_app.models.project import Project
 from reflection_app.models.review import Review
@@ -24,8 +26,11 @@ class BulkDecision(models.Model):
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="bulk_decisions"
     )
     user_label = models.CharField(max_length=200)
+    api_key = models.ForeignKey(ApiKey, null=True, on_delete=models.SET_NULL, related_name="bulk_decisions")
     # From where the person acted, for the trail: the items are worked through after the request.
     address = models.GenericIPAddressField(null=True)
+    # The language in which the person is told why an item failed.
+    language = models.CharField(max_length=10, default="en")
     # What is decided of every item, as DecisionInput without its lease.
     decision = models.JSONField()
     state = models.CharField(max_length=8, choices=BulkState, default=BulkState.RUNNING)
@@ -37,6 +42,15 @@ class BulkDecision(models.Model):
 
     def __str__(self) -> str:
         return f"bulk decision by {self.user_label}"
+
+    @property
+    def actor(self) -> Actor:
+        """Who decides, for the actions on its items."""
+        return Actor(user=self.user, api_key=self.api_key, address=self.address)
+
+    @property
+    def is_under_way(self) -> bool:
+        return self.state in {BulkState.RUNNING, BulkState.UNDOING}
 
 
 class BulkItemState(models.TextChoices):
