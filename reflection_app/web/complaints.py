@@ -20,7 +20,6 @@ SENTENCES = {
     "score_below": SCORE,
     "pass_from": SCORE,
     "revise_from": "A number from 0 to 100, not above the score that passes.",
-    "kinds_wait": "At most 20 types of at most 60 characters each, with commas between them.",
     "max_supplements": "A whole number from 0 to 20.",
     "temperature": "A number from 0 to 2.",
     "top_p": "A number above 0, at most 1.",

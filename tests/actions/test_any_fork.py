@@ -18,7 +18,7 @@ from tests.runner.scripts import scripted_run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-NOBODY_IS_ASKED = {"audit_share": 0, "reject_waits": False, "unsettled_waits": False, "confidence_below": 0}
+NOBODY_IS_ASKED = {"audit_share": 0, "rules": [], "unsettled_waits": False}
 critiques = st.one_of(
     st.builds(critique, st.integers(0, 100), approved=st.booleans(), confidence=st.floats(0, 1)),
     st.text(max_size=20),

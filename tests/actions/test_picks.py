@@ -52,6 +52,7 @@ def test_picking_another_attempt_puts_the_verdict_on_that_one_and_keeps_it(pick:
     pick.run.refresh_from_db()
     assert pick.run.best_attempt is not None
     assert pick.run.best_attempt.number == 2
+    assert pick.step is not None
     pick.step.refresh_from_db()
     result = pick.step.result or {}
     assert (result["picked"], result["verdict"]) == (2, "PASS")
@@ -64,6 +65,7 @@ def test_picking_another_attempt_puts_the_verdict_on_that_one_and_keeps_it(pick:
 
 def test_naming_the_proposed_attempt_is_no_other_pick(pick: Review) -> None:
     decide(pick, "overrule", verdict=VerdictName.PASS, attempt=1, score=77)
+    assert pick.step is not None
     pick.step.refresh_from_db()
     result = pick.step.result or {}
     assert (result["picked"], result["score"]) == (None, 77)

@@ -192,7 +192,7 @@ def test_every_page_is_accessible_and_fits_a_narrow_screen(visit: Visit, scheme:
     )
     user = make_member(project, Role.ADMIN)
     review = claim_review(waiting_review(project), actor=Actor(user=user))
-    done = finished(make_project("done", models_by_role=project.models_by_role, review_policy={"confidence_below": 0}))
+    done = finished(make_project("done", models_by_role=project.models_by_role, review_policy={"rules": []}))
     Run.objects.filter(pk=done.pk).update(project=project, cost_usd=Decimal("0.01"))
     make_api_key(project)
     run = f"/p/desk/runs/{review.run_id}/"

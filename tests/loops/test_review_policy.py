@@ -1,16 +1,34 @@
-"""Which verdicts wait for a person: by verdict, score, confidence and type of task."""
+"""Which verdicts wait for a person: the first rule that fits decides."""
+
+from decimal import Decimal
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
 
-from reflection_app.loops.effects import AskReviewer, Decision, IssueTicket, ReviewDecision, ReviewReason
+from reflection_app.loops.effects import (
+    AskReviewer,
+    Decision,
+    Draw,
+    Drawn,
+    IssueTicket,
+    RequestAudit,
+    ReviewDecision,
+    ReviewReason,
+)
 from reflection_app.loops.ends import Outcome
-from reflection_app.loops.review_policy import why_it_waits
-from reflection_app.loops.review_rules import ReviewPolicy
+from reflection_app.loops.review_policy import Waits
+from reflection_app.loops.review_rules import EVERY_REJECT, UNSURE, ReviewPolicy, ReviewRule, RuleAction
+from reflection_app.loops.task_spec import Limits, Mode, TaskSpec
 from reflection_app.loops.verdicts import Judgement, Referee, Verdict
 from tests.critiques import critique
-from tests.loops.playing import play, said, sequence, text_spec
+from tests.loops.playing import Played, play, said, sequence, text_spec
+from tests.loops.rule_playing import decided_by
 
-NOTHING = {"reject_waits": False, "confidence_below": 0}
+LET_STAND = ReviewRule(action=RuleAction.STAND)
+WAIT = ReviewRule()
 
 
 def judged(verdict: Verdict, *, score: float = 60, confidence: float | None = 0.9) -> Judgement:
@@ -18,42 +36,210 @@ def judged(verdict: Verdict, *, score: float = 60, confidence: float | None = 0.
 
 
 @pytest.mark.parametrize(
-    ("policy", "judgement", "reason"),
+    ("verdict", "more", "reason"),
     [
-        ({}, judged(Verdict.REJECT, score=10), ReviewReason.REJECTED),
-        ({}, judged(Verdict.PASS), None),
-        ({}, judged(Verdict.REVISE), None),
-        ({}, judged(Verdict.REVISE, confidence=0.59), ReviewReason.LOW_CONFIDENCE),
-        ({}, judged(Verdict.PASS, confidence=0.59), ReviewReason.LOW_CONFIDENCE),
-        ({}, judged(Verdict.PASS, confidence=None), None),
-        (NOTHING, judged(Verdict.REJECT, score=0), None),
-        (NOTHING | {"pass_waits": True}, judged(Verdict.PASS), ReviewReason.CHECKPOINT),
-        (NOTHING | {"pass_waits": True}, judged(Verdict.REVISE), None),
-        (NOTHING | {"revise_waits": True}, judged(Verdict.REVISE), ReviewReason.CHECKPOINT),
-        (NOTHING | {"score_below": 70}, judged(Verdict.PASS, score=69), ReviewReason.CHECKPOINT),
-        (NOTHING | {"score_below": 70}, judged(Verdict.PASS, score=70), None),
-        (NOTHING | {"score_below": 70}, judged(Verdict.REJECT, score=0), None),
-        (NOTHING | {"kinds_wait": ("refunds",)}, judged(Verdict.PASS, score=99), ReviewReason.CHECKPOINT),
-        (NOTHING | {"kinds_wait": ("refunds",)}, judged(Verdict.REJECT, score=0), ReviewReason.CHECKPOINT),
-        (NOTHING | {"kinds_wait": ("letters",)}, judged(Verdict.PASS), None),
+        (Verdict.REJECT, {"score": 10}, ReviewReason.REJECTED),
+        (Verdict.REJECT, {"score": 10, "confidence": 0.1}, ReviewReason.REJECTED),
+        (Verdict.PASS, {}, None),
+        (Verdict.REVISE, {}, None),
+        (Verdict.REVISE, {"confidence": 0.59}, ReviewReason.LOW_CONFIDENCE),
+        (Verdict.PASS, {"confidence": 0.59}, ReviewReason.LOW_CONFIDENCE),
+        (Verdict.PASS, {"confidence": 0.6}, None),
+        (Verdict.PASS, {"confidence": None}, None),
     ],
 )
-def test_the_policy_says_which_verdicts_wait(policy: dict[str, object], judgement: Judgement, reason: object) -> None:
-    waits = why_it_waits(judgement, policy=ReviewPolicy.model_validate(policy), kind="refunds")
+def test_by_default_rejections_and_unsure_verdicts_wait(
+    verdict: Verdict, more: dict[str, Any], reason: ReviewReason | None
+) -> None:
+    waits = decided_by(ReviewPolicy(), judged(verdict, **more))
     assert (waits.reason if waits else None) == reason
-    if waits and waits.reason is ReviewReason.CHECKPOINT:
-        assert "review policy" in waits.why[0]
+
+
+@pytest.mark.parametrize(
+    ("condition", "fitting", "other"),
+    [
+        ({"verdicts": [Verdict.PASS]}, {"verdict": Verdict.PASS}, {"verdict": Verdict.REVISE}),
+        ({"score_from": 70}, {"score": 70}, {"score": 69.9}),
+        ({"score_below": 70}, {"score": 69.9}, {"score": 70}),
+        ({"confidence_below": 0.5}, {"confidence": 0.49}, {"confidence": 0.5}),
+        ({"confidence_below": 0.5}, {"confidence": 0}, {"confidence": None}),
+        ({"kinds": ["refunds", "退款"]}, {"kind": "退款"}, {"kind": "letters"}),
+        ({"kinds": ["refunds"]}, {"kind": "refunds"}, {"kind": ""}),
+        ({"agents": ["billing"]}, {"agent": "billing"}, {"agent": "Billing"}),
+        ({"cost_from_usd": "0.25"}, {"cost_usd": Decimal("0.25")}, {"cost_usd": Decimal("0.249999")}),
+        (
+            {"verdicts": [Verdict.PASS], "score_below": 70, "agents": ["billing"]},
+            {"verdict": Verdict.PASS, "score": 60, "agent": "billing"},
+            {"verdict": Verdict.PASS, "score": 80, "agent": "billing"},
+        ),
+    ],
+)
+def test_a_rule_fits_what_meets_all_of_its_conditions(
+    condition: dict[str, Any], fitting: dict[str, Any], other: dict[str, Any]
+) -> None:
+    policy = ReviewPolicy(rules=(ReviewRule.model_validate(condition),))
+    for facts, waits in ((fitting, True), (other, False)):
+        about = {name: facts[name] for name in ("kind", "agent", "cost_usd") if name in facts}
+        verdict = Judgement(
+            attempt=1,
+            referee=Referee.CRITIC,
+            verdict=facts.get("verdict", Verdict.REVISE),
+            score=facts.get("score", 60),
+            confidence=facts.get("confidence", 0.9),
+        )
+        assert bool(decided_by(policy, verdict, **about)) is waits
+
+
+def test_the_first_rule_that_fits_decides() -> None:
+    two_people = ReviewRule(verdicts=(Verdict.PASS,), reviewers=2)
+    trusted = ReviewRule(action=RuleAction.STAND, agents=("billing",))
+    ordered = ReviewPolicy(rules=(trusted, two_people, WAIT))
+    passed = judged(Verdict.PASS)
+    assert decided_by(ordered, passed) == Waits(ReviewReason.POLICY, rule=2, reviewers=2)
+    assert decided_by(ordered, judged(Verdict.REVISE)) == Waits(ReviewReason.POLICY, rule=3)
+    assert decided_by(ordered, judged(Verdict.REJECT), agent="billing") is None
+    assert decided_by(ReviewPolicy(rules=(WAIT, trusted)), passed, agent="billing") == Waits(
+        ReviewReason.POLICY, rule=1
+    )
+    assert decided_by(ReviewPolicy(rules=()), judged(Verdict.REJECT)) is None
+
+
+def test_a_share_is_drawn_under_a_name_of_its_rule_and_the_rest_goes_on_to_the_next() -> None:
+    policy = ReviewPolicy(rules=(ReviewRule(share=0.3), ReviewRule(share=0.5, reviewers=3)))
+    draws: list[Draw] = []
+    passed = judged(Verdict.PASS)
+    assert decided_by(policy, passed, drawn=[0.29], draws=draws) == Waits(ReviewReason.POLICY, rule=1)
+    assert decided_by(policy, passed, drawn=[0.3, 0.49], draws=draws) == Waits(ReviewReason.POLICY, rule=2, reviewers=3)
+    assert decided_by(policy, passed, drawn=[0.3, 0.5], draws=draws) is None
+    first, second = Draw(key="attempt-1/rule-1-draw", share=0.3), Draw(key="attempt-1/rule-2-draw", share=0.5)
+    assert draws == [first, first, second, first, second]
+
+
+def test_what_does_not_fit_a_rule_is_not_drawn_for_it() -> None:
+    draws: list[Draw] = []
+    policy = ReviewPolicy(rules=(ReviewRule(verdicts=(Verdict.REJECT,), share=0.5),))
+    assert decided_by(policy, judged(Verdict.PASS), drawn=[], draws=draws) is None
+    assert draws == []
+
+
+def with_draws(policy: ReviewPolicy, *, value: float) -> Played:
+    """A text that the critic passes, with this draw for every share."""
+    made = sequence([said("one"), said(critique(90, approved=True))])
+    return play(
+        text_spec(policy=policy),
+        lambda effect: Drawn(value=value, share=effect.share) if isinstance(effect, Draw) else made(effect),
+    )
+
+
+def test_the_audit_still_draws_from_what_a_rule_let_stand() -> None:
+    played = with_draws(ReviewPolicy(rules=(LET_STAND, WAIT), audit_share=0.2, audit_reviewers=2), value=0.1)
+    assert not [effect for effect in played.effects if isinstance(effect, AskReviewer)]
+    [audit] = [effect for effect in played.effects if isinstance(effect, RequestAudit)]
+    assert (audit.key, audit.reviewers) == ("attempt-1/audit", 2)
+    assert "attempt-1/audit-draw" in played.keys
+    assert played.ended.outcome is Outcome.SUCCEEDED
+
+    missed = with_draws(ReviewPolicy(rules=(LET_STAND,), audit_share=0.2), value=0.2)
+    assert not [effect for effect in missed.effects if isinstance(effect, RequestAudit)]
 
 
 def test_a_pass_that_waits_by_policy_is_overruled_and_sent_back() -> None:
-    policy = ReviewPolicy(audit_share=0, pass_waits=True)
+    policy = ReviewPolicy(audit_share=0, rules=(ReviewRule(verdicts=(Verdict.PASS,)),))
     sent_back = ReviewDecision(decision=Decision.OVERRULE, verdict=Verdict.REVISE, score=40, reason="No sources.")
     approved = ReviewDecision(decision=Decision.APPROVE, verdict=Verdict.PASS, score=90)
     passes = said(critique(90, approved=True))
     played = play(text_spec(policy=policy), sequence([said("one"), passes, sent_back, said("two"), passes, approved]))
     asked = [effect for effect in played.effects if isinstance(effect, AskReviewer)]
-    assert [effect.reason for effect in asked] == [ReviewReason.CHECKPOINT] * 2
-    assert "every PASS waits" in asked[0].why[0]
+    assert [(effect.reason, effect.rule, effect.reviewers) for effect in asked] == [(ReviewReason.POLICY, 1, 1)] * 2
     [ticket] = [effect.draft for effect in played.effects if isinstance(effect, IssueTicket)]
     assert (ticket.trigger, ticket.repair_plan) == ("persons_review", ("No sources.",))
     assert played.ended.outcome is Outcome.SUCCEEDED
+
+
+def test_a_rule_can_ask_by_what_the_run_has_cost_so_far() -> None:
+    policy = ReviewPolicy(audit_share=0, rules=(ReviewRule(cost_from_usd=Decimal("0.30")),))
+    approved = ReviewDecision(decision=Decision.APPROVE, verdict=Verdict.PASS, score=90)
+    cheap, dear = critique(40), critique(90, approved=True)
+    answers = [said("one", cost_usd="0.1"), said(cheap), said("two", cost_usd="0.2"), said(dear), approved]
+    played = play(text_spec(policy=policy), sequence(answers))
+    [asked] = [effect for effect in played.effects if isinstance(effect, AskReviewer)]
+    assert asked.key == "attempt-2/review"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"share": 0},
+        {"share": 1.1},
+        {"reviewers": 0},
+        {"reviewers": 6},
+        {"score_below": 101},
+        {"confidence_below": -0.1},
+        {"cost_from_usd": -1},
+        {"name": "x" * 81},
+        {"agents": [""]},
+        {"action": "maybe"},
+        {"colour": "red"},
+    ],
+)
+def test_a_rule_that_makes_no_sense_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError) as refused:
+        ReviewPolicy.model_validate({"rules": [{}, wrong]})
+    assert refused.value.errors()[0]["loc"][:3] == ("rules", 1, next(iter(wrong)))
+
+
+FORMER = st.fixed_dictionaries(
+    {},
+    optional={
+        "reject_waits": st.booleans(),
+        "revise_waits": st.booleans(),
+        "pass_waits": st.booleans(),
+        "unsettled_waits": st.booleans(),
+        "confidence_below": st.sampled_from([0, 0.3, 0.6, 1]),
+        "score_below": st.sampled_from([0, 30, 70, 100]),
+        "kinds_wait": st.lists(st.sampled_from(["refunds", "letters", "退款"]), max_size=3, unique=True),
+        "audit_share": st.sampled_from([0, 0.1, 1]),
+    },
+)
+JUDGEMENTS = st.builds(
+    judged,
+    st.sampled_from(Verdict),
+    score=st.sampled_from([0.0, 29.9, 30.0, 69.9, 70.0, 100.0]),
+    confidence=st.sampled_from([None, 0.0, 0.29, 0.3, 0.59, 0.6, 1.0]),
+)
+
+
+def waited_formerly(former: dict[str, Any], judgement: Judgement, *, kind: str) -> ReviewReason | None:
+    """What a policy of switches decided, as it was defined before there were rules; its checkpoints are POLICY now."""
+    rejected = judgement.verdict is Verdict.REJECT
+    if rejected and former.get("reject_waits", True):
+        return ReviewReason.REJECTED
+    threshold = former.get("confidence_below", 0.6)
+    if not rejected and judgement.confidence is not None and judgement.confidence < threshold:
+        return ReviewReason.LOW_CONFIDENCE
+    if kind and kind in former.get("kinds_wait", ()):
+        return ReviewReason.REJECTED if rejected else ReviewReason.POLICY
+    if rejected:
+        return None
+    switch = former.get("pass_waits" if judgement.passed else "revise_waits", False)
+    return ReviewReason.POLICY if switch or judgement.score < former.get("score_below", 0) else None
+
+
+@given(former=FORMER, judgement=JUDGEMENTS, kind=st.sampled_from(["", "refunds", "退款", "other"]))
+def test_a_policy_of_switches_decides_by_rules_what_it_decided_before(
+    former: dict[str, Any], judgement: Judgement, kind: str
+) -> None:
+    policy = ReviewPolicy.model_validate(former)
+    waits = decided_by(policy, judgement, kind=kind)
+    assert (waits.reason if waits else None) == waited_formerly(former, judgement, kind=kind)
+    assert (policy.unsettled_waits, policy.audit_share) == (
+        former.get("unsettled_waits", True),
+        former.get("audit_share", 0.1),
+    )
+    assert ReviewPolicy.model_validate(policy.model_dump(mode="json")) == policy
+
+
+def test_a_run_that_began_with_switches_goes_on_by_rules() -> None:
+    spec = TaskSpec(objective="x", mode=Mode.ACTOR_CRITIC, limits=Limits()).model_dump(mode="json")
+    spec["review_policy"] = {"reject_waits": True, "confidence_below": 0.6, "audit_share": 0.25, "kinds_wait": []}
+    assert TaskSpec.model_validate(spec).review_policy == ReviewPolicy(rules=(EVERY_REJECT, UNSURE), audit_share=0.25)

@@ -14,10 +14,6 @@ TYPED = {
     "token_budget": "100000000",
     "time_budget_s": "12.5",
     "cost_budget_usd": "",
-    "confidence_below": "0.7",
-    "audit_share": "0",
-    "score_below": "0",
-    "kinds_wait": "",
     "pass_from": "50",
     "revise_from": "30",
     "completeness_enabled": "on",
@@ -40,16 +36,7 @@ def test_settings_are_saved_and_shown(admin: Client) -> None:
     assert 'value="100000000"' in page.text
     assert project.get_limits().time_budget_s == 12.5
     assert project.get_limits().cost_budget_usd is None
-    assert project.get_review_policy().reject_waits is False
-    assert project.get_review_policy().unsettled_waits is False
-
-
-def test_whether_a_person_is_asked_about_unsettled_picks_is_a_setting(admin: Client) -> None:
-    assert 'name="unsettled_waits" checked' in admin.get("/p/set/settings/").text
-    page = admin.post("/p/set/settings/", TYPED | {"unsettled_waits": "on"}, follow=True)
-    assert 'name="unsettled_waits" checked' in page.text
-    assert 'name="reject_waits" checked' not in page.text
-    assert Project.objects.get(slug="set").get_review_policy().unsettled_waits is True
+    assert project.review_policy == {}
 
 
 def test_thresholds_are_the_projects_and_hold_in_its_next_run(admin: Client) -> None:
@@ -62,16 +49,6 @@ def test_thresholds_are_the_projects_and_hold_in_its_next_run(admin: Client) -> 
     assert submit(project).get_spec().thresholds == project.get_thresholds()
     [entry] = AuditEntry.objects.filter(action="settings.changed")
     assert entry.after["thresholds"] == {"pass_from": 80, "revise_from": 55}
-
-
-def test_which_verdicts_wait_is_chosen_by_verdict_score_and_type_of_task(admin: Client) -> None:
-    given = {"pass_waits": "on", "revise_waits": "on", "score_below": "70", "kinds_wait": "refunds, 退款,refunds, "}
-    page = admin.post("/p/set/settings/", TYPED | given, follow=True).text
-    policy = Project.objects.get(slug="set").get_review_policy()
-    assert (policy.pass_waits, policy.revise_waits, policy.reject_waits) == (True, True, False)
-    assert (policy.score_below, policy.kinds_wait) == (70, ("refunds", "退款"))
-    assert 'name="pass_waits" checked' in page
-    assert 'value="refunds, 退款"' in page
 
 
 def test_the_completeness_check_is_set_and_what_is_as_usual_follows_the_desk(admin: Client) -> None:
@@ -95,7 +72,6 @@ def test_the_completeness_check_is_set_and_what_is_as_usual_follows_the_desk(adm
     "wrong",
     [
         {"max_iterations": "0"},
-        {"audit_share": "2"},
         {"cost_budget_usd": "x"},
         {"max_supplements": "21"},
         {"temperature": "hot"},
@@ -103,8 +79,6 @@ def test_the_completeness_check_is_set_and_what_is_as_usual_follows_the_desk(adm
         {"max_retries": "-1"},
         {"pass_from": "101"},
         {"revise_from": "60", "pass_from": "50"},
-        {"score_below": "-1"},
-        {"kinds_wait": "x" * 61},
     ],
 )
 def test_wrong_settings_are_refused_at_their_field(admin: Client, wrong: dict[str, str]) -> None:
