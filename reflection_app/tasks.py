@@ -18,6 +18,9 @@ from reflection_app.runner.sweep import find_unclaimed, take_back_expired
 
 log = logging.getLogger(__name__)
 
+# Carried out by jobs.py, which stands above the actions that ask for it.
+WORK_BULK = "reflection_app.jobs.work_bulk"
+
 
 @worker_ready.connect
 def warm_up_models(**_: object) -> None:
@@ -92,3 +95,14 @@ def enqueue(run_id: UUID, *, delay_s: float = 0) -> None:
     except OperationalError as error:
         Outage.note()
         log.warning("run %s and what follows wait for the next sweep, the broker is away: %s", run_id, error)
+
+
+def enqueue_bulk(bulk_id: UUID) -> None:
+    """Asks the workers to work a bulk decision through. Where the broker is away, the sweep asks again."""
+    if Outage.is_on():
+        return
+    try:
+        current_app.send_task(WORK_BULK, (str(bulk_id),), retry=False)
+    except OperationalError as error:
+        Outage.note()
+        log.warning("bulk decision %s waits for the next sweep, the broker is away: %s", bulk_id, error)

@@ -1,0 +1,165 @@
+"""Deciding many reviews together: each by itself, each with its own result, all of it taken back together."""
+
+import threading
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.db import connection
+
+from reflection_app.actions.begin_bulk import BulkInput, begin_bulk
+from reflection_app.actions.bulk_items import undo_bulk, work_through
+from reflection_app.actions.claim_review import claim_review
+from reflection_app.actions.decide_review import DecisionInput, decide_review
+from reflection_app.actions.errors import Conflict, InvalidInput
+from reflection_app.models import (
+    Actor,
+    AuditEntry,
+    BulkDecision,
+    BulkItem,
+    BulkState,
+    Membership,
+    Project,
+    Review,
+    ReviewState,
+    Role,
+    RunState,
+    Verdict,
+)
+from reflection_app.runner.advance import advance
+from tests.factories import make_member, make_project
+from tests.web.stories import unsure_project, waiting_review
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def queue_of(count: int, name: str) -> tuple[Project, list[Review]]:
+    project = unsure_project(name)
+    return project, [waiting_review(project) for _ in range(count)]
+
+
+def told(reviews: list[Review], **more: Any) -> BulkInput:
+    return BulkInput.model_validate({"reviews": [review.pk for review in reviews], "decision": "approve"} | more)
+
+
+def states(bulk: BulkDecision) -> list[str]:
+    return list(BulkItem.objects.filter(bulk=bulk).order_by("position").values_list("state", flat=True))
+
+
+def test_all_are_decided_with_one_reason_and_their_runs_go_on() -> None:
+    project, reviews = queue_of(3, "bulk-overrule")
+    actor = Actor(user=make_member(project))
+    bulk = begin_bulk(project, told(reviews, decision="overrule", verdict="REVISE", reason="No sources."), actor=actor)
+    work_through(bulk.pk)
+
+    bulk.refresh_from_db()
+    assert (bulk.state, states(bulk)) == (BulkState.DONE, ["done"] * 3)
+    for review in reviews:
+        review.refresh_from_db()
+        assert (review.state, review.decision, review.decision_reason) == ("decided", "overrule", "No sources.")
+        assert review.decided_by == actor.user
+        assert review.run.state == RunState.QUEUED
+        advance(review.run_id)
+    assert Verdict.objects.filter(referee=6, verdict="REVISE").count() == 3
+    assert AuditEntry.objects.filter(action="review.decided").count() == 3
+    assert AuditEntry.objects.get(action="bulk.begun").after["items"] == 3
+    assert AuditEntry.objects.get(action="bulk.done").after == {"done": 3, "failed": 0}
+
+
+def test_what_somebody_else_holds_or_has_decided_fails_alone_and_says_why() -> None:
+    project, (held, decided, free) = queue_of(3, "bulk-failures")
+    other = Actor(user=make_member(project))
+    claim_review(held, actor=other)
+    token = claim_review(decided, actor=other).lease_token
+    decide_review(decided, DecisionInput(lease_token=token, decision="approve"), actor=other)
+
+    bulk = begin_bulk(project, told([held, decided, free]), actor=Actor(user=make_member(project)))
+    work_through(bulk.pk)
+    assert states(bulk) == ["failed", "failed", "done"]
+    errors = list(BulkItem.objects.filter(bulk=bulk, state="failed").values_list("error", flat=True))
+    assert "holds this review until" in errors[0]
+    assert "has decided this review already" in errors[1]
+    held.refresh_from_db()
+    assert (held.state, held.holder) == (ReviewState.CLAIMED, other.user)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field"),
+    [
+        ({"decision": "overrule", "reason": "Because."}, "verdict"),
+        ({"decision": "overrule", "verdict": "PASS", "reason": "  "}, "reason"),
+        ({"verdict": "PASS"}, "verdict"),
+    ],
+)
+def test_a_decision_that_says_too_little_or_too_much_is_refused_whole(wrong: dict[str, str], field: str) -> None:
+    project, reviews = queue_of(1, "bulk-wrong")
+    with pytest.raises(InvalidInput) as refused:
+        begin_bulk(project, told(reviews, **wrong), actor=Actor(user=make_member(project)))
+    assert [error["field"] for error in refused.value.errors] == [field]
+    assert not BulkDecision.objects.exists()
+
+
+def test_another_projects_review_is_as_good_as_none() -> None:
+    _, reviews = queue_of(1, "bulk-theirs")
+    mine = make_project("bulk-mine")
+    with pytest.raises(InvalidInput, match="no such review"):
+        begin_bulk(mine, told(reviews), actor=Actor(user=make_member(mine)))
+    with pytest.raises(InvalidInput, match="no such review"):
+        begin_bulk(mine, BulkInput(reviews=(uuid4(),), decision="approve"), actor=Actor(user=make_member(mine)))
+
+
+def test_whoever_lost_the_right_to_review_decides_nothing_any_more() -> None:
+    project, reviews = queue_of(2, "bulk-removed")
+    user = make_member(project)
+    bulk = begin_bulk(project, told(reviews), actor=Actor(user=user))
+    Membership.objects.filter(user=user).update(role=Role.VIEWER)
+    work_through(bulk.pk)
+    assert states(bulk) == ["failed"] * 2
+    assert set(Review.objects.values_list("state", flat=True)) == {"waiting"}
+
+
+def test_two_workers_and_a_message_that_comes_twice_decide_each_item_once() -> None:
+    project, reviews = queue_of(6, "bulk-twice")
+    bulk = begin_bulk(project, told(reviews), actor=Actor(user=make_member(project)))
+    start = threading.Barrier(3)
+
+    def work() -> None:
+        start.wait()
+        try:
+            work_through(bulk.pk)
+        finally:
+            connection.close()
+
+    workers = [threading.Thread(target=work) for _ in range(3)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    work_through(bulk.pk)
+    bulk.refresh_from_db()
+    assert (bulk.state, states(bulk)) == (BulkState.DONE, ["done"] * 6)
+    assert AuditEntry.objects.filter(action="review.decided").count() == 6
+    assert AuditEntry.objects.filter(action="bulk.done").count() == 1
+
+
+def test_it_is_taken_back_together_and_what_cannot_be_says_why() -> None:
+    project, reviews = queue_of(3, "bulk-undo")
+    actor = Actor(user=make_member(project))
+    bulk = begin_bulk(project, told(reviews), actor=actor)
+    work_through(bulk.pk)
+    for review in reviews:
+        advance(review.run_id)
+    told_of = reviews[1].run
+    told_of.refresh_from_db()
+    told_of.told_seq = told_of.last_event_seq
+    told_of.save(update_fields=["told_seq"])
+
+    undo_bulk(bulk, actor=actor)
+    with pytest.raises(Conflict, match="only once"):
+        undo_bulk(bulk, actor=actor)
+    work_through(bulk.pk)
+    bulk.refresh_from_db()
+    assert (bulk.state, states(bulk)) == (BulkState.UNDONE, ["undone", "kept", "undone"])
+    assert BulkItem.objects.get(bulk=bulk, state="kept").error
+    after = [(review.state, review.run.state) for review in Review.objects.order_by("created_at").select_related("run")]
+    assert after == [("waiting", "waiting_review"), ("decided", "finished"), ("waiting", "waiting_review")]
