@@ -1,4 +1,4 @@
-"""The Celery application. Tasks live in reflection_app/tasks.py and stay thin."""
+"""The Celery application. Tasks live in reflection_app/tasks.py and jobs.py, and stay thin."""
 
 import os
 
@@ -11,3 +11,4 @@ app = Celery("reflection_desk")
 app.set_default()
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(["reflection_app"])
+app.autodiscover_tasks(["reflection_app"], related_name="jobs")
