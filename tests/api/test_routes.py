@@ -16,6 +16,7 @@ from reflection_app.api.urls import urlpatterns
 from reflection_app.models import Actor, AgentInstruction, Scope, Secret
 from tests.api.caller import Caller, assert_problem, make_caller
 from tests.api.stories import waiting_review
+from tests.bulk import done_bulk
 from tests.completeness import completeness_check
 from tests.questions import waiting_question
 from tests.reports import begun_run, kept_report
@@ -49,6 +50,7 @@ ID_NAMES = (
     "ticket_id",
     "reflection_id",
     "instruction_id",
+    "bulk_id",
     "name",
 )
 BODIES = {
@@ -106,6 +108,7 @@ def test_the_ids_of_another_project_are_not_found(method: str, route: str) -> No
         "ticket_id": ticket_of(external_run(project=owner.project)).ticket_id,
         "reflection_id": (kept := kept_report(begun_run(owner.project))).reflection_id,
         "instruction_id": AgentInstruction.objects.create(project=owner.project, agent="a", text="b", report=kept).pk,
+        "bulk_id": done_bulk(review).pk,
         "name": "python",
     }
     add_builtin_tools(owner.project, actor=Actor())

@@ -11,6 +11,7 @@ from reflection_app.actions.transcript_submission import TranscriptSubmission
 from reflection_app.actions.transcripts import open_transcript
 from reflection_app.models import Actor, AgentInstruction, Role, Secret
 from reflection_app.web.urls import project_pages
+from tests.bulk import done_bulk
 from tests.factories import make_api_key, make_member, make_project
 from tests.questions import waiting_question
 from tests.reports import begun_run, kept_report
@@ -48,6 +49,7 @@ def addresses() -> dict[str, str]:
         "secret_id": kept.pk,
         "failure_id": report(project).pk,
         "question_id": waiting_question(project).pk,
+        "bulk_id": done_bulk(review).pk,
         "ticket_id": ticket_of(external_run(project=project)).ticket_id,
     }
     found = {}

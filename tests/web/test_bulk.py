@@ -1,0 +1,119 @@
+"""Bulk decisions in the browser: what is chosen, what comes back where it is refused, progress, taking back."""
+
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from reflection_app.actions.begin_bulk import BulkInput, begin_bulk
+from reflection_app.actions.bulk_items import work_through
+from reflection_app.models import Actor, BulkDecision, Project, Review, Role
+from tests.factories import make_member, make_project
+from tests.web.stories import HOSTILE, logged_in, unsure_project, waiting_review
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def address(name: str, project: Project, **more: Any) -> str:
+    return reverse(name, kwargs={"slug": project.slug, **more})
+
+
+def begun(project: Project, reviews: list[Review], **more: Any) -> BulkDecision:
+    told = BulkInput.model_validate({"reviews": [review.pk for review in reviews], "decision": "approve"} | more)
+    return begin_bulk(project, told, actor=Actor(user=make_member(project)))
+
+
+def test_what_was_selected_is_decided_together_and_its_progress_shown(client: Client) -> None:
+    project = unsure_project("bulk-pages")
+    reviews = [waiting_review(project) for _ in range(2)]
+    logged_in(client, project, Role.REVIEWER)
+    chosen = {"review": [str(review.pk) for review in reviews]}
+    form = client.post(address("new_bulk", project), chosen)
+    assert form.status_code == 200
+    assert "Decide 2 reviews" in form.text
+    assert "2 runs wait for their decisions" in form.text
+
+    shown = client.post(address("start_bulk", project), chosen | {"choice": "agree"}, follow=True)
+    bulk = BulkDecision.objects.get()
+    assert shown.redirect_chain[-1][0] == address("bulk", project, bulk_id=bulk.pk)
+    assert "0 of 2 gone through" in shown.text
+    work_through(bulk.pk)
+    part = client.get(address("bulk", project, bulk_id=bulk.pk), headers={"HX-Request": "true"})
+    assert part.text.lstrip().startswith('<div id="bulk-progress">')
+    assert "Take all of it back" in part.text
+    assert "Agreed with all" in client.get(address("bulk_list", project)).text
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ({"choice": "REVISE", "reason": ""}, "Say why"),
+        ({"reason": "kept words"}, "Choose"),
+        ({"choice": "MAYBE", "reason": "kept words"}, "Choose"),
+    ],
+)
+def test_a_decision_that_says_too_little_comes_back_with_what_was_typed(
+    client: Client, typed: dict[str, str], said: str
+) -> None:
+    project = unsure_project("bulk-refused")
+    review = waiting_review(project)
+    logged_in(client, project, Role.REVIEWER)
+    page = client.post(address("start_bulk", project), {"review": str(review.pk), **typed})
+    assert page.status_code == 400
+    assert said in page.text
+    assert typed.get("reason", "") in page.text
+    assert f'name="review" value="{review.pk}"' in page.text
+    assert not BulkDecision.objects.exists()
+
+
+def test_nothing_selected_and_strangers_ids_say_what_to_do(client: Client) -> None:
+    project = unsure_project("bulk-none")
+    theirs = waiting_review(unsure_project("bulk-others"))
+    logged_in(client, project, Role.REVIEWER)
+    for chosen in ({}, {"review": "not-an-id"}, {"review": str(theirs.pk)}, {"review": str(uuid4())}):
+        page = client.post(address("new_bulk", project), chosen)
+        assert "Nothing is selected" in page.text
+        assert theirs.run.task.title not in page.text
+    started = client.post(address("start_bulk", project), {"review": str(theirs.pk), "choice": "agree"})
+    assert started.status_code == 400
+    assert not BulkDecision.objects.exists()
+
+
+def test_failures_are_listed_and_hostile_titles_and_reasons_do_nothing(client: Client) -> None:
+    project = unsure_project("bulk-hostile")
+    reviews = [waiting_review(project, objective=HOSTILE)]
+    bulk = begun(project, reviews, decision="overrule", verdict="REVISE", reason=HOSTILE)
+    Review.objects.update(state="withdrawn")
+    work_through(bulk.pk)
+    logged_in(client, project, Role.VIEWER)
+    page = client.get(address("bulk", project, bulk_id=bulk.pk)).text
+    assert "This review was withdrawn" in page
+    assert "<script>alert(1)" not in page
+    assert "Take all of it back" not in page
+
+
+def test_who_only_looks_decides_nothing_and_others_bulk_is_not_taken_back(client: Client) -> None:
+    project = unsure_project("bulk-rights")
+    reviews = [waiting_review(project)]
+    bulk = begun(project, reviews)
+    work_through(bulk.pk)
+    logged_in(client, project, Role.VIEWER)
+    assert client.post(address("start_bulk", project), {"review": str(reviews[0].pk)}).status_code == 403
+    logged_in(client, project, Role.REVIEWER)
+    assert client.post(address("undo_bulk", project, bulk_id=bulk.pk)).status_code == 403
+    other = make_project("bulk-elsewhere")
+    logged_in(client, other, Role.ADMIN)
+    assert client.get(address("bulk", other, bulk_id=bulk.pk)).status_code == 404
+
+
+def test_the_list_of_many_takes_a_few_queries(client: Client, django_assert_max_num_queries: Any) -> None:
+    project = unsure_project("bulk-many")
+    review = waiting_review(project)
+    for _ in range(12):
+        begun(project, [review])
+    logged_in(client, project, Role.VIEWER)
+    with django_assert_max_num_queries(12):
+        page = client.get(address("bulk_list", project))
+    assert page.text.count("Agreed with all") == 12
