@@ -9,6 +9,7 @@ COPY manage.py ./
 COPY reflection_app reflection_app
 COPY notebook_app notebook_app
 COPY templates templates
+COPY locale locale
 COPY static static
 # This key signs nothing: it keeps a generated one from being baked into the image.
 RUN SECRET_KEY=only-while-building .venv/bin/python manage.py collectstatic --no-input

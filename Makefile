@@ -11,7 +11,7 @@ FIND_PYTHON = for name in python3.13 python3 python3.14 python3.12 python; do \
 	found=$$($$name -c '$(IS_NEW_ENOUGH)' 2>/dev/null); [ -n "$$found" ] && echo "$$found" && break; done
 PYTHON = $(or $(shell $(FIND_PYTHON)),$(error Python 3.12 or newer is needed and was not found: install it, or name it with PYTHON=/path/to/python))
 
-.PHONY: run test check format clean
+.PHONY: run test check format messages clean
 
 ## Starts the whole desk; Ctrl-C stops it. PORT, HOST and the README's other settings come from the environment.
 run: .venv/synced-run
@@ -32,6 +32,14 @@ check: .venv/synced-dev
 format: .venv/synced-dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+## Brings locale/ up to date with the words of pages and errors. Needs GNU gettext (apt-get install gettext), as only
+## who changes words does: the compiled file is committed, and tests say when it is behind.
+PO := locale/zh_Hans/LC_MESSAGES/django
+messages: .venv/synced-dev
+	$(BIN)/python -W ignore manage.py makemessages --locale zh_Hans --no-location --no-obsolete --no-wrap \
+		--ignore .venv --ignore .tools --ignore build --ignore tests --ignore var
+	$(BIN)/pybabel --quiet compile --input-file $(PO).po --output-file $(PO).mo --locale zh_Hans
 
 ## Removes what make fetched and built; the data in var/ stays.
 clean:

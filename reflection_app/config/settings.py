@@ -8,6 +8,7 @@ from kombu import Queue
 
 from reflection_app.config import env
 from reflection_app.config.log_filter import WithoutTokens
+from reflection_app.config.mail_server import mail_options, public_url
 from reflection_app.config.secret_key import secret_key
 from reflection_app.config.services import broker_url, database_settings
 from reflection_app.config.static_headers import add_static_headers
@@ -79,6 +80,7 @@ MIDDLEWARE = [
     "reflection_app.web.no_store.no_store",
     "django.middleware.csp.ContentSecurityPolicyMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
+    "reflection_app.web.language.in_the_readers_language",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -145,6 +147,13 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 10_000_000
 PASSWORD_RESET_TIMEOUT = 3600
 
 LANGUAGE_CODE = "en"
+# Each is named in itself, for those who read no other.
+LANGUAGES = [("en", "English"), ("zh-hans", "中文")]
+LOCALE_PATHS = [BASE_DIR / "locale"]
+LANGUAGE_COOKIE_AGE = 365 * 86_400
+LANGUAGE_COOKIE_HTTPONLY = True
+LANGUAGE_COOKIE_SAMESITE = "Lax"
+LANGUAGE_COOKIE_SECURE = PRODUCTION
 TIME_ZONE = "UTC"
 USE_I18N = True
 USE_TZ = True
@@ -215,6 +224,9 @@ ENQUEUE_LOST_AFTER_S = env.number(
 REVIEW_LEASE_S = env.number(
     "REVIEW_LEASE_S", 600.0, "how long a claimed review is held without a heartbeat", at_least=1.0
 )
+REVIEW_MIN_AUDIT_SHARE = env.number(
+    "REVIEW_MIN_AUDIT_SHARE", 0.01, "the least share audited where a review policy lets verdicts stand", at_most=1
+)
 
 LLM_MODEL = env.text("LLM_MODEL", "", "the model of every role, a litellm name; unset: the small local model")
 LLM_ACTOR_MODEL = env.text("LLM_ACTOR_MODEL", "", "the actor's model, where it is not LLM_MODEL")
@@ -238,6 +250,18 @@ LLM_STREAMING = env.flag(
 )
 LOCAL_MODEL_URL = env.text("LOCAL_MODEL_URL", "", "set by `manage.py up` for its own small model")
 
+MAIL_OPTIONS = mail_options(
+    env.text("EMAIL_URL", "", "mail server for notifications: smtp+tls://user:password@host:587; unset: no mail is sent")
+)
+MAIL_FROM = env.text("EMAIL_FROM", "Reflection Desk <desk@localhost>", "whom mail is from")
+MAIL_DELAY_S = env.number("MAIL_DELAY_S", 120.0, "what is not read for this long is told by mail", at_least=0.0)
+PUBLIC_URL = public_url(
+    env.text("PUBLIC_URL", "", "where people find the desk, for links in mail; unset: the first trusted origin"),
+    origins=CSRF_TRUSTED_ORIGINS,
+    host=HOST,
+    port=PORT,
+)
+
 OUTGOING_ALLOWED_NETWORKS = env.networks(
     "OUTGOING_ALLOWED_NETWORKS", "private networks that tools may call all the same, such as 10.1.0.0/16; commas"
 )
@@ -257,6 +281,8 @@ CELERY_TASK_QUEUES = (Queue("desk"), Queue("sweep"))
 CELERY_TASK_ROUTES = {"reflection_app.tasks.sweep": {"queue": "sweep"}}
 CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "reflection_app.tasks.sweep", "schedule": SWEEP_INTERVAL_S, "options": {"expires": 60}},
+    "sweep-bulk": {"task": "reflection_app.jobs.sweep_bulk", "schedule": 30.0, "options": {"expires": 30}},
+    "mail": {"task": "reflection_app.jobs.send_mail", "schedule": 30.0, "options": {"expires": 30}},
     "tidy": {"task": "reflection_app.tasks.tidy", "schedule": 3600.0, "options": {"expires": 3600}},
 }
 

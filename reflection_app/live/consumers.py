@@ -12,8 +12,10 @@ from asgiref.sync import sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.contrib.auth.models import AnonymousUser, User
 from django.db import DatabaseError, connection
+from django.utils import translation
 
 from reflection_app.live.doorbell import group_of_run
+from reflection_app.live.language import language_of
 from reflection_app.live.page_state import Look, PageState, Refusal
 from reflection_app.live.partial_text import PartialText
 from reflection_app.live.watching import mark_watched
@@ -104,7 +106,9 @@ class RunConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             if self._allowed_at is None:
                 return
             partial = PartialText.from_message(event)
-            message = self._page.written(self._draw_partial(partial), step=partial.step, order=partial.order)
+            with translation.override(language_of(self.scope)):
+                drawn = self._draw_partial(partial)
+            message = self._page.written(drawn, step=partial.step, order=partial.order)
             if message:
                 await self.send(text_data=message)
 
@@ -149,7 +153,8 @@ class RunConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
 
     def _look_and_let_go(self, user: User | AnonymousUser, **what: Any) -> Look | Refusal:
         try:
-            return self._look_at(user, **what)
+            with translation.override(language_of(self.scope)):
+                return self._look_at(user, **what)
         finally:
             # Here, and not around it: what closes connections outside of this context sees none to close.
             connection.close()

@@ -16,6 +16,7 @@ from reflection_app.actions.errors import ActionError
 from reflection_app.models import (
     Actor,
     ApiKey,
+    BulkDecision,
     Membership,
     Project,
     Review,
@@ -89,6 +90,14 @@ def get_review_for(place: Place, review_id: UUID) -> Review:
     return review
 
 
+def get_bulk_for(place: Place, bulk_id: UUID) -> BulkDecision:
+    """The project's bulk decision. Raises Http404."""
+    bulk = BulkDecision.objects.filter(project=place.project, pk=bulk_id).first()
+    if bulk is None:
+        raise Http404("no such bulk decision")
+    return bulk
+
+
 def get_transcript_for(place: Place, transcript_id: UUID) -> Transcript:
     """The project's session. Raises Http404."""
     transcript = Transcript.objects.filter(project=place.project, pk=transcript_id).first()
@@ -157,5 +166,10 @@ def _place_of(request: DeskRequest, *, slug: str) -> Place:
     membership = get_membership_for(request.user, slug=slug)
     if membership is None:
         raise Http404("no such project")
+    return place_of(request, membership)
+
+
+def place_of(request: DeskRequest, membership: Membership) -> Place:
+    """Where the member who makes `request` is, and as whom they act there."""
     actor = Actor(user=request.user, address=client_address(request.META))
     return Place(project=membership.project, membership=membership, actor=actor)

@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from redis.exceptions import RedisError
 
 from reflection_app.actions.client_address import client_address
+from reflection_app.web.language import greet
 
 log = logging.getLogger(__name__)
 
@@ -32,6 +33,7 @@ class BrakedLoginView(LoginView):
         response = super().post(request, *args, **kwargs)
         if request.user.is_authenticated:
             _asked(lambda: cache.delete(key), otherwise=False)
+            return greet(response, request.user)
         return response
 
     def _refused(self) -> HttpResponse:

@@ -11,6 +11,8 @@ from django.utils.http import urlsafe_base64_decode, urlsafe_base64_encode
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
+from reflection_app.web.language import greet
+
 
 class LoginLinkTokens(PasswordResetTokenGenerator):
     """Tokens that die with the next login (they hash `last_login`) or after PASSWORD_RESET_TIMEOUT."""
@@ -46,7 +48,7 @@ def _use(request: HttpRequest, uidb64: str, token: str) -> HttpResponse:
     if user is None or not tokens.check_token(user, token):
         return render(request, "registration/login_link.html", {"link_user": None}, status=404)
     login(request, user, backend="django.contrib.auth.backends.ModelBackend")
-    return redirect("overview")
+    return greet(redirect("overview"), user)
 
 
 def _user_of(uidb64: str, *, lock: bool = False) -> User | None:

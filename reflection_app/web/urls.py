@@ -1,9 +1,10 @@
 """The addresses of the pages."""
 
-from django.contrib.auth.views import LogoutView
 from django.urls import URLPattern, URLResolver, include, path
+from django.views.i18n import set_language
 
 from reflection_app.web import (
+    bulk_pages,
     cheat_sheet_page,
     compare_page,
     completeness_page,
@@ -11,11 +12,13 @@ from reflection_app.web import (
     instruction_pages,
     new_task,
     overview,
+    profile_page,
     question_pages,
     redo_page,
     report_pages,
     review_decision,
     review_hold,
+    review_next,
     review_page,
     review_queue,
     run_pages,
@@ -28,6 +31,7 @@ from reflection_app.web import (
     tool_pages,
     tools_page,
 )
+from reflection_app.web.language import ForgettingLogoutView
 from reflection_app.web.login_brake import BrakedLoginView
 from reflection_app.web.login_links import login_link
 
@@ -44,11 +48,17 @@ project_pages: list[URLPattern | URLResolver] = [
     path("reviews/", review_queue.queue, name="reviews"),
     path("reviews/count/", review_queue.count, name="review_count"),
     path("reviews/next/", review_queue.take_next, name="next_review"),
+    path("reviews/peek/", review_next.peek, name="peek_review"),
     path("reviews/<uuid:review_id>/", review_page.review_page, name="review"),
     path("reviews/<uuid:review_id>/claim/", review_hold.claim, name="claim_review"),
     path("reviews/<uuid:review_id>/release/", review_hold.release, name="release_review"),
     path("reviews/<uuid:review_id>/heartbeat/", review_hold.heartbeat, name="keep_review"),
     path("reviews/<uuid:review_id>/decision/", review_decision.decide, name="decide_review"),
+    path("reviews/bulk/", bulk_pages.bulk_list, name="bulk_list"),
+    path("reviews/bulk/new/", bulk_pages.new_bulk, name="new_bulk"),
+    path("reviews/bulk/start/", bulk_pages.start_bulk, name="start_bulk"),
+    path("reviews/bulk/<uuid:bulk_id>/", bulk_pages.bulk_page, name="bulk"),
+    path("reviews/bulk/<uuid:bulk_id>/undo/", bulk_pages.take_back_bulk, name="undo_bulk"),
     path("questions/<uuid:question_id>/", question_pages.question_page, name="question"),
     path("questions/<uuid:question_id>/answer/", question_pages.answer, name="answer_question"),
     path("tickets/", ticket_pages.ticket_list, name="tickets"),
@@ -88,6 +98,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", overview.home, name="overview"),
     path("login/", BrakedLoginView.as_view(), name="login"),
     path("login/link/<str:uidb64>/<str:token>/", login_link, name="login_link"),
-    path("logout/", LogoutView.as_view(), name="logout"),
+    path("logout/", ForgettingLogoutView.as_view(), name="logout"),
+    path("language/", set_language, name="set_language"),
+    path("profile/", profile_page.profile_page, name="profile"),
     path("p/<slug:slug>/", include(project_pages)),
 ]

@@ -1,0 +1,68 @@
+"""In whose language a page is drawn: the person's own, else the browser's. REST speaks English to everybody.
+
+A person's choice is kept in the profile and goes into a cookie when it is made and at each login, so that no request
+has to ask the database for it. Logging out takes the cookie away: the next person at this browser may read another.
+"""
+
+from collections.abc import Callable
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.contrib.auth.views import LogoutView
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.utils import translation
+from django.utils.cache import patch_vary_headers
+
+from reflection_app.models import Profile
+
+# Answers of programs to programs: their words are part of an interface that is written down in English.
+ENGLISH = ("/api/", "/healthz", "/readyz")
+
+
+def in_the_readers_language(
+    get_response: Callable[[HttpRequest], HttpResponse],
+) -> Callable[[HttpRequest], HttpResponse]:
+    """A middleware; not Django's own, which leaves the language of one request to whatever its thread does next."""
+
+    def answered(request: HttpRequest) -> HttpResponse:
+        is_page = not request.path_info.startswith(ENGLISH)
+        language = translation.get_language_from_request(request) if is_page else settings.LANGUAGE_CODE
+        with translation.override(language):
+            response = get_response(request)
+        response.headers.setdefault("Content-Language", language)
+        if is_page:
+            patch_vary_headers(response, ("Accept-Language", "Cookie"))
+        return response
+
+    return answered
+
+
+def keep_language[Response: HttpResponseBase](response: Response, language: str) -> Response:
+    """`response`, with which the browser keeps `language`; with an empty one it goes back to its own."""
+    name, path = settings.LANGUAGE_COOKIE_NAME, settings.LANGUAGE_COOKIE_PATH
+    if not language:
+        response.delete_cookie(name, path=path, samesite="Lax")
+        return response
+    response.set_cookie(
+        name,
+        language,
+        max_age=settings.LANGUAGE_COOKIE_AGE,
+        path=path,
+        secure=settings.LANGUAGE_COOKIE_SECURE,
+        httponly=settings.LANGUAGE_COOKIE_HTTPONLY,
+        samesite="Lax",
+    )
+    return response
+
+
+def greet[Response: HttpResponseBase](response: Response, user: User) -> Response:
+    """The answer to a login: from here on in the person's language, or as chosen on the login page."""
+    language = Profile.objects.filter(user=user).values_list("language", flat=True).first()
+    return keep_language(response, language) if language else response
+
+
+class ForgettingLogoutView(LogoutView):
+    """Logs out, and leaves the language to the browser."""
+
+    def post(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
+        return keep_language(super().post(request, *args, **kwargs), "")

@@ -1,0 +1,66 @@
+"""The page on which people set what is theirs in all projects: their language, and whether they get mail."""
+
+from typing import cast
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import translation
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods
+
+from reflection_app.actions.change_profile import change_profile
+from reflection_app.actions.errors import InvalidInput
+from reflection_app.models import Membership, Profile
+from reflection_app.web.access import DeskRequest, place_of
+from reflection_app.web.forms import blame, read_typed
+from reflection_app.web.language import keep_language
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def profile_page(request: HttpRequest) -> HttpResponse:
+    """The form, inside the project that the person came from, if there is one."""
+    desk_request = cast("DeskRequest", request)
+    _stand_in_project(desk_request)
+    return _change(desk_request) if request.method == "POST" else _show(desk_request)
+
+
+def _stand_in_project(request: DeskRequest) -> None:
+    own = Membership.objects.select_related("project").filter(user=request.user).order_by("project__name")
+    membership = own.filter(project__slug=request.GET.get("project", "")).first() or own.first()
+    if membership is not None:
+        request.place = place_of(request, membership)
+
+
+def _show(request: DeskRequest) -> HttpResponse:
+    profile = Profile.objects.filter(user=request.user).first() or Profile(user=request.user)
+    form = read_typed(request.GET, ("language",))
+    form.values["language"] = profile.language
+    context = {"form": form, "wants_mail": profile.wants_mail, "languages": settings.LANGUAGES}
+    return render(request, "profile.html", context)
+
+
+def _change(request: DeskRequest) -> HttpResponse:
+    form = read_typed(request.POST, ("language",))
+    wants_mail = "wants_mail" in request.POST
+    try:
+        profile = change_profile(request.user, language=form.values["language"], wants_mail=wants_mail)
+    except InvalidInput as error:
+        blame(form, error.errors)
+        context = {"form": form, "wants_mail": wants_mail, "languages": settings.LANGUAGES}
+        return render(request, "profile.html", context, status=400)
+    # Said in the language that was just chosen: the page after this one is drawn in it.
+    chosen = profile.language or translation.get_language_from_request(_without_cookie(request))
+    with translation.override(chosen):
+        messages.success(request, _("Your profile was saved."))
+    return keep_language(redirect(request.get_full_path()), profile.language)
+
+
+def _without_cookie(request: HttpRequest) -> HttpRequest:
+    bare = HttpRequest()
+    bare.META = request.META
+    bare.path_info = request.path_info
+    return bare
