@@ -49,6 +49,13 @@ class NotFound(ActionError):
     title = "Not found"
 
 
+class NotYours(ActionError):
+    """It belongs to somebody else, and only they may change it."""
+
+    status = 403
+    title = "Not yours"
+
+
 class Conflict(ActionError):
     """The state has moved on; nothing was changed."""
 
@@ -142,3 +149,9 @@ class ClassMovedOn(Conflict):
     """The error has another class by now."""
 
     title = "Another class by now"
+
+
+class PolicyMovedOn(Conflict):
+    """The review policy is another one by now."""
+
+    title = "Another policy by now"
