@@ -1,5 +1,6 @@
 """Claiming, keeping and giving back reviews. A claim is a lease: a token, an end, a heartbeat that moves the end."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from uuid import UUID, uuid4
 
@@ -7,10 +8,13 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from reflection_app.actions.errors import AlreadyDecided, Conflict, ReviewHeld, ReviewLeaseLost
-from reflection_app.live.doorbell import ring
+from reflection_app.live.doorbell import ring, ring_reviews
+from reflection_app.loops.effects import ReviewReason
 from reflection_app.models import Actor, Project, Review, ReviewSkip, ReviewState, audit
+from reflection_app.models.blindness import is_hidden
 
 
 def free(now: datetime) -> Q:
@@ -22,29 +26,53 @@ def lease_end(now: datetime) -> datetime:
     return now + timedelta(seconds=settings.REVIEW_LEASE_S)
 
 
-def claim_next(project: Project, *, actor: Actor, among: Q | None = None) -> Review | None:
+IN_ORDER = ("-holds_run", "created_at", "id")
+
+
+def claim_next(
+    project: Project, *, actor: Actor, among: Q | None = None, order: Sequence[str] = IN_ORDER
+) -> Review | None:
     """The next free review, now held by `actor`: what is assigned to them first, then what is for everybody.
 
-    Those that a run waits for come first, then the oldest. What the actor has skipped, and further seats of a panel on
-    which they sit, are passed over; with `among`, so is what does not fit it. None where there is none. Two callers
-    never get the same one: a row that one has locked is passed over by the other.
+    Those that a run waits for come first, then the oldest, unless another `order` is asked for. What the actor has
+    skipped, and further seats of a panel on which they sit, are passed over; with `among`, so is what does not fit it.
+    None where there is none. Two callers never get the same one: a row that one has locked is passed over by the other.
     """
-    candidates = Review.objects.filter(free(timezone.now()), among or Q(), project=project)
-    candidates = candidates.filter(~Exists(skipped_by(actor)), Q(panel=None) | ~Exists(seats_of(actor)))
-    everybodys = candidates.filter(assignee=None)
-    mine = candidates.filter(assignee=actor.user) if actor.user else Review.objects.none()
+    mine, everybodys = _candidates(project, actor=actor, among=among)
     while True:
         try:
-            return _claim_first(mine, actor=actor) or _claim_first(everybodys, actor=actor)
+            return _claim_first(mine, actor=actor, order=order) or _claim_first(everybodys, actor=actor, order=order)
         except IntegrityError:
             # The same person took another seat of that panel at the same moment, and is not offered this one again.
             continue
 
 
+def likely_next(
+    project: Project,
+    *,
+    actor: Actor,
+    besides: UUID | None,
+    among: Q | None = None,
+    order: Sequence[str] = IN_ORDER,
+) -> Review | None:
+    """What `claim_next` would give `actor` now, once `besides` is out of the way; nothing is claimed."""
+    for candidates in _candidates(project, actor=actor, among=among):
+        if review := candidates.exclude(pk=besides).order_by(*order).first():
+            return review
+    return None
+
+
+def _candidates(project: Project, *, actor: Actor, among: Q | None) -> tuple[QuerySet[Review], QuerySet[Review]]:
+    """What can be given to `actor`: what is assigned to them, and what is for everybody."""
+    candidates = Review.objects.filter(free(timezone.now()), among or Q(), project=project)
+    candidates = candidates.filter(~Exists(skipped_by(actor)), Q(panel=None) | ~Exists(seats_of(actor)))
+    mine = candidates.filter(assignee=actor.user) if actor.user else Review.objects.none()
+    return mine, candidates.filter(assignee=None)
+
+
 @transaction.atomic
-def _claim_first(candidates: QuerySet[Review], *, actor: Actor) -> Review | None:
-    in_order = candidates.order_by("-holds_run", "created_at", "id")
-    review = in_order.select_for_update(skip_locked=True, of=("self",)).first()
+def _claim_first(candidates: QuerySet[Review], *, actor: Actor, order: Sequence[str]) -> Review | None:
+    review = candidates.order_by(*order).select_for_update(skip_locked=True, of=("self",)).first()
     return _hold(review, actor=actor) if review else None
 
 
@@ -67,9 +95,17 @@ def claim_review(review: Review, *, actor: Actor) -> Review:
         raise AlreadyDecided(why_closed(locked))
     if locked.state == ReviewState.CLAIMED and locked.lease_until and locked.lease_until > timezone.now():
         if actor.user is None or locked.holder_id != actor.user.pk:
-            raise ReviewHeld(f"{locked.holder_label} holds this review until {locked.lease_until:%H:%M} UTC.")
+            told = {"who": locked.holder_label, "time": f"{locked.lease_until:%H:%M}"}
+            raise ReviewHeld(_("%(who)s holds this review until %(time)s UTC.") % told)
         return _hold_longer(locked)
-    return _hold(locked, actor=actor)
+    if locked.is_seat and Review.objects.filter(pk=locked.pk).filter(Exists(seats_of(actor))).exists():
+        raise ReviewHeld(_("You judge this already, at another seat. The others are for others."))
+    try:
+        with transaction.atomic():
+            return _hold(locked, actor=actor)
+    except IntegrityError:
+        # The same person took another seat of that panel at the same moment.
+        raise ReviewHeld(_("You judge this already, at another seat. The others are for others.")) from None
 
 
 def _hold_longer(review: Review) -> Review:
@@ -117,15 +153,22 @@ def lost(review: Review) -> Conflict:
     if not now_is.is_open:
         return AlreadyDecided(why_closed(now_is))
     if now_is.state == ReviewState.CLAIMED and now_is.lease_until and now_is.lease_until > timezone.now():
-        return ReviewLeaseLost(f"{now_is.holder_label} holds this review now. Nothing was changed.")
-    return ReviewLeaseLost("Your hold on this review has run out. Claim it again; nothing was changed.")
+        said = _("%(who)s holds this review now. Nothing was changed.")
+        return ReviewLeaseLost(said % {"who": now_is.holder_label})
+    return ReviewLeaseLost(_("Your hold on this review has run out. Claim it again; nothing was changed."))
 
 
 def why_closed(review: Review) -> str:
+    if review.state == ReviewState.DECIDED and is_hidden(review):
+        return _("%(who)s has given an opinion here already.") % {"who": review.decided_by_label}
     if review.state == ReviewState.DECIDED:
-        return f"{review.decided_by_label} has decided this review already ({review.decision})."
-    return "This review was withdrawn: its run has ended."
+        told = {"who": review.decided_by_label, "decision": review.decision}
+        return _("%(who)s has decided this review already (%(decision)s).") % told
+    if review.reason == ReviewReason.ADJUDICATION and not review.run.is_finished:
+        return _("This review was withdrawn: an opinion was taken back, so the opinions differ no longer.")
+    return _("This review was withdrawn: its run has ended.")
 
 
 def _ring(review: Review) -> None:
     transaction.on_commit(lambda: ring(review.run_id, project_id=review.project_id))
+    transaction.on_commit(lambda: ring_reviews(review.project_id))

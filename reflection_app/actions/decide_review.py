@@ -6,6 +6,7 @@ from django.utils import timezone
 from reflection_app.actions.claim_review import lost
 from reflection_app.actions.decision_in_force import put_in_force
 from reflection_app.actions.decision_input import DecisionInput
+from reflection_app.actions.panel_opinions import keep_opinion, settle_dispute
 from reflection_app.actions.reviewers_decision import Decided, decided_by
 from reflection_app.models import Actor, Review, ReviewState, Run, audit
 
@@ -19,7 +20,12 @@ def decide_review(review: Review, told: DecisionInput, *, actor: Actor) -> Revie
     run = Run.objects.select_for_update().get(pk=review.run_id)
     decided = decided_by(review, told, actor=actor)
     _record(review, told, decided, actor=actor)
-    put_in_force(review, run, decided, actor=actor)
+    if review.is_seat:
+        keep_opinion(review, run, decided, actor=actor)
+    else:
+        put_in_force(review, run, decided, actor=actor)
+        if review.panel_id:
+            settle_dispute(review, actor=actor)
     _keep_trail(review, decided, actor=actor)
     review.refresh_from_db()
     return review
@@ -51,7 +57,7 @@ def _keep_trail(review: Review, decided: Decided, *, actor: Actor) -> None:
     audit(
         review.project_id,
         actor,
-        "review.decided",
+        "review.opinion" if review.is_seat else "review.decided",
         target=review,
         before={"attempt": review.attempt.number, "verdict": review.verdict.verdict, "score": review.verdict.score},
         after={"attempt": decided.attempt.number}

@@ -1,0 +1,45 @@
+"""What several people say blindly of the same verdict is hidden from all others until the last of them has spoken."""
+
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from django.db.models import Q
+
+from reflection_app.models.audit import Actor
+from reflection_app.models.panel import PanelState
+from reflection_app.models.review import Review, ReviewState
+
+if TYPE_CHECKING:
+    from django.db.models import QuerySet
+
+
+def is_hidden(review: Review, *, reader: Actor | None = None) -> bool:
+    """Whether what was decided at this seat is not told to `reader` yet; without a reader, to anybody.
+
+    Only its giver knows it while the panel is open. Ask for reviews with their panel (`select_related("panel")`).
+    """
+    if not review.is_seat or review.panel is None or review.panel.state != PanelState.OPEN:
+        return False
+    return reader is None or review.state != ReviewState.DECIDED or review.decided_by_label != reader.label
+
+
+def seats_of_open_panels(project_id: UUID) -> "QuerySet[Review]":
+    """The seats of which nobody may be told what was said there, but who said it."""
+    return Review.objects.filter(project=project_id, panel__state=PanelState.OPEN)
+
+
+def hidden_entries(project_id: UUID, *, reader: Actor) -> Q:
+    """The entries of the audit trail whose `before` and `after` are not told to `reader` yet.
+
+    An opinion that was taken back stays hidden, too, though somebody else may sit there by now.
+    """
+    return Q(target="review", target_id__in=seats_of_open_panels(project_id).values("pk")) & ~Q(
+        actor_label=reader.label
+    )
+
+
+def hides_comments(review: Review, *, reader: Actor) -> bool:
+    """Whether what is said about this seat is not shown to `reader` yet: while the panel is open, its holder alone."""
+    if not review.is_seat or review.panel is None or review.panel.state != PanelState.OPEN:
+        return False
+    return review.holder_label != reader.label
