@@ -133,6 +133,14 @@ def keep_review(review: Review, *, lease_token: UUID) -> datetime:
     return until
 
 
+def hold_end(review: Review, *, lease_token: UUID) -> datetime:
+    """The end of the lease, left as it is. Raises ReviewLeaseLost where the token no longer holds the review."""
+    until = _held(review, lease_token=lease_token, now=timezone.now()).values_list("lease_until", flat=True).first()
+    if until is None:
+        raise lost(review)
+    return until
+
+
 @transaction.atomic
 def release_review(review: Review, *, lease_token: UUID, actor: Actor) -> None:
     """Gives the review back to the queue. Raises ReviewLeaseLost."""

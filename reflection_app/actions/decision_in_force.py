@@ -8,7 +8,7 @@ from django.db import transaction
 from reflection_app.actions.overruled_audit import order_again
 from reflection_app.actions.resume_run import resume_run
 from reflection_app.actions.reviewers_decision import Decided
-from reflection_app.live.doorbell import ring
+from reflection_app.live.doorbell import ring, ring_reviews
 from reflection_app.models import Actor, EventType, Review, Run, Verdict, add_event
 from reflection_app.runner.best_so_far import best_of
 
@@ -31,3 +31,4 @@ def put_in_force(review: Review, run: Run, decided: Decided, *, actor: Actor) ->
     ordered = order_again(review, run, verdict=said.verdict, reason=said.reason, issues=said.issues, actor=actor)
     Review.objects.filter(pk=review.pk).update(decided_verdict=row, decided_seq=event.seq, ordered_run=ordered)
     transaction.on_commit(lambda: ring(run.pk, project_id=run.project_id))
+    transaction.on_commit(lambda: ring_reviews(run.project_id))

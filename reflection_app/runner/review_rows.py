@@ -1,5 +1,8 @@
 """The rows of reviews that a run asks for: one, or a panel's seats where several people are to judge blindly."""
 
+from django.db import transaction
+
+from reflection_app.live.doorbell import ring_reviews
 from reflection_app.loops.effects import AskReviewer, RequestAudit, ReviewReason
 from reflection_app.models import (
     OPEN,
@@ -21,24 +24,47 @@ def open_reviews(run: Run, step: Step, effect: AskReviewer | RequestAudit, *, at
     reason = effect.reason if isinstance(effect, AskReviewer) else ReviewReason.AUDIT
     holds_run = isinstance(effect, AskReviewer)
     verdict = attempt.verdicts.latest("created_at", "id")
+    put_before_people(run, verdict, step=step, reason=reason, holds_run=holds_run, reviewers=effect.reviewers)
+
+
+def put_before_people(
+    run: Run,
+    verdict: Verdict,
+    *,
+    step: Step | None,
+    reason: ReviewReason,
+    holds_run: bool,
+    reviewers: int,
+    note: str = "",
+    note_by: str = "",
+) -> list[Review]:
+    """The reviews that are open from now on: one, or as many seats of a panel. The caller saves `last_event_seq`."""
     panel = None
-    if effect.reviewers > 1:
-        panel = _panel(run, step, verdict, reason=reason, holds_run=holds_run, wanted=effect.reviewers)
-    for _seat in range(effect.reviewers):
+    if reviewers > 1:
+        panel = _panel(run, step, verdict, reason=reason, holds_run=holds_run, wanted=reviewers)
+    opened = []
+    for _seat in range(reviewers):
         review = Review.objects.create(
             project_id=run.project_id,
             run=run,
-            attempt=attempt,
+            attempt_id=verdict.attempt_id,
             verdict=verdict,
             step=step,
             panel=panel,
             reason=reason.value,
             holds_run=holds_run,
+            note=note,
+            note_by_label=note_by,
         )
         add_event(run, EventType.REVIEW_OPENED, review=str(review.pk), reason=reason.value)
+        opened.append(review)
+    transaction.on_commit(lambda: ring_reviews(run.project_id))
+    return opened
 
 
-def _panel(run: Run, step: Step, verdict: Verdict, *, reason: ReviewReason, holds_run: bool, wanted: int) -> Panel:
+def _panel(
+    run: Run, step: Step | None, verdict: Verdict, *, reason: ReviewReason, holds_run: bool, wanted: int
+) -> Panel:
     return Panel.objects.create(
         project_id=run.project_id,
         run=run,
@@ -60,3 +86,4 @@ def withdraw_reviews(run: Run) -> None:
     Panel.objects.filter(**waited_for, state__in=(PanelState.OPEN, PanelState.DISPUTED)).update(
         state=PanelState.WITHDRAWN
     )
+    transaction.on_commit(lambda: ring_reviews(run.project_id))

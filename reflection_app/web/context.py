@@ -8,16 +8,9 @@ from django.http import HttpRequest
 
 from reflection_app.llm.errors import ModelError
 from reflection_app.llm.roles import LOCAL_PREFIX, model_for
-from reflection_app.models import Project, Question, QuestionState, Review, ReviewState, Role
+from reflection_app.models import Project, Role
 from reflection_app.web.access import Place
-
-OPEN = (ReviewState.WAITING, ReviewState.CLAIMED)
-
-
-def open_reviews(project: Project) -> int:
-    """How many verdicts and questions of the project wait for a person."""
-    questions = Question.objects.filter(project=project, state=QuestionState.OPEN).count()
-    return Review.objects.filter(project=project, state__in=OPEN).count() + questions
+from reflection_app.web.queue_counts import open_reviews
 
 
 class Desk:

@@ -61,6 +61,16 @@ def draw_partial(partial: PartialText) -> str:
     return render_to_string("runs/_writing.html", {"partial": partial}).strip() if partial.text else ""
 
 
+def may_hear_reviews(user: User | AnonymousUser, *, session_key: str | None, slug: str) -> UUID | Refusal:
+    """The id of the project whose reviews the user may see, or why they may not."""
+    if not isinstance(user, User) or not is_logged_in(user, session_key=session_key):
+        return Refusal.NOT_LOGGED_IN
+    membership = get_membership_for(user, slug=slug)
+    if membership is None:
+        return Refusal.NOT_FOUND
+    return membership.project_id
+
+
 def is_logged_in(user: User, *, session_key: str | None) -> bool:
     """Whether a page that asked now with this session would be the user's: not expired, and of today's password."""
     request = HttpRequest()

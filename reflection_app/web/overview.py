@@ -12,6 +12,7 @@ from django.views.decorators.http import require_safe
 
 from reflection_app.loops.ends import Outcome
 from reflection_app.models import (
+    OPEN,
     AgentInstruction,
     InstructionState,
     Project,
@@ -22,7 +23,6 @@ from reflection_app.models import (
     RunState,
 )
 from reflection_app.web.access import DeskRequest, project_page
-from reflection_app.web.context import OPEN
 from reflection_app.web.runs import runs_for_list
 
 SHOWN = 6

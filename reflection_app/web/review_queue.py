@@ -1,34 +1,121 @@
-"""The queue of reviews: what waits for a person, those that hold a run first, then the oldest."""
+"""The queue of reviews: views of what waits for a person, and claiming the next of the view that is shown."""
 
-from django.contrib import messages
+from typing import Any
+from uuid import UUID
+
 from django.http import HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from reflection_app.actions.claim_review import claim_next
-from reflection_app.models import Question, QuestionState, Review, ReviewState, Role
+from reflection_app.actions.claim_review import IN_ORDER
+from reflection_app.actions.errors import InvalidInput
+from reflection_app.actions.review_views import QueueView, held
+from reflection_app.loops.effects import ReviewReason
+from reflection_app.loops.verdicts import Verdict
+from reflection_app.models import OPEN, Project, Question, QuestionState, Review, Role
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.action_addresses import post_only
-from reflection_app.web.context import OPEN, open_reviews
+from reflection_app.web.list_pages import list_response
+from reflection_app.web.next_review import go_to_next
+from reflection_app.web.queue_counts import count_up_to, count_views, open_reviews
+from reflection_app.web.queue_filter import AskedQueue, carried, read_queue
+from reflection_app.web.queue_list import queue_page
+from reflection_app.web.queue_words import SORTS, VIEWS, Tab, tab
+from reflection_app.web.runs import MODES
 
-SHOWN = 100
+__all__ = ["count", "go_to_next", "queue", "take_next"]
+
+QUESTIONS_SHOWN = 100
+# Suggested are the agents and kinds of the reviews that come first, and who holds one.
+LOOKED_AT = 500
+SUGGESTED = 50
 
 
 @project_page()
 @require_safe
 def queue(request: DeskRequest) -> HttpResponse:
-    project = request.place.project
-    reviews = (
-        Review.objects.filter(project=project, state__in=OPEN)
-        .select_related("run__task", "attempt", "verdict")
-        .defer("run__spec", "run__task__tests", "attempt__content")
-        .order_by("-holds_run", "created_at", "id")
-    )
-    questions = Question.objects.filter(project=project, state=QuestionState.OPEN).select_related("run__task")
-    questions = questions.defer("run__spec", "run__task__tests").order_by("created_at", "id")[:SHOWN]
-    context = {"questions": questions, "reviews": reviews[:SHOWN], "now": timezone.now(), "shown": SHOWN}
-    return render(request, "reviews/queue.html", context)
+    """The whole page; asked by htmx, its counts and rows alone."""
+    project, actor = request.place.project, request.place.actor
+    asked = read_queue(request.GET)
+    after = _uuid(request.GET.get("after", ""))
+    page = queue_page(project, asked.filter, actor=actor, after=after)
+    counts = count_views(project, actor=actor)
+    context = {
+        "asked": asked,
+        "filter": asked.filter,
+        "view": asked.filter.view or QueueView.ALL,
+        "tabs": [tab(view, asked, counts) for view in VIEWS],
+        "reasons": _reasons(asked, counts),
+        "rows": page.rows,
+        "next_page": page.last,
+        "after": after,
+        "matches": _matches(request, asked) if asked.filter.is_narrowed else None,
+        "waiting": counts[QueueView.ALL],
+        "now": timezone.now(),
+    }
+    if not request.headers.get("HX-Request") or request.headers.get("HX-History-Restore-Request"):
+        context |= _around(project, asked)
+    return list_response(request, "reviews/queue.html", context | {"questions": _questions(project)})
+
+
+def _around(project: Project, asked: AskedQueue) -> dict[str, Any]:
+    """What the form of filters offers."""
+    first = Review.objects.filter(project=project).filter(pk__in=_first_waiting(project))
+    holders = Review.objects.filter(held(timezone.now()), project=project).order_by("holder_label")
+    return {
+        "sorts": SORTS,
+        "modes": MODES,
+        "verdicts": list(Verdict),
+        "agents": _distinct(first, "run__task__agent"),
+        "kinds": _distinct(first, "run__task__kind"),
+        "holders": list(holders.values_list("holder_label", flat=True).distinct()[:SUGGESTED]),
+        "has_more_filters": bool(
+            asked.filter.model_dump(exclude={"view", "reason", "sort", "q"}, exclude_defaults=True) or asked.errors
+        ),
+    }
+
+
+def _first_waiting(project: Project) -> list[UUID]:
+    waiting = Review.objects.filter(project=project, state__in=OPEN)
+    return list(waiting.order_by(*IN_ORDER).values_list("pk", flat=True)[:LOOKED_AT])
+
+
+def _distinct(reviews: Any, field: str) -> list[str]:
+    return list(reviews.exclude(**{field: ""}).order_by(field).values_list(field, flat=True).distinct()[:SUGGESTED])
+
+
+def _reasons(asked: AskedQueue, counts: dict[str, int]) -> list[Tab]:
+    """The reasons that something waits for, and the one that is chosen."""
+    chosen = asked.filter.reason
+    return [
+        Tab(
+            name=reason.value,
+            label="",
+            query=asked.with_reason(None if reason is chosen else reason),
+            count=counts[f"reason_{reason.value}"],
+            is_current=reason is chosen,
+        )
+        for reason in ReviewReason
+        if counts[f"reason_{reason.value}"] or reason is chosen
+    ]
+
+
+def _matches(request: DeskRequest, asked: AskedQueue) -> int:
+    project, actor = request.place.project, request.place.actor
+    return count_up_to(Review.objects.filter(asked.filter.where(actor), project=project))
+
+
+def _questions(project: Project) -> Any:
+    rows = Question.objects.filter(project=project, state=QuestionState.OPEN).select_related("run__task")
+    return rows.defer("run__spec", "run__task__tests").order_by("created_at", "id")[:QUESTIONS_SHOWN]
+
+
+def _uuid(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
 
 
 @project_page()
@@ -41,26 +128,7 @@ def count(request: DeskRequest) -> HttpResponse:
 @project_page(role=Role.REVIEWER)
 @post_only(page="reviews")
 def take_next(request: DeskRequest) -> HttpResponse:
-    """Opens the review that the user holds, else claims the next; goes back to the queue where there is none."""
+    """Opens the review that the user holds, else claims the next of the view; goes back to it where there is none."""
+    if errors := carried(request).errors:
+        raise InvalidInput(errors[0]["message"], errors=errors)
     return go_to_next(request)
-
-
-def go_to_next(request: DeskRequest) -> HttpResponse:
-    project = request.place.project
-    review = held_by(request) or claim_next(project, actor=request.place.actor)
-    if review is None:
-        others_hold = open_reviews(project)
-        messages.info(request, "Others hold what is left." if others_hold else "Nothing is waiting for a review.")
-        return redirect("reviews", slug=project.slug)
-    return redirect("review", slug=project.slug, review_id=review.pk)
-
-
-def held_by(request: DeskRequest) -> Review | None:
-    """The review that the user holds now, the first in the queue's order."""
-    held = Review.objects.filter(
-        project=request.place.project,
-        state=ReviewState.CLAIMED,
-        holder=request.user,
-        lease_until__gt=timezone.now(),
-    )
-    return held.order_by("-holds_run", "created_at", "id").first()

@@ -6,6 +6,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
+from django.conf import settings
 from django.template import Library
 from django.utils import timezone
 from django.utils.html import format_html
@@ -60,6 +61,12 @@ def money(usd: Decimal | None) -> str:
 def thousands(number: int | None) -> str:
     """`12,345`"""
     return "–" if number is None else f"{number:,}"
+
+
+@register.filter
+def up_to_999(number: int) -> str:
+    """`12`, or `999+` for more than anybody needs to know."""
+    return str(number) if number <= 999 else "999+"
 
 
 @register.filter
@@ -125,6 +132,18 @@ def time_left(when: datetime) -> str:
     if seconds <= 0:
         return "no time"
     return "less than a minute" if seconds < MINUTE else _span(seconds)
+
+
+@register.filter
+def seconds_left(when: datetime | None) -> int:
+    """How many seconds until then, for a page that counts on by itself: its own clock may be wrong."""
+    return max(0, int((when - timezone.now()).total_seconds())) if when else 0
+
+
+@register.simple_tag
+def lease_s() -> float:
+    """How long a review is held without a heartbeat."""
+    return float(settings.REVIEW_LEASE_S)
 
 
 @register.simple_tag

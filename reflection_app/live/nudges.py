@@ -1,0 +1,104 @@
+"""The socket of a project's review pages. It only nudges: what has changed, the page asks for itself.
+
+Who may hear it is told by a function that is handed in (web/sockets.py), since membership is read a layer above.
+"""
+
+import asyncio
+import logging
+from typing import Any, Protocol
+from uuid import UUID
+
+from asgiref.sync import sync_to_async
+from channels.generic.websocket import AsyncWebsocketConsumer
+from django.contrib.auth.models import AnonymousUser, User
+from django.db import DatabaseError, connection
+
+from reflection_app.live.consumers import LOOK_EVERY_S
+from reflection_app.live.doorbell import group_of_reviews
+from reflection_app.live.page_state import Refusal
+
+log = logging.getLogger(__name__)
+
+RANG = "rang"
+
+
+class MayHear(Protocol):
+    def __call__(self, user: User | AnonymousUser, *, session_key: str | None, slug: str) -> UUID | Refusal:
+        """The id of the project whose reviews the user may see, or why they may not."""
+
+
+class ReviewsConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
+    """Accepts, then says that something has changed. A socket refused before accept would be retried for ever."""
+
+    look_every_s = LOOK_EVERY_S
+
+    def __init__(self, may_hear: MayHear, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._may_hear = may_hear
+        self._group = ""
+        self._asking: asyncio.Task[None] | None = None
+
+    async def connect(self) -> None:
+        await self.accept()
+        await self._ask()
+        self._asking = asyncio.create_task(self._ask_regularly())
+
+    async def disconnect(self, code: int) -> None:
+        if self._asking is not None:
+            self._asking.cancel()
+        if not self._group:
+            return
+        try:
+            await self.channel_layer.group_discard(self._group, self.channel_name)
+        except OSError as error:
+            log.warning("a page could not leave its bell, the broker is away: %s", error)
+
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        """Nothing: a page has nothing to say here."""
+
+    async def ring(self, _event: dict[str, Any]) -> None:
+        await self.send(text_data=RANG)
+
+    async def _ask_regularly(self) -> None:
+        while True:
+            await asyncio.sleep(self.look_every_s)
+            await self._ask()
+
+    async def _ask(self) -> None:
+        """Closes the socket of who may hear no more, and joins the bell where that has not worked yet."""
+        found = await self._may_be_heard()
+        if isinstance(found, Refusal):
+            await self.close(code=found.value)
+        elif found is not None and not self._group:
+            await self._join(group_of_reviews(found))
+
+    async def _join(self, group: str) -> None:
+        try:
+            await self.channel_layer.group_add(group, self.channel_name)
+        except OSError as error:
+            log.warning("a page listens without a bell, the broker is away: %s", error)
+            return
+        self._group = group
+        # What changed before the bell was joined has rung for nobody.
+        await self.send(text_data=RANG)
+
+    async def _may_be_heard(self) -> UUID | Refusal | None:
+        """None where the database is away: the page hears on until the next time."""
+        session = self.scope.get("session")
+        try:
+            # All consumers of a process would share one thread, were it thread-sensitive.
+            return await sync_to_async(self._ask_and_let_go, thread_sensitive=False)(
+                self.scope["user"],
+                session_key=session.session_key if session is not None else None,
+                slug=self.scope["url_route"]["kwargs"]["slug"],
+            )
+        except DatabaseError:
+            log.warning("a page could not ask whether it may hear", exc_info=True)
+            return None
+
+    def _ask_and_let_go(self, user: User | AnonymousUser, **what: Any) -> UUID | Refusal:
+        try:
+            return self._may_hear(user, **what)
+        finally:
+            # Here, and not around it: what closes connections outside of this context sees none to close.
+            connection.close()

@@ -1,0 +1,117 @@
+"""The rows of the queue, page by page in the order that was asked for, with what each of them shows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Exists, Q, QuerySet, Value
+from django.db.models.functions import Coalesce
+from django.utils import timezone
+
+from reflection_app.actions.claim_review import IN_ORDER, skipped_by
+from reflection_app.actions.review_views import QueueSort, QueueView, SortedFilter
+from reflection_app.models import Actor, Project, Review, ReviewState
+from reflection_app.models.blindness import is_hidden
+from reflection_app.web.list_pages import PAGE
+
+ORDERS = {
+    QueueSort.QUEUE: IN_ORDER,
+    QueueSort.OLDEST: ("created_at", "id"),
+    QueueSort.NEWEST: ("-created_at", "-id"),
+    QueueSort.SCORE: ("verdict__score", "created_at", "id"),
+    QueueSort.CONFIDENCE: ("sure", "created_at", "id"),
+    QueueSort.AGENT: ("run__task__agent", "created_at", "id"),
+}
+BY_DECISION = ("-decided_at", "-id")
+# A verdict that says nothing of its confidence comes after all that do.
+UNSAID = 2.0
+RELATED = ("run__task", "attempt", "verdict", "panel", "assignee", "decided_verdict")
+HEAVY = ("run__spec", "run__edited_prompts", "run__task__tests", "run__task__metadata", "attempt__content")
+HEAVY_OF_VERDICTS = ("issues", "feedback", "tests", "requirements")
+SPOKE = (ReviewState.CLAIMED, ReviewState.DECIDED)
+
+
+@dataclass(frozen=True)
+class QueueRow:
+    """One review as the queue shows it to one person, at one moment."""
+
+    review: Review
+    is_held: bool
+    is_mine: bool
+    is_kept_for_me: bool
+    is_skipped: bool
+    # The person has judged, or judges, the same verdict at another seat of its panel.
+    sits_elsewhere: bool
+    # What was decided may be told: never what others said of a panel that is still open.
+    tells_decision: bool
+
+
+@dataclass(frozen=True)
+class QueuePage:
+    """`last` is the review after which there are more, None where there are none."""
+
+    rows: list[QueueRow]
+    last: UUID | None
+
+
+def order_of(asked: SortedFilter) -> tuple[str, ...]:
+    """The order that was asked for, else the one that the view has by itself."""
+    if asked.sort is not None:
+        return ORDERS[asked.sort]
+    if asked.view is not None and asked.view.is_decided:
+        return BY_DECISION
+    return ORDERS[QueueSort.OLDEST if asked.view is QueueView.LONGEST else QueueSort.QUEUE]
+
+
+def queue_page(project: Project, asked: SortedFilter, *, actor: Actor, after: UUID | None) -> QueuePage:
+    """The page that begins after the review `after`, in the filter's order; the first one without it."""
+    order = order_of(asked)
+    everything = Review.objects.filter(project=project).annotate(sure=Coalesce("verdict__confidence", Value(UNSAID)))
+    rows = everything.filter(asked.where(actor))
+    if after is not None:
+        rows = rows.filter(_beyond(order, _position(everything, after, order=order)))
+    heavy = [*HEAVY, *(f"{which}__{name}" for which in ("verdict", "decided_verdict") for name in HEAVY_OF_VERDICTS)]
+    shown = rows.select_related(*RELATED).defer(*heavy).annotate(is_skipped=Exists(skipped_by(actor)))
+    found = list(shown.order_by(*order)[: PAGE + 1])
+    page = found[:PAGE]
+    return QueuePage(_as_shown(page, actor=actor), page[-1].pk if len(found) > PAGE else None)
+
+
+def _position(everything: QuerySet[Review], after: UUID, *, order: Sequence[str]) -> tuple[Any, ...] | None:
+    """Where the review stands in the order; it is looked for in all of the project, since it may have been decided."""
+    position = everything.filter(pk=after).values_list(*(field.lstrip("-") for field in order)).first()
+    return position if position and None not in position else None
+
+
+def _beyond(order: Sequence[str], position: tuple[Any, ...] | None) -> Q:
+    """What comes after `position`; everything where there is none."""
+    if position is None:
+        return Q()
+    beyond, same = Q(pk__in=[]), Q()
+    for field, value in zip(order, position, strict=True):
+        name, side = field.lstrip("-"), "lt" if field.startswith("-") else "gt"
+        beyond |= same & Q(**{f"{name}__{side}": value})
+        same &= Q(**{name: value})
+    return beyond
+
+
+def _as_shown(reviews: Sequence[Review], *, actor: Actor) -> list[QueueRow]:
+    panels = {review.panel_id for review in reviews if review.is_seat}
+    sat = Review.objects.filter(panel__in=panels, holder_label=actor.label, state__in=SPOKE) if panels else []
+    own = {(seat.panel_id, seat.pk) for seat in sat}
+    return [_row(review, actor=actor, own=own, now=timezone.now()) for review in reviews]
+
+
+def _row(review: Review, *, actor: Actor, own: set[tuple[UUID | None, UUID]], now: datetime) -> QueueRow:
+    is_held = review.state == ReviewState.CLAIMED and review.lease_until is not None and review.lease_until > now
+    return QueueRow(
+        review=review,
+        is_held=is_held,
+        is_mine=is_held and review.holder_label == actor.label,
+        is_kept_for_me=actor.user is not None and review.assignee_id == actor.user.pk,
+        is_skipped=review.is_open and bool(review.is_skipped),  # type: ignore[attr-defined]  # annotated above
+        sits_elsewhere=any(panel == review.panel_id and seat != review.pk for panel, seat in own),
+        tells_decision=review.decision is not None and not is_hidden(review, reader=actor),
+    )
