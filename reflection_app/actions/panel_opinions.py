@@ -16,6 +16,7 @@ from reflection_app.actions.dispute import drop_dispute, open_dispute
 from reflection_app.actions.errors import Conflict
 from reflection_app.actions.panel_consensus import consensus
 from reflection_app.actions.reviewers_decision import Decided
+from reflection_app.actions.take_back import take_back
 from reflection_app.live.doorbell import ring, ring_reviews
 from reflection_app.models import (
     Actor,
@@ -73,7 +74,7 @@ def _complete(panel: Panel, last: Review, run: Run, given: list[Review], decided
     put_in_force(last, run, Decided(decision=agreed, attempt=decided.attempt), actor=actor)
     settled = Review.objects.get(pk=last.pk)
     # It is the word of all of them, not of the one who happened to be the last.
-    Verdict.objects.filter(pk=settled.decided_verdict_id).update(given_by=None)
+    Verdict.objects.filter(decided_by_reviews=settled).update(given_by=None)
     Review.objects.filter(pk__in=[seat.pk for seat in given]).update(
         **{name: getattr(settled, name) for name in SETTLED_WITH}
     )
@@ -96,20 +97,23 @@ def take_back_opinion(review: Review, run: Run, *, actor: Actor) -> None:
     panel = _locked(review)
     if review.state != ReviewState.DECIDED or panel.state == PanelState.WITHDRAWN:
         raise Conflict(_("There is no opinion that could be taken back: the run has gone on without it."))
-    if panel.state == PanelState.DISPUTED:
-        drop_dispute(panel)
-    elif panel.state == PanelState.SETTLED:
-        _take_consensus_back(panel, run, actor=actor)
+    if panel.state == PanelState.SETTLED:
+        _take_consensus_back(panel, review, run, actor=actor)
+    else:
+        if panel.state == PanelState.DISPUTED:
+            drop_dispute(panel)
+        add_event(run, EventType.REVIEW_UNDONE, review=str(review.pk), by=actor.label)
+        run.save(update_fields=["last_event_seq"])
     panel.state, panel.agreed, panel.complete_at, panel.settled_at = PanelState.OPEN, None, None, None
     panel.save(update_fields=["state", "agreed", "complete_at", "settled_at"])
     _sit_down_again(review)
     tell_pages(run)
 
 
-def _take_consensus_back(panel: Panel, run: Run, *, actor: Actor) -> None:
+def _take_consensus_back(panel: Panel, seat: Review, run: Run, *, actor: Actor) -> None:
     if not panel.agreed:
         raise Conflict(_("The dispute about it is settled. Undo the decision that settled it first."))
-    raise Conflict(_("The panel has settled it."))
+    take_back(seat, run, actor=actor)
 
 
 def _sit_down_again(review: Review) -> None:
