@@ -24,3 +24,9 @@ def _quick_emptying() -> None:
 def _quick_passwords() -> None:
     """A password's hash is slow on purpose, and hundreds of tests make a user."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher", *settings.PASSWORD_HASHERS]
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _quick_clients() -> None:
+    """Each test client makes the middleware anew, and would have it list all static files each time."""
+    settings.WHITENOISE_AUTOREFRESH = True
