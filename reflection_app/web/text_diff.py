@@ -23,6 +23,11 @@ def marked(left: str, right: str) -> tuple[SafeString, SafeString]:
     return _html(before, mark="del"), _html(after, mark="ins")
 
 
+def count_pieces(text: str) -> int:
+    """How many pieces the text is compared in, where its words are."""
+    return sum(1 for _ in _WORDS.finditer(text))
+
+
 def _pieces(left: str, right: str) -> tuple[list[Piece], list[Piece]]:
     """Both texts in pieces, each with whether it is only there."""
     lines, other_lines = left.splitlines(keepends=True), right.splitlines(keepends=True)
