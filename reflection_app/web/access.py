@@ -83,8 +83,11 @@ def get_ticket_for(place: Place, ticket_id: str) -> Ticket:
 
 def get_review_for(place: Place, review_id: UUID) -> Review:
     """The project's review with all that its page shows. Raises Http404."""
-    related = ("run__task", "attempt", "verdict__attempt", "decided_verdict", "step")
-    review = Review.objects.select_related(*related).filter(project=place.project, pk=review_id).first()
+    verdict = ("verdict__attempt", "verdict__given_by", "decided_verdict__attempt")
+    related = ("run__task", "project", "attempt", "step", "panel", *verdict)
+    again = ("verdict__attempt__content", "decided_verdict__attempt__content")
+    reviews = Review.objects.select_related(*related).defer(*again)
+    review = reviews.filter(project=place.project, pk=review_id).first()
     if review is None:
         raise Http404("no such review")
     return review
