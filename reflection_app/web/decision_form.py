@@ -1,6 +1,7 @@
 """The form of a decision: what it begins with, and what was typed into it."""
 
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any
 
 from django.http import QueryDict
@@ -9,7 +10,7 @@ from reflection_app.loops.effects import Decision, DirectorsDecision
 from reflection_app.loops.verdicts import Verdict
 from reflection_app.models import Review
 
-ISSUE_FIELDS = ("category", "severity", "description", "suggested_fix")
+ISSUE_FIELDS = ("category", "severity", "description", "suggested_fix", "path")
 SPARE_ROWS = 2
 MOST_ROWS = 50
 # The buttons of a rejected attempt.
@@ -99,7 +100,9 @@ def read_decision(data: QueryDict, review: Review) -> DecisionForm:
 def read_issue_rows(data: QueryDict) -> tuple[dict[str, str], ...]:
     """The rows of issues that say something."""
     columns = [data.getlist(f"issue_{name}")[:MOST_ROWS] for name in ISSUE_FIELDS]
-    rows = (dict(zip(ISSUE_FIELDS, (text.strip() for text in row), strict=True)) for row in zip(*columns, strict=False))
+    # A page that was opened before a column was added to the form has nothing in it.
+    padded = zip_longest(*columns, fillvalue="")
+    rows = (dict(zip(ISSUE_FIELDS, (text.strip() for text in row), strict=True)) for row in padded)
     return tuple(row for row in rows if row["description"] or row["suggested_fix"])
 
 

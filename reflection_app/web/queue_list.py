@@ -79,6 +79,19 @@ def queue_page(project: Project, asked: SortedFilter, *, actor: Actor, after: UU
     return QueuePage(_as_shown(page, actor=actor), page[-1].pk if len(found) > PAGE else None)
 
 
+def beside(project: Project, asked: SortedFilter, review: Review, *, actor: Actor, is_back: bool) -> UUID | None:
+    """The review that comes after this one in the filter's order, or before it; None at the end."""
+    order = tuple(_turned(field) for field in order_of(asked)) if is_back else order_of(asked)
+    everything = Review.objects.filter(project=project).annotate(sure=Coalesce("verdict__confidence", Value(UNSAID)))
+    position = _position(everything, review.pk, order=order)
+    rows = everything.filter(asked.where(actor)).exclude(pk=review.pk)
+    return rows.filter(_beyond(order, position)).order_by(*order).values_list("pk", flat=True).first()
+
+
+def _turned(field: str) -> str:
+    return field[1:] if field.startswith("-") else f"-{field}"
+
+
 def _position(everything: QuerySet[Review], after: UUID, *, order: Sequence[str]) -> tuple[Any, ...] | None:
     """Where the review stands in the order; it is looked for in all of the project, since it may have been decided."""
     position = everything.filter(pk=after).values_list(*(field.lstrip("-") for field in order)).first()

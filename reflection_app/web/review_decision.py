@@ -21,8 +21,8 @@ from reflection_app.web.access import DeskRequest, get_review_for, project_page
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.complaints import complaints
 from reflection_app.web.decision_form import as_input, read_decision
+from reflection_app.web.review_ahead import go_on
 from reflection_app.web.review_page import holds, show
-from reflection_app.web.review_queue import go_to_next
 
 JUDGES = {Referee.CRITIC.label: "the critic", Referee.SELF.label: "the model"}
 DIRECTED = {
@@ -63,7 +63,7 @@ def decide(request: DeskRequest, review_id: UUID) -> HttpResponse:
     messages.success(request, _done(review, decided, slug=request.place.project.slug))
     if request.POST.get("then") == "queue":
         return redirect("reviews", slug=request.place.project.slug)
-    return go_to_next(request)
+    return go_on(request)
 
 
 def _done(review: Review, decided: DecisionInput, *, slug: str) -> SafeString:

@@ -8,7 +8,7 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
-from reflection_app.actions.claim_review import claim_review, keep_review, release_review
+from reflection_app.actions.claim_review import claim_review, hold_end, keep_review, release_review
 from reflection_app.actions.errors import Conflict
 from reflection_app.models import Role
 from reflection_app.web.access import DeskRequest, get_review_for, project_page
@@ -49,13 +49,17 @@ def release(request: DeskRequest, review_id: UUID) -> HttpResponse:
 @project_page(role=Role.REVIEWER)
 @post_only(page="review")
 def heartbeat(request: DeskRequest, review_id: UUID) -> HttpResponse:
-    """Keeps the hold while the page is open; the fragment says until when, or that it is lost."""
+    """Keeps the hold while the page is in use; the fragment says until when, or that it is lost.
+
+    A page that only heard of a change asks to `look`, which moves nothing.
+    """
     review = get_review_for(request.place, review_id)
     token = _token(request)
     context: dict[str, Any] = {"review": review, "token": token}
     try:
         if token is not None:
-            review.lease_until = keep_review(review, lease_token=token)
+            keeping = hold_end if "look" in request.POST else keep_review
+            review.lease_until = keeping(review, lease_token=token)
     except Conflict as problem:
         context["problem"] = problem
     return render(request, "reviews/_lease.html", context)

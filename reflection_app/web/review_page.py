@@ -11,12 +11,16 @@ from django.views.decorators.http import require_safe
 from reflection_app.actions.errors import ActionError
 from reflection_app.loops.verdicts import IssueCategory, Severity
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.models import Review, Role
+from reflection_app.models import About, Review, Role
 from reflection_app.web.access import DeskRequest, get_review_for, project_page
+from reflection_app.web.assigning import assigning_of
+from reflection_app.web.comments import opened_thread, thread_of
 from reflection_app.web.decision_form import DecisionForm, holds_more, prefilled
-from reflection_app.web.pick_story import tell_pick
-from reflection_app.web.rendering import render_answer, render_markdown
-from reflection_app.web.what_is_left import what_is_left
+from reflection_app.web.queue_filter import carried
+from reflection_app.web.review_context import review_context
+
+# The header with which an open page asks: which item it has fetched ahead, and in which version.
+PEEKED = "X-Review-Peeked"
 
 
 @project_page()
@@ -27,29 +31,47 @@ def review_page(request: DeskRequest, review_id: UUID) -> HttpResponse:
 
 
 def show(
-    request: DeskRequest, review: Review, *, form: DecisionForm, problem: ActionError | None = None, status: int = 200
+    request: DeskRequest,
+    review: Review,
+    *,
+    form: DecisionForm,
+    problem: ActionError | None = None,
+    status: int = 200,
+    is_ahead: bool = False,
 ) -> HttpResponse:
-    """The review's page with `form` as it was typed, and what went wrong."""
+    """The review's page with `form` as it was typed, and what went wrong; for a page that is open, only its item.
+
+    `is_ahead` shows it as whoever claims it next will see it: the open page fetches it before it is claimed.
+    """
     context: dict[str, Any] = {
-        "review": review,
-        "run": review.run,
         "form": form,
         "problem": problem,
         "kept": problem is not None and holds_more(form, review),
-        "is_mine": holds(request, review),
+        "is_mine": is_ahead or holds(request, review),
+        "version": version_of(review),
+        "within": carried(request).within,
         "held_by_other": is_held(review) and review.holder_id != request.user.pk,
-        "objective": render_markdown(review.run.task.objective),
-        "answer": render_answer(review.attempt.content, is_code=bool(review.run.spec.get("tests"))),
         "verdict_names": list(VerdictName),
         "categories": list(IssueCategory),
         "severities": list(Severity),
-        "left": what_is_left(review.run) if review.is_open and review.holds_run else None,
-        "thresholds": review.run.get_spec().thresholds,
         "may_review": request.place.may(Role.REVIEWER),
+        "assigning": assigning_of(request, review, is_mine=is_ahead or holds(request, review)),
+        # What is fetched ahead is not read by that.
+        "thread": (thread_of if is_ahead else opened_thread)(request, About.REVIEW, review.pk),
     }
-    if review.is_pick:
-        return render(request, "reviews/pick.html", context | {"pick": tell_pick(review)}, status=status)
-    return render(request, "reviews/page.html", context, status=status)
+    context |= review_context(review, asked=request.GET.dict())
+    page = "reviews/pick.html" if review.is_pick else "reviews/page.html"
+    return render(request, f"{page}#item" if wants_item(request) else page, context, status=status)
+
+
+def wants_item(request: DeskRequest) -> bool:
+    """Whether an open page asks, which puts the item into the place of the one that it shows."""
+    return PEEKED in request.headers
+
+
+def version_of(review: Review) -> str:
+    """Changes when what the item's page tells of its run, and of whom it is kept for, has changed."""
+    return f"{review.run.last_event_seq}-{review.assignee_id or 0}-{len(review.note)}"
 
 
 def is_held(review: Review) -> bool:

@@ -1,46 +1,91 @@
 // Reviewing by keyboard. A key presses the control that carries it ([data-key]), so it can do nothing the page cannot.
-const help = document.querySelector("[data-help]");
-const opener = document.querySelector("[data-help-open]");
-const form = document.querySelector("[data-decision]");
+(() => {
+  // Up and down scroll what is being read; to the sides there is nothing to scroll.
+  const ARROWS = { ArrowLeft: "k", ArrowRight: "j" };
+  const TYPED = "textarea, select, [contenteditable], input:not([type=radio], [type=checkbox], [type=button])";
 
-// Keys wait until the item has been painted: a key meant for the last item must not decide this one.
-let shown = false;
-requestAnimationFrame(() => requestAnimationFrame(() => {
-  shown = true;
-  document.body.dataset.keys = "ready";
-}));
+  const isTyping = (element) => Boolean(element?.closest?.(TYPED));
+  const isOpen = () => Boolean(document.querySelector("dialog[open], :popover-open"));
+  const isComposing = (event) => event.isComposing || event.keyCode === 229;
+  const isOffered = (control) => !control.disabled && !control.closest("[hidden], dialog:not([open]), [inert]");
 
-if (help && opener) {
-  opener.hidden = false;
-  opener.addEventListener("click", () => help.showModal());
-}
-
-const isTyping = (element) => element.closest("textarea, select, [contenteditable], input:not([type=radio], [type=checkbox])");
-
-function press(control) {
-  // What decides at once is only gone to: Enter presses it.
-  if ("keyGoes" in control.dataset) return control.focus();
-  if (control.type !== "radio") return control.click();
-  control.checked = true;
-  control.dispatchEvent(new Event("change", { bubbles: true }));
-  control.focus();
-  // To overrule is to give a verdict: go on there.
-  if (control.value === "overrule") form.querySelector("[name=verdict]").focus();
-  if (control.name === "verdict") form.querySelector("[name=decision][value=overrule]").checked = true;
-}
-
-document.addEventListener("keydown", (event) => {
-  if (!shown || event.repeat || event.isComposing) return;
-  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
-    const submit = form?.querySelector("[data-submit]");
-    if (submit && form.querySelector("[name=decision]:checked")) submit.click();
-    return;
+  // To the sides, a field, a row of tabs and what is wider than its frame have a use of their own for the arrows.
+  function isScrolled(element) {
+    if (element.closest("input, [role=tablist], [role=radiogroup], [role=toolbar]")) return true;
+    for (let frame = element; frame && frame !== document.body; frame = frame.parentElement) {
+      if (frame.scrollWidth > frame.clientWidth && getComputedStyle(frame).overflowX !== "visible") return true;
+    }
+    return false;
   }
-  if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || help?.open) return;
-  if (event.key === "?" && help) return help.showModal();
-  const control = document.querySelector(`[data-key="${CSS.escape(event.key)}"]`);
-  if (control) {
+
+  function openHelp(event) {
+    const help = document.querySelector("[data-help]");
+    if (!help) return;
+    event.preventDefault();
+    help.showModal();
+  }
+
+  function controlFor(key) {
+    return [...document.querySelectorAll(`[data-key="${CSS.escape(key)}"]`)].find(isOffered);
+  }
+
+  function reveal(control) {
+    for (let details = control.closest("details"); details; details = details.parentElement.closest("details")) details.open = true;
+    control.focus();
+  }
+
+  function press(control) {
+    // What decides at once is only gone to: Enter presses it.
+    if ("keyGoes" in control.dataset || control.matches(TYPED)) return reveal(control);
+    if (control.type !== "radio") return control.click();
+    choose(control);
+  }
+
+  function choose(radio) {
+    const form = radio.form;
+    if (radio.name === "verdict") form.querySelector("[name=decision][value=overrule]").checked = true;
+    radio.checked = true;
+    radio.dispatchEvent(new Event("change", { bubbles: true }));
+    // To overrule is to give a verdict: go on there.
+    const verdict = form.querySelector("[name=verdict]:checked") ?? form.querySelector("[name=verdict]");
+    (radio.value === "overrule" ? verdict : radio).focus();
+  }
+
+  function submitWith(event) {
+    const form = document.querySelector("[data-decision]");
+    const submit = form?.querySelector("[data-submit]:not([disabled])");
+    // Another form's field may have a use of its own for these keys.
+    const other = event.target.closest?.("form");
+    if (!submit || (other && other !== form) || !form.querySelector("[name=decision]:checked")) return;
+    event.preventDefault();
+    submit.click();
+  }
+
+  document.addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || event.repeat || isComposing(event) || isOpen()) return;
+    if (!reviewItem.isOnScreen(event)) {
+      // Neither may the browser press what has the focus on an item that nobody has seen yet.
+      if (event.key === "Enter" || event.key === " ") event.preventDefault();
+      return;
+    }
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) return submitWith(event);
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (isTyping(event.target)) {
+      if (event.key === "Escape") event.target.blur();
+      return;
+    }
+    if (event.key === "?") return openHelp(event);
+    if (ARROWS[event.key] && isScrolled(event.target)) return;
+    const control = controlFor(ARROWS[event.key] ?? event.key);
+    if (!control) return;
     event.preventDefault();
     press(control);
-  }
-});
+  });
+
+  document.addEventListener("click", (event) => {
+    if (event.target.closest("[data-help-open]")) document.querySelector("[data-help]")?.showModal();
+  });
+  document.addEventListener("review:shown", () => {
+    for (const opener of document.querySelectorAll("[data-help-open]")) opener.hidden = false;
+  });
+})();

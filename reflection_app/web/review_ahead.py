@@ -1,0 +1,74 @@
+"""Going on without a new page: an open page fetches the likely next item, and the answer to a decision claims it."""
+
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from django.http import HttpResponse, JsonResponse
+from django.shortcuts import redirect
+from django.template.loader import render_to_string
+from django.urls import resolve
+from django.views.decorators.http import require_safe
+
+from reflection_app.actions.claim_review import likely_next
+from reflection_app.actions.review_views import SortedFilter
+from reflection_app.models import Review, Role
+from reflection_app.web.access import DeskRequest, get_review_for, project_page
+from reflection_app.web.decision_form import prefilled
+from reflection_app.web.next_review import claim_order, claimable, go_to_next, held_by
+from reflection_app.web.queue_filter import carried
+from reflection_app.web.review_page import PEEKED, show, version_of, wants_item
+
+
+@project_page(role=Role.REVIEWER)
+@require_safe
+def peek(request: DeskRequest) -> HttpResponse:
+    """The item that likely comes after `besides`, as its holder will see it; 204 where none does. Claims nothing."""
+    if not wants_item(request):
+        return redirect("reviews", slug=request.place.project.slug)
+    review = _likely(request, carried(request).filter)
+    if review is None:
+        return HttpResponse(status=204)
+    return show(request, review, form=prefilled(review), is_ahead=True)
+
+
+def go_on(request: DeskRequest) -> HttpResponse:
+    """Claims the next and opens it; an open page is told what it needs to put the item into the place of its own."""
+    answer = go_to_next(request)
+    if not wants_item(request):
+        return answer
+    opened = resolve(urlsplit(answer["Location"]).path).kwargs.get("review_id")
+    if opened is None:
+        return JsonResponse({"review": None, "address": answer["Location"]})
+    review = get_review_for(request.place, opened)
+    # What the page has fetched ahead is not sent again, unless it has changed since.
+    is_known = request.headers[PEEKED] == f"{review.pk} {version_of(review)}"
+    return JsonResponse(
+        {
+            "review": str(review.pk),
+            "address": answer["Location"],
+            "lease_token": str(review.lease_token),
+            "lease": render_to_string("reviews/_lease.html", {"review": review, "token": review.lease_token}, request),
+            "item": None if is_known else show(request, review, form=prefilled(review)).text,
+            "said": render_to_string("_toasts.html", request=request),
+        }
+    )
+
+
+def _likely(request: DeskRequest, asked: SortedFilter) -> Review | None:
+    """With all that its page shows."""
+    besides = _besides(request)
+    review = held_by(request, besides=besides) or likely_next(
+        request.place.project,
+        actor=request.place.actor,
+        besides=besides,
+        among=claimable(request, asked),
+        order=claim_order(asked),
+    )
+    return get_review_for(request.place, review.pk) if review else None
+
+
+def _besides(request: DeskRequest) -> UUID | None:
+    try:
+        return UUID(request.GET.get("besides", ""))
+    except ValueError:
+        return None

@@ -1,0 +1,56 @@
+// Which item is on the screen, and how another takes its place. Other scripts hear of each by `review:shown`.
+globalThis.reviewItem = (() => {
+  let painted = null;
+  let paintedAt = Infinity;
+  const current = () => document.getElementById("review-item");
+  const idOf = (item) => item?.dataset.review ?? "";
+
+  // Keys wait until the item has been painted: a key meant for the last item must not decide this one.
+  function settle() {
+    const item = current();
+    painted = null;
+    delete document.body.dataset.keys;
+    document.dispatchEvent(new CustomEvent("review:shown", { detail: { item } }));
+    requestAnimationFrame(() => requestAnimationFrame(() => {
+      if (current() !== item) return;
+      painted = idOf(item);
+      paintedAt = performance.now();
+      document.body.dataset.keys = "ready";
+      document.body.dataset.painted = painted;
+    }));
+  }
+
+  function replace(next, { address } = {}) {
+    current().replaceWith(next);
+    globalThis.htmx?.process(next);
+    if (next.dataset.title) document.title = next.dataset.title;
+    if (address) history.pushState({ review: idOf(next) }, "", address);
+    const told = next.querySelector("[role=alert]:not([hidden])") ?? next.querySelector("h1");
+    if (!told) return settle();
+    told.tabIndex = -1;
+    told.focus({ preventScroll: true });
+    scrollTo(0, 0);
+    settle();
+  }
+
+  function parse(html) {
+    return new DOMParser().parseFromString(html, "text/html").getElementById("review-item");
+  }
+
+  // An event that was made before the item was on the screen was meant for another one, however late it comes.
+  const isOnScreen = (event) => painted === idOf(current()) && event.timeStamp >= paintedAt;
+
+  addEventListener("popstate", () => {
+    const item = current();
+    // A jump within the page comes by here as well.
+    if (item && !location.pathname.includes(item.dataset.review)) location.reload();
+  });
+  // Somebody else's claim or decision was brought in.
+  document.addEventListener("htmx:load", (event) => {
+    if (event.target.id !== "review-state") return;
+    if (event.target.querySelector("[data-decision]")) location.reload();
+    else settle();
+  });
+  addEventListener("DOMContentLoaded", settle);
+  return { current, replace, parse, isOnScreen };
+})();
