@@ -1,0 +1,18 @@
+// The editor of rules: filling in the last empty name opens another one, and answers to what is wrong are shown.
+// Without it each press of a button brings the page anew, with one more empty name.
+document.addEventListener("input", (event) => {
+  const list = event.target.closest("[data-names]");
+  const another = event.target.dataset.another;
+  if (!list || !another || !event.target.value) return;
+  const next = event.target.cloneNode();
+  next.value = "";
+  next.placeholder = another;
+  delete event.target.dataset.another;
+  event.target.after(next);
+});
+document.addEventListener("htmx:beforeSwap", (event) => {
+  if (event.detail.target.matches?.("[data-policy-editor]") && event.detail.xhr.status === 400) {
+    event.detail.shouldSwap = true;
+    event.detail.isError = false;
+  }
+});

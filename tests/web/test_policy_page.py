@@ -1,0 +1,260 @@
+"""The editor of the review policy: rearranged and tried without saving, saved with all its fields, nothing lost."""
+
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+from pytest_django import Settings
+
+from reflection_app.actions.change_policy import change_policy, digest_of
+from reflection_app.loops.review_rules import EVERY_REJECT, UNSURE, ReviewPolicy, ReviewRule, RuleAction
+from reflection_app.loops.verdicts import Verdict
+from reflection_app.models import Actor, AuditEntry, Project, Role
+from tests.factories import make_project, submit
+from tests.metrics.judged import judged_run
+from tests.web.stories import HOSTILE, logged_in
+
+pytestmark = pytest.mark.django_db
+PAGE = "/p/rules/settings/policy/"
+
+
+@pytest.fixture
+def project() -> Project:
+    return make_project("rules")
+
+
+@pytest.fixture
+def admin(client: Client, project: Project) -> Client:
+    return logged_in(client, project)
+
+
+def typed(*rules: dict[str, Any], **own: str) -> dict[str, Any]:
+    """What the browser sends of a form with these rules."""
+    form: dict[str, Any] = {"audit_share": "0.1", "audit_reviewers": "1", "digest": digest_of(ReviewPolicy()), **own}
+    for number, rule in enumerate(rules):
+        usual = {"action": "wait", "share": "1", "reviewers": "1", "kinds": [""], "agents": [""]}
+        form |= {f"rules.{number}.{name}": value for name, value in (usual | rule).items()}
+    return form
+
+
+def saved() -> ReviewPolicy:
+    return Project.objects.get(slug="rules").get_review_policy()
+
+
+def values_of(page: str, name: str) -> list[str]:
+    """The value of each field of that name, in order; nothing where it is empty."""
+    inputs = re.findall(rf'<input[^>]* name="{re.escape(name)}"[^>]*>', page)
+    return [found[1] if (found := re.search(r' value="([^"]*)"', one)) else "" for one in inputs]
+
+
+def test_the_policy_that_holds_is_shown_to_be_edited(admin: Client) -> None:
+    page = admin.get(PAGE).text
+    assert "REJECT: waits for a person." in page
+    assert "PASS or REVISE, confidence below 0.6: waits for a person." in page
+    assert values_of(page, "rules.1.confidence_below") == ["0.6"]
+    assert values_of(page, "audit_share") == ["0.1"]
+    assert 'name="unsettled_waits" checked' in page
+
+
+def test_every_field_of_a_rule_is_saved_and_audited(admin: Client) -> None:
+    rule = {
+        "name": "Dear refunds",
+        "verdicts": ["PASS", "REVISE"],
+        "score_from": "30",
+        "score_below": "70.5",
+        "confidence_below": "0.5",
+        "kinds": ["refunds", "", "退款"],
+        "agents": ["billing, EU", "billing, EU"],
+        "cost_from_usd": "0.25",
+        "share": "0.3",
+        "reviewers": "2",
+    }
+    page = admin.post(PAGE, typed(rule, {"action": "stand"}, audit_reviewers="3", do="save"), follow=True)
+    assert "Saved." in page.text
+    policy = saved()
+    assert policy == ReviewPolicy(
+        rules=(
+            ReviewRule(
+                name="Dear refunds",
+                verdicts=(Verdict.PASS, Verdict.REVISE),
+                score_from=30,
+                score_below=70.5,
+                confidence_below=0.5,
+                kinds=("refunds", "退款"),
+                agents=("billing, EU",),
+                cost_from_usd="0.25",
+                share=0.3,
+                reviewers=2,
+            ),
+            ReviewRule(action=RuleAction.STAND),
+        ),
+        unsettled_waits=False,
+        audit_reviewers=3,
+    )
+    [entry] = AuditEntry.objects.filter(action="policy.changed")
+    assert entry.before == ReviewPolicy().model_dump(mode="json")
+    assert ReviewPolicy.model_validate(entry.after) == policy
+    assert submit(Project.objects.get(slug="rules")).get_spec().review_policy == policy
+
+
+@pytest.mark.parametrize(
+    ("order", "names"),
+    [
+        ("up.2", ["one", "three", "two"]),
+        ("down.0", ["two", "one", "three"]),
+        ("up.0", ["one", "two", "three"]),
+        ("down.2", ["one", "two", "three"]),
+        ("remove.1", ["one", "three"]),
+        ("add", ["one", "two", "three", ""]),
+        ("remove.9", ["one", "two", "three"]),
+        ("explode", ["one", "two", "three"]),
+    ],
+)
+def test_rules_are_rearranged_as_they_were_typed_and_nothing_is_saved(
+    admin: Client, order: str, names: list[str]
+) -> None:
+    rules = [{"name": name, "share": "not yet a number"} for name in ("one", "two", "three")]
+    page = admin.post(PAGE, typed(*rules, do=order))
+    assert page.status_code == 200
+    found = [values_of(page.text, f"rules.{place}.name") for place in range(len(names))]
+    assert found == [[name] for name in names]
+    assert values_of(page.text, f"rules.{len(names)}.name") == []
+    assert values_of(page.text, "rules.0.share") == ["not yet a number"]
+    assert saved() == ReviewPolicy()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"score_below": "101"}, "A number from 0 to 100."),
+        ({"score_from": "many"}, "A number from 0 to 100."),
+        ({"score_from": "70", "score_below": "70"}, "Must be under the score that it ends below."),
+        ({"confidence_below": "2"}, "A number from 0 to 1."),
+        ({"cost_from_usd": "-1"}, "An amount from 0"),
+        ({"share": "0"}, "A number above 0, at most 1."),
+        ({"share": "nan"}, "A number above 0, at most 1."),
+        ({"reviewers": "6"}, "A whole number from 1 to 5."),
+        ({"name": "x" * 81}, "At most 80 characters."),
+        ({"agents": ["x" * 121]}, "At most 120 characters."),
+        ({"verdicts": ["MAYBE"]}, "Choose among PASS, REVISE and REJECT."),
+        ({"action": "explode"}, "Choose what the rule does."),
+    ],
+)
+@pytest.mark.parametrize("order", ["save", "try"])
+def test_what_is_wrong_is_said_at_its_field_and_what_was_typed_is_kept(
+    admin: Client, wrong: dict[str, Any], said: str, order: str
+) -> None:
+    page = admin.post(PAGE, typed({"name": "first"}, {"agents": ["mine"], **wrong}, do=order))
+    name = next(iter(wrong))
+    assert (order, page.status_code) in {("save", 400), ("try", 400), ("try", 200)}
+    assert re.search(rf'id="error-rules\.1\.{name}".*?{re.escape(said)}', page.text)
+    assert 'id="error-rules.0' not in page.text
+    for value in wrong[name] if isinstance(wrong[name], list) else [wrong[name]]:
+        assert value in page.text or name in {"action", "verdicts"}
+    assert values_of(page.text, "rules.0.name") == ["first"]
+    assert saved() == ReviewPolicy()
+
+
+@pytest.mark.parametrize(
+    ("least", "share", "said"),
+    [
+        (0.01, "0", "Above 0: what a rule lets stand must still be audited."),
+        (0.0, "0", "Above 0: what a rule lets stand must still be audited."),
+        (0.05, "0.049", "At least 0.05 while a rule lets verdicts stand"),
+        (0.05, "0.05", ""),
+    ],
+)
+def test_a_rule_that_lets_verdicts_stand_cannot_turn_the_audit_off(
+    admin: Client, settings: Settings, least: float, share: str, said: str
+) -> None:
+    settings.REVIEW_MIN_AUDIT_SHARE = least
+    page = admin.post(PAGE, typed({"action": "stand"}, audit_share=share, do="save"))
+    assert page.status_code == (400 if said else 302)
+    if said:
+        assert re.search(rf'id="error-audit_share".*?{re.escape(said)}', page.text)
+        assert saved() == ReviewPolicy()
+
+
+def test_where_nothing_is_trusted_by_name_nothing_need_be_audited(admin: Client) -> None:
+    assert admin.post(PAGE, typed(audit_share="0", do="save")).status_code == 302
+    assert saved() == ReviewPolicy(rules=(), audit_share=0, unsettled_waits=False)
+
+
+def test_no_more_rules_are_taken_than_a_policy_has(admin: Client) -> None:
+    page = admin.post(PAGE, typed(*[{}] * 31, do="save"))
+    assert page.status_code == 400
+    assert "At most 30 of them." in page.text
+    full = admin.post(PAGE, typed(*[{}] * 30, do="add")).text
+    assert values_of(full, "rules.30.name") == []
+    assert "A policy has at most 30 rules." in full
+
+
+def test_two_admins_do_not_overwrite_each_other_unseen(admin: Client, project: Project) -> None:
+    form = typed({"name": "mine"}, do="save")
+    theirs = ReviewPolicy(rules=(ReviewRule(agents=("theirs",)),))
+    change_policy(project, theirs, actor=Actor())
+    page = admin.post(PAGE, form)
+    assert page.status_code == 409
+    assert "agent theirs: waits for a person." in page.text
+    assert values_of(page.text, "rules.0.name") == ["mine"]
+    assert saved() == theirs
+    [digest] = values_of(page.text, "digest")
+    assert admin.post(PAGE, form | {"digest": digest}).status_code == 302
+    assert saved().rules[0].name == "mine"
+
+
+def test_saving_what_holds_already_is_not_recorded(admin: Client, project: Project) -> None:
+    change_policy(project, ReviewPolicy(), actor=Actor())
+    assert not AuditEntry.objects.filter(action="policy.changed").exists()
+
+
+def test_a_policy_is_tried_before_it_is_saved(admin: Client, project: Project) -> None:
+    for score in (20, 55, 60, 90):
+        judged_run(project, score=score, agent="billing")
+    page = admin.post(PAGE, typed({"score_below": "70", "reviewers": "2", "share": "1"}, do="try"))
+    assert page.status_code == 200
+    assert "Would have asked for <strong>3</strong> of 4." in page.text
+    assert "The saved policy: 0." in page.text
+    assert "3 would newly wait, 0 no longer." in page.text
+    assert page.text.count("Write a letter.") == 3
+    assert saved() == ReviewPolicy()
+
+
+def test_a_trial_over_nothing_says_so(admin: Client) -> None:
+    assert "No referee gave a verdict" in admin.post(PAGE, typed({}, do="try")).text
+
+
+def test_names_that_were_not_seen_are_hinted_at_and_those_that_were_suggested(admin: Client, project: Project) -> None:
+    submit(project, agent="billing", kind="letters", mode="reflexion")
+    page = admin.post(PAGE, typed({"agents": ["billing", "biling"], "kinds": ["letters"]}, do="add")).text
+    assert '<option value="billing">' in page
+    assert "<q>biling</q>" in page
+    assert "<q>billing</q>" not in page
+    assert "<q>letters</q>" not in page
+
+
+def test_whoever_may_not_change_it_reads_it_in_words(client: Client, project: Project) -> None:
+    viewer = logged_in(client, project, Role.VIEWER)
+    page = viewer.get(PAGE).text
+    assert "REJECT: waits for a person." in page
+    assert "Of all that does not wait, 10 % is audited, by 1 person." in page
+    assert '<form class="policy"' not in page
+    for order in ("save", "try", "add"):
+        assert viewer.post(PAGE, typed({}, do=order)).status_code == 403
+    assert saved() == ReviewPolicy(rules=(EVERY_REJECT, UNSURE))
+
+
+def test_hostile_names_are_shown_as_text(admin: Client, project: Project) -> None:
+    short = HOSTILE[:80]
+    page = admin.post(PAGE, typed({"name": short, "agents": [HOSTILE[:120]]}, do="add")).text
+    assert "<script>alert" not in page
+    assert "<img src=x" not in page
+
+
+def test_unusual_forms_are_read_without_an_error(admin: Client) -> None:
+    assert admin.post(PAGE, {"do": "save", "rules.7.action": "wait", "rules.x.action": "wait"}).status_code in {
+        302,
+        409,
+    }
+    assert admin.post(PAGE, typed({"name": "nul \x00 here"}, do="try")).status_code == 200
