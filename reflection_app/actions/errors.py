@@ -3,6 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
 MOST_ERRORS = 50
 # Fields are named by the sender, at any length.
 LONGEST_FIELD = 200
@@ -13,14 +16,14 @@ class ActionError(Exception):
     """The change was not made."""
 
     status = 400
-    title = "Bad request"
+    title = gettext_noop("Bad request")
 
 
 class InvalidInput(ActionError):
     """What was sent cannot be used; `errors` names each field and what is wrong with it."""
 
     status = 400
-    title = "Invalid input"
+    title = gettext_noop("Invalid input")
 
     def __init__(self, message: str, *, errors: Sequence[dict[str, Any]] | None = None) -> None:
         super().__init__(message)
@@ -35,7 +38,7 @@ def capped(errors: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         for error in errors[:MOST_ERRORS]
     ]
     more = len(errors) - MOST_ERRORS
-    return [*told, {"field": "", "message": f"and {more} more"}] if more > 0 else told
+    return [*told, {"field": "", "message": _("and %(more)s more") % {"more": more}}] if more > 0 else told
 
 
 def shortened(text: str, longest: int) -> str:
@@ -46,69 +49,69 @@ class NotFound(ActionError):
     """There is no such thing, or not for you."""
 
     status = 404
-    title = "Not found"
+    title = gettext_noop("Not found")
 
 
-class NotYours(ActionError):
-    """It belongs to somebody else, and only they may change it."""
+class NotTheAuthor(ActionError):
+    """Somebody else wrote this, and only they may change it."""
 
     status = 403
-    title = "Not yours"
+    title = gettext_noop("Not yours")
 
 
 class Conflict(ActionError):
     """The state has moved on; nothing was changed."""
 
     status = 409
-    title = "Conflict"
+    title = gettext_noop("Conflict")
 
 
 class AlreadyDecided(Conflict):
     """Somebody has decided this review already."""
 
-    title = "Already decided"
+    title = gettext_noop("Already decided")
 
 
 class AlreadyAnswered(Conflict):
     """Somebody has answered this question already, or it is no longer asked."""
 
-    title = "Already answered"
+    title = gettext_noop("Already answered")
 
 
 class ReviewHeld(Conflict):
     """Somebody else holds this review."""
 
-    title = "Held by somebody else"
+    title = gettext_noop("Held by somebody else")
 
 
 class ReviewLeaseLost(Conflict):
     """Your hold on this review ran out or was taken over."""
 
-    title = "Lease lost"
+    title = gettext_noop("Lease lost")
 
 
 class RunFinished(Conflict):
     """The run has ended already."""
 
-    title = "Run finished"
+    title = gettext_noop("Run finished")
 
 
 class MakesItsOwn(Conflict):
     """The run makes its own attempts; nobody can hand one in."""
 
-    title = "Managed run"
+    title = gettext_noop("Managed run")
 
 
 class AttemptConflict(Conflict):
     """Another attempt has this number, or the run asks for another number."""
 
-    title = "Another attempt"
+    title = gettext_noop("Another attempt")
 
 
 class NotItsTurn(Conflict):
     """The run does not ask for an attempt now. `retry_after_s` says when it may, where that is foreseeable."""
 
-    title = "Not your turn"
+    title = gettext_noop("Not your turn")
 
     def __init__(self, message: str, *, retry_after_s: int | None = None) -> None:
         super().__init__(message)
@@ -118,40 +121,63 @@ class NotItsTurn(Conflict):
 class TurnsConflict(Conflict):
     """The session has other turns than the sender believes, or takes no more."""
 
-    title = "Session moved on"
+    title = gettext_noop("Session moved on")
 
 
 class OutcomeKnown(Conflict):
     """How the fix of this failure went was told before, otherwise."""
 
-    title = "Outcome known"
+    title = gettext_noop("Outcome known")
 
 
 class TicketMovedOn(Conflict):
     """Somebody took the ticket up, or it has ended."""
 
-    title = "Ticket moved on"
+    title = gettext_noop("Ticket moved on")
 
 
 class CannotRedo(Conflict):
     """The run has nothing that could be done again, or not yet."""
 
-    title = "Cannot be done again"
+    title = gettext_noop("Cannot be done again")
 
 
 class CannotFork(Conflict):
     """The run cannot be forked there, or not at all."""
 
-    title = "Cannot be forked"
+    title = gettext_noop("Cannot be forked")
 
 
 class ClassMovedOn(Conflict):
     """The error has another class by now."""
 
-    title = "Another class by now"
+    title = gettext_noop("Another class by now")
 
 
 class PolicyMovedOn(Conflict):
     """The review policy is another one by now."""
 
-    title = "Another policy by now"
+    title = gettext_noop("Another policy by now")
+
+
+class StillStands(Conflict):
+    """The decision cannot be taken back. `from_step` is where a fork would begin that decides otherwise, if anywhere."""
+
+    title = gettext_noop("Cannot be taken back")
+
+    def __init__(self, message: str, *, from_step: int | None = None) -> None:
+        super().__init__(message)
+        self.from_step = from_step
+
+
+class AskedAlready(Conflict):
+    """A review of this verdict is open already."""
+
+    title = gettext_noop("Asked already")
+
+
+class NotYours(ActionError):
+    """Only who decided, and admins of the project, can take a decision back."""
+
+    status = 403
+    title = gettext_noop("Not yours to take back")

@@ -9,9 +9,11 @@ from pydantic import AwareDatetime, Field
 
 from reflection_app.api.answer import Answer, PageAnswer
 from reflection_app.api.journal_answers import VerdictAnswer, verdict_answer
+from reflection_app.api.panel_answers import PanelAnswer, panel_answers
 from reflection_app.api.run_answers import decisive_scores
 from reflection_app.loops.effects import Decision, DirectorsDecision, ReviewReason
-from reflection_app.models import Attempt, Review, ReviewState
+from reflection_app.models import Actor, Attempt, Review, ReviewState
+from reflection_app.models.blindness import is_hidden
 
 
 class ReviewedAttempt(Answer):
@@ -55,8 +57,13 @@ class ReviewAnswer(Answer):
     state: ReviewState
     holder: str | None
     lease_until: AwareDatetime | None = Field(description="a claimed review whose lease ran out can be claimed again")
+    note: str = Field(description="what the person or pipeline that asked for it, or assigned it, said")
+    note_by: str | None
     created_at: AwareDatetime
-    decision: DecisionAnswer | None
+    panel: PanelAnswer | None = Field(description="of a review that is one of several, or that settles their dispute")
+    decision: DecisionAnswer | None = Field(
+        description="of a blind reviewer, null to everybody else until the last of them has decided"
+    )
 
 
 class ReviewPage(PageAnswer):
@@ -77,19 +84,29 @@ class HeartbeatAnswer(Answer):
 def reviews_to_show(reviews: QuerySet[Review]) -> QuerySet[Review]:
     """`reviews` with all that an answer needs of other tables."""
     return reviews.select_related(
-        "attempt", "step", "verdict__given_by", "decided_verdict__given_by", "decided_verdict__attempt"
+        "attempt", "step", "panel", "verdict__given_by", "decided_verdict__given_by", "decided_verdict__attempt"
     )
 
 
-def review_answer(review: Review) -> ReviewAnswer:
-    return review_answers([review])[0]
+def review_answer(review: Review, *, reader: Actor | None = None) -> ReviewAnswer:
+    return review_answers([review], reader=reader)[0]
 
 
-def review_answers(reviews: Sequence[Review]) -> list[ReviewAnswer]:
-    """The answers of `reviews`; where there are picks among them, with two queries more for all of them together."""
+def review_answers(reviews: Sequence[Review], *, reader: Actor | None = None) -> list[ReviewAnswer]:
+    """The answers of `reviews` as `reader` may know them; without a reader, as anybody may.
+
+    Where there are picks among them, with two queries more for all of them together, and where panels, with one more.
+    """
     candidates = _candidates({review.run_id for review in reviews if review.is_pick})
+    panels = panel_answers(reviews, reader=reader)
     return [
-        _review_answer(review, candidates=candidates[review.run_id] if review.is_pick else []) for review in reviews
+        _review_answer(
+            review,
+            candidates=candidates[review.run_id] if review.is_pick else [],
+            panel=panels.get(review.panel_id) if review.panel_id else None,
+            reader=reader,
+        )
+        for review in reviews
     ]
 
 
@@ -107,7 +124,9 @@ def _candidates(runs: set[UUID]) -> dict[UUID, list[CandidateAnswer]]:
     return found
 
 
-def _review_answer(review: Review, *, candidates: list[CandidateAnswer]) -> ReviewAnswer:
+def _review_answer(
+    review: Review, *, candidates: list[CandidateAnswer], panel: PanelAnswer | None, reader: Actor | None
+) -> ReviewAnswer:
     return ReviewAnswer(
         id=review.pk,
         run_id=review.run_id,
@@ -119,8 +138,11 @@ def _review_answer(review: Review, *, candidates: list[CandidateAnswer]) -> Revi
         state=ReviewState(review.state),
         holder=review.holder_label or None,
         lease_until=review.lease_until,
+        note=review.note,
+        note_by=review.note_by_label or None,
         created_at=review.created_at,
-        decision=_decision_answer(review),
+        panel=panel,
+        decision=None if is_hidden(review, reader=reader) else _decision_answer(review),
     )
 
 

@@ -8,6 +8,7 @@ from rest_framework.response import Response
 
 from reflection_app.actions.claim_review import claim_next, claim_review, keep_review, release_review
 from reflection_app.actions.decide_review import DecisionInput, decide_review
+from reflection_app.actions.review_views import QueueFilter
 from reflection_app.api.access import get_review_for
 from reflection_app.api.desk_view import DeskView, NoParameters
 from reflection_app.api.idempotency import idempotent
@@ -24,7 +25,6 @@ from reflection_app.api.review_answers import (
     reviews_to_show,
 )
 from reflection_app.api.schema import described_get, described_post
-from reflection_app.loops.effects import ReviewReason
 from reflection_app.loops.values import Value
 from reflection_app.models import Review, ReviewState, Scope
 
@@ -57,16 +57,16 @@ DECISIONS = {
 }
 
 
-class ReviewFilters(PageQuery):
+class ReviewFilters(PageQuery, QueueFilter):
     state: ReviewState | None = None
     run: UUID | None = Field(default=None, description="the id of a run")
-    reason: ReviewReason | None = None
 
 
 class ClaimInput(Value):
-    """Which review to claim; without one, the next in the queue."""
+    """Which review to claim; without one, the next in the queue, which `among` narrows."""
 
     review_id: UUID | None = None
+    among: QueueFilter | None = Field(default=None, description="filters as of the list of reviews")
 
 
 class LeaseInput(Value):
@@ -81,10 +81,10 @@ class ReviewList(DeskView):
     @described_get("list_reviews", summary="Reviews, newest first", query=ReviewFilters, answer=ReviewPage)
     def get(self, request: Request) -> Response:
         query = read_query(request, ReviewFilters)
-        wanted = query.model_dump(exclude_none=True, include={"state", "run", "reason"})
-        reviews = reviews_to_show(Review.objects.filter(project=self.project, **wanted))
+        wanted = query.model_dump(exclude_none=True, include={"state", "run"})
+        reviews = reviews_to_show(Review.objects.filter(query.where(self.actor), project=self.project, **wanted))
         page = get_page(reviews, request=request, query=query, order=NEWEST_FIRST)
-        return Response(page.with_results(review_answers(page.rows)))
+        return Response(page.with_results(review_answers(page.rows, reader=self.actor)))
 
 
 class ReviewDetail(DeskView):
@@ -93,7 +93,9 @@ class ReviewDetail(DeskView):
     @described_get("get_review", summary="One review", answer=ReviewAnswer, problems=(404,))
     def get(self, request: Request, review_id: UUID) -> Response:
         read_query(request, NoParameters)
-        return Response(review_answer(get_review_for(self.project, review_id)).model_dump(mode="json"))
+        return Response(
+            review_answer(get_review_for(self.project, review_id), reader=self.actor).model_dump(mode="json")
+        )
 
 
 class ClaimReview(DeskView):
@@ -105,22 +107,26 @@ class ClaimReview(DeskView):
         body=ClaimInput,
         answers={200: ClaimAnswer, 204: None},
         problems=(404, 409),
-        examples={"The next": {}, "A certain one": {"review_id": "01890a5d-ac96-774b-bcce-b302099a8057"}},
+        examples={
+            "The next": {},
+            "The next of some": {"among": {"reason": "audit"}},
+            "A certain one": {"review_id": "01890a5d-ac96-774b-bcce-b302099a8057"},
+        },
     )
     @idempotent
     def post(self, request: Request) -> Response:
-        wanted = read_input(request, ClaimInput, what="claim").review_id
-        review = self.claim(wanted)
+        review = self.claim(read_input(request, ClaimInput, what="claim"))
         if review is None:
             return Response(status=204)
         assert review.lease_token is not None
-        claimed = ClaimAnswer(review=review_answer(review), lease_token=review.lease_token)
+        claimed = ClaimAnswer(review=review_answer(review, reader=self.actor), lease_token=review.lease_token)
         return Response(claimed.model_dump(mode="json"))
 
-    def claim(self, wanted: UUID | None) -> Review | None:
-        if wanted is None:
-            return claim_next(self.project, actor=self.actor)
-        return claim_review(get_review_for(self.project, wanted), actor=self.actor)
+    def claim(self, wanted: ClaimInput) -> Review | None:
+        if wanted.review_id is not None:
+            return claim_review(get_review_for(self.project, wanted.review_id), actor=self.actor)
+        among = wanted.among.where(self.actor) if wanted.among else None
+        return claim_next(self.project, actor=self.actor, among=among)
 
 
 class Heartbeat(DeskView):
@@ -155,7 +161,7 @@ class Decide(DeskView):
     def post(self, request: Request, review_id: UUID) -> Response:
         review = get_review_for(self.project, review_id)
         decided = decide_review(review, read_input(request, DecisionInput, what="decision"), actor=self.actor)
-        return Response(review_answer(decided).model_dump(mode="json"))
+        return Response(review_answer(decided, reader=self.actor).model_dump(mode="json"))
 
 
 class Release(DeskView):
@@ -173,4 +179,6 @@ class Release(DeskView):
         review = get_review_for(self.project, review_id)
         token = read_input(request, LeaseInput, what="release").lease_token
         release_review(review, lease_token=token, actor=self.actor)
-        return Response(review_answer(get_review_for(self.project, review_id)).model_dump(mode="json"))
+        return Response(
+            review_answer(get_review_for(self.project, review_id), reader=self.actor).model_dump(mode="json")
+        )

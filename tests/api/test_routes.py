@@ -64,6 +64,7 @@ BODIES = {
     "class": {"type": "3.3.1", "reason": "The fourth time."},
     "release": {"lease_token": str(uuid4())},
     "attempts": {"content": "x"},
+    "runs/reviews": {"note": "Is it right?"},
     "outcome": {"worked": True},
     "turns": {"messages": [{"role": "user", "content": "Hello"}]},
 }

@@ -1,0 +1,107 @@
+"""How far a project's blind reviewers agree: over the panels whose last opinion came in during a period."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import combinations
+from uuid import UUID
+
+from django.db.models import QuerySet
+
+from reflection_app.loops.effects import ReviewReason
+from reflection_app.loops.verdicts import Verdict
+from reflection_app.metrics.agreement import cohens_kappa, krippendorffs_alpha, percent_agreement
+from reflection_app.models import Panel, Review, ReviewState
+
+# With fewer things that both have judged, one more would turn the figure round.
+FEWEST_IN_COMMON = 5
+# The newest ones count; so many are read in a moment.
+MOST_PANELS = 20_000
+# From the worst to the best, for the ordinal figure.
+IN_ORDER = (Verdict.REJECT.value, Verdict.REVISE.value, Verdict.PASS.value)
+
+
+@dataclass(frozen=True)
+class PairAgreement:
+    """Two people, the panels that both sat on, and how far they agreed there. κ is None where there are too few."""
+
+    first: str
+    second: str
+    panels: int
+    agreed: float
+    kappa: float | None
+
+
+@dataclass(frozen=True)
+class PanelAgreement:
+    """Of all panels of the period. α is None where nothing can be said: no panels, or nothing but one verdict."""
+
+    panels: int
+    unanimous: int
+    agreed: float | None
+    alpha: float | None
+    alpha_ordinal: float | None
+    pairs: tuple[PairAgreement, ...]
+
+    @property
+    def unanimous_share(self) -> float | None:
+        return self.unanimous / self.panels if self.panels else None
+
+
+def complete_panels(project_id: UUID, *, since: datetime, until: datetime) -> QuerySet[Panel]:
+    """The panels of which every opinion is in, newest first.
+
+    A dispute that its run's end has withdrawn counts as well: panels that agree are settled at once, so leaving it out
+    would make people agree more than they do. Which attempt to keep is another question than a verdict's, and left out.
+    """
+    complete = Panel.objects.filter(
+        project=project_id, agreed__isnull=False, complete_at__gte=since, complete_at__lt=until
+    )
+    return complete.exclude(reason=ReviewReason.UNSETTLED_PICK).order_by("-complete_at", "-id")
+
+
+def ratings_of(panels: Iterable[UUID]) -> dict[UUID, dict[str, str]]:
+    """By panel, who gave which verdict."""
+    seats = Review.objects.filter(panel__in=list(panels), state=ReviewState.DECIDED, opinion__isnull=False)
+    found: dict[UUID, dict[str, str]] = defaultdict(dict)
+    for panel_id, who, verdict in seats.values_list("panel_id", "decided_by_label", "opinion__verdict"):
+        found[panel_id][who] = str(verdict)
+    return found
+
+
+def agreement_of(project_id: UUID, *, since: datetime, until: datetime) -> PanelAgreement:
+    """The figures of the period."""
+    ids = complete_panels(project_id, since=since, until=until).values_list("pk", flat=True)[:MOST_PANELS]
+    return figures(list(ratings_of(ids).values()))
+
+
+def figures(units: Sequence[Mapping[str, str]]) -> PanelAgreement:
+    """The figures over what was judged. Pure."""
+    return PanelAgreement(
+        panels=len(units),
+        unanimous=sum(len(set(unit.values())) == 1 for unit in units),
+        agreed=percent_agreement(units),
+        alpha=krippendorffs_alpha(units),
+        alpha_ordinal=krippendorffs_alpha(units, order=IN_ORDER),
+        pairs=tuple(_pairs(units)),
+    )
+
+
+def _pairs(units: Sequence[Mapping[str, str]]) -> list[PairAgreement]:
+    """Those who judged most in common first."""
+    both: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
+    for unit in units:
+        for first, second in combinations(sorted(unit), 2):
+            both[first, second].append((unit[first], unit[second]))
+    in_order = sorted(both.items(), key=lambda item: (-len(item[1]), item[0]))
+    return [
+        PairAgreement(
+            first=first,
+            second=second,
+            panels=len(ratings),
+            agreed=sum(one == other for one, other in ratings) / len(ratings),
+            kappa=cohens_kappa(ratings) if len(ratings) >= FEWEST_IN_COMMON else None,
+        )
+        for (first, second), ratings in in_order
+    ]
