@@ -2,6 +2,7 @@
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from pydantic import Field
 
 from reflection_app.actions.errors import AlreadyAnswered, InvalidInput
@@ -60,14 +61,14 @@ def check_answer(question: Question, told: AnswerInput) -> None:
     """Raises InvalidInput where the question does not offer that choice, or an answer says nothing."""
     if told.choice.value not in question.choices:
         offered = ", ".join(question.choices)
-        message = f"This question can be answered by: {offered}."
+        message = _("This question can be answered by: %(offered)s.") % {"offered": offered}
         raise InvalidInput(message, errors=[{"field": "choice", "message": message}])
     if told.choice is Choice.ANSWER and not told.text.strip():
-        message = "Write the answer; the run goes on with it."
+        message = _("Write the answer; the run goes on with it.")
         raise InvalidInput(message, errors=[{"field": "text", "message": message}])
 
 
 def _why_not(question: Question) -> str:
     if question.state == QuestionState.WITHDRAWN:
-        return "The run has ended, so the question is no longer asked. Nothing was changed."
-    return f"{question.answered_by_label} has answered this already. Nothing was changed."
+        return _("The run has ended, so the question is no longer asked. Nothing was changed.")
+    return _("%(name)s has answered this already. Nothing was changed.") % {"name": question.answered_by_label}

@@ -4,6 +4,7 @@ from datetime import datetime
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from reflection_app.actions.errors import InvalidInput
 from reflection_app.models import Actor, ApiKey, Project, Scope, audit
@@ -25,11 +26,13 @@ def create_api_key(
     unknown = sorted(set(scopes) - set(Scope.values))
     if unknown or not scopes:
         raise InvalidInput(
-            f"Unknown scopes: {', '.join(unknown)}." if unknown else "A key needs at least one scope.",
-            errors=[{"field": "scopes", "message": f"one or more of {', '.join(Scope.values)}"}],
+            _("Unknown scopes: %(names)s.") % {"names": ", ".join(unknown)}
+            if unknown
+            else _("A key needs at least one scope."),
+            errors=[{"field": "scopes", "message": _("one or more of %(names)s") % {"names": ", ".join(Scope.values)}}],
         )
     if not name.strip() or len(name) > 120:
-        raise InvalidInput("A key needs a name.", errors=[{"field": "name", "message": "1 to 120 characters"}])
+        raise InvalidInput(_("A key needs a name."), errors=[{"field": "name", "message": _("1 to 120 characters")}])
     secret = new_secret()
     key = ApiKey.objects.create(
         project=project,

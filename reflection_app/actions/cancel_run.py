@@ -1,6 +1,7 @@
 """Cancelling a run, whoever has it."""
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from reflection_app.actions.errors import RunFinished
 from reflection_app.live.doorbell import ring
@@ -17,7 +18,9 @@ def cancel_run(run: Run, *, actor: Actor) -> Run:
     """
     locked = Run.objects.select_for_update(of=("self",)).select_related("task").get(pk=run.pk)
     if locked.is_finished:
-        raise RunFinished(f"The run has ended already ({locked.outcome}); nothing was changed.")
+        raise RunFinished(
+            _("The run has ended already (%(outcome)s); nothing was changed.") % {"outcome": locked.outcome}
+        )
     before = locked.state
     end_run(locked, Ended(outcome=Outcome.CANCELLED))
     audit(locked.project_id, actor, "run.cancelled", target=locked, before={"state": before})

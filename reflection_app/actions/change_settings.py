@@ -4,6 +4,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from reflection_app.actions.errors import InvalidInput
 from reflection_app.loops.completeness.checks import CompletenessSettings
@@ -27,10 +28,10 @@ def change_settings(
     InvalidInput where the project has no such tool, or no score could lead to REVISE.
     """
     if thresholds.revise_from > thresholds.pass_from:
-        message = "Must not be above the score that passes."
+        message = _("Must not be above the score that passes.")
         raise InvalidInput(message, errors=[{"field": "revise_from", "message": message}])
     if knowledge_tool and not Tool.objects.filter(project=project, name=knowledge_tool, is_enabled=True).exists():
-        message = "This project has no tool of that name that is switched on."
+        message = _("This project has no tool of that name that is switched on.")
         raise InvalidInput(message, errors=[{"field": "knowledge_tool", "message": message}])
     locked = Project.objects.select_for_update().get(pk=project.pk)
     before = _settings_of(locked)

@@ -3,6 +3,7 @@
 from typing import Annotated
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 from pydantic import AfterValidator, Field
 
 from reflection_app.actions.errors import ClassMovedOn, InvalidInput
@@ -31,7 +32,7 @@ def correct_class(report: Report, told: CorrectionInput, *, actor: Actor) -> Rep
     """
     reason = told.reason.strip()
     if not reason:
-        message = "Say why: the reason is kept as a label."
+        message = _("Say why: the reason is kept as a label.")
         raise InvalidInput(message, errors=[{"field": "reason", "message": message}])
     # The run's lock comes first everywhere, so that nobody waits in a circle.
     run = Run.objects.select_for_update(of=("self",)).get(pk=report.run_id)
@@ -40,7 +41,7 @@ def correct_class(report: Report, told: CorrectionInput, *, actor: Actor) -> Rep
     if told.before not in {None, before}:
         raise ClassMovedOn(f"The class is {before.value} by now. Nothing was changed.")
     if told.type is before:
-        message = f"The class is {before.value} already."
+        message = _("The class is %(value)s already.") % {"value": before.value}
         raise InvalidInput(message, errors=[{"field": "type", "message": message}])
     locked.corrected_type = told.type.value
     locked.save(update_fields=["corrected_type"])

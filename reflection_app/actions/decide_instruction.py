@@ -5,6 +5,7 @@ from typing import Annotated
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from pydantic import AfterValidator, Field
 
 from reflection_app.actions.errors import AlreadyDecided, Conflict, InvalidInput
@@ -72,7 +73,9 @@ def _decide(instruction: AgentInstruction, told: InstructionInput, *, state: Ins
                 state=state, decided_by=actor.user, decided_by_label=actor.label, decided_at=timezone.now(), **words
             )
     except IntegrityError:
-        message = f"{instruction.agent} has an instruction in these very words already; decide on that one."
+        message = _("%(agent)s has an instruction in these very words already; decide on that one.") % {
+            "agent": instruction.agent
+        }
         raise Conflict(message) from None
     return bool(changed)
 
@@ -81,10 +84,10 @@ def _check_text(told: InstructionInput, *, accepts: bool) -> None:
     if told.text is None:
         return
     if not accepts:
-        message = "Only what is accepted can be put into other words."
+        message = _("Only what is accepted can be put into other words.")
         raise InvalidInput(message, errors=[{"field": "text", "message": message}])
     if not told.text.strip():
-        message = "Write the instruction; it is empty."
+        message = _("Write the instruction; it is empty.")
         raise InvalidInput(message, errors=[{"field": "text", "message": message}])
 
 
@@ -95,7 +98,10 @@ def _check_room(instruction: AgentInstruction) -> None:
         project=instruction.project_id, agent=instruction.agent, state=InstructionState.ACCEPTED
     ).count()
     if accepted >= MOST_INSTRUCTIONS:
-        raise Conflict(f"{instruction.agent} has {accepted} accepted instructions, and no prompt takes more.")
+        raise Conflict(
+            _("%(agent)s has %(accepted)s accepted instructions, and no prompt takes more.")
+            % {"agent": instruction.agent, "accepted": accepted}
+        )
 
 
 def _why_not(instruction: AgentInstruction) -> str:

@@ -3,6 +3,7 @@
 import json
 from typing import Annotated, Any
 
+from django.utils.translation import gettext as _
 from pydantic import AfterValidator, ConfigDict, Field, JsonValue, ValidationError, model_validator
 
 from reflection_app.actions.errors import InvalidInput
@@ -122,7 +123,7 @@ def edited_result(
     try:
         value = effect.results.validate_python(filled)
     except ValidationError as error:
-        refusal = invalid_input(error, what="edited result")
+        refusal = invalid_input(error, what=_("edited result"))
         raise wrong_result(*((problem["field"], problem["message"]) for problem in refusal.errors)) from None
     _check_it_fits(value, step=step, attempts=attempts)
     dumped = effect.results.dump_python(value, mode="json")
@@ -133,7 +134,7 @@ def edited_result(
 
 def wrong_result(*problems: tuple[str, str]) -> InvalidInput:
     return InvalidInput(
-        "The edited result was not accepted; nothing was forked.",
+        _("The edited result was not accepted; nothing was forked."),
         errors=[{"field": f"result.{field}".rstrip("."), "message": message} for field, message in problems],
     )
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from reflection_app.actions.errors import CannotFork, InvalidInput
 from reflection_app.actions.fork_input import ForkInput, edited_result, wrong_result
@@ -67,8 +68,8 @@ def _asked_for(steps: list[Step], wanted: ForkInput) -> Step | None:
     """The step to fork from; None where that is the end. Raises InvalidInput, or CannotFork while it is under way."""
     last = len(steps)
     if wanted.from_step > last + 1:
-        message = f"the run has {last} steps" if last else "the run has no steps yet"
-        raise InvalidInput("There is no such step; nothing was forked.", errors=[_at("from_step", message)])
+        message = _("the run has %(last)s steps") % {"last": last} if last else _("the run has no steps yet")
+        raise InvalidInput(_("There is no such step; nothing was forked."), errors=[_at("from_step", message)])
     step = steps[wanted.from_step - 1] if wanted.from_step <= last else None
     under_way = step if step is not None else next((one for one in steps if one.is_open), None)
     if under_way is not None and under_way.is_open:
@@ -77,12 +78,12 @@ def _asked_for(steps: list[Step], wanted: ForkInput) -> Step | None:
     is_prompt = step is not None and step.kind in {Generate.kind, AwaitAttempt.kind}
     if wanted.messages is not None and not is_prompt:
         raise InvalidInput(
-            "Only a step that asks a model or the agent has a prompt; nothing was forked.",
+            _("Only a step that asks a model or the agent has a prompt; nothing was forked."),
             errors=[_at("messages", "this step asks nobody")],
         )
     if wanted.result is not None and step is None:
         raise InvalidInput(
-            "There is no such step yet; nothing was forked.",
+            _("There is no such step yet; nothing was forked."),
             errors=[_at("from_step", f"a result can be given to steps 1 to {last}")],
         )
     return step

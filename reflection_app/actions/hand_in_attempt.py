@@ -7,6 +7,7 @@ from typing import Annotated
 from uuid import UUID
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 from pydantic import Field, JsonValue
 
 from reflection_app.actions.errors import AttemptConflict, InvalidInput, MakesItsOwn, NotItsTurn, RunFinished
@@ -83,12 +84,15 @@ def hand_in_attempt(run: Run, given: AttemptInput, *, actor: Actor) -> Taken:
     locked = Run.objects.select_for_update(of=("self",)).get(pk=run.pk)
     spec = locked.get_spec()
     if spec.execution is not Execution.EXTERNAL:
-        raise MakesItsOwn("This run makes its own attempts (execution: managed); nothing was handed in.")
+        raise MakesItsOwn(_("This run makes its own attempts (execution: managed); nothing was handed in."))
     if given.attempt is not None and (known := _known(locked, given.attempt)) is not None:
         return _repeated(known, given)
     step = _waiting_step(locked)
     if given.attempt not in {None, step.attempt_number}:
-        raise AttemptConflict(f"The run waits for attempt {step.attempt_number}, not for attempt {given.attempt}.")
+        raise AttemptConflict(
+            _("The run waits for attempt %(attempt_number)s, not for attempt %(attempt)s.")
+            % {"attempt_number": step.attempt_number, "attempt": given.attempt}
+        )
     _check_cost(spec, given)
     number = _keep(locked, step, given)
     audit(locked.project_id, actor, "attempt.handed_in", target=locked, after={"attempt": number})
@@ -109,31 +113,39 @@ def _repeated(known: Attempt, given: AttemptInput) -> Taken:
         and known.self_check == handed_in.self_check
     )
     if not same:
-        raise AttemptConflict(f"Attempt {known.number} was handed in already, with other content; that one is kept.")
+        raise AttemptConflict(
+            _("Attempt %(number)s was handed in already, with other content; that one is kept.")
+            % {"number": known.number}
+        )
     return Taken(run_id=known.run_id, number=known.number, is_repeated=True)
 
 
 def _waiting_step(run: Run) -> Step:
     """The step that waits for the attempt. Raises RunFinished or NotItsTurn where there is none."""
     if run.is_finished:
-        raise RunFinished(f"The run has ended already ({run.outcome}); the attempt was not taken.")
+        raise RunFinished(
+            _("The run has ended already (%(outcome)s); the attempt was not taken.") % {"outcome": run.outcome}
+        )
     if run.state == RunState.WAITING_REVIEW:
-        raise NotItsTurn("The run waits for a person's review; it asks for the next attempt after that.")
+        raise NotItsTurn(_("The run waits for a person's review; it asks for the next attempt after that."))
     if run.state != RunState.WAITING_AGENT:
         what = "is waiting for a worker" if run.state == RunState.QUEUED else "is judging what it has"
         doing = f"The run {what} ({run.attempts_made} attempts so far); look again in a moment."
         raise NotItsTurn(doing, retry_after_s=LOOK_AGAIN_AFTER_S)
     step = Step.objects.filter(run=run, state=StepState.WAITING, kind=AwaitAttempt.kind).last()
     if step is None:
-        raise NotItsTurn(f"The run waits for something else ({run.waiting_for}), not for an attempt.")
+        raise NotItsTurn(
+            _("The run waits for something else (%(waiting_for)s), not for an attempt.")
+            % {"waiting_for": run.waiting_for}
+        )
     return step
 
 
 def _check_cost(spec: TaskSpec, given: AttemptInput) -> None:
     if spec.limits.cost_budget_usd is not None and (given.usage is None or given.usage.cost_usd is None):
         raise InvalidInput(
-            "This run keeps a budget of money; say what the attempt cost. Nothing was handed in.",
-            errors=[{"field": "usage.cost_usd", "message": "needed here; 0 is an answer, too"}],
+            _("This run keeps a budget of money; say what the attempt cost. Nothing was handed in."),
+            errors=[{"field": "usage.cost_usd", "message": _("needed here; 0 is an answer, too")}],
         )
 
 

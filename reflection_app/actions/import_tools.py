@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import connection, transaction
+from django.utils.translation import gettext as _
 from pydantic import Field, ValidationError
 
 from reflection_app.actions.errors import InvalidInput
@@ -53,7 +54,7 @@ def read_server(given: object) -> McpServerInput:
     try:
         return McpServerInput.model_validate(given)
     except ValidationError as error:
-        raise invalid_input(error, what="server") from None
+        raise invalid_input(error, what=_("server")) from None
 
 
 def fetch_tools(project: Project, server: McpServerInput) -> list[ToolSpec]:
@@ -70,7 +71,7 @@ def fetch_tools(project: Project, server: McpServerInput) -> list[ToolSpec]:
     except (OutgoingError, Misconfigured) as error:
         message = storable(str(error))
         raise InvalidInput(
-            "Nothing was imported: the server did not tell its tools.", errors=[{"field": "url", "message": message}]
+            _("Nothing was imported: the server did not tell its tools."), errors=[{"field": "url", "message": message}]
         ) from None
     return [_redacted(tool, secrets) for tool in found]
 

@@ -8,6 +8,7 @@ for one event.
 from typing import Annotated
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 from pydantic import AfterValidator, Field
 
 from reflection_app.actions.begin_run import Origin, begin_run
@@ -50,8 +51,8 @@ def redo_run(run: Run, wanted: RedoInput, *, actor: Actor, issues: tuple[Issue, 
     """
     instructions = wanted.instructions.strip()
     if not instructions:
-        message = "Say what is to be done differently: the next attempt is made from it."
-        raise InvalidInput(message, errors=[{"field": "instructions", "message": "must not be blank"}])
+        message = _("Say what is to be done differently: the next attempt is made from it.")
+        raise InvalidInput(message, errors=[{"field": "instructions", "message": _("must not be blank")}])
     old = Run.objects.select_for_update(of=("self",)).select_related("task__project").get(pk=run.pk)
     _refuse_what_cannot_be_redone(old)
     attempt = _attempt_of(old, wanted.attempt)
@@ -101,7 +102,7 @@ def _attempt_of(run: Run, number: int | None) -> Attempt:
         numbers = ", ".join(map(str, made.order_by("number").values_list("number", flat=True)))
         why = f"the run has no attempt {number}; it made {numbers}"
         raise InvalidInput(
-            "There is no such attempt; nothing was ordered.", errors=[{"field": "attempt", "message": why}]
+            _("There is no such attempt; nothing was ordered."), errors=[{"field": "attempt", "message": why}]
         )
     return found
 

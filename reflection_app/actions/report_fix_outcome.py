@@ -4,6 +4,7 @@ from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from reflection_app.actions.errors import OutcomeKnown
 from reflection_app.actions.tool_failure_submission import FixOutcomeSubmission
@@ -22,8 +23,11 @@ def report_fix_outcome(failure: ToolFailure, given: FixOutcomeSubmission, *, act
     if locked.worked is not None:
         if _same(locked.outcome, told):
             return locked
-        how = "worked" if locked.worked else "did not work"
-        raise OutcomeKnown(f"It is known already that the fix {how}; that stays, and nothing was counted.")
+        raise OutcomeKnown(
+            _("It is known already that the fix worked; that stays, and nothing was counted.")
+            if locked.worked
+            else _("It is known already that the fix did not work; that stays, and nothing was counted.")
+        )
     pair = keep_outcome(
         locked,
         worked=given.worked,

@@ -8,6 +8,7 @@ from uuid import UUID
 from django.db import connection, transaction
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from reflection_app.actions.begin_run import begin_run
 from reflection_app.actions.errors import InvalidInput
@@ -68,8 +69,8 @@ def _run_of(project: Project, run_id: UUID | None) -> Run | None:
     run = Run.objects.select_related("task").filter(project=project, pk=run_id).first()
     if run is None:
         raise InvalidInput(
-            "The report was not accepted; nothing was stored.",
-            errors=[{"field": "run_id", "message": "there is no such run in this project"}],
+            _("The report was not accepted; nothing was stored."),
+            errors=[{"field": "run_id", "message": _("there is no such run in this project")}],
         )
     return run
 

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from django.utils.translation import gettext as _
+
 from reflection_app.actions.decision_input import DecisionInput
 from reflection_app.actions.directors_decision import as_approved_or_overruled
 from reflection_app.actions.errors import InvalidInput
@@ -81,7 +83,8 @@ def _vouched_for(review: Review, attempt: Attempt, told: DecisionInput) -> Holds
     )
     if said_otherwise:
         raise InvalidInput(
-            f"Approving keeps attempt {attempt.number} with PASS; overrule to give another verdict, score or issues."
+            _("Approving keeps attempt %(number)s with PASS; overrule to give another verdict, score or issues.")
+            % {"number": attempt.number}
         )
     return VerdictName.PASS, score, ()
 
@@ -94,7 +97,7 @@ def _approved(before: Verdict, told: DecisionInput) -> Holds:
         or told.issues not in {None, issues}
     )
     if said_otherwise:
-        raise InvalidInput("Approving keeps verdict, score and issues as they are; overrule to change any of them.")
+        raise InvalidInput(_("Approving keeps verdict, score and issues as they are; overrule to change any of them."))
     return verdict, before.score, issues
 
 
@@ -102,15 +105,15 @@ def _overruled(review: Review, told: DecisionInput) -> Holds:
     before = review.verdict
     if told.verdict is None:
         raise InvalidInput(
-            "Overruling needs a verdict.", errors=[{"field": "verdict", "message": "PASS, REVISE or REJECT"}]
+            _("Overruling needs a verdict."), errors=[{"field": "verdict", "message": _("PASS, REVISE or REJECT")}]
         )
     # The critic's issues stand where the person gives none of their own, but for an attempt that is accepted.
     kept = () if told.verdict is VerdictName.PASS else issues_of(before)
     issues = told.issues if told.issues is not None else kept
     if told.verdict is VerdictName.REVISE and not issues and not told.reason.strip():
         raise InvalidInput(
-            "Say what is to be revised: the next attempt is made from it.",
-            errors=[{"field": "issues", "message": "give an issue or a reason"}],
+            _("Say what is to be revised: the next attempt is made from it."),
+            errors=[{"field": "issues", "message": _("give an issue or a reason")}],
         )
     thresholds = review.run.get_spec().thresholds
     score = told.score if told.score is not None else score_within(told.verdict, before.score, thresholds)

@@ -3,6 +3,7 @@
 import re
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 from pydantic import Field, SecretStr
 
 from reflection_app.actions.errors import InvalidInput, NotFound
@@ -50,7 +51,7 @@ def delete_secret(secret: Secret, *, actor: Actor) -> None:
     """Deletes the secret; tools that name it fail from then on and say so. Raises NotFound the second time."""
     locked = Secret.objects.select_for_update(of=("self",)).filter(pk=secret.pk).first()
     if locked is None:
-        raise NotFound("There is no such secret.")
+        raise NotFound(_("There is no such secret."))
     told = {"name": locked.name, "origin": locked.origin}
     audit(locked.project_id, actor, "secret.deleted", target=locked, before=told)
     locked.delete()
@@ -67,13 +68,13 @@ def _check(given: SecretInput) -> str:
     errors = []
     origin = ""
     if not SECRET_NAME.fullmatch(given.name):
-        errors.append({"field": "name", "message": "letters, digits, _ and -, beginning with a letter; at most 64"})
+        errors.append({"field": "name", "message": _("letters, digits, _ and -, beginning with a letter; at most 64")})
     try:
         origin = origin_of(given.origin)
     except AddressRefused as error:
         errors.append({"field": "origin", "message": str(error)})
     if not _USABLE.fullmatch(given.value.get_secret_value()):
-        errors.append({"field": "value", "message": "8 to 4000 printable ASCII characters, no space at the ends"})
+        errors.append({"field": "value", "message": _("8 to 4000 printable ASCII characters, no space at the ends")})
     if errors:
-        raise InvalidInput("The secret was not saved.", errors=errors)
+        raise InvalidInput(_("The secret was not saved."), errors=errors)
     return origin

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from reflection_app.actions.begin_run import begin_run, is_scripted
 from reflection_app.actions.errors import InvalidInput
@@ -133,7 +134,10 @@ def tools_for(project: Project, submission: TaskSubmission) -> tuple[ToolSpec, .
     missing = [name for name in named if name not in found]
     if missing:
         raise InvalidInput(
-            "The task names tools that this project does not have; nothing was stored.",
-            errors=[{"field": "tools", "message": f"there is no tool named {name!r}"} for name in missing],
+            _("The task names tools that this project does not have; nothing was stored."),
+            errors=[
+                {"field": "tools", "message": _("there is no tool named %(name)s") % {"name": repr(name)}}
+                for name in missing
+            ],
         )
     return tuple(found[name].get_spec() for name in named)

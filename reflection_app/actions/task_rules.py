@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from django.utils.translation import gettext as _
+
 from reflection_app.actions.errors import InvalidInput
 from reflection_app.actions.requirement_rules import problems_of
 from reflection_app.loops.json_schema import SchemaRefused, check_schema
@@ -40,7 +42,7 @@ def check_it_can_run(submission: "TaskSubmission") -> None:
     """Raises InvalidInput, which names each field that keeps the task from being run in its mode."""
     errors = [{"field": field, "message": message} for field, message in _problems(submission)]
     if errors:
-        raise InvalidInput("The task was not accepted; nothing was stored.", errors=errors)
+        raise InvalidInput(_("The task was not accepted; nothing was stored."), errors=errors)
 
 
 def _problems(submission: "TaskSubmission") -> Iterator[tuple[str, str]]:

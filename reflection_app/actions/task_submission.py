@@ -3,6 +3,7 @@
 from decimal import Decimal
 from typing import Annotated, Any
 
+from django.utils.translation import gettext as _
 from pydantic import AfterValidator, Field, JsonValue, ValidationError, model_validator
 
 from reflection_app.actions.errors import InvalidInput
@@ -94,11 +95,11 @@ class TaskSubmission(Value):
 def read_submission(body: Any) -> TaskSubmission:
     """The submission in `body`. Raises InvalidInput, which names every field that is wrong."""
     if not isinstance(body, dict):
-        raise InvalidInput("A task is a JSON object with at least an objective.")
+        raise InvalidInput(_("A task is a JSON object with at least an objective."))
     try:
         submission = TaskSubmission.model_validate(body)
     except ValidationError as error:
-        raise invalid_input(error, what="task") from None
+        raise invalid_input(error, what=_("task")) from None
     check_it_can_run(submission)
     return submission
 
@@ -116,4 +117,4 @@ def invalid_input(error: ValidationError, *, what: str) -> InvalidInput:
         for problem in problems
         if problem["type"] != "too_short" or problem["loc"] not in with_bad_items
     ]
-    return InvalidInput(f"The {what} was not accepted; nothing was stored.", errors=errors)
+    return InvalidInput(_("The %(what)s was not accepted; nothing was stored.") % {"what": what}, errors=errors)

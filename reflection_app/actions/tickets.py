@@ -5,6 +5,7 @@ from typing import Annotated
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from pydantic import AfterValidator, Field
 
 from reflection_app.actions.cancel_run import cancel_run
@@ -39,9 +40,11 @@ def start_ticket(ticket: Ticket, *, actor: Actor) -> Ticket:
     """
     run = Run.objects.select_for_update(of=("self",)).get(pk=ticket.run_id)
     if run.get_spec().execution is not Execution.EXTERNAL:
-        raise MakesItsOwn("This run repairs its attempts itself (execution: managed) and takes its tickets up itself.")
+        raise MakesItsOwn(
+            _("This run repairs its attempts itself (execution: managed) and takes its tickets up itself.")
+        )
     if not begin_ticket(run, ticket_id=ticket.ticket_id, by=actor.label):
-        raise _moved_on(ticket, doing="taken up")
+        raise _moved_on(ticket, doing=_("taken up"))
     run.save(update_fields=["last_event_seq"])
     audit(run.project_id, actor, "ticket.started", target=ticket, before={"state": TicketState.OPEN.value})
     transaction.on_commit(lambda: ring(run.pk, project_id=run.project_id))
@@ -57,15 +60,15 @@ def close_ticket(ticket: Ticket, told: ClosingInput, *, actor: Actor) -> Closed:
     """
     reason = told.reason.strip()
     if not reason:
-        message = "Say why it is closed: whoever was to repair it reads it."
-        raise InvalidInput(message, errors=[{"field": "reason", "message": "must not be blank"}])
+        message = _("Say why it is closed: whoever was to repair it reads it.")
+        raise InvalidInput(message, errors=[{"field": "reason", "message": _("must not be blank")}])
     run = Run.objects.select_for_update(of=("self",)).get(pk=ticket.run_id)
     before = Ticket.objects.values_list("state", flat=True).get(pk=ticket.pk)
     closed = Ticket.objects.filter(pk=ticket.pk, state__in=OPEN_STATES).update(
         state=TicketState.CLOSED, closed_reason=reason, ended_by_label=actor.label, ended_at=timezone.now()
     )
     if not closed:
-        raise _moved_on(ticket, doing="closed")
+        raise _moved_on(ticket, doing=_("closed"))
     add_event(run, EventType.TICKET_ENDED, ticket=ticket.ticket_id, state=TicketState.CLOSED.value, by=actor.label)
     run.save(update_fields=["last_event_seq"])
     goes_on = _why_it_goes_on(run, ticket)
@@ -82,10 +85,12 @@ def close_ticket(ticket: Ticket, told: ClosingInput, *, actor: Actor) -> Closed:
 def _why_it_goes_on(run: Run, ticket: Ticket) -> str:
     """Why the run does not wait for the repair any more; nothing where it does."""
     if run.is_finished:
-        return f"The run has ended already ({run.outcome})."
+        return _("The run has ended already (%(outcome)s).") % {"outcome": run.outcome}
     sent_back = ticket.attempt.number if ticket.attempt else 0
     if run.attempts_made > sent_back:
-        return f"Attempt {run.attempts_made} was made after the ticket and is being judged, so the run goes on."
+        return _("Attempt %(number)s was made after the ticket and is being judged, so the run goes on.") % {
+            "number": run.attempts_made
+        }
     return ""
 
 
@@ -94,11 +99,11 @@ def _moved_on(ticket: Ticket, *, doing: str) -> TicketMovedOn:
     now = Ticket.objects.select_related("superseded_by").get(pk=ticket.pk)
     match now.state:
         case TicketState.IN_PROGRESS:
-            is_now = "it is in progress already, since somebody took it up or its six steps have begun"
+            is_now = _("it is in progress already, since somebody took it up or its six steps have begun")
         case TicketState.SUPERSEDED:
-            is_now = f"it was superseded by {now.superseded_by or 'another ticket'}"
+            is_now = _("it was superseded by %(ticket)s") % {"ticket": now.superseded_by or _("another ticket")}
         case TicketState.RESOLVED:
-            is_now = "it is resolved: a later attempt was accepted"
+            is_now = _("it is resolved: a later attempt was accepted")
         case _:
-            is_now = f"it was closed: {now.closed_reason}"
-    return TicketMovedOn(f"The ticket was not {doing}: {is_now}.")
+            is_now = _("it was closed: %(reason)s") % {"reason": now.closed_reason}
+    return TicketMovedOn(_("The ticket was not %(doing)s: %(is_now)s.") % {"doing": doing, "is_now": is_now})

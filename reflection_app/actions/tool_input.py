@@ -3,6 +3,7 @@
 import json
 from typing import Annotated, Any, Literal
 
+from django.utils.translation import gettext as _
 from pydantic import AfterValidator, Field, JsonValue, ValidationError
 
 from reflection_app.actions.errors import InvalidInput
@@ -82,7 +83,7 @@ def read_config(given: ToolInput) -> AnyConfig:
     try:
         return BY_KIND[given.kind].model_validate(given.config)
     except ValidationError as error:
-        refusal = invalid_input(error, what="tool")
+        refusal = invalid_input(error, what=_("tool"))
         raise InvalidInput(
             str(refusal), errors=[one | {"field": f"config.{one['field']}".rstrip(".")} for one in refusal.errors]
         ) from None
@@ -122,4 +123,4 @@ def check_secrets(project: Project, headers: dict[str, str], *, url: str, field:
 
 
 def refused(field: str, message: str) -> InvalidInput:
-    return InvalidInput("The tool was not saved.", errors=[{"field": field, "message": message}])
+    return InvalidInput(_("The tool was not saved."), errors=[{"field": field, "message": message}])

@@ -5,6 +5,7 @@ from typing import Any
 from uuid import uuid4
 
 from django.db import IntegrityError, transaction
+from django.utils.translation import gettext as _
 from pydantic import Field, JsonValue, ValidationError
 
 from reflection_app.actions.errors import NotFound
@@ -57,7 +58,7 @@ def change_tool(tool: Tool, change: ToolChange, *, actor: Actor) -> Tool:
     try:
         given = ToolInput.model_validate({name: getattr(tool, name) for name in FIELDS} | wanted)
     except ValidationError as error:
-        raise invalid_input(error, what="tool") from None
+        raise invalid_input(error, what=_("tool")) from None
     return _write(tool, _checked(tool.project, given), actor=actor)
 
 
@@ -76,7 +77,7 @@ def _write(tool: Tool, fields: Mapping[str, Any], *, actor: Actor) -> Tool:
         with transaction.atomic():
             locked = Tool.objects.select_for_update(of=("self",)).filter(pk=tool.pk).first()
             if locked is None:
-                raise NotFound("This tool was deleted meanwhile.")
+                raise NotFound(_("This tool was deleted meanwhile."))
             before = {name: getattr(locked, name) for name in fields}
             for name, value in fields.items():
                 setattr(locked, name, value)
@@ -96,7 +97,7 @@ def delete_tool(tool: Tool, *, actor: Actor) -> None:
     """Removes the tool; runs that still call it are told that it is gone. Raises NotFound the second time."""
     locked = Tool.objects.select_for_update(of=("self",)).filter(pk=tool.pk).first()
     if locked is None:
-        raise NotFound("There is no such tool.")
+        raise NotFound(_("There is no such tool."))
     before = {name: getattr(locked, name) for name in FIELDS}
     audit(locked.project_id, actor, "tool.deleted", target=locked, before=before)
     locked.delete()

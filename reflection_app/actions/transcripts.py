@@ -10,6 +10,7 @@ from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from reflection_app.actions.errors import InvalidInput, TurnsConflict
 from reflection_app.actions.session_run import start_session_run, wake
@@ -68,13 +69,21 @@ def add_turns(transcript: Transcript, given: TurnsInput, *, actor: Actor) -> Add
     if given.after is not None and given.after < made and _are_there(locked, given):
         return Added(locked, before=given.after, is_repeated=True)
     if given.after is not None and given.after != made:
-        raise TurnsConflict(f"The session has {made} turns, not {given.after}; nothing was taken. Go on from there.")
+        raise TurnsConflict(
+            _("The session has %(made)s turns, not %(after)s; nothing was taken. Go on from there.")
+            % {"made": made, "after": given.after}
+        )
     if locked.is_ended:
-        raise TurnsConflict(f"The session has ended after {made} turns; nothing was taken.")
+        raise TurnsConflict(_("The session has ended after %(made)s turns; nothing was taken.") % {"made": made})
     if made + len(given.messages) > MOST_TURNS:
         raise InvalidInput(
-            f"A session has at most {MOST_TURNS:,} turns; nothing was taken.",
-            errors=[{"field": "messages", "message": f"there is room for {MOST_TURNS - made:,} more"}],
+            _("A session has at most %(most_turns)s turns; nothing was taken.") % {"most_turns": f"{MOST_TURNS:,}"},
+            errors=[
+                {
+                    "field": "messages",
+                    "message": _("there is room for %(more)s more") % {"more": f"{MOST_TURNS - made:,}"},
+                }
+            ],
         )
     _append(locked, given.messages)
     audit(locked.project_id, actor, "transcript.turns_added", target=locked, after={"turns": locked.turns_made})

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from django.utils.translation import gettext as _
+
 from reflection_app.loops.effects import AwaitAttempt, AwaitTurns, RecordReflection
 from reflection_app.models import Attempt, Step
 
@@ -53,5 +55,9 @@ def turns_words(step: Step) -> str:
     result = step.result if isinstance(step.result, dict) else {}
     seqs = [turn["seq"] for turn in result.get("turns", ())]
     if seqs:
-        return f"turn {seqs[0]}" if len(seqs) == 1 else f"turns {seqs[0]} to {seqs[-1]}"
-    return "its end" if result.get("is_end") else f"turn {step.request['after'] + step.request['count']}"
+        if len(seqs) == 1:
+            return _("turn %(number)s") % {"number": seqs[0]}
+        return _("turns %(first)s to %(last)s") % {"first": seqs[0], "last": seqs[-1]}
+    if result.get("is_end"):
+        return _("its end")
+    return _("turn %(number)s") % {"number": step.request["after"] + step.request["count"]}

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from reflection_app.loops.diagnosis.checklist import FailureChecklist, checklist_of
 from reflection_app.loops.diagnosis.diagnoses import CorrectiveAction, Source
 from reflection_app.loops.diagnosis.error_texts import headline
@@ -34,7 +36,7 @@ class FailureShown:
     @property
     def headline(self) -> str:
         """The error as a list shows it."""
-        return headline(self.row.error_message) or "(no message)"
+        return headline(self.row.error_message) or _("(no message)")
 
     @property
     def is_reported(self) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from django.http import QueryDict
+from django.utils.translation import gettext as _
 
 from reflection_app.loops.effects import (
     AskReviewer,
@@ -205,7 +206,10 @@ def _read_json(form: ForkForm) -> Any:
     try:
         return json.loads(form.values["data"])
     except json.JSONDecodeError as error:
-        form.errors["data"] = [f"Not JSON: {error.msg}, line {error.lineno}, column {error.colno}."]
+        form.errors["data"] = [
+            _("Not JSON: %(msg)s, line %(lineno)s, column %(colno)s.")
+            % {"msg": error.msg, "lineno": error.lineno, "colno": error.colno}
+        ]
     except (ValueError, RecursionError):
-        form.errors["data"] = ["Not JSON that can be read: a number is too long, or it is nested too deeply."]
+        form.errors["data"] = [_("Not JSON that can be read: a number is too long, or it is nested too deeply.")]
     return {}

@@ -5,6 +5,7 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 from pydantic import ValidationError
 
@@ -59,7 +60,9 @@ def _step_of(run: Run, typed: str) -> tuple[int, Step | None]:
 
 def _tell(request: DeskRequest, fork: Run, *, asked_for: int) -> None:
     if fork.forked_from_step == asked_for:
-        messages.success(request, f"Forked from step {fork.forked_from_step}.")
+        messages.success(
+            request, _("Forked from step %(forked_from_step)s.") % {"forked_from_step": fork.forked_from_step}
+        )
     else:
         messages.warning(request, fork.fork_note.rpartition("\n\n")[2])
 

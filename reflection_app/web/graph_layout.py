@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from unicodedata import east_asian_width
 
+from django.utils.translation import gettext as _
+
 from reflection_app.loops.graph_values import Edge, EdgeKind, Graph, Node, NodeKind
 
 NODE_WIDTH, NODE_HEIGHT = 168, 42
@@ -108,8 +110,8 @@ def lay_out(graph: Graph) -> Layout:
 def detail_of(node: Node) -> str:
     """What is written below a node's label: how it stands, in words."""
     if node.state in {"started", "waiting", "abandoned"}:
-        return {"started": "running", "waiting": "waiting", "abandoned": "stopped"}[node.state]
-    score = f"score {node.score:.0f}" if node.score is not None else ""
+        return {"started": _("running"), "waiting": _("waiting"), "abandoned": _("stopped")}[node.state]
+    score = _("score %(score)s") % {"score": f"{node.score:.0f}"} if node.score is not None else ""
     verdict = node.verdict.lower() if node.kind is not NodeKind.OUTCOME else ""
     words = [verdict, node.detail or score, "failed" * (node.failed and not verdict), "edited" * node.is_edited]
     return " · ".join([word for word in words if word] or ["kept" * node.is_best])

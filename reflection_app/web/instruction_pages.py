@@ -5,6 +5,8 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import Http404, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from django.views.decorators.http import require_safe
 from pydantic import ValidationError
 
@@ -17,8 +19,10 @@ from reflection_app.web.report_pages import undecided
 
 MOST_SHOWN = 200
 SAID = {
-    InstructionState.ACCEPTED: "Accepted. Every run of this agent that begins from now on has it in its system prompt.",
-    InstructionState.DECLINED: "It stands in no prompt of a run that begins from now on.",
+    InstructionState.ACCEPTED: gettext_noop(
+        "Accepted. Every run of this agent that begins from now on has it in its system prompt."
+    ),
+    InstructionState.DECLINED: gettext_noop("It stands in no prompt of a run that begins from now on."),
 }
 
 
@@ -54,7 +58,7 @@ def decide(request: DeskRequest, instruction_id: UUID) -> HttpResponse:
         decided = decide_instruction(instruction, _read(told), actor=request.place.actor)
     except ActionError as problem:
         return _show(request, problem=problem, typed={str(instruction.pk): text}, status=problem.status)
-    messages.success(request, SAID[InstructionState(decided.state)])
+    messages.success(request, _(SAID[InstructionState(decided.state)]))
     if request.POST.get("from") == "report" and instruction.report:
         return redirect("report", slug=slug, reflection_id=instruction.report.reflection_id)
     return redirect("instructions", slug=slug)

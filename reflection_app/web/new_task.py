@@ -6,6 +6,7 @@ from typing import Any
 
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 from pydantic import ValidationError
 
@@ -79,9 +80,13 @@ def _body(typed: Typed, *, tools: list[str]) -> dict[str, Any]:
         try:
             body[name] = json.loads(text)
         except json.JSONDecodeError as error:
-            typed.add_error(name, f"Not JSON: {error.msg}, line {error.lineno}, column {error.colno}.")
+            typed.add_error(
+                name,
+                _("Not JSON: %(msg)s, line %(lineno)s, column %(colno)s.")
+                % {"msg": error.msg, "lineno": error.lineno, "colno": error.colno},
+            )
         except (ValueError, RecursionError):
-            typed.add_error(name, "Not JSON that can be read: a number is too long, or it is nested too deeply.")
+            typed.add_error(name, _("Not JSON that can be read: a number is too long, or it is nested too deeply."))
     return body
 
 

@@ -6,6 +6,8 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from django.views.decorators.http import require_safe
 from pydantic import ValidationError
 
@@ -19,10 +21,10 @@ from reflection_app.web.complaints import complaints
 
 # What each choice does, on its button.
 BUTTONS = {
-    Choice.ANSWER: "Send the answer",
-    Choice.TRY_AGAIN: "It is allowed now: try again",
-    Choice.SKIP: "Go on without it",
-    Choice.GIVE_UP: "Give up here",
+    Choice.ANSWER: gettext_noop("Send the answer"),
+    Choice.TRY_AGAIN: gettext_noop("It is allowed now: try again"),
+    Choice.SKIP: gettext_noop("Go on without it"),
+    Choice.GIVE_UP: gettext_noop("Give up here"),
 }
 
 
@@ -50,13 +52,13 @@ def answer(request: DeskRequest, question_id: UUID) -> HttpResponse:
     try:
         answer_question(question, AnswerInput.model_validate(typed), actor=request.place.actor)
     except ValidationError as error:
-        problem = InvalidInput("Nothing was sent.", errors=complaints(error))
+        problem = InvalidInput(_("Nothing was sent."), errors=complaints(error))
         return _show(request, question, typed=typed, problem=problem, status=400)
     except InvalidInput as problem:
         return _show(request, question, typed=typed, problem=problem, status=400)
     except Conflict as problem:
         return _show(request, question, typed=typed, problem=problem, status=409)
-    messages.success(request, "Your answer was sent. The run goes on with it.")
+    messages.success(request, _("Your answer was sent. The run goes on with it."))
     return redirect("run", slug=request.place.project.slug, run_id=question.run_id)
 
 
@@ -74,7 +76,7 @@ def _show(
         "run": question.run,
         "is_open": question.state == QuestionState.OPEN,
         "takes_words": Choice.ANSWER in offered,
-        "buttons": [(choice.value, BUTTONS[choice]) for choice in offered],
+        "buttons": [(choice.value, _(BUTTONS[choice])) for choice in offered],
         "text": (typed or {}).get("text", ""),
         "problem": problem,
         "errors": problem.errors if isinstance(problem, InvalidInput) else [],

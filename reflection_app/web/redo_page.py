@@ -5,6 +5,7 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 from pydantic import ValidationError
 
@@ -38,7 +39,7 @@ def redo_page(request: DeskRequest, run_id: UUID) -> HttpResponse:
         return _show(request, run, typed, status=error.status)
     else:
         mark_watched(redone.pk, for_s=UNTIL_ITS_PAGE_IS_OPEN_S)
-        messages.success(request, "Ordered again. This is the new run.")
+        messages.success(request, _("Ordered again. This is the new run."))
         return redirect("run", slug=request.place.project.slug, run_id=redone.pk)
     return _show(request, run, typed, status=400)
 

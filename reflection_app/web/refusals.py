@@ -2,9 +2,10 @@
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext as _
 
 from reflection_app.actions.errors import ActionError
 
 
 def refused(request: HttpRequest, error: ActionError) -> HttpResponse:
-    return render(request, "refused.html", {"error": error, "title": error.title}, status=error.status)
+    return render(request, "refused.html", {"error": error, "title": _(error.title)}, status=error.status)

@@ -9,6 +9,7 @@ from django.contrib import messages
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 from pydantic import ValidationError
 
@@ -157,7 +158,7 @@ def correct(request: DeskRequest, reflection_id: str) -> HttpResponse:
         return _show(request, report, form=typed, status=400)
     except Conflict as problem:
         return _show(request, get_report_for(request.place, reflection_id), form=typed, problem=problem, status=409)
-    messages.success(request, "The class is corrected, and your word is kept as a label.")
+    messages.success(request, _("The class is corrected, and your word is kept as a label."))
     return redirect("report", slug=request.place.project.slug, reflection_id=reflection_id)
 
 

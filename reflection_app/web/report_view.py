@@ -4,6 +4,9 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
 from notebook_app.public import ProposedEntry
 from reflection_app.loops.protocol.classification import NAMES, classify
 from reflection_app.loops.protocol.error_classes import ErrorClass
@@ -16,11 +19,11 @@ from reflection_app.models import AgentInstruction, ClassCorrection, Report
 
 # What each class means, and what it has done, for whoever corrects it.
 MEANINGS = {
-    ErrorClass.MODEL_CAPABILITY: "The same mistake again. An anti-pattern goes to the notebook.",
-    ErrorClass.DECISION_ERROR: "A wrong turn. An instruction for the agent's prompt is proposed.",
-    ErrorClass.PIPELINE_CRASH: "The run broke off. It is resumed from the last good step.",
-    ErrorClass.MISSING_KNOWLEDGE: "The agent lacks knowledge. It is asked for and stored.",
-    ErrorClass.NORMAL_ITERATION: "Completed, but below the bar. Nothing has to be repaired.",
+    ErrorClass.MODEL_CAPABILITY: gettext_noop("The same mistake again. An anti-pattern goes to the notebook."),
+    ErrorClass.DECISION_ERROR: gettext_noop("A wrong turn. An instruction for the agent's prompt is proposed."),
+    ErrorClass.PIPELINE_CRASH: gettext_noop("The run broke off. It is resumed from the last good step."),
+    ErrorClass.MISSING_KNOWLEDGE: gettext_noop("The agent lacks knowledge. It is asked for and stored."),
+    ErrorClass.NORMAL_ITERATION: gettext_noop("Completed, but below the bar. Nothing has to be repaired."),
 }
 CLASSES = [(one, NAMES[one], MEANINGS[one]) for one in ErrorClass]
 
@@ -48,15 +51,15 @@ class ReportShown:
 
     @property
     def type_name(self) -> str:
-        return NAMES[self.type]
+        return _(NAMES[self.type])
 
     @property
     def meaning(self) -> str:
-        return MEANINGS[self.type]
+        return _(MEANINGS[self.type])
 
     @property
     def computed_name(self) -> str:
-        return NAMES[ErrorClass(self.row.error_type)]
+        return _(NAMES[ErrorClass(self.row.error_type)])
 
     @property
     def is_corrected(self) -> bool:
@@ -64,7 +67,7 @@ class ReportShown:
 
     @property
     def headline(self) -> str:
-        return self.row.surface_issue.strip() or "An attempt that fell short"
+        return self.row.surface_issue.strip() or _("An attempt that fell short")
 
     @property
     def steps(self) -> list[str]:
@@ -103,6 +106,6 @@ class ReportShown:
 
 
 def _question(text: str) -> Question:
-    question, _, rest = text.partition("? ")
-    answer, _, because = rest.partition(": ")
+    question, _mark, rest = text.partition("? ")
+    answer, _colon, because = rest.partition(": ")
     return Question(f"{question}?", answer, because)

@@ -8,8 +8,9 @@ from typing import Any
 
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 
-from reflection_app.loops.code_tests import TestReport
+from reflection_app.loops.code_tests import TestReport, TestResult
 from reflection_app.loops.effects import AskReviewer, AwaitAttempt, Generate, KeepAttempt, RecordVerdict, RunTests
 from reflection_app.models import Attempt, Run, Step, Verdict
 from reflection_app.web.step_lines import StepLine
@@ -166,7 +167,7 @@ def _text_of(kind: str, made: dict[str, Any]) -> str:
 
 
 def _judged(result: dict[str, Any]) -> str:
-    lines = [f"{result.get('verdict')}, score {result.get('score')}"]
+    lines = [_("%(verdict)s, score %(score)s") % {"verdict": result.get("verdict"), "score": result.get("score")}]
     for issue in result.get("issues") or []:
         fix = issue.get("suggested_fix")
         lines.append(f"- {issue.get('description')}" + (f" ({fix})" if fix else ""))
@@ -175,9 +176,17 @@ def _judged(result: dict[str, Any]) -> str:
 
 def _tested(report: TestReport) -> str:
     """The report without its times, which differ always."""
+    passed, failed = _("passed"), _("failed")
     told = [
-        f"{'passed' if result.passed else 'failed'}: {result.name}"
-        + ("" if result.passed else f"\n  got {result.actual or result.error or result.reason}")
+        f"{passed}: {result.name}"
+        if result.passed
+        else f"{failed}: {result.name}\n  "
+        + _("got %(what)s") % {"what": result.actual or result.error or result.reason}
         for result in report.results
     ]
-    return "\n".join([f"{report.total - len(report.failures)} of {report.total} passed", *told])
+    figures = {"passed": report.total - len(report.failures), "all": report.total}
+    return "\n".join([_("%(passed)s of %(all)s passed") % figures, *told])
+
+
+def _got(result: TestResult) -> str:
+    return _("got %(what)s") % {"what": result.actual or result.error or result.reason}

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from reflection_app.loops.graph_values import Edge, EdgeKind, Graph, Node, NodeKind
 from reflection_app.models import Run
@@ -177,7 +178,13 @@ def draw(run: Run) -> RunGraph:
 
 def sentence_of(node: Node) -> str:
     """The node in one line: what it is, of which attempt, and how it stands."""
-    of_attempt = f" of attempt {node.attempt}" if node.attempt and node.kind is not NodeKind.ATTEMPT else ""
-    origin = ", from the parent run" if node.is_inherited else ", first step that differs" if node.is_parting else ""
+    of_attempt = (
+        _(" of attempt %(number)s") % {"number": node.attempt}
+        if node.attempt and node.kind is not NodeKind.ATTEMPT
+        else ""
+    )
+    origin = (
+        _(", from the parent run") if node.is_inherited else _(", first step that differs") if node.is_parting else ""
+    )
     detail = detail_of(node)
     return f"{node.label}{of_attempt}{f' ({detail})' if detail else ''}{origin}"

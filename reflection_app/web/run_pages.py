@@ -5,12 +5,14 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from reflection_app.actions.cancel_run import cancel_run
 from reflection_app.actions.redo_run import why_no_redo
-from reflection_app.models import Role
+from reflection_app.models import About, Role
 from reflection_app.web.access import DeskRequest, get_run_for, get_step_for, project_page
+from reflection_app.web.comments import opened_thread
 from reflection_app.web.completeness_view import checks_of
 from reflection_app.web.failure_view import failures_by_place
 from reflection_app.web.plan_view import has_plans, plans_of
@@ -41,6 +43,7 @@ def run_page(request: DeskRequest, run_id: UUID) -> HttpResponse:
         "may_cancel": request.place.may(Role.REVIEWER),
         "may_fork": request.place.may(Role.REVIEWER),
         "lineage": lineage_of(run),
+        "thread": opened_thread(request, About.RUN, run.pk),
     }
     return render(request, "runs/page.html", context)
 
@@ -66,7 +69,7 @@ def cancel(request: DeskRequest, run_id: UUID) -> HttpResponse:
     run = get_run_for(request.place, run_id)
     if request.method == "POST":
         cancel_run(run, actor=request.place.actor)
-        messages.success(request, "The run was cancelled.")
+        messages.success(request, _("The run was cancelled."))
     elif not run.is_finished:
         return render(request, "runs/cancel.html", {"run": run})
     return redirect("run", slug=request.place.project.slug, run_id=run.pk)

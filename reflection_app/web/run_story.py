@@ -5,6 +5,7 @@ from functools import cached_property
 
 from django.utils import timezone
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 
 from reflection_app.actions.next_attempt import NextAttempt, next_attempt_of
 from reflection_app.actions.session_state import reflections_of
@@ -77,8 +78,9 @@ class RunStory:
         """How far the run went over its tokens or its money, whichever ran out."""
         limits, run = self.spec.limits, self.run
         if limits.cost_budget_usd is not None and run.total_tokens < limits.token_budget:
-            return f"{money(run.cost_usd)} of {money(limits.cost_budget_usd)}"
-        return f"{run.total_tokens:,} of {limits.token_budget:,} tokens"
+            return _("%(used)s of %(limit)s") % {"used": money(run.cost_usd), "limit": money(limits.cost_budget_usd)}
+        tokens = {"used": f"{run.total_tokens:,}", "limit": f"{limits.token_budget:,}"}
+        return _("%(used)s of %(limit)s tokens") % tokens
 
     @property
     def worker_is_silent(self) -> bool:

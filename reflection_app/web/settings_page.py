@@ -9,6 +9,8 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 from pydantic import ValidationError
@@ -38,10 +40,10 @@ NEW_KEY = "new_api_key"
 
 # Those that let a key do something today.
 SCOPES = {
-    Scope.TASKS_WRITE: "hand in tasks, attempts and failures, cancel runs",
-    Scope.RUNS_READ: "read tasks, runs, reviews, tickets and reports",
-    Scope.REVIEWS_WRITE: "decide reviews and instructions, answer questions, order a redo",
-    Scope.ADMIN: "all of these",
+    Scope.TASKS_WRITE: gettext_noop("hand in tasks, attempts and failures, cancel runs"),
+    Scope.RUNS_READ: gettext_noop("read tasks, runs, reviews, tickets and reports"),
+    Scope.REVIEWS_WRITE: gettext_noop("decide reviews and instructions, answer questions, order a redo"),
+    Scope.ADMIN: gettext_noop("all of these"),
 }
 
 
@@ -82,7 +84,7 @@ def settings_page(request: DeskRequest) -> HttpResponse:
     except InvalidInput as error:
         blame(typed, in_plain_words(error.errors))
         return _page(request, typed=typed, status=400)
-    messages.success(request, "Saved. Runs that are under way keep the settings they began with.")
+    messages.success(request, _("Saved. Runs that are under way keep the settings they began with."))
     return redirect("settings", slug=request.place.project.slug)
 
 
@@ -129,7 +131,7 @@ def _page(
         "keys": project.api_keys.select_related("created_by"),
         "key_form": keys,
         "key_fields": keys.fields,
-        "scopes_offered": [OfferedScope(scope.value, words) for scope, words in SCOPES.items()],
+        "scopes_offered": [OfferedScope(scope.value, _(words)) for scope, words in SCOPES.items()],
         "chosen_scopes": [scope.value for scope in USUAL_SCOPES] if scopes is None else scopes,
         "secret": secret,
         "role_models": models_by_role(project),
@@ -188,7 +190,7 @@ def _new_secret(request: DeskRequest) -> str:
 def _days(typed: Typed) -> int:
     text = typed.values["days"]
     if not (text.isascii() and text.isdigit() and 1 <= int(text[:6]) <= 3650 and len(text) <= 4):
-        raise InvalidInput("When should the key expire?", errors=[{"field": "days", "message": "1 to 3650 days"}])
+        raise InvalidInput(_("When should the key expire?"), errors=[{"field": "days", "message": _("1 to 3650 days")}])
     return int(text)
 
 
@@ -200,5 +202,5 @@ def revoke_key(request: DeskRequest, key_id: UUID) -> HttpResponse:
     if request.method != "POST":
         return render(request, "settings/revoke.html", {"key": key})
     revoke_api_key(key, actor=request.place.actor)
-    messages.success(request, f"The key “{key.name}” no longer works.")
+    messages.success(request, _("The key “%(name)s” no longer works.") % {"name": key.name})
     return redirect("settings", slug=request.place.project.slug)

@@ -9,6 +9,7 @@ from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 from pydantic import ValidationError
 
@@ -106,8 +107,8 @@ def close(request: DeskRequest, ticket_id: str) -> HttpResponse:
         return _show(request, ticket, typed=typed, errors=[one["message"] for one in complaints(error)], status=400)
     except InvalidInput as problem:
         return _show(request, ticket, typed=typed, errors=[str(problem)], status=400)
-    done = "The ticket is closed."
-    messages.success(request, f"{done} {closed.run_goes_on or 'Its run, which waited for the repair, was cancelled.'}")
+    follows = closed.run_goes_on or _("Its run, which waited for the repair, was cancelled.")
+    messages.success(request, _("The ticket is closed.") + f" {follows}")
     return redirect("ticket", slug=request.place.project.slug, ticket_id=ticket.ticket_id)
 
 

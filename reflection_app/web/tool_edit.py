@@ -5,6 +5,7 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from reflection_app.actions.errors import InvalidInput
@@ -31,7 +32,7 @@ def new_tool(request: DeskRequest) -> HttpResponse:
     try:
         if given is not None:
             tool = create_tool(request.place.project, given, actor=request.place.actor)
-            messages.success(request, f"{tool.name} is registered. Try it before runs use it.")
+            messages.success(request, _("%(name)s is registered. Try it before runs use it.") % {"name": tool.name})
             return redirect("tool", slug=request.place.project.slug, tool_id=tool.pk)
     except InvalidInput as error:
         blame_plainly(typed, error.errors)
@@ -51,7 +52,7 @@ def edit_tool(request: DeskRequest, tool_id: UUID) -> HttpResponse:
         if given is not None:
             change = ToolChange.model_validate(given.model_dump(exclude={"kind", "is_enabled"}))
             change_tool(tool, change, actor=request.place.actor)
-            messages.success(request, "Saved. Runs under way call it as it is now.")
+            messages.success(request, _("Saved. Runs under way call it as it is now."))
             return redirect("tool", slug=request.place.project.slug, tool_id=tool.pk)
     except InvalidInput as error:
         blame_plainly(typed, error.errors)

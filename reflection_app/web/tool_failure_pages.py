@@ -8,6 +8,8 @@ from django.contrib import messages
 from django.db.models import Q, QuerySet
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from django.views.decorators.http import require_safe
 from pydantic import ValidationError
 
@@ -27,7 +29,10 @@ from reflection_app.web.list_pages import list_response, page_before
 LONGEST_SEARCH = 200
 SIMILAR_SHOWN = 5
 OUTCOME_FIELDS = ("fix", "tool", "delay_seconds", "note")
-FOLLOWS = {"yes": "Kept. It is tried first the next time.", "no": "Kept. It counts against this fix."}
+FOLLOWS = {
+    "yes": gettext_noop("Kept. It is tried first the next time."),
+    "no": gettext_noop("Kept. It counts against this fix."),
+}
 # How a fix went, as the address names it.
 WENT = {"worked": True, "failed": False, "unknown": None}
 
@@ -111,7 +116,7 @@ def tool_outcome(request: DeskRequest, failure_id: UUID) -> HttpResponse:
     except InvalidInput as error:
         blame(typed, error.errors)
         return _page(request, failure, form=typed, status=400)
-    messages.success(request, FOLLOWS[typed.values["worked"]])
+    messages.success(request, _(FOLLOWS[typed.values["worked"]]))
     return redirect("tool_failure", slug=request.place.project.slug, failure_id=failure.pk)
 
 
@@ -119,7 +124,7 @@ def _read_outcome(typed: Typed) -> FixOutcomeSubmission:
     """What the form says. Raises InvalidInput, with fields of the form."""
     worked = {"yes": True, "no": False}.get(typed.values["worked"])
     if worked is None:
-        raise InvalidInput("Say how it went.", errors=[{"field": "worked", "message": "Say whether it worked."}])
+        raise InvalidInput(_("Say how it went."), errors=[{"field": "worked", "message": _("Say whether it worked.")}])
     try:
         return FixOutcomeSubmission.model_validate({"worked": worked} | typed.given(*OUTCOME_FIELDS))
     except ValidationError as error:

@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from pydantic import ValidationError
 
 from reflection_app.actions.task_submission import invalid_input
@@ -19,14 +21,14 @@ BY_KIND = {
 }
 NO_SCHEMA = '{\n  "type": "object",\n  "properties": {}\n}'
 SENTENCES = {
-    "name": "Letters, digits, _ and -, beginning with a letter; at most 64.",
-    "timeout_s": "A number above 0, at most 120.",
-    "description": "At most 4,000 characters.",
-    "url": "At most 2,000 characters.",
-    "tool_name": "The tool's name at the server, at most 200 characters.",
-    "method": "Choose one of the methods.",
-    "value": "The secret itself.",
-    "origin": "An address such as https://api.example.com.",
+    "name": gettext_noop("Letters, digits, _ and -, beginning with a letter; at most 64."),
+    "timeout_s": gettext_noop("A number above 0, at most 120."),
+    "description": gettext_noop("At most 4,000 characters."),
+    "url": gettext_noop("At most 2,000 characters."),
+    "tool_name": gettext_noop("The tool's name at the server, at most 200 characters."),
+    "method": gettext_noop("Choose one of the methods."),
+    "value": gettext_noop("The secret itself."),
+    "origin": gettext_noop("An address such as https://api.example.com."),
 }
 OF_PYDANTIC = ("String should", "Input should", "Field required", "Value should")
 
@@ -87,13 +89,17 @@ def read_json(typed: Typed, name: str) -> Any:
     try:
         value = json.loads(text)
     except json.JSONDecodeError as error:
-        typed.add_error(name, f"Not JSON: {error.msg}, line {error.lineno}, column {error.colno}.")
+        typed.add_error(
+            name,
+            _("Not JSON: %(msg)s, line %(lineno)s, column %(colno)s.")
+            % {"msg": error.msg, "lineno": error.lineno, "colno": error.colno},
+        )
         return {}
     except (ValueError, RecursionError):
-        typed.add_error(name, "Not JSON that can be read: a number is too long, or it is nested too deeply.")
+        typed.add_error(name, _("Not JSON that can be read: a number is too long, or it is nested too deeply."))
         return {}
     if not isinstance(value, dict):
-        typed.add_error(name, "A JSON object, in braces.")
+        typed.add_error(name, _("A JSON object, in braces."))
         return {}
     return value
 
@@ -106,7 +112,7 @@ def read_headers(typed: Typed) -> dict[str, str]:
         if not line.strip():
             continue
         if not colon:
-            typed.add_error("headers", "Write each header as Name: value, on a line of its own.")
+            typed.add_error("headers", _("Write each header as Name: value, on a line of its own."))
             continue
         found[name.strip()] = value.strip()
     return found
@@ -121,6 +127,6 @@ def _in_plain_words(error: Mapping[str, Any]) -> dict[str, str]:
     message = str(error["message"])
     sentence = SENTENCES.get(str(error["field"]).rpartition(".")[2])
     if sentence and message.startswith(OF_PYDANTIC):
-        message = sentence
+        message = _(sentence)
     # Headers and schemas are one field each here: what is wrong says where.
     return {"field": str(error["field"]), "message": message[:1].upper() + message[1:]}

@@ -7,6 +7,7 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from reflection_app.actions.tools import LONGEST_TRY_S, ToolChange, change_tool, delete_tool, try_tool
@@ -82,7 +83,10 @@ def switch_tool(request: DeskRequest, tool_id: UUID) -> HttpResponse:
     tool = get_tool_for(request.place, tool_id)
     on = request.POST.get("is_enabled") == "yes"
     change_tool(tool, ToolChange(is_enabled=on), actor=request.place.actor)
-    messages.success(request, f"{tool.name} is switched {'on' if on else 'off'}.")
+    messages.success(
+        request,
+        (_("%(name)s is switched on.") if on else _("%(name)s is switched off.")) % {"name": tool.name},
+    )
     return redirect("tool", slug=request.place.project.slug, tool_id=tool.pk)
 
 
@@ -94,5 +98,5 @@ def remove_tool(request: DeskRequest, tool_id: UUID) -> HttpResponse:
     if request.method != "POST":
         return render(request, "tools/delete.html", {"tool": tool})
     delete_tool(tool, actor=request.place.actor)
-    messages.success(request, f"The tool {tool.name} is deleted.")
+    messages.success(request, _("The tool %(name)s is deleted.") % {"name": tool.name})
     return redirect("tools", slug=request.place.project.slug)

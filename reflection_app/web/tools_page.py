@@ -5,6 +5,7 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from reflection_app.actions.errors import InvalidInput
@@ -47,7 +48,7 @@ def _page(request: DeskRequest, *, secret_form: Typed | None = None, status: int
 def add_builtins(request: DeskRequest) -> HttpResponse:
     added = add_builtin_tools(request.place.project, actor=request.place.actor)
     names = ", ".join(tool.name for tool in added)
-    messages.success(request, f"Added: {names}." if added else "They were all there already.")
+    messages.success(request, _("Added: %(names)s.") % {"names": names} if added else _("They were all there already."))
     return redirect("tools", slug=request.place.project.slug)
 
 
@@ -69,7 +70,8 @@ def keep_secret(request: DeskRequest) -> HttpResponse:
         blame_plainly(typed, [one | {"field": renamed.get(one["field"], one["field"])} for one in error.errors])
         return _page(request, secret_form=typed, status=400)
     messages.success(
-        request, f"The secret {secret.name} is kept. Write {{secret:{secret.name}}} in a header to use it."
+        request,
+        _("The secret %(name)s is kept. Write {secret:%(name)s} in a header to use it.") % {"name": secret.name},
     )
     return redirect("tools", slug=request.place.project.slug)
 
@@ -82,5 +84,5 @@ def remove_secret(request: DeskRequest, secret_id: UUID) -> HttpResponse:
     if request.method != "POST":
         return render(request, "tools/delete_secret.html", {"secret": secret, "used_by": tools_with(secret)})
     delete_secret(secret, actor=request.place.actor)
-    messages.success(request, f"The secret {secret.name} is deleted.")
+    messages.success(request, _("The secret %(name)s is deleted.") % {"name": secret.name})
     return redirect("tools", slug=request.place.project.slug)
