@@ -10,6 +10,7 @@ from reflection_app.actions.client_address import client_address
 from reflection_app.api.negotiation import AlwaysJson
 from reflection_app.api.permissions import Scopes, needs
 from reflection_app.api.reading import read_query
+from reflection_app.api.telling import note_told
 from reflection_app.models import Actor, ApiKey, Project
 
 
@@ -29,6 +30,14 @@ class DeskView(APIView):
         super().initial(request, *args, **kwargs)
         if request.method in {"POST", "PATCH", "DELETE"}:
             read_query(request, self.post_query)
+
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
+        final = super().finalize_response(request, response, *args, **kwargs)
+        if isinstance(request.auth, ApiKey):
+            scopes = self.scopes.get("GET" if request.method == "HEAD" else request.method or "", ())
+            answer = getattr(response, "data", None)
+            note_told(request.auth, scopes=scopes, status=response.status_code, ids=self.kwargs, answer=answer)
+        return final
 
     @property
     def key(self) -> ApiKey:

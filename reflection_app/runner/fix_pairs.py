@@ -11,6 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db.models import F, Q
+from django.db.models.functions import Greatest
 from django.utils import timezone
 
 from reflection_app.loops.diagnosis.diagnoses import CorrectiveAction, ErrorType, KnownFix, Remedy
@@ -113,13 +114,7 @@ def keep_outcome(
     if failure.fix_pair_id is not None and _was_followed(failure, advised, tool=tool, params=params):
         return _count(FixPair.objects.get(pk=failure.fix_pair_id), worked=worked)
     action = _done(failure, advised, tool=tool, params=params, fix=fix, delay_s=delay_s)
-    name = {
-        "project_id": failure.project_id,
-        "tool": failure.tool[:LONGEST_TOOL],
-        "signature": failure.signature[:LONGEST_SIGNATURE],
-        "error_type": failure.error_type,
-        "digest": _digest(action),
-    }
+    name = _name(failure, action)
     if not worked:
         known = FixPair.objects.filter(**name).first()
         return _count(known, worked=False) if known else None
@@ -130,6 +125,55 @@ def keep_outcome(
     said = {"fix": action["action"], "action": action, "symptoms": symptoms}
     pair, _ = FixPair.objects.get_or_create(**name, defaults=said)
     return _count(pair, worked=True, action=action)
+
+
+def uncount_outcome(failure: ToolFailure) -> None:
+    """Takes a kept outcome out of the count of its pair again, as if it had not been told; the caller forgets it.
+
+    A pair that nothing worked for any more goes. Call it inside a transaction, with the failure's row locked.
+    """
+    pair = _counted_for(failure)
+    if pair is None:
+        return
+    rows = FixPair.objects.filter(pk=pair.pk)
+    if not failure.worked:
+        rows.update(failures=Greatest(F("failures") - 1, 0))
+        return
+    rows.update(successes=Greatest(F("successes") - 1, 0))
+    if rows.filter(successes=0).delete()[0]:
+        return
+    before = _worked_before(pair, failure)
+    if before is not None:
+        rows.update(last_worked_at=before.outcome_at)
+
+
+def _counted_for(failure: ToolFailure) -> FixPair | None:
+    """The pair that the failure's outcome was counted for."""
+    told, advised = failure.outcome or {}, failure.action or {}
+    tool, params = told.get("tool") or "", told.get("params")
+    if failure.fix_pair is not None and _was_followed(failure, advised, tool=tool, params=params):
+        return failure.fix_pair
+    fix, delay_s = told.get("fix") or "", told.get("delay_s")
+    action = _done(failure, advised, tool=tool, params=params, fix=fix, delay_s=delay_s)
+    return FixPair.objects.filter(**_name(failure, action)).first()
+
+
+def _worked_before(pair: FixPair, failure: ToolFailure) -> ToolFailure | None:
+    """The last other failure that the pair put right."""
+    alike = {"project": pair.project_id, "tool": failure.tool, "signature": failure.signature, "worked": True}
+    rows = ToolFailure.objects.filter(**alike).exclude(pk=failure.pk).order_by("-outcome_at", "-id")
+    return next((row for row in rows[:MOST_PAIRS_LOOKED_AT] if _counted_for(row) == pair), None)
+
+
+def _name(failure: ToolFailure, action: Mapping[str, Any]) -> dict[str, Any]:
+    """What tells the pair of this failure and this fix from all others."""
+    return {
+        "project_id": failure.project_id,
+        "tool": failure.tool[:LONGEST_TOOL],
+        "signature": failure.signature[:LONGEST_SIGNATURE],
+        "error_type": failure.error_type,
+        "digest": _digest(action),
+    }
 
 
 def _was_followed(

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.db import connection
 
-from notebook_app.public import propose, proposed_from
+from notebook_app.public import propose, proposed_from, withdraw
 from reflection_app.models import Run, Supplement
 
 RECURS_FROM = 3
@@ -25,16 +25,35 @@ def propose_what_recurs(run: Run, supplements: Sequence[Supplement]) -> None:
     keyed = {one.operation_key: one for one in supplements}
     for key in sorted(keyed):
         source = source_of(keyed[key].task_kind, key)
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"supplement {run.project_id} {source}"]
-            )
+        lock_source(run, source)
         if proposed_from(run.project_id, sources=[source]):
             _propose(run, keyed[key], source=source, runs=[run.pk])
             continue
         runs = runs_that_lacked(run.project_id, task_kind=keyed[key].task_kind, key=key)
         if len(runs) >= RECURS_FROM:
             _propose(run, keyed[key], source=source, runs=runs[-MOST_EVIDENCE:])
+
+
+def withdraw_what_recurred(run: Run, one: Supplement) -> None:
+    """Takes back that `run` lacked it, whose row is gone, and the whole offer where too few other runs did.
+
+    Call it with the source locked.
+    """
+    key, source = one.operation_key, source_of(one.task_kind, one.operation_key)
+    lacked = runs_that_lacked(run.project_id, task_kind=one.task_kind, key=key)
+    if run.pk in lacked:
+        return
+    recurs = len(lacked) >= RECURS_FROM
+    for evidence in [run.pk, *([] if recurs else lacked)]:
+        withdraw(run.project_id, source=source, evidence={"run": str(evidence)})
+
+
+def lock_source(run: Run, source: str) -> None:
+    """Lets one transaction at a time count who lacked this."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"supplement {run.project_id} {source}"]
+        )
 
 
 def source_of(task_kind: str, key: str) -> str:

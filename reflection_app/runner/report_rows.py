@@ -74,20 +74,7 @@ def _relatives(run: Run) -> set[UUID]:
 def write_report(run: Run, step: Step, batch: Batch, *, report: ReportValue, kept: KeptReport) -> None:
     """The row of a report, new or in the place of its earlier state."""
     batch.write()
-    content = report.model_copy(update={"reflection_id": kept.reflection_id}).model_dump(mode="json")
-    attempts = {row.number: row for row in Attempt.objects.filter(run=run, number__in=_numbers(report))}
-    values: dict[str, Any] = {
-        "ticket": Ticket.objects.filter(run=run, ticket_id=report.ticket_id).first(),
-        "attempt": attempts.get(report.attempt),
-        "revised_attempt": attempts.get(report.revised_attempt) if report.revised_attempt else None,
-        "agent": report.agent[:120],
-        "trigger": report.trigger.value,
-        "error_type": report.type.value,
-        "surface_issue": report.surface_issue,
-        "issues": content["issues"],
-        "content": content,
-        "updated_at": kept.timestamp,
-    }
+    values = report_values(run, report=report, kept=kept)
     known = Report.objects.filter(run=run, reflection_id=kept.reflection_id)
     if not known.update(**values):
         Report.objects.create(
@@ -99,6 +86,24 @@ def write_report(run: Run, step: Step, batch: Batch, *, report: ReportValue, kep
             **values,
         )
     add_event(run, EventType.REPORT_KEPT, report=kept.reflection_id, type=report.type.value)
+
+
+def report_values(run: Run, *, report: ReportValue, kept: KeptReport) -> dict[str, Any]:
+    """The columns of the report's row that change when it is kept again."""
+    content = report.model_copy(update={"reflection_id": kept.reflection_id}).model_dump(mode="json")
+    attempts = {row.number: row for row in Attempt.objects.filter(run=run, number__in=_numbers(report))}
+    return {
+        "ticket": Ticket.objects.filter(run=run, ticket_id=report.ticket_id).first(),
+        "attempt": attempts.get(report.attempt),
+        "revised_attempt": attempts.get(report.revised_attempt) if report.revised_attempt else None,
+        "agent": report.agent[:120],
+        "trigger": report.trigger.value,
+        "error_type": report.type.value,
+        "surface_issue": report.surface_issue,
+        "issues": content["issues"],
+        "content": content,
+        "updated_at": kept.timestamp,
+    }
 
 
 def _numbers(report: ReportValue) -> list[int]:
@@ -113,7 +118,6 @@ def write_proposal(run: Run, batch: Batch, *, proposal: Proposal) -> None:
 
 def keep_proposal(run: Run, proposal: Proposal) -> None:
     """Proposes it to the notebook with the run and the report as its evidence; made twice, it counts once."""
-    evidence = {"run": str(run.pk)} | ({"report": proposal.reflection_id} if proposal.reflection_id else {})
     propose(
         run.project_id,
         kind=proposal.kind.value,
@@ -123,8 +127,13 @@ def keep_proposal(run: Run, proposal: Proposal) -> None:
         content=proposal.content,
         agent=proposal.agent,
         category=proposal.category,
-        evidence=evidence,
+        evidence=evidence_of(run, proposal),
     )
+
+
+def evidence_of(run: Run, proposal: Proposal) -> dict[str, str]:
+    """Where the notebook is told that it was learned."""
+    return {"run": str(run.pk)} | ({"report": proposal.reflection_id} if proposal.reflection_id else {})
 
 
 def write_instruction(run: Run, batch: Batch, *, instruction: Instruction) -> None:

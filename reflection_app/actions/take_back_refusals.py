@@ -1,0 +1,160 @@
+"""Why a decision can no longer be taken back: somebody outside knows of it, or somebody has built on it.
+
+Each question is asked of the rows, in one place, so that the page can say it before anybody tries.
+"""
+
+from collections.abc import Iterator
+
+from django.db.models import Q, QuerySet
+from django.utils.translation import gettext as _
+
+from notebook_app.public import proposed_from
+from reflection_app.loops.catalogue import version_of
+from reflection_app.loops.effects import AwaitAttempt, CallTool
+from reflection_app.loops.ends import Outcome
+from reflection_app.loops.task_spec import Mode
+from reflection_app.loops.tool_calls import ToolFailure as WhyFailed
+from reflection_app.models import (
+    ClassCorrection,
+    Event,
+    EventType,
+    InstructionState,
+    Panel,
+    Question,
+    QuestionState,
+    Review,
+    ReviewState,
+    Run,
+    Step,
+    StepState,
+    Ticket,
+    Tool,
+    ToolKind,
+)
+from reflection_app.runner.taking_back_proposals import proposed_instructions, proposed_sources
+
+PROPOSED = "proposed"
+# Calls that were stopped before anything left the desk.
+NEVER_LEFT = (
+    WhyFailed.UNKNOWN_TOOL,
+    WhyFailed.INVALID_ARGUMENTS,
+    WhyFailed.ADDRESS_REFUSED,
+    WhyFailed.MISCONFIGURED,
+)
+
+
+def why_it_stands(review: Review, run: Run) -> str:
+    """Why the decision, which is in force, cannot be taken back; nothing where it can."""
+    assert review.decided_seq is not None, "a decision that came into force"
+    if run.told_seq >= review.decided_seq:
+        return _("The agent or a pipeline has been told of it.")
+    said = _built_on_the_verdict(review)
+    if not said and review.holds_run:
+        assert review.step is not None, "what holds a run was asked for by a step"
+        since = Step.objects.filter(run=run, seq__gt=review.step.seq)
+        said = _why_the_run_goes_on(review, run) or _first_reason(run, since, seq=review.decided_seq)
+    if not said and review.ordered_run is not None:
+        said = _why_the_order_stands(review.ordered_run)
+    return said
+
+
+def _why_the_order_stands(ordered: Run) -> str:
+    if ordered.told_seq:
+        return _("The agent or a pipeline has been told of the run that was ordered.")
+    return _first_reason(ordered, Step.objects.filter(run=ordered), seq=0)
+
+
+def _why_the_run_goes_on(review: Review, run: Run) -> str:
+    """What the run itself says against it: it was ended by a person, or could not be decided anew."""
+    if run.outcome == Outcome.CANCELLED:
+        return _("The run was cancelled since.")
+    if run.loop_version != version_of(Mode(run.spec["mode"])):
+        return _("The loop was changed since this run began, so it could not go on from there.")
+    assert review.step is not None, "what holds a run was asked for by a step"
+    fork = Run.objects.filter(parent=run, forked_from_step__gt=review.step.seq).first()
+    if fork is not None:
+        return _("%(who)s has forked the run from a step after it.") % {"who": fork.forked_by_label}
+    return ""
+
+
+def _built_on_the_verdict(review: Review) -> str:
+    """That somebody was asked about the very verdict which the decision gave."""
+    asked = Q(verdict=review.decided_verdict_id)
+    if review.decided_verdict_id and (Review.objects.filter(asked).exists() or Panel.objects.filter(asked).exists()):
+        return _("Somebody was asked to review this decision.")
+    return ""
+
+
+def _first_reason(run: Run, since: QuerySet[Step], *, seq: int) -> str:
+    """The first thing that speaks against taking these steps back, which came after event `seq`."""
+    return next(filter(None, _reasons(run, since, seq=seq)), "")
+
+
+def _reasons(run: Run, since: QuerySet[Step], *, seq: int) -> Iterator[str]:
+    yield _agent_went_on(since)
+    yield _tool_was_called(run, since)
+    yield _somebody_decided(run, since)
+    yield _somebody_answered(since)
+    yield _redone(run, seq=seq)
+    yield _ticket_was_closed(run, seq=seq)
+    yield _something_was_kept(run, since)
+
+
+def _agent_went_on(since: QuerySet[Step]) -> str:
+    if since.filter(kind=AwaitAttempt.kind, state=StepState.DONE).exists():
+        return _("The agent has handed in its next attempt.")
+    return ""
+
+
+def _tool_was_called(run: Run, since: QuerySet[Step]) -> str:
+    stopped = Q(state=StepState.DONE, result__failure__in=[why.value for why in NEVER_LEFT])
+    called = since.filter(kind=CallTool.kind).exclude(stopped).values_list("request__tool", flat=True)
+    names = list(dict.fromkeys(called))
+    built_in = Tool.objects.filter(project=run.project_id, kind=ToolKind.BUILTIN, name__in=names)
+    outside = [name for name in names if name not in set(built_in.values_list("name", flat=True))]
+    return _("The tool %(tool)s was called since.") % {"tool": outside[0]} if outside else ""
+
+
+def _somebody_decided(run: Run, since: QuerySet[Step]) -> str:
+    """A later decision, also one that nothing has followed from yet, or a review that a person asked for since."""
+    later = Review.objects.filter(Q(step__in=since) | Q(attempt__step__in=since) | Q(verdict__step__in=since), run=run)
+    decided = later.filter(state=ReviewState.DECIDED).order_by("-decided_at").first()
+    if decided is not None:
+        told = {"who": decided.decided_by_label, "number": decided.attempt.number}
+        return _("%(who)s has decided about attempt %(number)s since; take that back first.") % told
+    asked = later.filter(step=None).first()
+    if asked is not None:
+        told = {"who": asked.note_by_label, "number": asked.attempt.number}
+        return _("%(who)s has asked for a review of attempt %(number)s since.") % told
+    return ""
+
+
+def _somebody_answered(since: QuerySet[Step]) -> str:
+    answered = Question.objects.filter(step__in=since, state=QuestionState.ANSWERED).first()
+    return _("%(who)s has answered the run's question since.") % {"who": answered.answered_by_label} if answered else ""
+
+
+def _redone(run: Run, *, seq: int) -> str:
+    redone = Event.objects.filter(run=run, seq__gt=seq, type=EventType.RUN_REDONE).first()
+    fork = Run.objects.filter(pk=redone.payload.get("redo")).first() if redone else None
+    return _("%(who)s has ordered the run again since.") % {"who": fork.forked_by_label} if fork else ""
+
+
+def _ticket_was_closed(run: Run, *, seq: int) -> str:
+    told = Event.objects.filter(run=run, seq__gt=seq, type=EventType.TICKET_ENDED)
+    ended = told.values_list("payload__ticket", flat=True)
+    closed = Ticket.objects.filter(run=run, ticket_id__in=list(ended)).exclude(ended_by_label="").first()
+    return _("%(who)s has closed the ticket since.") % {"who": closed.ended_by_label} if closed else ""
+
+
+def _something_was_kept(run: Run, since: QuerySet[Step]) -> str:
+    """That a person has decided on something which the run proposed, or has corrected its report."""
+    correction = ClassCorrection.objects.filter(report__step__in=since).first()
+    if correction is not None:
+        return _("%(who)s has corrected the class of the error since.") % {"who": correction.by_label}
+    decided = proposed_instructions(run, since).exclude(state=InstructionState.PROPOSED).first()
+    if decided is not None:
+        return _("%(who)s has decided on the instruction that came of it.") % {"who": decided.decided_by_label}
+    entries = proposed_from(run.project_id, sources=proposed_sources(run, since))
+    kept = next((entry for entry in entries if entry.state != PROPOSED), None)
+    return _("The notebook has taken up the entry “%(name)s”, which came of it.") % {"name": kept.name} if kept else ""

@@ -1,0 +1,131 @@
+"""Undo: who decided takes the decision back, with everything that followed from it in the desk.
+
+As long as nobody outside knows of it and nobody has built on it. After that it stands, and a fork decides otherwise.
+"""
+
+from typing import Any
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from reflection_app.actions.errors import Conflict, NotYours, StillStands
+from reflection_app.actions.panel_opinions import reopen_dispute, take_back_opinion
+from reflection_app.actions.take_back import hold_again, take_back
+from reflection_app.actions.take_back_refusals import why_it_stands
+from reflection_app.models import (
+    About,
+    Actor,
+    AuditEntry,
+    Membership,
+    Notification,
+    NotificationKind,
+    Review,
+    ReviewState,
+    Role,
+    Run,
+    Scope,
+    audit,
+)
+
+DECIDED, UNDONE = "review.decided", "review.undone"
+
+
+@transaction.atomic
+def undo_decision(review: Review, *, actor: Actor) -> Review:
+    """The review, undecided again and held by `actor`; its run waits as before the decision.
+
+    Raises NotYours; StillStands, with the reason; and Conflict where there is no decision. Of two at once one wins.
+    """
+    # The run's lock comes first everywhere, so that nobody waits in a circle.
+    run = Run.objects.select_for_update().get(pk=review.run_id)
+    related = ("step", "attempt", "verdict", "decided_verdict__attempt", "ordered_run", "decided_by")
+    locked = Review.objects.select_related(*related).select_for_update(of=("self",)).get(pk=review.pk)
+    if locked.state != ReviewState.DECIDED:
+        raise Conflict(why_nothing_to_undo(locked))
+    if not may_undo(locked, actor=actor):
+        raise NotYours(_("Only %(who)s and admins can take this back.") % {"who": locked.decided_by_label})
+    check_it_can_go(locked, run)
+    said, decided_by = said_of(locked), locked.decided_by
+    if locked.is_seat:
+        take_back_opinion(locked, run, actor=actor)
+        facts: dict[str, Any] = {}
+        locked.refresh_from_db()
+    else:
+        facts = take_back(locked, run, actor=actor).facts()
+        if locked.panel_id is not None:
+            reopen_dispute(locked)
+        locked = hold_again(locked, actor=actor)
+    audit(run.project_id, actor, UNDONE, target=locked, before=said, after=facts)
+    if decided_by is not None and decided_by != actor.user:
+        _tell(decided_by, locked, actor=actor)
+    return locked
+
+
+def check_it_can_go(review: Review, run: Run) -> None:
+    """Raises StillStands, naming the reason and where a fork would begin, unless the decision can be taken back."""
+    if review.decided_seq is None:
+        return
+    if why := why_it_stands(review, run):
+        raise StillStands(why, from_step=review.step.seq if review.holds_run and review.step else None)
+
+
+def may_undo(review: Review, *, actor: Actor) -> bool:
+    """Whether `actor` decided it, or is an admin of its project."""
+    if actor.user is not None:
+        admin = Membership.objects.filter(project=review.project_id, user=actor.user, role=Role.ADMIN)
+        return review.decided_by_id == actor.user.pk or admin.exists()
+    if actor.api_key is None or actor.api_key.project_id != review.project_id:
+        return False
+    return actor.api_key.has_scope(Scope.ADMIN) or _decided_with(review) == actor.api_key.pk
+
+
+def _decided_with(review: Review) -> object:
+    """The key that the review was decided with. Its label is no proof: keys may have the same name."""
+    trail = AuditEntry.objects.filter(target_id=review.pk, action=DECIDED).order_by("-created_at", "-id")
+    return trail.values_list("api_key_id", flat=True).first()
+
+
+def why_nothing_to_undo(review: Review) -> str:
+    if review.state == ReviewState.WITHDRAWN:
+        return _("The review was withdrawn undecided.")
+    trail = AuditEntry.objects.filter(target_id=review.pk, action=UNDONE).order_by("-created_at", "-id").first()
+    if trail is not None:
+        return _("%(who)s has taken the decision back already.") % {"who": trail.actor_label}
+    return _("The review is not decided yet.")
+
+
+def said_of(review: Review) -> dict[str, Any]:
+    """The decision as the audit trail keeps it, for whoever decides anew."""
+    opinion = review.get_opinion()
+    if opinion is not None:
+        return opinion.model_dump(mode="json", exclude={"reviewer"}) | {"by": review.decided_by_label}
+    directed, given = review.directors_decision, review.decided_verdict
+    return {
+        "by": review.decided_by_label,
+        "decision": review.decision,
+        "directors_decision": directed.value if directed else None,
+        "attempt": given.attempt.number if given else None,
+        "verdict": given.verdict if given else None,
+        "score": given.score if given else None,
+        "issues": given.issues if given else [],
+        "reason": review.decision_reason,
+    }
+
+
+def taken_back_by_holder(review: Review) -> dict[str, Any] | None:
+    """What was decided before whoever holds the review took it back; None where they did not."""
+    trail = AuditEntry.objects.filter(target_id=review.pk, action__in=(DECIDED, UNDONE))
+    last = trail.order_by("-created_at", "-id").first()
+    is_theirs = last is not None and last.action == UNDONE and last.actor_label == review.holder_label
+    return last.before if last is not None and is_theirs else None
+
+
+def _tell(decided_by: Any, review: Review, *, actor: Actor) -> None:
+    Notification.objects.create(
+        project_id=review.project_id,
+        user=decided_by,
+        kind=NotificationKind.DECISION_UNDONE,
+        facts={"by": actor.label, "title": review.run.task.title},
+        about=About.REVIEW,
+        about_id=review.pk,
+    )

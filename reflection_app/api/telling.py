@@ -1,0 +1,79 @@
+"""What pipelines have been told: a decision that somebody outside of the desk knows of is not taken back.
+
+Every answer passes through here. It is searched for the runs that it tells of, so that no route is forgotten, and each
+such run is marked with its newest event. Nothing is written while no decision could be taken back, nor where nothing is
+new. Whoever tells the outside in another way (a webhook) calls `mark_told` before it sends.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Exists, F, OuterRef, Q
+
+from reflection_app.models import ApiKey, Project, Report, Review, ReviewState, Run, Scope, Ticket
+
+# What a reviewer's program may call with these alone tells a person, and no agent.
+REVIEWERS = frozenset({Scope.REVIEWS_WRITE})
+TELLING = (Scope.RUNS_READ, Scope.TASKS_WRITE)
+# The answers to what begins something: nothing was decided about it yet.
+CREATED = 201
+NAMES = ("run_id", "ticket_id", "reflection_id", "rewind_ticket_id")
+
+
+def note_told(key: ApiKey, *, scopes: Iterable[Scope], status: int, ids: Mapping[str, Any], answer: Any) -> None:
+    """Marks the runs that this answer, to a request with `ids` in its address, tells the holder of `key` of."""
+    is_reviewers_call = set(scopes) <= REVIEWERS or not any(key.has_scope(scope) for scope in TELLING)
+    if is_reviewers_call or status >= 300 or status == CREATED:
+        return
+    found: dict[str, set[str]] = {name: set() for name in NAMES}
+    for name, value in (*ids.items(), *_named(answer)):
+        if name in found and value:
+            found[name].add(str(value))
+    runs = {run_id for run_id in map(_as_id, found["run_id"]) if run_id}
+    tickets = found["ticket_id"] | found["rewind_ticket_id"]
+    runs |= _runs_of(key.project, tickets=tickets, reports=found["reflection_id"])
+    if runs:
+        mark_told(key.project, runs)
+
+
+def mark_told(project: Project, runs: Iterable[UUID]) -> int:
+    """Keeps that somebody outside knows all that happened to these runs so far; how many had news to tell."""
+    decided = Review.objects.filter(state=ReviewState.DECIDED)
+    in_force = decided.filter(run=OuterRef("pk"), decided_seq__gt=OuterRef("told_seq"))
+    ordering = decided.filter(ordered_run=OuterRef("pk"))
+    could_be_undone = Q(Exists(in_force)) | Q(Exists(ordering), told_seq=0)
+    news = Run.objects.filter(could_be_undone, project=project, pk__in=list(runs), told_seq__lt=F("last_event_seq"))
+    return news.update(told_seq=F("last_event_seq"))
+
+
+def _named(answer: Any) -> Iterator[tuple[str, Any]]:
+    """The names and values in an answer that may tell of a run. Walks without recursion: agents choose the depth."""
+    left = [answer]
+    while left:
+        one = left.pop()
+        if isinstance(one, list | tuple):
+            left += one
+        elif isinstance(one, Mapping):
+            yield from ((name, one[name]) for name in NAMES if isinstance(one.get(name), str))
+            if "outcome" in one and "task_id" in one:
+                yield "run_id", one.get("id")
+            left += [value for value in one.values() if isinstance(value, list | tuple | Mapping)]
+
+
+def _as_id(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
+
+
+def _runs_of(project: Project, *, tickets: set[str], reports: set[str]) -> set[UUID]:
+    found: set[UUID] = set()
+    if tickets:
+        rows = Ticket.objects.filter(project=project, ticket_id__in=tickets)
+        found.update(rows.values_list("run_id", flat=True))
+    if reports:
+        rows_of_reports = Report.objects.filter(project=project, reflection_id__in=reports)
+        found.update(rows_of_reports.values_list("run_id", flat=True))
+    return found

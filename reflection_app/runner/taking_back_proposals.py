@@ -1,0 +1,85 @@
+"""What a run proposed by steps that are taken back: entries of the notebook, and instructions for agents.
+
+Others may have proposed the same. Then theirs stays: an entry loses this run's evidence and one occurrence, and an
+instruction stands for the other run that proposed it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Self
+
+from django.db.models import Q, QuerySet
+
+from notebook_app.public import withdraw
+from reflection_app.loops.effects import ProposeEntry, ProposeInstruction
+from reflection_app.loops.protocol.reports import Instruction, Proposal
+from reflection_app.models import AgentInstruction, InstructionState, Report, Run, Step, StepState, Supplement
+from reflection_app.runner.recurring import lock_source, source_of, withdraw_what_recurred
+from reflection_app.runner.report_rows import evidence_of
+
+Evidence = tuple[str, dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Proposals:
+    """What goes, found out while the steps are still there; `withdraw` takes it back once they are gone."""
+
+    run: Run
+    entries: tuple[Evidence, ...]
+    instructions: tuple[AgentInstruction, ...]
+    supplements: tuple[Supplement, ...]
+
+    @classmethod
+    def of(cls, run: Run, *, gone: QuerySet[Step], kept: QuerySet[Step]) -> Self:
+        stays = list(_entries(run, kept))
+        return cls(
+            run=run,
+            entries=tuple(one for one in _entries(run, gone) if one not in stays),
+            instructions=tuple(proposed_instructions(run, gone).filter(state=InstructionState.PROPOSED)),
+            supplements=tuple(Supplement.objects.filter(completeness_check__step__in=gone)),
+        )
+
+    def withdraw(self) -> None:
+        for source, evidence in sorted(self.entries, key=lambda entry: entry[0]):
+            withdraw(self.run.project_id, source=source, evidence=evidence)
+        for instruction in self.instructions:
+            _withdraw_instruction(self.run, instruction)
+        by_source = {source_of(one.task_kind, one.operation_key): one for one in self.supplements}
+        for source in sorted(by_source):
+            lock_source(self.run, source)
+            withdraw_what_recurred(self.run, by_source[source])
+
+
+def proposed_sources(run: Run, gone: QuerySet[Step]) -> list[str]:
+    """By what sources the notebook knows what these steps proposed."""
+    return list(dict.fromkeys(source for source, _ in _entries(run, gone)))
+
+
+def proposed_instructions(run: Run, gone: QuerySet[Step]) -> QuerySet[AgentInstruction]:
+    """The instructions that stand because these steps proposed them.
+
+    What a person's correction of a report's class called for is not theirs.
+    """
+    results = gone.filter(kind=ProposeInstruction.kind, state=StepState.DONE).values_list("result", flat=True)
+    told = [Instruction.model_validate(result).text for result in results]
+    theirs = Q(report__step__in=gone) | Q(report__run=run, report__corrections=None)
+    return AgentInstruction.objects.filter(theirs, project=run.project_id, text__in=told)
+
+
+def _entries(run: Run, steps: QuerySet[Step]) -> Iterator[Evidence]:
+    for result in steps.filter(kind=ProposeEntry.kind, state=StepState.DONE).values_list("result", flat=True):
+        proposal = Proposal.model_validate(result)
+        yield proposal.source, evidence_of(run, proposal)
+
+
+def _withdraw_instruction(run: Run, row: AgentInstruction) -> None:
+    """Removes it, or leaves it to whoever else proposed the same in the same words."""
+    steps = Step.objects.filter(kind=ProposeInstruction.kind, state=StepState.DONE, is_inherited=False)
+    same = steps.filter(run__project=run.project_id, result__text=row.text, result__agent__startswith=row.agent)
+    other = same.order_by("started_at", "id").first()
+    if other is None:
+        row.delete()
+        return
+    named = Instruction.model_validate(other.result).reflection_id
+    row.report = Report.objects.filter(run=other.run_id, reflection_id=named).first()
+    row.save(update_fields=["report"])

@@ -1,0 +1,88 @@
+"""All rows of a project, to be compared before a decision and after it was taken back."""
+
+from typing import Any
+
+from django.db.models import Model
+
+from notebook_app.models import Entry
+from reflection_app.actions.claim_review import claim_review
+from reflection_app.actions.decide_review import DecisionInput, decide_review
+from reflection_app.models import (
+    Actor,
+    AgentInstruction,
+    Attempt,
+    CompletenessCheck,
+    Event,
+    FixPair,
+    Panel,
+    Project,
+    Question,
+    Report,
+    Review,
+    Run,
+    Step,
+    Supplement,
+    Ticket,
+    ToolFailure,
+    Verdict,
+)
+from reflection_app.runner.advance import advance
+
+BY_PROJECT: tuple[tuple[type[Model], str], ...] = (
+    (Run, "project_id"),
+    (Step, "run__project_id"),
+    (Attempt, "run__project_id"),
+    (Verdict, "attempt__run__project_id"),
+    (Review, "project_id"),
+    (Panel, "project_id"),
+    (Ticket, "project_id"),
+    (Report, "project_id"),
+    (Question, "project_id"),
+    (CompletenessCheck, "project_id"),
+    (Supplement, "project_id"),
+    (ToolFailure, "project_id"),
+    (FixPair, "project_id"),
+    (AgentInstruction, "project_id"),
+    (Entry, "project_id"),
+)
+# What was spent stays, events only grow, and a hold is a new one.
+MOVES_ON = {"last_event_seq", "lease_token", "lease_until", "updated_at", "told_seq"}
+SPENT = {"prompt_tokens", "completion_tokens", "cost_usd", "llm_calls", "active_s"}
+
+
+def rows_of(project: Project) -> dict[str, list[dict[str, Any]]]:
+    """Every row of the project that a run can write, but for what rightly moves on."""
+    return {model.__name__: _rows(model, {where: project.pk}) for model, where in BY_PROJECT}
+
+
+def _rows(model: type[Model], where: dict[str, Any]) -> list[dict[str, Any]]:
+    left_out = MOVES_ON | (SPENT if model is Run else set())
+    rows = model._default_manager.filter(**where).order_by("pk").values()
+    return [{name: value for name, value in row.items() if name not in left_out} for row in rows]
+
+
+def check_events(run: Run) -> None:
+    """The events of the run are numbered without a gap, and its row knows the last of them."""
+    seqs = list(Event.objects.filter(run=run).values_list("seq", flat=True))
+    assert seqs == list(range(1, len(seqs) + 1))
+    assert Run.objects.get(pk=run.pk).last_event_seq == len(seqs)
+
+
+def claimed(review: Review, actor: Actor) -> Review:
+    """The review as `actor` holds it, read afresh."""
+    claim_review(review, actor=actor)
+    return Review.objects.get(pk=review.pk)
+
+
+def decide(review: Review, actor: Actor, decision: str, **said: Any) -> Review:
+    """The review decided by `actor`, who holds it; its run has not moved yet."""
+    held = Review.objects.get(pk=review.pk)
+    told = DecisionInput.model_validate({"lease_token": held.lease_token, "decision": decision, **said})
+    return decide_review(held, told, actor=actor)
+
+
+def gone_on(run: Run) -> Run:
+    """The run after it went as far as it goes by itself."""
+    advance(run.pk)
+    run.refresh_from_db()
+    return run
