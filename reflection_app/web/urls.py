@@ -4,7 +4,10 @@ from django.urls import URLPattern, URLResolver, include, path
 from django.views.i18n import set_language
 
 from reflection_app.web import (
+    agreement_page,
+    ask_for_review_page,
     assign_pages,
+    audit_page,
     beside_review,
     bulk_pages,
     cheat_sheet_page,
@@ -47,11 +50,13 @@ project_pages: list[URLPattern | URLResolver] = [
     path("runs/<uuid:run_id>/", run_pages.run_page, name="run"),
     path("runs/<uuid:run_id>/cancel/", run_pages.cancel, name="cancel_run"),
     path("runs/<uuid:run_id>/fork/", fork_pages.fork_page, name="fork_run"),
+    path("runs/<uuid:run_id>/ask/", ask_for_review_page.ask_page, name="ask_for_review"),
     path("runs/<uuid:run_id>/redo/", redo_page.redo_page, name="redo_run"),
     path("runs/<uuid:run_id>/compare/", compare_page.compare_page, name="compare_run"),
     path("runs/<uuid:run_id>/steps/<int:seq>/", run_pages.step_page, name="step"),
     path("tasks/new/", new_task.new_task, name="new_task"),
     path("reviews/", review_queue.queue, name="reviews"),
+    path("reviews/agreement/", agreement_page.agreement_page, name="agreement"),
     path("reviews/count/", review_queue.count, name="review_count"),
     path("reviews/next/", review_queue.take_next, name="next_review"),
     path("reviews/peek/", review_ahead.peek, name="peek_review"),
@@ -103,6 +108,8 @@ project_pages: list[URLPattern | URLResolver] = [
     path("tools/<uuid:tool_id>/switch/", tool_pages.switch_tool, name="switch_tool"),
     path("tools/<uuid:tool_id>/delete/", tool_pages.remove_tool, name="delete_tool"),
     path("completeness/", completeness_page.completeness_page, name="completeness"),
+    path("audit/", audit_page.audit_page, name="audit"),
+    path("audit/audit.<str:form>", audit_page.audit_export, name="audit_export"),
     path("settings/", settings_page.settings_page, name="settings"),
     path("settings/policy/", policy_page.policy_page, name="review_policy"),
     path("settings/keys/", settings_page.create_key, name="create_key"),

@@ -1,0 +1,61 @@
+"""Reading the audit trail: filters that pages, exports and REST share, and what a reader is not told yet."""
+
+from datetime import datetime
+from typing import Annotated
+from uuid import UUID
+
+from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet, TextField
+from django.db.models.functions import Cast
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+
+from reflection_app.loops.storable import Text
+from reflection_app.models import Actor, AuditEntry, Project
+from reflection_app.models.blindness import hidden_entries
+
+# Words are looked for in JSON without an index: only in so many of the newest entries that the other filters leave.
+MOST_SEARCHED = 20_000
+
+
+class AuditFilter(BaseModel):
+    """Which entries are wanted; what is empty or None is no filter."""
+
+    model_config = ConfigDict(frozen=True)
+
+    who: Annotated[Text, Field(max_length=200)] = Field(
+        default="", description="who acted: a user name, `key <name>` or `system`"
+    )
+    action: Annotated[Text, Field(max_length=60)] = Field(default="", description="such as `review.decided`")
+    target: Annotated[Text, Field(max_length=60)] = Field(default="", description="the kind of thing, such as `run`")
+    target_id: UUID | None = Field(default=None, description="the id of the thing")
+    since: AwareDatetime | None = Field(default=None, description="not before this time")
+    until: AwareDatetime | None = Field(default=None, description="before this time")
+    q: Annotated[Text, Field(max_length=200)] = Field(
+        default="", description="words in what was before or after; looked for in the newest 20,000 of the others"
+    )
+
+
+def is_hidden(entry: AuditEntry) -> bool:
+    """Whether the contents of this entry of `entries_for` are kept from the reader for now."""
+    hidden: bool = entry.is_hidden  # type: ignore[attr-defined]  # annotated there
+    return hidden
+
+
+def entries_for(project: Project, asked: AuditFilter, *, reader: Actor) -> QuerySet[AuditEntry]:
+    """The entries, newest first, each with `is_hidden`. What is hidden is not found by its words either."""
+    hidden = hidden_entries(project.pk, reader=reader)
+    exact = {"actor_label": asked.who, "action": asked.action, "target": asked.target, "target_id": asked.target_id}
+    rows = AuditEntry.objects.filter(project=project, **{name: value for name, value in exact.items() if value})
+    rows = _within(rows, since=asked.since, until=asked.until).order_by("-created_at", "-id")
+    if asked.q:
+        newest = rows.values("pk")[:MOST_SEARCHED]
+        said = rows.filter(pk__in=newest).annotate(
+            before_text=Cast("before", TextField()), after_text=Cast("after", TextField())
+        )
+        rows = said.filter(Q(before_text__icontains=asked.q) | Q(after_text__icontains=asked.q)).exclude(hidden)
+    return rows.annotate(is_hidden=ExpressionWrapper(hidden, output_field=BooleanField()))
+
+
+def _within(rows: QuerySet[AuditEntry], *, since: datetime | None, until: datetime | None) -> QuerySet[AuditEntry]:
+    if since is not None:
+        rows = rows.filter(created_at__gte=since)
+    return rows if until is None else rows.filter(created_at__lt=until)
