@@ -13,6 +13,7 @@ from unicodedata import east_asian_width
 from django.utils.translation import gettext as _
 
 from reflection_app.loops.graph_values import Edge, EdgeKind, Graph, Node, NodeKind
+from reflection_app.web.labels import in_words
 
 NODE_WIDTH, NODE_HEIGHT = 168, 42
 ROW, COLUMN = 78, 206
@@ -49,7 +50,7 @@ class Box:
 
     @property
     def label(self) -> str:
-        return fitted(self.node.label, LONGEST_LABEL)
+        return fitted(in_words(self.node.label), LONGEST_LABEL)
 
     @property
     def detail(self) -> str:
@@ -69,7 +70,7 @@ class Line:
 
     @property
     def words(self) -> str:
-        return ", ".join(dict.fromkeys(edge.label for edge in self.edges))
+        return ", ".join(dict.fromkeys(edge_words(edge) for edge in self.edges))
 
     @property
     def path(self) -> str:
@@ -107,14 +108,21 @@ def lay_out(graph: Graph) -> Layout:
     return Layout(tuple(boxes.values()), tuple(lines), width=right + MARGIN, height=bottom + MARGIN)
 
 
+def edge_words(edge: Edge) -> str:
+    """How one thing came of the other, and of what it failed."""
+    kind = in_words(edge.kind.value)
+    return f"{kind}: {in_words(edge.error)}" if edge.error else kind
+
+
 def detail_of(node: Node) -> str:
     """What is written below a node's label: how it stands, in words."""
     if node.state in {"started", "waiting", "abandoned"}:
         return {"started": _("running"), "waiting": _("waiting"), "abandoned": _("stopped")}[node.state]
     score = _("score %(score)s") % {"score": f"{node.score:.0f}"} if node.score is not None else ""
-    verdict = node.verdict.lower() if node.kind is not NodeKind.OUTCOME else ""
-    words = [verdict, node.detail or score, "failed" * (node.failed and not verdict), "edited" * node.is_edited]
-    return " · ".join([word for word in words if word] or ["kept" * node.is_best])
+    verdict = in_words(node.verdict.lower()) if node.kind is not NodeKind.OUTCOME else ""
+    failed, edited = _("failed") if node.failed and not verdict else "", _("edited") if node.is_edited else ""
+    words = [verdict, in_words(node.detail) or score, failed, edited]
+    return " · ".join([word for word in words if word] or [_("kept") if node.is_best else ""])
 
 
 def fitted(text: str, most: int) -> str:
@@ -162,7 +170,7 @@ def _between(edges: Sequence[Edge], *, places: dict[str, tuple[int, int]]) -> di
 
 
 def _caption(node_id: str, between: dict[tuple[str, str], tuple[Edge, ...]]) -> str:
-    labels = [edge.label for (_, target), edges in between.items() if target == node_id for edge in edges]
+    labels = [edge_words(edge) for (_, target), edges in between.items() if target == node_id for edge in edges]
     said = [label for label in dict.fromkeys(labels) if label != EdgeKind.LED_TO]
     return fitted(", ".join(said), LONGEST_CAPTION)
 

@@ -10,7 +10,18 @@ from django.utils.translation import gettext as _
 from reflection_app.loops.graph_values import Edge, EdgeKind, Graph, Node, NodeKind
 from reflection_app.models import Run
 from reflection_app.models.recorded_steps import graph_of_run
-from reflection_app.web.graph_layout import ARRIVAL, NODE_HEIGHT, NODE_WIDTH, Box, Layout, Line, detail_of, lay_out
+from reflection_app.web.graph_layout import (
+    ARRIVAL,
+    NODE_HEIGHT,
+    NODE_WIDTH,
+    Box,
+    Layout,
+    Line,
+    detail_of,
+    edge_words,
+    lay_out,
+)
+from reflection_app.web.labels import in_words
 
 # More than these nobody follows with their eyes; the newest are drawn.
 MOST_DRAWN = 240
@@ -163,7 +174,7 @@ class RunGraph:
             (
                 drawn.node,
                 names[drawn.node.id],
-                [f"{edge.label} → {names[edge.target]}" for edge in edges[drawn.node.id]],
+                [f"{edge_words(edge)} → {names[edge.target]}" for edge in edges[drawn.node.id]],
             )
             for drawn in self.nodes
         ]
@@ -187,4 +198,4 @@ def sentence_of(node: Node) -> str:
         _(", from the parent run") if node.is_inherited else _(", first step that differs") if node.is_parting else ""
     )
     detail = detail_of(node)
-    return f"{node.label}{of_attempt}{f' ({detail})' if detail else ''}{origin}"
+    return f"{in_words(node.label)}{of_attempt}{f' ({detail})' if detail else ''}{origin}"

@@ -11,8 +11,13 @@ from django.template import Library
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from reflection_app.web.labels import in_words
 
 register = Library()
+register.filter("in_words", in_words)
 
 SHORT_ERROR = 160
 SENTENCE_END = re.compile(r"[.!?](?=\s)|\n")
@@ -27,19 +32,21 @@ def duration(seconds: float | None) -> str:
     if seconds is None:
         return "–"
     if 0 < seconds < 0.1:
-        return f"{seconds * 1000:.0f} ms" if seconds >= 0.001 else "< 1 ms"
+        milliseconds_left = f"{seconds * 1000:.0f}" if seconds >= 0.001 else "< 1"
+        return _("%(number)s ms") % {"number": milliseconds_left}
     if seconds < 9.95:
-        return f"{seconds:.1f} s"
+        return _("%(number)s s") % {"number": f"{seconds:.1f}"}
     whole = round(seconds)
     if whole < MINUTE:
-        return f"{whole} s"
+        return _("%(number)s s") % {"number": whole}
     if whole < HOUR:
-        return _two_units(whole // MINUTE, "min", whole % MINUTE, "s")
-    return _two_units(whole // HOUR, "h", whole % HOUR // MINUTE, "min")
+        return _two_units(_("%(number)s min"), whole // MINUTE, _("%(number)s s"), whole % MINUTE)
+    return _two_units(_("%(number)s h"), whole // HOUR, _("%(number)s min"), whole % HOUR // MINUTE)
 
 
-def _two_units(many: int, unit: str, rest: int, smaller: str) -> str:
-    return f"{many} {unit} {rest} {smaller}" if rest else f"{many} {unit}"
+def _two_units(unit: str, many: int, smaller: str, rest: int) -> str:
+    parts = [unit % {"number": many}, *([smaller % {"number": rest}] if rest else ())]
+    return " ".join(parts)
 
 
 @register.filter
@@ -88,7 +95,10 @@ def is_list(value: Any) -> bool:
 def shortened(text: str, length: int) -> str:
     """The beginning of `text`, with how much was left out."""
     left_out = len(text) - length
-    return text if left_out <= 0 else f"{text[:length]}… ({left_out:,} more character{'' if left_out == 1 else 's'})"
+    if left_out <= 0:
+        return text
+    more = ngettext("(%(number)s more character)", "(%(number)s more characters)", left_out)
+    return f"{text[:length]}… " + more % {"number": f"{left_out:,}"}
 
 
 @register.filter
@@ -112,17 +122,17 @@ def first_sentence(text: str) -> tuple[str, str]:
 def _span(seconds: float) -> str:
     whole = int(seconds)
     if whole < HOUR:
-        return f"{max(1, whole // MINUTE)} min"
+        return _("%(number)s min") % {"number": max(1, whole // MINUTE)}
     if whole < DAY:
-        return f"{whole // HOUR} h"
-    return f"{whole // DAY} d"
+        return _("%(number)s h") % {"number": whole // HOUR}
+    return _("%(number)s d") % {"number": whole // DAY}
 
 
 @register.filter
 def age(when: datetime) -> str:
     """How long ago: `just now`, `5 min ago`, `3 h ago`, `2 d ago`."""
     seconds = (timezone.now() - when).total_seconds()
-    return "just now" if seconds < MINUTE else f"{_span(seconds)} ago"
+    return _("just now") if seconds < MINUTE else _("%(span)s ago") % {"span": _span(seconds)}
 
 
 @register.filter
@@ -130,8 +140,8 @@ def time_left(when: datetime) -> str:
     """How long until: `5 min`, `less than a minute`, `no time`."""
     seconds = (when - timezone.now()).total_seconds()
     if seconds <= 0:
-        return "no time"
-    return "less than a minute" if seconds < MINUTE else _span(seconds)
+        return _("no time")
+    return _("less than a minute") if seconds < MINUTE else _span(seconds)
 
 
 @register.filter

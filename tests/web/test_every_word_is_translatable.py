@@ -37,19 +37,30 @@ class Heard(HTMLParser):
         super().__init__(convert_charrefs=False)
         self.said: list[str] = []
         self._within: list[str] = []
+        self._text = ""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.end_text()
         if tag in SPOKEN_BY_MACHINES:
             self._within.append(tag)
-        self.said += [value for name, value in attrs if name in SAID_BY_ATTRIBUTES and value and is_said(value)]
+        self.said += [
+            value
+            for name, value in attrs
+            if name in SAID_BY_ATTRIBUTES and value and not value.startswith("{") and is_said(value)
+        ]
 
     def handle_endtag(self, tag: str) -> None:
+        self.end_text()
         if tag in self._within:
             self._within.remove(tag)
 
     def handle_data(self, data: str) -> None:
-        if not self._within and is_said(data):
-            self.said.append(data.strip())
+        self._text += data if not self._within else ""
+
+    def end_text(self) -> None:
+        if is_said(self._text):
+            self.said.append(self._text.strip())
+        self._text = ""
 
 
 def untranslated(source: str) -> list[str]:
@@ -67,6 +78,7 @@ def untranslated(source: str) -> list[str]:
             html.append(token.contents)
     heard.feed("".join(html))
     heard.close()
+    heard.end_text()
     return heard.said
 
 

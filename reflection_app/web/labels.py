@@ -1,0 +1,88 @@
+"""Words that are kept or drawn in English (states, kinds, what the pure loops call things), as their reader reads them.
+
+What is not among them, such as what a person or a model wrote, is shown as it is.
+"""
+
+import re
+
+from django.utils.translation import gettext
+from django.utils.translation import gettext_noop as _
+
+LABELS = {
+    # Roles of members, and of models.
+    _("Viewer"), _("Reviewer"), _("Curator"), _("Admin"),
+    _("Critic"),
+    _("Actor"), _("Self"), _("Reflector"), _("Classifier"), _("Tester"), _("Planner"), _("Diagnoser"),
+    _("Escalation"),
+    # States of runs, steps, tickets, repairs, instructions and entries.
+    _("Queued"), _("Running"), _("Waiting for review"), _("Waiting for the agent"), _("Waiting"), _("Finished"),
+    _("Done"), _("Failed"), _("Abandoned"), _("Open"), _("In progress"), _("Resolved"), _("Superseded"), _("Closed"),
+    _("pending"), _("completed"), _("failed"), _("skipped"), _("proposed"), _("Proposed"), _("Accepted"),
+    _("Declined"),
+    # Issues, severities, efforts, kinds of tasks.
+    _("completeness"), _("correctness"), _("format"), _("quality"), _("other"),
+    _("low"), _("medium"), _("high"), _("critical"),
+    _("code generation"), _("creative writing"), _("reasoning"), _("data extraction"),
+    # Classes of errors.
+    _("Model capability"), _("Decision error"), _("Pipeline crash"), _("Missing knowledge"), _("Normal iteration"),
+    # Nodes and edges of a run's graph.
+    _("Task"), _("Step"), _("Tool"), _("Tests"), _("Turns"), _("Plan"), _("Plan, revised"), _("Review"),
+    _("Random check"), _("Question"), _("Completeness"), _("Loop chosen"), _("Classified"), _("Verdict"),
+    _("Self-evaluation"), _("Critique"), _("Generated tests"), _("Check"), _("Minimum requirements"),
+    _("A person's verdict"), _("Reflection"), _("Classification"), _("Tests written"), _("Repair plan"),
+    _("Diagnosis"), _("Completeness check"), _("Resumed"), _("Attempts used up"), _("Out of time"),
+    _("Over-corrected"), _("Succeeded"), _("Unverified"), _("Over budget"), _("Rejected"), _("Cancelled"),
+    _("handed in"), _("answered"), _("tried again"), _("given up"), _("agreed"), _("overruled"), _("rejected"),
+    _("not good enough"), _("edited"), _("kept"), _("pass"), _("revise"), _("reject"), _("complete"),
+    _("incomplete"), _("unchecked"), _("validated"), _("reflected"), _("rewound"), _("fixed"), _("led to"),
+    _("actor critic"), _("external loop"), _("reflexion"), _("planning"), _("reflection protocol"),
+    # The checklists of reports.
+    _("The error analysis is concrete"), _("The repair actions are concrete steps"), _("There is a revised output"),
+    _("The learning notes can be used again"), _("Meets the minimum requirements"),
+    _("Fixes every issue of the ticket"), _("The format is right"), _("it says nothing"), _("none was named"),
+    _("written by code, since the model gave no usable answer"), _("a normal iteration needs no repair"),
+    _("there are none"), _("none was submitted yet"), _("the task has none"), _("it was not judged yet"),
+    _("the ticket named none; the verdict decides"), _("all of them, by code"),
+}  # fmt: skip
+
+# The same with a number or words of somebody in them. `%(said)s` is a label itself, or stays as it is.
+PATTERNS = [
+    (re.compile(pattern, re.DOTALL), words)
+    for pattern, words in (
+        (r"Attempt (?P<number>\d+)", _("Attempt %(number)s")),
+        (r"Repair step (?P<number>\d+)", _("Repair step %(number)s")),
+        (r"score (?P<number>[\d.]+)", _("score %(number)s")),
+        (r"all (?P<number>\d+) passed", _("all %(number)s passed")),
+        (r"all (?P<number>\d+) requirements met", _("all %(number)s requirements met")),
+        (r"(?P<number>\d+) of (?P<all>\d+) tests", _("%(number)s of %(all)s tests")),
+        (r"(?P<number>\d+) of (?P<all>\d+) requirements", _("%(number)s of %(all)s requirements")),
+        (r"(?P<number>\d+) issues?", _("%(number)s issues")),
+        (r"agreed: (?P<said>\w+)", _("agreed: %(said)s")),
+        (r"overruled: (?P<said>\w+)", _("overruled: %(said)s")),
+        (r"failed: (?P<said>.+)", _("failed: %(said)s")),
+        (r"not met: (?P<said>.+)", _("not met: %(said)s")),
+        (r"still there: (?P<said>.+)", _("still there: %(said)s")),
+    )
+]
+
+
+def in_words(text: object) -> str:
+    """`text` in the reader's language, if it is one of the desk's own words."""
+    said = str(text)
+    if said in LABELS:
+        return gettext(said)
+    if len(said) > 1000:
+        return said
+    spaced = said.replace("_", " ")
+    if spaced != said and spaced in LABELS and gettext(spaced) != spaced:
+        return gettext(spaced)
+    return next((told for told in (_told(said, *pattern) for pattern in PATTERNS) if told), said)
+
+
+def _told(said: str, pattern: re.Pattern[str], words: str) -> str:
+    found = pattern.fullmatch(said)
+    template = gettext(words) if found else ""
+    # An English reader gets what was said, to the letter.
+    if found is None or template == words:
+        return ""
+    return template % {name: in_words(value) for name, value in found.groupdict().items()}
