@@ -35,7 +35,7 @@ def notifications(request: HttpRequest) -> HttpResponse:
     if (membership := own.first()) is not None:
         desk_request.place = place_of(desk_request, membership)
     rows = notices_of(desk_request.user.pk)
-    page = page_before(rows, request, among=rows)
+    page = page_before(rows, request, among=rows.select_related(None))
     context = {
         "lines": [Line(notice, sentence_of(notice), path_of(notice)) for notice in page.rows],
         "has_unread": count_unread(desk_request.user.pk) > 0,
