@@ -90,7 +90,7 @@ class Effects:
             return _("No attempt is left: the run ends, and keeps the best that it has.")
         if not left.tokens or not left.seconds or left.money == 0:
             return _("Nothing is left to spend: the run ends, and keeps the best attempt that it has.")
-        number = self.review.attempt.number + 1
+        number = self.review.run.attempts_made + 1
         if is_external(self.review.run):
             said = _(
                 "It goes back with a rewind ticket. The agent gets it at its next question, for attempt %(number)s."

@@ -1,0 +1,114 @@
+"""The page of one review in headless Chromium: accessible, fitting a phone and a zoomed screen, and without scripts."""
+
+import os
+from collections.abc import Callable
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
+
+from notebook_app.public import propose
+from reflection_app.models import Review, ReviewState
+from tests.browser.conftest import Server, Visitor
+from tests.factories import make_member
+from tests.review_items import handed_in, rejected, revised, seat, with_calls
+from tests.web.stories import HOSTILE
+
+pytestmark = pytest.mark.django_db(transaction=True)
+Visit = Callable[..., Visitor]
+# A wide screen, one at 200 % zoom of 1400 px, and a phone.
+WIDTHS = (1400, 700, 390)
+PICTURES = os.environ.get("REVIEW_PICTURES", "")
+
+
+def opened(visit: Visit, review: Review, *, scheme: str = "light", claimed: bool = True) -> Page:
+    page = visit(make_member(review.project), scheme=scheme).go(f"/p/{review.project.slug}/reviews/{review.pk}/")
+    if claimed:
+        page.get_by_role("button", name="Claim and decide").click()
+        expect(page.get_by_role("button", name="Give it back")).to_be_visible()
+    return page
+
+
+def check(page: Page, name: str) -> None:
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 900})
+        if PICTURES:
+            page.screenshot(path=f"{PICTURES}/{name}-{width}.png", full_page=width < 1400)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), width
+        found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+        assert not found, [(violation["id"], violation["nodes"][0]["html"]) for violation in found]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_an_item_with_all_that_belongs_to_it_is_accessible_and_fits(visit: Visit, scheme: str) -> None:
+    review = revised("desk", objective="Summarise the customs tariffs of seven harbours.")
+    for name in ("Harbours left out", "Tariffs of last year"):
+        propose(review.project.pk, kind="lesson", name=name, content="customs tariffs of harbours", source=name)
+    page = opened(visit, review, scheme=scheme)
+    check(page, f"revised-{scheme}")
+    page.evaluate("document.querySelectorAll('details').forEach(details => { details.open = true })")
+    check(page, f"opened-{scheme}")
+
+
+@pytest.mark.parametrize("made", [rejected, seat, with_calls, handed_in])
+def test_every_kind_of_item_is_accessible_and_fits(visit: Visit, made: Callable[[str], Review]) -> None:
+    page = opened(visit, made("desk"), claimed=False)
+    page.evaluate("document.querySelectorAll('details').forEach(details => { details.open = true })")
+    check(page, getattr(made, "__name__", "item"))
+
+
+def test_long_and_hostile_text_stays_in_its_place(visit: Visit) -> None:
+    text = f"{HOSTILE}\n\n{'x' * 3_000}\n\n\u202ereversed\n\n" + "A paragraph of usual words. " * 2_000
+    review = revised("desk", first=f"{HOSTILE} {'y' * 2_000}", second=text[:60_000], limits={"token_budget": 10**7})
+    page = opened(visit, review)
+    check(page, "hostile")
+    assert page.evaluate("document.querySelectorAll('#review-item script, #review-item img').length") == 0
+
+
+def test_the_decision_stays_in_view_while_one_reads(visit: Visit) -> None:
+    review = revised("desk", second="A paragraph of usual words.\n\n" * 60, limits={"token_budget": 10**7})
+    page = opened(visit, review)
+    page.set_viewport_size({"width": 1400, "height": 700})
+    page.locator("#review-similar").scroll_into_view_if_needed()
+    expect(page.get_by_role("heading", name="Decision", exact=True)).to_be_in_viewport()
+    page.set_viewport_size({"width": 390, "height": 700})
+    page.evaluate("scrollTo(0, 0)")
+    page.get_by_role("link", name="Decision", exact=True).click()
+    expect(page.get_by_role("heading", name="Decision", exact=True)).to_be_in_viewport()
+
+
+def test_another_comparison_keeps_what_was_typed_and_is_named_by_the_address(visit: Visit) -> None:
+    page = opened(visit, revised("desk"))
+    page.set_viewport_size({"width": 1400, "height": 900})
+    expect(page.get_by_role("region", name="Both attempts side by side")).to_be_visible()
+    page.get_by_label("Reason").fill("Half a thought")
+    page.get_by_role("link", name="Unified").click()
+    expect(page.get_by_role("region", name="Both attempts in one column")).to_be_visible()
+    expect(page.get_by_role("region", name="Both attempts side by side")).to_have_count(0)
+    expect(page.get_by_label("Reason")).to_have_value("Half a thought")
+    assert "layout=unified" in page.url
+    page.set_viewport_size({"width": 390, "height": 900})
+    page.goto(page.url.split("?")[0])
+    expect(page.get_by_role("region", name="Both attempts in one column")).to_be_visible()
+    expect(page.get_by_role("region", name="Both attempts side by side")).to_be_hidden()
+
+
+def test_without_javascript_one_reads_compares_and_decides(visit: Visit, browser: Browser, server: Server) -> None:
+    review = revised("desk")
+    user = make_member(review.project)
+    cookies = visit(user).context.cookies()
+    context = browser.new_context(java_script_enabled=False)
+    context.add_cookies([{"name": one["name"], "value": one["value"], "url": server.address} for one in cookies])
+    page = context.new_page()
+    page.goto(f"{server.address}/p/desk/reviews/{review.pk}/")
+    page.get_by_role("link", name="Unified").click()
+    expect(page.get_by_role("region", name="Both attempts in one column")).to_contain_text("seven")
+    page.get_by_text("Raw text").click()
+    expect(page.locator("#answer-raw pre")).to_be_visible()
+    page.get_by_role("button", name="Claim and decide").click()
+    page.get_by_role("radio", name="Agree with the critic").check()
+    page.get_by_role("button", name="Decide").click()
+    expect(page.get_by_text("You agreed with the critic")).to_be_visible()
+    review.refresh_from_db()
+    assert review.state == ReviewState.DECIDED
+    context.close()
