@@ -36,10 +36,3 @@ def hidden_entries(project_id: UUID, *, reader: Actor) -> Q:
     return Q(target="review", target_id__in=seats_of_open_panels(project_id).values("pk")) & ~Q(
         actor_label=reader.label
     )
-
-
-def hides_comments(review: Review, *, reader: Actor) -> bool:
-    """Whether what is said about this seat is not shown to `reader` yet: while the panel is open, its holder alone."""
-    if not review.is_seat or review.panel is None or review.panel.state != PanelState.OPEN:
-        return False
-    return review.holder_label != reader.label

@@ -77,7 +77,7 @@ def attempt_cards(run: Run) -> tuple[AttemptCard, ...]:
         verdicts[verdict.attempt_id].append(verdict)
     for review in (
         Review.objects.filter(run=run)
-        .select_related("attempt", "verdict", "decided_verdict__attempt")
+        .select_related("attempt", "verdict", "panel", "decided_verdict__attempt")
         .order_by("created_at", "id")
     ):
         reviews[review.attempt_id].append(review)

@@ -1,23 +1,27 @@
 """The form of a decision: what it begins with, and what was typed into it."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import Any
 
 from django.http import QueryDict
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from reflection_app.loops.effects import Decision, DirectorsDecision
 from reflection_app.loops.verdicts import Verdict
 from reflection_app.models import Review
+from reflection_app.web.panel_view import majority_of
+from reflection_app.web.undone_form import begun_with_undone
 
 ISSUE_FIELDS = ("category", "severity", "description", "suggested_fix", "path")
 SPARE_ROWS = 2
 MOST_ROWS = 50
 # The buttons of a rejected attempt.
 DIRECTED = {
-    DirectorsDecision.REDO.value: "Redo with instructions",
-    DirectorsDecision.ACCEPT.value: "Accept anyway",
-    DirectorsDecision.CLOSE.value: "Close",
+    DirectorsDecision.REDO.value: gettext_lazy("Redo with instructions"),
+    DirectorsDecision.ACCEPT.value: gettext_lazy("Accept anyway"),
+    DirectorsDecision.CLOSE.value: gettext_lazy("Close"),
 }
 # What the buttons of an unsettled pick send beside the numbers of attempts.
 NONE_RIGHT, SEND_BACK = "none", "back"
@@ -46,10 +50,14 @@ class DecisionForm:
     def said(self) -> str:
         """What was chosen, in words."""
         if self.pick:
-            return {NONE_RIGHT: "None is right", SEND_BACK: "Send back"}.get(self.pick, f"Keep attempt {self.pick}")
+            named = {NONE_RIGHT: _("None is right"), SEND_BACK: _("Send back")}
+            return named.get(self.pick) or _("Keep attempt %(number)s") % {"number": self.pick}
         if self.decision in DIRECTED:
-            return DIRECTED[self.decision]
-        return "Agree" if self.decision == Decision.APPROVE.value else f"Overrule {self.verdict} {self.score}"
+            return str(DIRECTED[self.decision])
+        if self.decision == Decision.APPROVE.value:
+            return _("Agree")
+        told = {"verdict": self.verdict, "score": self.score}
+        return _("Overrule %(verdict)s %(score)s") % told if self.decision else ""
 
     @property
     def reason_errors(self) -> list[str]:
@@ -67,19 +75,42 @@ class DecisionForm:
 
 
 def prefilled(review: Review) -> DecisionForm:
-    """A form with the critic's score and issues, for whoever wants to overrule only a part of it."""
-    return DecisionForm(
+    """A form with the critic's score and issues, for whoever wants to overrule only a part of it.
+
+    Where reviewers do not agree, the issues are those of most of them.
+    """
+    most = majority_of(review)
+    issues = [issue.model_dump(mode="json") for issue in most.issues] if most else review.verdict.issues
+    began = DecisionForm(
         score=f"{review.verdict.score:g}",
-        issues=tuple({name: str(issue.get(name, "")) for name in ISSUE_FIELDS} for issue in review.verdict.issues),
+        issues=tuple({name: str(issue.get(name, "")) for name in ISSUE_FIELDS} for issue in issues[:MOST_ROWS]),
         lease_token=str(review.lease_token or ""),
     )
+    return replace(began, **begun_with_undone(review, fields=ISSUE_FIELDS))
+
+
+def begun_by_majority(form: DecisionForm, review: Review) -> DecisionForm:
+    """The form with the verdict that most reviewers gave, where they do not agree and nothing is chosen yet."""
+    most = majority_of(review) if not form.decision and not review.is_for_director else None
+    return replace(form, decision=most.decision.value, verdict=most.verdict.value) if most else form
+
+
+def agrees_but_changed(form: DecisionForm, data: QueryDict, review: Review) -> bool:
+    """Whether the verdict is agreed with and its issues are changed: one of the two is not meant."""
+    was_shown = "issue_description" in data and not review.is_pick
+    return was_shown and form.decision == Decision.APPROVE.value and form.issues not in _begun_with(review)
+
+
+def _begun_with(review: Review) -> tuple[tuple[dict[str, str], ...], ...]:
+    """The issues that the form began with, as they come back from a browser."""
+    began = prefilled(review).issues
+    return began, tuple({name: text.strip() for name, text in issue.items()} for issue in began)
 
 
 def holds_more(form: DecisionForm, review: Review) -> bool:
     """Whether something was typed into the form, other than what it began with."""
     began = prefilled(review)
-    issues = tuple({name: text.strip() for name, text in issue.items()} for issue in began.issues)
-    return bool(form.reason) or form.score != began.score or form.issues not in ((), began.issues, issues)
+    return bool(form.reason) or form.score != began.score or form.issues not in ((), *_begun_with(review))
 
 
 def read_decision(data: QueryDict, review: Review) -> DecisionForm:

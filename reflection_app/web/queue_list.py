@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Exists, Q, QuerySet, Value
+from django.db.models import Count, Exists, Q, QuerySet, Value
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
@@ -46,6 +46,8 @@ class QueueRow:
     sits_elsewhere: bool
     # What was decided may be told: never what others said of a panel that is still open.
     tells_decision: bool
+    # How many more people have to judge it, where several do.
+    missing: int
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ def order_of(asked: SortedFilter) -> tuple[str, ...]:
     """The order that was asked for, else the one that the view has by itself."""
     if asked.sort is not None:
         return ORDERS[asked.sort]
-    if asked.view is not None and asked.view.is_decided:
+    if asked.view.is_decided:
         return BY_DECISION
     return ORDERS[QueueSort.OLDEST if asked.view is QueueView.LONGEST else QueueSort.QUEUE]
 
@@ -114,10 +116,24 @@ def _as_shown(reviews: Sequence[Review], *, actor: Actor) -> list[QueueRow]:
     panels = {review.panel_id for review in reviews if review.is_seat}
     sat = Review.objects.filter(panel__in=panels, holder_label=actor.label, state__in=SPOKE) if panels else []
     own = {(seat.panel_id, seat.pk) for seat in sat}
-    return [_row(review, actor=actor, own=own, now=timezone.now()) for review in reviews]
+    missing = _missing(reviews)
+    return [
+        _row(review, actor=actor, own=own, missing=missing.get(review.panel_id, 0), now=timezone.now())
+        for review in reviews
+    ]
 
 
-def _row(review: Review, *, actor: Actor, own: set[tuple[UUID | None, UUID]], now: datetime) -> QueueRow:
+def _missing(reviews: Sequence[Review]) -> dict[UUID | None, int]:
+    """By panel, how many opinions it waits for; with one query, where there are panels at all."""
+    wanted = {review.panel_id: review.panel.wanted for review in reviews if review.panel and review.is_seat}
+    if not wanted:
+        return {}
+    spoken = Review.objects.filter(panel__in=wanted, state=ReviewState.DECIDED, opinion__isnull=False)
+    given = dict(spoken.values_list("panel").annotate(Count("pk")).order_by())
+    return {panel: number - given.get(panel, 0) for panel, number in wanted.items()}
+
+
+def _row(review: Review, *, actor: Actor, own: set[tuple[UUID | None, UUID]], missing: int, now: datetime) -> QueueRow:
     is_held = review.state == ReviewState.CLAIMED and review.lease_until is not None and review.lease_until > now
     return QueueRow(
         review=review,
@@ -127,4 +143,5 @@ def _row(review: Review, *, actor: Actor, own: set[tuple[UUID | None, UUID]], no
         is_skipped=review.is_open and bool(review.is_skipped),  # type: ignore[attr-defined]  # annotated above
         sits_elsewhere=any(panel == review.panel_id and seat != review.pk for panel, seat in own),
         tells_decision=review.decision is not None and not is_hidden(review, reader=actor),
+        missing=missing,
     )

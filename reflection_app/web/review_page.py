@@ -15,9 +15,11 @@ from reflection_app.models import About, Review, Role
 from reflection_app.web.access import DeskRequest, get_review_for, project_page
 from reflection_app.web.assigning import assigning_of
 from reflection_app.web.comments import opened_thread, thread_of
-from reflection_app.web.decision_form import DecisionForm, holds_more, prefilled
+from reflection_app.web.decision_form import DecisionForm, begun_by_majority, holds_more, prefilled
+from reflection_app.web.panel_view import panel_of
 from reflection_app.web.queue_filter import carried
 from reflection_app.web.review_context import review_context
+from reflection_app.web.review_undo import undo_offer
 
 # The header with which an open page asks: which item it has fetched ahead, and in which version.
 PEEKED = "X-Review-Peeked"
@@ -43,11 +45,13 @@ def show(
 
     `is_ahead` shows it as whoever claims it next will see it: the open page fetches it before it is claimed.
     """
+    is_mine = is_ahead or holds(request, review)
     context: dict[str, Any] = {
-        "form": form,
+        "form": begun_by_majority(form, review) if is_mine and problem is None else form,
         "problem": problem,
         "kept": problem is not None and holds_more(form, review),
-        "is_mine": is_ahead or holds(request, review),
+        "is_mine": is_mine,
+        "panel": panel_of(review, reader=request.place.actor),
         "version": version_of(review),
         "within": carried(request).within,
         "held_by_other": is_held(review) and review.holder_id != request.user.pk,
@@ -55,7 +59,8 @@ def show(
         "categories": list(IssueCategory),
         "severities": list(Severity),
         "may_review": request.place.may(Role.REVIEWER),
-        "assigning": assigning_of(request, review, is_mine=is_ahead or holds(request, review)),
+        "undo": undo_offer(request, review),
+        "assigning": assigning_of(request, review, is_mine=is_mine),
         # What is fetched ahead is not read by that.
         "thread": (thread_of if is_ahead else opened_thread)(request, About.REVIEW, review.pk),
     }
