@@ -16,13 +16,15 @@ from django.utils.translation import gettext as _
 from pydantic import Field
 
 from reflection_app.actions.errors import InvalidInput, PolicyMovedOn
-from reflection_app.loops.review_rules import ReviewPolicy, ReviewRule, RuleAction
+from reflection_app.loops.review_rules import MOST_RULES, ReviewPolicy, ReviewRule, RuleAction
 from reflection_app.models import Actor, Project, audit
 
 
 class PolicyInput(ReviewPolicy):
     """A policy as it is handed in. `digest` is that of the policy which was seen, where it must not have changed."""
 
+    # Nobody resets all rules by leaving them out.
+    rules: tuple[ReviewRule, ...] = Field(max_length=MOST_RULES)
     digest: Annotated[str, Field(max_length=64)] | None = None
 
     @property

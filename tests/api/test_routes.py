@@ -8,12 +8,13 @@ import pytest
 from django.urls import URLPattern
 from django.urls.resolvers import RoutePattern
 
+from reflection_app.actions.comments import CommentInput, add_comment
 from reflection_app.actions.tools import add_builtin_tools
 from reflection_app.actions.transcript_submission import TranscriptSubmission
 from reflection_app.actions.transcripts import open_transcript
 from reflection_app.api.desk_view import DeskView
 from reflection_app.api.urls import urlpatterns
-from reflection_app.models import Actor, AgentInstruction, Scope, Secret
+from reflection_app.models import About, Actor, AgentInstruction, Scope, Secret
 from tests.api.caller import Caller, assert_problem, make_caller
 from tests.api.stories import waiting_review
 from tests.bulk import done_bulk
@@ -35,7 +36,7 @@ ROUTES = [
     (method, str(pattern.pattern), view)
     for pattern in urlpatterns
     if isinstance(pattern.pattern, RoutePattern) and (view := view_of(pattern))
-    for method in ("GET", "POST", "PATCH", "DELETE")
+    for method in ("GET", "POST", "PUT", "PATCH", "DELETE")
     if hasattr(view, method.lower())
 ]
 WITH_IDS = [(method, route) for method, route, _ in ROUTES if "<" in route]
@@ -51,6 +52,7 @@ ID_NAMES = (
     "reflection_id",
     "instruction_id",
     "bulk_id",
+    "comment_id",
     "name",
 )
 BODIES = {
@@ -62,6 +64,9 @@ BODIES = {
     "decision": {"lease_token": str(uuid4()), "decision": "approve"},
     "instructions/decision": {"decision": "accept"},
     "class": {"type": "3.3.1", "reason": "The fourth time."},
+    "assign": {"to": None},
+    "hand-over": {"lease_token": str(uuid4()), "to": "nobody"},
+    "PATCH comments": {"text": "x"},
     "release": {"lease_token": str(uuid4())},
     "attempts": {"content": "x"},
     "runs/reviews": {"note": "Is it right?"},
@@ -79,7 +84,7 @@ def path_of(route: str, ids: Mapping[str, UUID | str]) -> str:
 
 def call(caller: Caller, method: str, path: str) -> int:
     parts = path.split("/")
-    body = BODIES.get(f"{parts[0]}/{parts[-1]}", BODIES.get(parts[-1]))
+    body = BODIES.get(f"{parts[0]}/{parts[-1]}", BODIES.get(parts[-1], BODIES.get(f"{method} {parts[0]}")))
     data = "" if method == "GET" or body is None else json.dumps(body)
     answer = caller.call(method, path, data=data)
     if answer.status >= 400:
@@ -97,6 +102,8 @@ def test_there_are_routes_to_walk() -> None:
 def test_the_ids_of_another_project_are_not_found(method: str, route: str) -> None:
     owner, stranger = make_caller(scopes=[Scope.ADMIN]), make_caller(scopes=[Scope.ADMIN])
     review = waiting_review(owner.project)
+    said, by = CommentInput(text="x"), Actor(api_key=owner.key)
+    comment = add_comment(owner.project, About.REVIEW, review.pk, said, actor=by)
     transcript = open_transcript(owner.project, TranscriptSubmission(), actor=Actor())
     ids: dict[str, UUID | str] = {
         "task_id": review.run.task_id,
@@ -110,6 +117,7 @@ def test_the_ids_of_another_project_are_not_found(method: str, route: str) -> No
         "reflection_id": (kept := kept_report(begun_run(owner.project))).reflection_id,
         "instruction_id": AgentInstruction.objects.create(project=owner.project, agent="a", text="b", report=kept).pk,
         "bulk_id": done_bulk(review).pk,
+        "comment_id": comment.pk,
         "name": "python",
     }
     add_builtin_tools(owner.project, actor=Actor())
