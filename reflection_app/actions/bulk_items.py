@@ -16,6 +16,7 @@ from django.utils.translation import override
 from reflection_app.actions.claim_review import claim_review, release_review
 from reflection_app.actions.decide_review import DecisionInput, decide_review
 from reflection_app.actions.errors import ActionError, Conflict
+from reflection_app.actions.undo_decision import undo_decision
 from reflection_app.live.doorbell import ring_reviews
 from reflection_app.models import (
     Actor,
@@ -94,8 +95,6 @@ def _decide(bulk: BulkDecision, review: Review) -> None:
 def _take_back(bulk: BulkDecision, review: Review) -> None:
     """Takes the decision back and gives the item to everybody again, and not to the one who undoes."""
     _check_may_review(bulk)
-    from reflection_app.actions.undo_decision import undo_decision
-
     taken_back = undo_decision(review, actor=bulk.actor)
     if taken_back.lease_token is not None:
         release_review(taken_back, lease_token=taken_back.lease_token, actor=bulk.actor)

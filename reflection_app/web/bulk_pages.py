@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from reflection_app.actions.begin_bulk import MOST_ITEMS, BulkInput, begin_bulk
 from reflection_app.actions.bulk_items import undo_bulk
+from reflection_app.actions.claim_review import IN_ORDER
 from reflection_app.actions.errors import InvalidInput
 from reflection_app.loops.effects import Decision
 from reflection_app.loops.verdicts import Verdict
@@ -21,6 +22,7 @@ from reflection_app.web.access import DeskRequest, get_bulk_for, project_page
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.complaints import complaints
 from reflection_app.web.list_pages import list_response, page_before
+from reflection_app.web.queue_filter import read_queue
 
 # What has to be looked at is listed; what went well is only counted beyond this.
 MOST_LISTED = 200
@@ -33,7 +35,20 @@ def new_bulk(request: DeskRequest) -> HttpResponse:
     """Shows what was selected in the queue, with the form to decide it together."""
     if request.method != "POST":
         return redirect("reviews", slug=request.place.project.slug)
-    return _form(request, _selected(request))
+    return _form(request, _all_of_view(request) if "all" in request.POST else _selected(request))
+
+
+def _all_of_view(request: DeskRequest) -> list[Review]:
+    """The open reviews of the view whose address the queue's form carries, in the queue's order."""
+    where = read_queue(request.GET).filter.where(request.place.actor)
+    rows = Review.objects.filter(where, project=request.place.project, state__in=OPEN)
+    return list(_light(rows).order_by(*IN_ORDER)[: MOST_ITEMS + 1])
+
+
+def _light(rows: QuerySet[Review]) -> QuerySet[Review]:
+    """`rows` with what a list shows of them."""
+    related = rows.select_related("run__task", "attempt", "verdict")
+    return related.defer("run__spec", "run__task__tests", "attempt__content")
 
 
 @project_page(role=Role.REVIEWER)
@@ -62,8 +77,7 @@ def _selected(request: DeskRequest) -> list[Review]:
     """The project's reviews that the form names, in its order; anything else in it is left aside."""
     wanted = [found for text in request.POST.getlist("review")[: MOST_ITEMS + 1] if (found := _id(text))]
     rows = Review.objects.filter(project=request.place.project, pk__in=wanted)
-    rows = rows.select_related("run__task", "attempt", "verdict").defer("run__spec", "run__task__tests")
-    by_id = {review.pk: review for review in rows.defer("attempt__content")}
+    by_id = {review.pk: review for review in _light(rows)}
     return [by_id[review_id] for review_id in dict.fromkeys(wanted) if review_id in by_id]
 
 

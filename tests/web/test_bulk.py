@@ -46,6 +46,17 @@ def test_what_was_selected_is_decided_together_and_its_progress_shown(client: Cl
     assert "Agreed with all" in client.get(address("bulk_list", project)).text
 
 
+def test_all_of_a_view_are_decided_together_and_no_others(client: Client) -> None:
+    project = unsure_project("bulk-all")
+    writers = [waiting_review(project, agent="writer") for _ in range(2)]
+    other = waiting_review(project, agent="coder")
+    logged_in(client, project, Role.REVIEWER)
+    form = client.post(f"{address('new_bulk', project)}?agent=writer", {"all": "1", "review": str(other.pk)})
+    assert "Decide 2 reviews" in form.text
+    assert all(f'name="review" value="{review.pk}"' in form.text for review in writers)
+    assert str(other.pk) not in form.text
+
+
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
