@@ -105,8 +105,9 @@ class QueueFilter(BaseModel):
 
 
 class SortedFilter(QueueFilter):
-    """A filter with the order in which a page shows what it finds."""
+    """What a page of the queue shows, and in which order; it always shows one of the views."""
 
+    view: QueueView = QueueView.ALL
     sort: QueueSort | None = None
 
 

@@ -20,6 +20,9 @@ from reflection_app.web.queue_counts import count_up_to
 from reflection_app.web.queue_filter import AskedQueue, carried
 from reflection_app.web.queue_list import ORDERS, order_of
 
+# The id of no review.
+NONE = UUID(int=0)
+
 
 def go_to_next(request: DeskRequest) -> HttpResponse:
     """To the review that the user holds, else to the next one, claimed; back to the view where there is none."""
@@ -39,7 +42,7 @@ def go_to_next(request: DeskRequest) -> HttpResponse:
     return redirect(f"{address}?{asked.query}" if asked.query else address)
 
 
-def held_by(request: DeskRequest, *, besides: UUID | None = None) -> Review | None:
+def held_by(request: DeskRequest, *, besides: UUID = NONE) -> Review | None:
     """The review that the user holds now, the first in the queue's order; never `besides`."""
     held = Review.objects.filter(
         project=request.place.project,
@@ -59,8 +62,7 @@ def claimable(request: DeskRequest, asked: SortedFilter) -> Q:
 
 def claim_order(asked: SortedFilter) -> tuple[str, ...]:
     """The order in which the next one is looked for: that of the view, as far as open reviews can have it."""
-    is_decided = asked.view is not None and asked.view.is_decided
-    order = ORDERS[QueueSort.QUEUE] if is_decided and asked.sort is None else order_of(asked)
+    order = ORDERS[QueueSort.QUEUE] if asked.view.is_decided and asked.sort is None else order_of(asked)
     # PostgreSQL puts what is not known last by itself.
     return tuple("verdict__confidence" if field == "sure" else field for field in order)
 

@@ -80,8 +80,6 @@ def _sentence(named: list[str]) -> str:
 def query_of(asked: SortedFilter) -> str:
     """The filter as an address writes it, without what every address means anyway."""
     given = asked.model_dump(mode="json", exclude_defaults=True)
-    if given.get("view") == QueueView.ALL:
-        del given["view"]
     return urlencode({name: f"{value:g}" if isinstance(value, float) else value for name, value in given.items()})
 
 

@@ -44,5 +44,5 @@ def tab(view: QueueView, asked: AskedQueue, counts: dict[str, int]) -> Tab:
         label=VIEWS[view],
         query=asked.with_view(view),
         count=counts.get(view.value),
-        is_current=view is (asked.filter.view or QueueView.ALL),
+        is_current=view is asked.filter.view,
     )

@@ -44,7 +44,7 @@ def queue(request: DeskRequest) -> HttpResponse:
     context = {
         "asked": asked,
         "filter": asked.filter,
-        "view": asked.filter.view or QueueView.ALL,
+        "view": asked.filter.view,
         "tabs": [tab(view, asked, counts) for view in VIEWS],
         "reasons": _reasons(asked, counts),
         "rows": page.rows,

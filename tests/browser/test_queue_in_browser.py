@@ -1,0 +1,120 @@
+"""The queue in headless Chromium: what others do appears without reload, and disturbs nobody who is at work in it."""
+
+from collections.abc import Callable
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from reflection_app.actions.claim_review import claim_next, claim_review
+from reflection_app.models import Actor, Membership, Project, Review, ReviewState
+from tests.browser.conftest import Visitor
+from tests.factories import make_member, make_project
+from tests.waiting_rows import waiting_rows
+
+pytestmark = pytest.mark.django_db(transaction=True)
+Visit = Callable[..., Visitor]
+QUEUE = "/p/desk/reviews/"
+
+
+@pytest.fixture
+def project() -> Project:
+    return make_project("desk", review_policy={"audit_share": 0})
+
+
+def listening(page: Page) -> Page:
+    """The page once its bell is joined."""
+    page.wait_for_selector("[data-bell-state=open]")
+    return page
+
+
+def row(page: Page, review: Review) -> str:
+    return f"#row-{review.pk}"
+
+
+def test_a_claim_of_one_is_seen_by_the_other_without_reload(visit: Visit, project: Project) -> None:
+    reviews = waiting_rows(project, 3)
+    first, second = make_member(project), make_member(project)
+    claiming = visit(first).go(QUEUE)
+    watching = listening(visit(second).go(QUEUE))
+    watching.evaluate("window.sameDocument = true")
+    claiming.get_by_role("button", name="Review next").click()
+    claiming.wait_for_url(f"**{QUEUE}{reviews[0].pk}/")
+    expect(watching.locator(row(watching, reviews[0]))).to_contain_text(f"{first.username}, ")
+    expect(watching.locator("#view-unclaimed .count")).to_have_text("2")
+
+    claiming.get_by_role("button", name="Give it back").click()
+    expect(watching.locator(row(watching, reviews[0]))).not_to_contain_text(first.username)
+    expect(watching.locator("#view-unclaimed .count")).to_have_text("3")
+    assert watching.evaluate("window.sameDocument")
+
+
+def test_selection_focus_and_filters_outlast_what_others_do(visit: Visit, project: Project) -> None:
+    reviews = waiting_rows(project, 6, audits_every=2)
+    visitor = visit(make_member(project))
+    page = listening(visitor.go(f"{QUEUE}?reason=rejected"))
+    page.locator(f"#pick-{reviews[1].pk}").check()
+    page.locator(f"#open-{reviews[3].pk}").focus()
+    other = Actor(user=make_member(project))
+    Review.objects.filter(pk=reviews[5].pk).update(state=ReviewState.WITHDRAWN)
+    claim_review(reviews[1], actor=other)
+    expect(page.locator(row(page, reviews[1]))).to_contain_text(f"{other.label}, ")
+    expect(page.locator(".queue > .row")).to_have_count(2)
+    assert page.locator(f"#pick-{reviews[1].pk}").is_checked()
+    assert page.evaluate("document.activeElement.id") == f"open-{reviews[3].pk}"
+    assert page.url.endswith("?reason=rejected")
+
+
+def test_filters_change_the_address_and_the_next_one_comes_from_them(visit: Visit, project: Project) -> None:
+    reviews = waiting_rows(project, 6)
+    page = listening(visit(make_member(project)).go(QUEUE))
+    page.get_by_text("More filters").click()
+    page.get_by_label("Score at least").fill("4")
+    page.get_by_label("Score at least").press("Tab")
+    expect(page.locator(".queue > .row")).to_have_count(2)
+    assert "min_score=4" in page.url
+    page.get_by_role("link", name="Unclaimed").click()
+    page.wait_for_url("**view=unclaimed*")
+    expect(page.locator(".queue > .row")).to_have_count(2)
+    page.get_by_role("button", name="Review next").click()
+    page.wait_for_url(f"**{QUEUE}{reviews[4].pk}/?queue=*")
+    assert Review.objects.get(state=ReviewState.CLAIMED).pk == reviews[4].pk
+
+
+def test_who_is_removed_from_the_project_hears_no_more(visit: Visit, project: Project) -> None:
+    waiting_rows(project, 1)
+    user = make_member(project)
+    page = listening(visit(user).go(QUEUE))
+    Membership.objects.filter(user=user).delete()
+    page.wait_for_selector("[data-bell-state=closed]", timeout=25_000)
+    page.wait_for_timeout(3_000)
+    assert page.get_attribute("body", "data-bell-state") == "closed"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_queue_is_accessible_wide_and_narrow(visit: Visit, project: Project, scheme: str) -> None:
+    reviews = waiting_rows(project, 5, audits_every=2)
+    user = make_member(project)
+    claim_next(project, actor=Actor(user=make_member(project)))
+    Review.objects.filter(pk=reviews[3].pk).update(assignee=user)
+    page = visit(user, scheme=scheme).go(f"{QUEUE}?reason=rejected&min_score=0")
+    for width in (1280, 390):
+        page.set_viewport_size({"width": width, "height": 844})
+        found = Axe().run(page)
+        assert found.violations_count == 0, found.generate_report()
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), width
+
+
+def test_it_reads_and_claims_without_scripts(visit: Visit, project: Project, browser: object) -> None:
+    reviews = waiting_rows(project, 2)
+    visitor = visit(make_member(project))
+    context = visitor.page.context.browser
+    assert context is not None
+    plain = context.new_context(java_script_enabled=False)
+    plain.add_cookies(visitor.context.cookies())  # type: ignore[arg-type]
+    page = plain.new_page()
+    page.goto(f"{visitor.address}{QUEUE}?sort=newest")
+    assert page.locator(".queue > .row").count() == 2
+    page.get_by_role("button", name="Review next").click()
+    page.wait_for_url(f"**{QUEUE}{reviews[1].pk}/*")
+    plain.close()
