@@ -251,7 +251,7 @@ LLM_STREAMING = env.flag(
 LOCAL_MODEL_URL = env.text("LOCAL_MODEL_URL", "", "set by `manage.py up` for its own small model")
 
 MAIL_OPTIONS = mail_options(
-    env.text("EMAIL_URL", "", "mail server for notifications: smtp+tls://user:password@host:587; unset: no mail is sent")
+    env.text("EMAIL_URL", "", "the mail server: smtp+tls://user:password@host:587 or smtps://…; unset: no mail is sent")
 )
 MAIL_FROM = env.text("EMAIL_FROM", "Reflection Desk <desk@localhost>", "whom mail is from")
 MAIL_DELAY_S = env.number("MAIL_DELAY_S", 120.0, "what is not read for this long is told by mail", at_least=0.0)
@@ -282,6 +282,7 @@ CELERY_TASK_ROUTES = {"reflection_app.tasks.sweep": {"queue": "sweep"}}
 CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "reflection_app.tasks.sweep", "schedule": SWEEP_INTERVAL_S, "options": {"expires": 60}},
     "sweep-bulk": {"task": "reflection_app.jobs.sweep_bulk", "schedule": 30.0, "options": {"expires": 30}},
+    "lapse": {"task": "reflection_app.jobs.lapse", "schedule": 60.0, "options": {"expires": 60}},
     "mail": {"task": "reflection_app.jobs.send_mail", "schedule": 30.0, "options": {"expires": 30}},
     "tidy": {"task": "reflection_app.tasks.tidy", "schedule": 3600.0, "options": {"expires": 3600}},
 }

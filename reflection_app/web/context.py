@@ -4,12 +4,15 @@ from functools import cached_property
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.http import HttpRequest
 
 from reflection_app.llm.errors import ModelError
 from reflection_app.llm.roles import LOCAL_PREFIX, model_for
 from reflection_app.models import Project, Role
+from reflection_app.notices.reading import count_unread
 from reflection_app.web.access import Place
+from reflection_app.web.last_decision import LastDecision, last_decision
 from reflection_app.web.queue_counts import open_reviews
 
 
@@ -30,6 +33,17 @@ class Desk:
     @cached_property
     def open_reviews(self) -> int:
         return open_reviews(self.project) if self.project else 0
+
+    @cached_property
+    def unread(self) -> int:
+        """How many notifications the user has not read, of all their projects."""
+        user = self._request.user
+        return count_unread(user.pk) if isinstance(user, User) else 0
+
+    @cached_property
+    def last_decision(self) -> LastDecision | None:
+        """What the user decided last, for taking it back."""
+        return last_decision(self._request)
 
     @property
     def section(self) -> str:

@@ -6,10 +6,11 @@ import pytest
 from django.test import Client
 from django.urls import URLPattern, reverse
 
+from reflection_app.actions.comments import CommentInput, add_comment
 from reflection_app.actions.tools import add_builtin_tools
 from reflection_app.actions.transcript_submission import TranscriptSubmission
 from reflection_app.actions.transcripts import open_transcript
-from reflection_app.models import Actor, AgentInstruction, Role, Secret
+from reflection_app.models import About, Actor, AgentInstruction, Role, Secret
 from reflection_app.web.urls import project_pages
 from tests.bulk import done_bulk
 from tests.factories import make_api_key, make_member, make_project
@@ -25,6 +26,7 @@ FAILURE_PAGES = ("tool_failure", "tool_outcome")
 TOOL_PAGES = {"tool", "edit_tool", "try_tool", "switch_tool", "delete_tool"}
 REPORT_PAGES = {"report", "report_document", "report_markdown"}
 PROTOCOL_PAGES = {"question", "answer_question", "decide_instruction", "correct_class"}
+PEOPLE_PAGES = {"comments", "edit_comment", "take_back_comment", "assign_review", "hand_over_review"}
 CHANGE_TOOLS = ("add_builtins", "new_tool", "import_tools", "keep_secret", "delete_secret")
 
 
@@ -50,6 +52,9 @@ def addresses() -> dict[str, str]:
         "failure_id": report(project).pk,
         "question_id": waiting_question(project).pk,
         "bulk_id": done_bulk(review).pk,
+        "about": "review",
+        "about_id": review.pk,
+        "comment_id": add_comment(project, About.REVIEW, review.pk, CommentInput(text="x"), actor=Actor()).pk,
         "ticket_id": ticket_of(external_run(project=project)).ticket_id,
     }
     found = {}
@@ -88,9 +93,11 @@ def test_a_projects_things_are_not_found_under_another_slug(client: Client, addr
             "step",
             "cancel_run",
             "redo_run",
+            "ask_for_review",
             "ticket",
             "review",
             "revoke_key",
+            *PEOPLE_PAGES,
             *TOOL_PAGES,
             "delete_secret",
             *FAILURE_PAGES,
@@ -98,6 +105,7 @@ def test_a_projects_things_are_not_found_under_another_slug(client: Client, addr
             *PROTOCOL_PAGES,
         }:
             acts = {"try_tool", "switch_tool", "tool_outcome", *PROTOCOL_PAGES - {"question"}}
+            acts |= PEOPLE_PAGES - {"comments", "edit_comment"}
             ask = client.post if name in acts else client.get
             assert ask(address.replace("/p/walked/", "/p/own/")).status_code == 404, name
 
@@ -135,9 +143,9 @@ def test_a_viewer_reads_and_changes_nothing(client: Client, addresses: dict[str,
     for name in (*CHANGE_TOOLS, *TOOL_PAGES - {"tool"}):
         assert client.post(addresses[name]).status_code == 403, name
     changing = ("new_task", "cancel_run", "next_review", "claim_review", "decide_review", "create_key", "revoke_key")
-    for name in (*changing, "settings", "tool_outcome", "close_ticket", "redo_run"):
+    for name in (*changing, "settings", "tool_outcome", "close_ticket", "redo_run", "ask_for_review"):
         assert client.post(addresses[name]).status_code == 403, name
-    for name in ("correct_class", "decide_instruction", "answer_question"):
+    for name in ("correct_class", "decide_instruction", "answer_question", *PEOPLE_PAGES):
         assert client.post(addresses[name]).status_code == 403, name
 
 
