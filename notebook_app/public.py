@@ -34,7 +34,7 @@ class ProposedEntry:
 
 @dataclass(frozen=True)
 class SimilarEntry:
-    """An entry, its content perhaps shortened, with the words that it shares with what was asked about."""
+    """An entry with the words that it shares with what was asked about."""
 
     entry: ProposedEntry
     shared: tuple[str, ...]
@@ -109,15 +109,16 @@ def similar(project_id: UUID, text: str, *, limit: int = 5) -> list[SimilarEntry
     """The accepted and proposed entries that share most of their telling words with `text`, the likest first."""
     looked_through = list(
         Entry.objects.filter(project_id=project_id, state__in=HOLDING)
-        .defer("content", "evidence")
-        .annotate(beginning=Left("content", LONGEST_READ))
-        .order_by("-updated_at", "-id")[:MOST_LOOKED_THROUGH]
+        .order_by("-updated_at", "-id")
+        .values_list("pk", "name", Left("description", LONGEST_READ), Left("content", LONGEST_READ))[
+            :MOST_LOOKED_THROUGH
+        ]
     )
-    for entry in looked_through:
-        entry.content = entry.beginning
-    texts = [f"{entry.name}\n{entry.description}\n{entry.content}" for entry in looked_through]
+    texts = ["\n".join(entry[1:]) for entry in looked_through]
     alike = most_alike(text, texts, limit=limit)
-    return [SimilarEntry(_shown(looked_through[one.place]), shared=one.words) for one in alike]
+    found = Entry.objects.defer("evidence").in_bulk([looked_through[one.place][0] for one in alike])
+    rows = ((found.get(looked_through[one.place][0]), one.words) for one in alike)
+    return [SimilarEntry(_shown(entry), shared=words) for entry, words in rows if entry is not None]
 
 
 def _shown(entry: Entry) -> ProposedEntry:

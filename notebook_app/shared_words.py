@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import pairwise
 from math import log
 
-LONGEST_READ = 2_000
+LONGEST_READ = 1_500
 MOST_TOLD = 6
 # One rare word in common is chance; two make a subject.
 FEWEST_SHARED = 2
