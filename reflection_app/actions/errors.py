@@ -161,7 +161,7 @@ class PolicyMovedOn(Conflict):
 
 
 class StillStands(Conflict):
-    """The decision cannot be taken back. `from_step` is where a fork would begin that decides otherwise, if anywhere."""
+    """The decision cannot be taken back. `from_step` is where a fork begins that decides otherwise, if anywhere."""
 
     title = gettext_noop("Cannot be taken back")
 

@@ -28,6 +28,8 @@ from reflection_app.models import (
 )
 
 DECIDED, UNDONE = "review.decided", "review.undone"
+# What is decided at one of several blind seats.
+OPINION = "review.opinion"
 
 
 @transaction.atomic
@@ -81,7 +83,7 @@ def may_undo(review: Review, *, actor: Actor) -> bool:
 
 def _decided_with(review: Review) -> object:
     """The key that the review was decided with. Its label is no proof: keys may have the same name."""
-    trail = AuditEntry.objects.filter(target_id=review.pk, action=DECIDED).order_by("-created_at", "-id")
+    trail = AuditEntry.objects.filter(target_id=review.pk, action__in=(DECIDED, OPINION)).order_by("-created_at", "-id")
     return trail.values_list("api_key_id", flat=True).first()
 
 
@@ -113,11 +115,13 @@ def said_of(review: Review) -> dict[str, Any]:
 
 
 def taken_back_by_holder(review: Review) -> dict[str, Any] | None:
-    """What was decided before whoever holds the review took it back; None where they did not."""
-    trail = AuditEntry.objects.filter(target_id=review.pk, action__in=(DECIDED, UNDONE))
+    """What was decided before it was taken back, for who took it back or had decided it and holds it now, else None."""
+    trail = AuditEntry.objects.filter(target_id=review.pk, action__in=(DECIDED, OPINION, UNDONE))
     last = trail.order_by("-created_at", "-id").first()
-    is_theirs = last is not None and last.action == UNDONE and last.actor_label == review.holder_label
-    return last.before if last is not None and is_theirs else None
+    if last is None or last.action != UNDONE or review.holder_label not in {last.actor_label, last.before.get("by")}:
+        return None
+    before: dict[str, Any] = last.before
+    return before
 
 
 def _tell(decided_by: Any, review: Review, *, actor: Actor) -> None:

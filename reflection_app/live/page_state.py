@@ -1,7 +1,8 @@
 """What an open page shows, and the messages that bring it up to date. Pure: it knows of no socket and no database.
 
 A page is made of fragments, each an element with an id of its own. A snapshot replaces everything; later messages
-carry only what differs from what was sent last, so that a look that was not needed sends nothing.
+carry only what differs from what was sent last, so that a look that was not needed sends nothing. What is gone since a
+decision was taken back is removed.
 """
 
 from collections.abc import Iterable
@@ -33,7 +34,8 @@ class Fragment:
 class Look:
     """What one look at the database showed: what changed since event number `after`, up to number `seq`.
 
-    `last_step` is the newest step that there was, and `is_writing` whether that one was under way.
+    `last_step` is the newest step that there was, and `is_writing` whether that one was under way. Of the lists that
+    `whole` names, all children are in it; of the others, those that changed.
     """
 
     seq: int
@@ -41,6 +43,7 @@ class Look:
     is_last: bool
     last_step: int = 0
     is_writing: bool = False
+    whole: frozenset[str] = frozenset()
 
 
 class PageState:
@@ -49,6 +52,8 @@ class PageState:
     def __init__(self) -> None:
         self.seq = 0
         self._sent: dict[str, str] = {}
+        # In which list each of the children is that was sent.
+        self._parents: dict[str, str] = {}
         # Of which step text is shown that is still being written, and the newest message of it.
         self._writing: tuple[int, tuple[int, int]] | None = None
         self._seen: tuple[int, tuple[int, int]] = (0, (0, 0))
@@ -59,6 +64,7 @@ class PageState:
         """A message that replaces the whole page by `look`, which was taken with `after=0`."""
         self.seq = look.seq
         self._sent = {fragment.place: fragment.html for fragment in look.fragments}
+        self._parents = {fragment.place: fragment.parent for fragment in look.fragments if fragment.parent}
         self._note_steps(look)
         self._writing = None
         message = [_replacing(fragment) for fragment in look.fragments if not fragment.parent]
@@ -76,11 +82,14 @@ class PageState:
         if self._writing and not self._may_show(self._writing[0]):
             self._writing = None
             message.append(NOTHING_WRITTEN)
+        message += [self._removing(place) for place in self._gone(look)]
         for fragment in look.fragments:
             known = self._sent.get(fragment.place)
             if known == fragment.html:
                 continue
             self._sent[fragment.place] = fragment.html
+            if fragment.parent:
+                self._parents[fragment.place] = fragment.parent
             is_new = known is None and fragment.parent
             message.append(_appending(fragment) if is_new else _replacing(fragment))
         return "\n".join(message)
@@ -93,12 +102,31 @@ class PageState:
         self._writing = (step, order)
         return f'<div hx-swap-oob="innerHTML:#{WRITING}">{html}</div>'
 
+    def _gone(self, look: Look) -> list[str]:
+        """The children that the page shows and that there are no more: steps go from the end, all else one by one."""
+        there = {fragment.place for fragment in look.fragments}
+        return [
+            place
+            for place, parent in self._parents.items()
+            if place not in there and (parent in look.whole or _step_of(place) > look.last_step)
+        ]
+
+    def _removing(self, place: str) -> str:
+        del self._sent[place], self._parents[place]
+        return f'<div id="{place}" hx-swap-oob="delete"></div>'
+
     def _note_steps(self, look: Look) -> None:
         self._last_step, self._is_writing = look.last_step, look.is_writing
 
     def _may_show(self, step: int) -> bool:
         """Whether the step may still be under way: a step that is not known here has only just begun."""
         return step > self._last_step or (step == self._last_step and self._is_writing)
+
+
+def _step_of(place: str) -> int:
+    """The number of the step that is shown there; 0 where it is none."""
+    name, _, number = place.partition("-")
+    return int(number) if name == "step" and number.isdigit() else 0
 
 
 def _replacing(fragment: Fragment) -> str:

@@ -53,6 +53,7 @@ def _look(user: User, *, slug: str, run_id: UUID, after: int) -> Look | Refusal:
         is_last=run.is_finished,
         last_step=last.seq if last else 0,
         is_writing=last is not None and last.state == StepState.STARTED and run.state == RunState.RUNNING,
+        whole=frozenset({"run-attempts"}),
     )
 
 

@@ -34,6 +34,7 @@ from tests.actions.test_undo_decision import (
 from tests.critiques import critique
 from tests.factories import make_project
 from tests.loops.protocol.playing import PLAN, REFLECTION
+from tests.loops.tool_playing import call_text
 from tests.outgoing.conftest import loopback
 from tests.outgoing.server import RawServer
 from tests.runner.scripts import scripted_run
@@ -185,16 +186,15 @@ def test_a_loop_that_was_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     refused(review, actor, "loop was changed")
 
 
-def with_a_tool(project_tool: str) -> dict[str, str]:
-    plan = PLAN | {"repair_steps": [{"action": "Look", "kind": "tool", "tool": project_tool}]}
-    call = {"tool": project_tool, "arguments": {"city": "Rome"} if project_tool == "lookup" else {"code": "print(1)"}}
+def with_a_tool(tool: str, **arguments: str) -> dict[str, str]:
+    plan = PLAN | {"repair_steps": [{"action": "Look it up", "kind": "tool", "tool": tool}]}
     return {
-        "attempt-1/answer": "draft",
+        "attempt-1/answer": "{}",
         "attempt-1/critique": UNSURE_REVISE,
         "attempt-1/reflect": json.dumps(REFLECTION),
         "attempt-1/plan": json.dumps(plan),
-        "attempt-1/repair-1/arguments": json.dumps(call),
-        "attempt-2/answer": "revised",
+        "attempt-1/repair-1/arguments": call_text(tool, **arguments),
+        "attempt-2/answer": "blue",
         "attempt-2/critique": GOOD,
     }
 
@@ -205,9 +205,9 @@ def test_a_tool_of_the_outside_that_was_called() -> None:
     with RawServer(FINE) as server:
         http_tool(project, server.url)
         task = {name: value for name, value in PROTOCOL.items() if name != "requirements"}
-        run = gone_on(scripted_run(with_a_tool("lookup"), project=project, tools=["lookup"], **task))
+        run = gone_on(scripted_run(with_a_tool("lookup", city="Rome"), project=project, tools=["lookup"], **task))
         review, actor = decided(Review.objects.get(run=run), "approve")
-    assert Step.objects.filter(run=run, kind="call_tool").exists()
+    assert Step.objects.filter(run=run, kind="call_tool").exists(), list(run.steps.values_list("key", "error"))
     refused(review, actor, "tool lookup was called since")
 
 
@@ -216,13 +216,13 @@ def test_a_built_in_tool_is_none_of_the_outside() -> None:
     names = [tool.name for tool in add_builtin_tools(project, actor=Actor())]
     assert "python" in names
     task = {name: value for name, value in PROTOCOL.items() if name != "requirements"}
-    run = gone_on(scripted_run(with_a_tool("python"), project=project, tools=["python"], **task))
+    run = gone_on(scripted_run(with_a_tool("python", code="print(1)"), project=project, tools=["python"], **task))
     review = Review.objects.get(run=run)
     actor = person(review)
     claimed(review, actor)
     before = rows_of(project)
     decide(review, actor, "approve")
     gone_on(run)
-    assert Step.objects.filter(run=run, kind="call_tool").exists()
+    assert Step.objects.filter(run=run, kind="call_tool").exists(), list(run.steps.values_list("key", "error"))
     undo_decision(review, actor=actor)
     assert rows_of(project) == before

@@ -7,7 +7,7 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 
 from reflection_app.models import Report, Review, Run, RunState, Scope, Ticket
 from reflection_app.runner.advance import advance
-from tests.actions.test_undo_decision import BAD, UNSURE_REVISE, waiting
+from tests.actions.test_undo_decision import BAD, SIX_STEPS, UNSURE_REVISE, waiting
 from tests.api.caller import Answer, Caller, assert_problem, make_caller
 from tests.runner.scripts import scripted_run
 from tests.tickets import handed_in
@@ -69,7 +69,10 @@ ROUTES = (
 
 @pytest.mark.parametrize("route", ROUTES)
 def test_whatever_way_a_pipeline_was_told_the_decision_stands(caller: Caller, reviewer: Caller, route: str) -> None:
-    review = waiting(BAD, project=caller.project, mode="reflection_protocol", limits={"token_budget": 100_000})
+    task: dict[str, Any] = {"mode": "reflection_protocol", "limits": {"token_budget": 100_000}}
+    run = scripted_run(SIX_STEPS | {"attempt-1/critique": BAD}, project=caller.project, **task)
+    advance(run.pk)
+    review = Review.objects.get(run=run)
     decide(reviewer, review)
     names = {
         "run": review.run_id,
