@@ -17,6 +17,7 @@ from reflection_app.models import (
     Actor,
     AgentInstruction,
     FixPair,
+    Notification,
     Project,
     Report,
     Review,
@@ -70,7 +71,10 @@ def test_the_demo_tells_seven_scripted_stories_with_their_ends() -> None:
         ("finished", "succeeded", 2),
     ]
     assert "发布说明" in runs[1].task.objective
-    assert Review.objects.filter(state="waiting").count() == 1
+    assert list(Review.objects.filter(state="waiting").values_list("holds_run", flat=True).order_by("holds_run")) == [
+        False,
+        True,
+    ]
 
 
 def test_the_demo_shows_a_report_an_instruction_to_accept_and_calls_that_were_put_right() -> None:
@@ -118,7 +122,7 @@ def test_production_gets_a_project_and_no_demo(settings: Settings) -> None:
 def test_the_waiting_story_goes_on_to_an_end_whatever_a_visitor_decides(verdict: VerdictName, outcome: str) -> None:
     first_start()
     visitor = Actor(user=User.objects.get(username="admin"))
-    held = claim_review(Review.objects.get(state="waiting"), actor=visitor)
+    held = claim_review(Review.objects.get(state="waiting", holds_run=True), actor=visitor)
     decision = DecisionInput(
         lease_token=held.lease_token, decision=Decision.OVERRULE, verdict=verdict, reason="As I see it."
     )
@@ -137,3 +141,12 @@ def test_a_login_link_names_the_address_of_the_desk_that_was_started(settings: S
     out = StringIO()
     call_command("login_link", "somebody", stdout=out)
     assert out.getvalue().startswith("http://127.0.0.1:8300/login/link/")
+
+
+def test_the_demo_asks_its_first_user_for_a_look_and_mentions_them() -> None:
+    first_start()
+    admin = User.objects.get(username="admin")
+    asked = Review.objects.get(reason="asked_for")
+    assert (asked.assignee, asked.note_by_label) == (admin, "demo-reviewer")
+    told = Notification.objects.filter(user=admin).order_by("created_at")
+    assert [one.kind for one in told] == ["assigned", "mentioned"]

@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand
 from django.db import transaction
 
 from reflection_app.actions.demo_stories import tell_demo_stories
+from reflection_app.actions.demo_talk import talk_in_demo
 from reflection_app.actions.tools import add_builtin_tools
 from reflection_app.loops.task_spec import Limits
 from reflection_app.models import Actor, Membership, Project, Role
@@ -36,6 +37,8 @@ class Command(BaseCommand):
         # Last of all: who stops a first start half-way has not lost a password that nobody saw.
         password = secrets.token_urlsafe(12)
         admin = make_admin(project, password=password)
+        if not settings.PRODUCTION:
+            talk_in_demo(project, admin=admin)
         self.stdout.write(f"User:      {admin.get_username()}")
         self.stdout.write(f"Password:  {password}   (shown this once)")
         self.stdout.write(f"One-time login link: {address.rstrip('/')}{one_time_login_path(admin)}")
