@@ -51,7 +51,7 @@ def likely_next(
     project: Project,
     *,
     actor: Actor,
-    besides: UUID | None,
+    besides: UUID,
     among: Q | None = None,
     order: Sequence[str] = IN_ORDER,
 ) -> Review | None:

@@ -14,7 +14,7 @@ from reflection_app.actions.review_views import SortedFilter
 from reflection_app.models import Review, Role
 from reflection_app.web.access import DeskRequest, get_review_for, project_page
 from reflection_app.web.decision_form import prefilled
-from reflection_app.web.next_review import claim_order, claimable, go_to_next, held_by
+from reflection_app.web.next_review import NONE, claim_order, claimable, go_to_next, held_by
 from reflection_app.web.queue_filter import carried
 from reflection_app.web.review_page import PEEKED, show, version_of, wants_item
 
@@ -67,8 +67,8 @@ def _likely(request: DeskRequest, asked: SortedFilter) -> Review | None:
     return get_review_for(request.place, review.pk) if review else None
 
 
-def _besides(request: DeskRequest) -> UUID | None:
+def _besides(request: DeskRequest) -> UUID:
     try:
         return UUID(request.GET.get("besides", ""))
     except ValueError:
-        return None
+        return NONE

@@ -7,6 +7,7 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 
 from reflection_app.actions.claim_review import claim_review, hold_end, keep_review, release_review
 from reflection_app.actions.errors import Conflict
@@ -42,7 +43,7 @@ def release(request: DeskRequest, review_id: UUID) -> HttpResponse:
     token = _token(request)
     if token is not None:
         release_review(review, lease_token=token, actor=request.place.actor)
-        messages.info(request, "Given back to the queue.")
+        messages.info(request, _("Given back to the queue."))
     return redirect("reviews", slug=request.place.project.slug)
 
 

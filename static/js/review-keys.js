@@ -69,7 +69,8 @@
       return;
     }
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) return submitWith(event);
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    // With Shift, a sign such as ? or / is meant on some keyboards, a letter on none.
+    if (event.ctrlKey || event.metaKey || event.altKey || (event.shiftKey && /^\p{L}$/u.test(event.key))) return;
     if (isTyping(event.target)) {
       if (event.key === "Escape") event.target.blur();
       return;

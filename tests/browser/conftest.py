@@ -176,6 +176,7 @@ EXPECTED = (
     "[object Event",
     "htmx:afterRequest",
     "htmx:sendError",
+    "htmx:sendAbort",
 )
 
 

@@ -1,0 +1,209 @@
+"""Holding an item, losing it and deciding it, with two browsers at once; and what becomes of what was typed."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils import timezone
+from playwright.sync_api import Browser, Page, expect
+
+from reflection_app.actions.claim_review import claim_review, release_review
+from reflection_app.actions.decide_review import DecisionInput, decide_review
+from reflection_app.models import Actor, Project, Review
+from tests.browser.conftest import Server, Visitor
+from tests.factories import make_member
+from tests.web.stories import unsure_project, waiting_review
+
+pytestmark = pytest.mark.django_db(transaction=True)
+Visit = Callable[..., Visitor]
+
+
+@pytest.fixture
+def project() -> Project:
+    return unsure_project("desk")
+
+
+def painted(page: Page, review: Review) -> Page:
+    page.wait_for_selector(f"body[data-keys=ready][data-painted='{review.pk}']")
+    return page
+
+
+def opened(visit: Visit, review: Review, user: User) -> Page:
+    """The page of a review that `user` holds, ready for keys."""
+    claim_review(review, actor=Actor(user=user))
+    return painted(visit(user).go(f"/p/desk/reviews/{review.pk}/"), review)
+
+
+def taken_over(review: Review, user: User) -> Review:
+    """The review, whose lease ran out and which `user` claimed then."""
+    Review.objects.filter(pk=review.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
+    return claim_review(review, actor=Actor(user=user))
+
+
+def left(review: Review, seconds: float) -> None:
+    Review.objects.filter(pk=review.pk).update(lease_until=timezone.now() + timedelta(seconds=seconds))
+
+
+def test_of_two_browsers_with_an_item_open_one_decides_and_the_other_is_told(visit: Visit, project: Project) -> None:
+    review = waiting_review(project)
+    ann, ben = make_member(project), make_member(project)
+    anns = opened(visit, review, ann)
+    bens = painted(visit(ben).go(f"/p/desk/reviews/{review.pk}/"), review)
+    expect(bens.get_by_text("holds this review")).to_be_visible()
+    anns.get_by_label("Reason").fill("Mine, long and typed by hand")
+    held = taken_over(review, ben)
+    told = DecisionInput.model_validate({"lease_token": held.lease_token, "decision": "approve", "reason": "Ben's"})
+    decide_review(held, told, actor=Actor(user=ben))
+    painted(anns, review)
+    anns.get_by_label("Agree with the critic").check(force=True)
+    anns.get_by_label("Reason").focus()
+    anns.keyboard.press("Control+Enter")
+    expect(anns.get_by_role("alert").first).to_contain_text("has decided this review already")
+    expect(anns.get_by_text("Mine, long and typed by hand")).to_be_visible()
+    assert Review.objects.get(pk=review.pk).decision_reason == "Ben's"
+
+
+def test_a_hold_that_is_lost_mid_typing_freezes_the_fields_and_claiming_again_brings_all_along(
+    visit: Visit, project: Project
+) -> None:
+    review = waiting_review(project)
+    ann, ben = make_member(project), make_member(project)
+    page = opened(visit, review, ann)
+    page.keyboard.press("o")
+    page.keyboard.press("2")
+    page.get_by_label("Description of issue 1").fill("Mine")
+    page.get_by_label("Reason").fill("Half a sent")
+    held = taken_over(review, ben)
+    page.evaluate("document.body.dispatchEvent(new Event('desk:rang'))")
+    expect(page.locator(".lease-lost")).to_contain_text("holds this review now")
+    expect(page.get_by_text("The fields are copies now")).to_be_visible()
+    expect(page.get_by_label("Reason")).to_have_value("Half a sent")
+    expect(page.get_by_label("Reason")).not_to_be_editable()
+    expect(page.get_by_role("button", name="Decide")).to_be_hidden()
+    page.get_by_role("button", name="Claim again").click()
+    expect(page.get_by_role("alert").first).to_contain_text("holds this review until")
+    expect(page.get_by_label("Reason")).to_have_value("Half a sent")
+    assert held.lease_token is not None
+    release_review(held, lease_token=held.lease_token, actor=Actor(user=ben))
+    page.get_by_role("button", name="Claim again").click()
+    expect(page.get_by_role("button", name="Decide")).to_be_visible()
+    expect(page.get_by_label("Reason")).to_have_value("Half a sent")
+    expect(page.get_by_label("Description of issue 1")).to_have_value("Mine")
+    expect(page.locator("[name=verdict][value=REVISE]")).to_be_checked()
+    painted(page, review).get_by_label("Reason").press("Control+Enter")
+    page.wait_for_url("**/reviews/")
+    decided = Review.objects.select_related("decided_verdict").get(pk=review.pk)
+    assert decided.decided_by == ann
+    assert decided.decided_verdict is not None
+    assert [issue["description"] for issue in decided.decided_verdict.issues] == ["Mine"]
+
+
+def test_the_last_minute_is_counted_down_and_the_hold_can_be_kept(visit: Visit, project: Project) -> None:
+    review = waiting_review(project)
+    user = make_member(project)
+    claim_review(review, actor=Actor(user=user))
+    left(review, 62)
+    visitor = visit(user)
+    # Nobody hears that the page is in use: it is as if it had been left alone.
+    visitor.page.route("**/heartbeat/", lambda route: route.abort())
+    page = painted(visitor.go(f"/p/desk/reviews/{review.pk}/"), review)
+    expect(page.get_by_role("timer")).to_have_text("0:58")
+    expect(page.locator("[data-lease-said]")).to_have_text("Your hold on this review ends in a minute.")
+    page.unroute("**/heartbeat/")
+    page.get_by_role("button", name="Keep it").click()
+    expect(page.get_by_text("Held for you, 9 min left")).to_be_visible()
+    kept = Review.objects.get(pk=review.pk)
+    assert kept.lease_until is not None
+    assert kept.lease_until > timezone.now() + timedelta(minutes=9)
+
+
+def test_a_page_that_nobody_uses_lets_go(visit: Visit, project: Project) -> None:
+    review = waiting_review(project)
+    user = make_member(project)
+    claim_review(review, actor=Actor(user=user))
+    visitor = visit(user)
+    beats: list[str] = []
+    visitor.page.on("request", lambda request: beats.append(request.url) if "heartbeat" in request.url else None)
+    visitor.page.clock.install()
+    page = visitor.go(f"/p/desk/reviews/{review.pk}/")
+    page.clock.run_for(1_000)
+    page.clock.fast_forward(250_000)
+    page.clock.run_for(1_000)
+    expect(page.locator("[data-lease=held]")).to_be_visible()
+    assert len(beats) == 1
+    # One lease after the last key nothing is kept any more.
+    page.clock.fast_forward(700_000)
+    page.clock.run_for(1_000)
+    left(review, -1)
+    page.clock.fast_forward(300_000)
+    page.clock.run_for(1_000)
+    expect(page.locator(".lease-lost")).to_contain_text("has run out")
+
+
+def test_what_was_typed_is_offered_back_after_a_reload_and_forgotten_when_it_is_decided(
+    visit: Visit, project: Project
+) -> None:
+    review = waiting_review(project)
+    page = opened(visit, review, make_member(project))
+    page.keyboard.press("o")
+    page.keyboard.press("2")
+    page.get_by_role("button", name="Add an issue").click()
+    page.keyboard.type("Too short")
+    page.get_by_label("Reason").fill("Kept")
+    painted(page, review).reload()
+    painted(page, review)
+    expect(page.get_by_label("Reason")).to_have_value("")
+    page.get_by_role("button", name="Put it back").click()
+    expect(page.get_by_label("Reason")).to_have_value("Kept")
+    expect(page.get_by_label("Description of issue 2")).to_have_value("Too short")
+    expect(page.locator("[name=verdict][value=REVISE]")).to_be_checked()
+    page.keyboard.press("Control+Enter")
+    page.wait_for_url("**/reviews/")
+    assert page.evaluate("Object.keys(sessionStorage).filter((key) => key.startsWith('review-draft')).length") == 0
+
+
+def test_a_decision_that_is_refused_or_gets_no_answer_comes_back_with_all_that_was_typed(
+    visit: Visit, project: Project
+) -> None:
+    review = waiting_review(project)
+    page = opened(visit, review, make_member(project))
+    page.keyboard.press("o")
+    page.get_by_label("Reason").fill("No verdict yet")
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_role("alert").first).to_be_focused()
+    expect(page.get_by_role("alert").first).to_contain_text("Overruling needs a verdict")
+    expect(page.get_by_label("Reason")).to_have_value("No verdict yet")
+    painted(page, review).route("**/decision/**", lambda route: route.abort())
+    page.keyboard.press("1")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("The desk did not answer")).to_be_visible()
+    expect(page.get_by_label("Reason")).to_have_value("No verdict yet")
+    page.unroute("**/decision/**")
+    page.get_by_role("button", name="Decide").click()
+    page.wait_for_url("**/reviews/")
+    assert Review.objects.get(pk=review.pk).decision_reason == "No verdict yet"
+
+
+def test_without_scripts_a_decision_is_a_form_like_any_other(
+    browser: Browser, server: Server, project: Project
+) -> None:
+    first, second = waiting_review(project), waiting_review(project)
+    client = Client()
+    client.force_login(make_member(project))
+    context = browser.new_context(java_script_enabled=False)
+    name = settings.SESSION_COOKIE_NAME
+    context.add_cookies([{"name": name, "value": client.cookies[name].value, "url": server.address}])
+    page = context.new_page()
+    page.goto(f"{server.address}/p/desk/reviews/{first.pk}/")
+    page.get_by_role("button", name="Claim and decide").click()
+    page.get_by_label("Overrule").check()
+    page.locator("[name=verdict][value=PASS]").check()
+    page.get_by_label("Reason").fill("By hand")
+    page.get_by_role("button", name="Decide").click()
+    page.wait_for_url(f"**/reviews/{second.pk}/")
+    decided = Review.objects.get(pk=first.pk)
+    assert (decided.decision, decided.decision_reason) == ("overrule", "By hand")
+    context.close()
