@@ -88,11 +88,6 @@ def tell_of_adjudication(review: Review, *, actor: Actor) -> int:
     return tell_of_review(NotificationKind.ADJUDICATION, review, users=others or everybody, actor=who)
 
 
-def tell_of_undo(review: Review, *, decided_by: int | None, actor: Actor) -> int:
-    """Tells who had decided that somebody else took the decision back."""
-    return tell_of_review(NotificationKind.DECISION_UNDONE, review, users=[decided_by], actor=actor)
-
-
 def read_notice(user: User, notice_id: UUID) -> bool:
     """Whether it is the person's, and read from now on."""
     return bool(_read(user, Q(pk=notice_id)) or notices_of(user.pk).filter(pk=notice_id).exists())

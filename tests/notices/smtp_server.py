@@ -56,7 +56,7 @@ class _Session(socketserver.StreamRequestHandler):
             if raw == b".\r\n":
                 break
             lines.append(raw.removeprefix(b".") if raw.startswith(b"..") else raw)
-        self.server.letters.append(message_from_bytes(b"".join(lines), policy=policy.default))  # type: ignore[arg-type]
+        self.server.letters.append(message_from_bytes(b"".join(lines), policy=policy.default))
         self.say("250 kept")
 
 
