@@ -1,0 +1,129 @@
+"""The audit trail: every change of state is in it, and nobody can alter or remove what is."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.db import InternalError, connection, transaction
+from django.db.utils import DatabaseError
+
+from reflection_app.models import Actor, AuditEntry, Project, audit
+from reflection_app.web.audit_links import LISTS, PAGES
+from reflection_app.web.audit_words import TARGETS, WORDS
+from tests.factories import make_member, make_project
+
+ACTIONS = Path(settings.BASE_DIR) / "reflection_app" / "actions"
+# They take an actor and write no entry of their own.
+WITHOUT_ENTRIES = {
+    "review_views": "reads",
+    "decision_in_force": "part of a decision, which decide_review or panel_opinions records",
+    "reviewers_decision": "part of a decision",
+    "overruled_audit": "part of a decision; the run that it orders is recorded by redo_run",
+    "take_back": "part of taking a decision back, which undo_decision records",
+    "notifications": "what one has read is nobody else's business",
+}
+NAME = re.compile(r"[a-z_]+\.[a-z_]+")
+
+
+def kept(project: Project) -> AuditEntry:
+    audit(project.pk, Actor(user=make_member(project)), "settings.changed", target=project, after={"a": 1})
+    return AuditEntry.objects.get(project=project)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE reflection_app_auditentry SET after = '{}'",
+        "UPDATE reflection_app_auditentry SET actor_label = 'nobody' WHERE action = 'settings.changed'",
+        "DELETE FROM reflection_app_auditentry",
+        "TRUNCATE reflection_app_auditentry",
+        "MERGE INTO reflection_app_auditentry a USING reflection_app_project p ON a.project_id = p.id"
+        " WHEN MATCHED THEN UPDATE SET action = 'x'",
+    ],
+)
+def test_the_database_refuses_to_change_or_remove_an_entry(statement: str) -> None:
+    entry = kept(make_project())
+    with pytest.raises(DatabaseError, match="append-only"), transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(statement)
+    assert AuditEntry.objects.get() == entry
+    assert AuditEntry.objects.get().after == {"a": 1}
+
+
+@pytest.mark.django_db
+def test_neither_do_models_change_or_remove_it() -> None:
+    entry = kept(make_project())
+    entry.action = "nothing.happened"
+    for attempt in (entry.save, entry.delete, AuditEntry.objects.all().delete):
+        with pytest.raises((DatabaseError, InternalError), match="append-only"), transaction.atomic():
+            attempt()
+    assert AuditEntry.objects.get().action == "settings.changed"
+
+
+@pytest.mark.django_db
+def test_a_person_or_a_project_can_go_and_the_trail_stays_readable() -> None:
+    project = make_project()
+    entry = kept(project)
+    user_id, project_id = entry.user_id, project.pk
+    assert entry.user is not None
+    entry.user.delete()
+    project.delete()
+    left = AuditEntry.objects.get()
+    assert (left.user_id, left.project_id, left.actor_label) == (user_id, project_id, entry.actor_label)
+    assert (left.action, left.after) == ("settings.changed", {"a": 1})
+
+
+def test_every_action_that_is_audited_has_words() -> None:
+    named = {name for module in modules() for call in audits_of(module) for name in names_of(call, module)}
+    assert named
+    assert named <= WORDS.keys(), f"without words: {named - WORDS.keys()}"
+
+
+def test_every_audit_names_its_action_where_it_can_be_found() -> None:
+    for module in modules():
+        for call in audits_of(module):
+            assert list(names_of(call, module)), f"{module.name}:{call.lineno}"
+
+
+def test_every_module_that_acts_for_somebody_writes_to_the_trail() -> None:
+    silent = {module.stem for module in modules() if takes_actor(module) and not list(audits_of(module))}
+    assert silent == WITHOUT_ENTRIES.keys()
+
+
+def test_every_kind_of_thing_that_is_linked_has_words() -> None:
+    assert PAGES.keys() | LISTS.keys() <= TARGETS.keys()
+
+
+def modules() -> list[Path]:
+    return sorted(ACTIONS.glob("*.py"))
+
+
+def tree_of(module: Path) -> ast.Module:
+    return ast.parse(module.read_text())
+
+
+def audits_of(module: Path) -> Iterator[ast.Call]:
+    for node in ast.walk(tree_of(module)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "audit":
+            yield node
+
+
+def names_of(call: ast.Call, module: Path) -> Iterator[str]:
+    """The actions that a call may record: those in its third argument, or in the module where that is a variable."""
+    action = call.args[2]
+    for node in ast.walk(tree_of(module) if isinstance(action, ast.Name) else action):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and NAME.fullmatch(node.value):
+            yield node.value
+
+
+def takes_actor(module: Path) -> bool:
+    """Whether a public function of it acts for somebody."""
+    return any(
+        isinstance(node, ast.FunctionDef)
+        and not node.name.startswith("_")
+        and any(argument.arg == "actor" for argument in (*node.args.args, *node.args.kwonlyargs))
+        for node in tree_of(module).body
+    )
