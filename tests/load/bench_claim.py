@@ -42,7 +42,7 @@ def measure(data: Path, *, waiting: int, each: int) -> None:
 
     print(describe_machine())
     with running_desk(data, {"LLM_MODEL": "openai/none", "OPENAI_API_KEY": "none"}) as desk:
-        os.environ.update({"REFLECTION_DATA_DIR": str(desk.data)})
+        os.environ.update({"REFLECTION_DATA_DIR": str(desk.data), "DATABASE_POOL_SIZE": str(2 * REVIEWERS)})
         import django
 
         django.setup()

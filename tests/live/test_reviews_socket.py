@@ -1,0 +1,119 @@
+"""The socket of a project's review pages, on the real database and the real channel layer."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from channels.testing import WebsocketCommunicator
+from django.contrib.sessions.models import Session
+from django.db import connection
+from django.test import Client
+
+from reflection_app.actions.claim_review import claim_next, release_review
+from reflection_app.config.asgi import application
+from reflection_app.live import nudges
+from reflection_app.models import Actor, Membership, Project
+from tests.factories import make_member, make_project
+from tests.live.test_run_socket import SOON_S, play
+from tests.waiting_rows import waiting_rows
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@asynccontextmanager
+async def connected(project: Project, client: Client | None) -> AsyncIterator[WebsocketCommunicator]:
+    cookies = "; ".join(f"{name}={morsel.value}" for name, morsel in (client.cookies if client else {}).items())
+    headers = [(b"cookie", cookies.encode()), (b"origin", b"http://localhost"), (b"host", b"localhost")]
+    socket = WebsocketCommunicator(application, f"/ws/p/{project.slug}/reviews", headers=headers)
+    accepted, _ = await socket.connect(timeout=SOON_S)
+    assert accepted
+    yield socket
+    await socket.disconnect(timeout=SOON_S)
+
+
+async def closed(socket: WebsocketCommunicator) -> int:
+    while (event := await socket.receive_output(timeout=SOON_S))["type"] != "websocket.close":
+        pass
+    return int(event["code"])
+
+
+def member_of(project: Project) -> Client:
+    client = Client()
+    client.force_login(make_member(project))
+    return client
+
+
+def in_thread(work: Any) -> Any:
+    def done() -> Any:
+        try:
+            return work()
+        finally:
+            connection.close()
+
+    return sync_to_async(done, thread_sensitive=False)()
+
+
+def test_it_nudges_on_a_claim_and_on_its_return_and_says_nothing_else() -> None:
+    project = make_project()
+    waiting_rows(project, 1)
+    client, actor = member_of(project), Actor(user=make_member(project))
+
+    async def scene() -> None:
+        async with connected(project, client) as socket:
+            assert await socket.receive_from(timeout=SOON_S) == nudges.RANG
+            held = await in_thread(lambda: claim_next(project, actor=actor))
+            assert await socket.receive_from(timeout=SOON_S) == nudges.RANG
+            await asyncio.sleep(0.5)
+            token = held.lease_token
+            await in_thread(lambda: release_review(held, lease_token=token, actor=actor))
+            assert await socket.receive_from(timeout=SOON_S) == nudges.RANG
+
+    play(scene)
+
+
+def test_another_projects_changes_are_not_heard() -> None:
+    project, other = make_project(), make_project()
+    waiting_rows(other, 1)
+    client = member_of(project)
+
+    async def scene() -> None:
+        async with connected(project, client) as socket:
+            assert await socket.receive_from(timeout=SOON_S) == nudges.RANG
+            await in_thread(lambda: claim_next(other, actor=Actor()))
+            assert await socket.receive_nothing(timeout=1)
+
+    play(scene)
+
+
+def test_who_may_not_hear_is_told_so() -> None:
+    project = make_project()
+    stranger = member_of(make_project())
+
+    async def scene() -> None:
+        async with connected(project, stranger) as socket:
+            assert await closed(socket) == 4404
+        async with connected(project, None) as socket:
+            assert await closed(socket) == 4401
+
+    play(scene)
+
+
+@pytest.mark.parametrize(("what", "code"), [("membership", 4404), ("session", 4401)])
+def test_who_loses_the_right_hears_no_more(monkeypatch: pytest.MonkeyPatch, what: str, code: int) -> None:
+    monkeypatch.setattr(nudges.ReviewsConsumer, "look_every_s", 0.2)
+    project = make_project()
+    client = member_of(project)
+
+    def lose() -> None:
+        (Membership if what == "membership" else Session).objects.all().delete()
+
+    async def scene() -> None:
+        async with connected(project, client) as socket:
+            await socket.receive_from(timeout=SOON_S)
+            await in_thread(lose)
+            assert await closed(socket) == code
+
+    play(scene)
