@@ -52,6 +52,7 @@ def addresses() -> dict[str, str]:
         "failure_id": report(project).pk,
         "question_id": waiting_question(project).pk,
         "bulk_id": done_bulk(review).pk,
+        "form": "csv",
         "about": "review",
         "about_id": review.pk,
         "comment_id": add_comment(project, About.REVIEW, review.pk, CommentInput(text="x"), actor=Actor()).pk,
