@@ -116,7 +116,7 @@ def test_an_address_that_only_acts_leads_to_its_page(client: Client, addresses: 
 
     logged_in(client, Project.objects.get(slug="walked"))
     pages = {"close_ticket": "ticket", "next_review": "reviews", "create_key": "settings"}
-    for name in ("claim_review", "release_review", "keep_review", "decide_review", *pages):
+    for name in ("claim_review", "release_review", "keep_review", "decide_review", "undo_review", *pages):
         assert client.get(addresses[name])["Location"] == addresses[pages.get(name, "review")]
         assert client.put(addresses[name]).status_code == 405
 
@@ -144,7 +144,7 @@ def test_a_viewer_reads_and_changes_nothing(client: Client, addresses: dict[str,
     for name in (*CHANGE_TOOLS, *TOOL_PAGES - {"tool"}):
         assert client.post(addresses[name]).status_code == 403, name
     changing = ("new_task", "cancel_run", "next_review", "claim_review", "decide_review", "create_key", "revoke_key")
-    for name in (*changing, "settings", "tool_outcome", "close_ticket", "redo_run", "ask_for_review"):
+    for name in (*changing, "settings", "tool_outcome", "close_ticket", "redo_run", "ask_for_review", "undo_review"):
         assert client.post(addresses[name]).status_code == 403, name
     for name in ("correct_class", "decide_instruction", "answer_question", *PEOPLE_PAGES):
         assert client.post(addresses[name]).status_code == 403, name
