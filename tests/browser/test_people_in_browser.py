@@ -1,0 +1,121 @@
+"""People talk in the browser: a mention rings the other's bell, nothing typed is lost, and a hold changes hands."""
+
+from collections.abc import Callable
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from reflection_app.actions.comments import CommentInput, add_comment
+from reflection_app.models import About, Actor, Comment, Notification, Review
+from tests.browser.conftest import Visitor
+from tests.factories import make_member, make_user
+from tests.web.stories import unsure_project, waiting_review
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def is_clean(page: Page) -> None:
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+@pytest.fixture
+def review() -> Review:
+    return waiting_review(unsure_project("talking"))
+
+
+def test_a_mention_rings_the_others_bell_and_leads_to_the_item(visit: Callable[..., Visitor], review: Review) -> None:
+    writer, reader = (make_member(review.project, user=make_user(name)) for name in ("zoe", "anna"))
+    waiting = visit(reader)
+    page = waiting.go("/p/talking/runs/")
+    bell = page.get_by_role("link", name="Notifications")
+    expect(bell).not_to_contain_text("1")
+
+    writing = visit(writer).go(f"/p/talking/reviews/{review.pk}/")
+    field = writing.get_by_label("Your comment")
+    field.click()
+    field.press_sequentially("Hi @an")
+    expect(writing.get_by_role("listbox", name="Members to mention").get_by_role("option")).to_have_text("anna")
+    is_clean(writing)
+    field.press("Enter")
+    expect(field).to_have_value("Hi @anna ")
+    field.press_sequentially("look at line 3.")
+    field.press("Control+Enter")
+    expect(writing.locator(".comment")).to_contain_text("look at line 3.")
+    expect(field).to_have_value("")
+    expect(writing.locator("#comment-count")).to_contain_text("1")
+    assert Review.objects.get(pk=review.pk).state == "waiting"
+
+    expect(bell).to_contain_text("1 unread")
+    bell.click()
+    is_clean(page)
+    page.get_by_role("link", name="zoe mentioned you").click()
+    expect(page.locator(".comment .at")).to_have_text("@anna")
+    expect(page.get_by_role("link", name="Notifications")).not_to_contain_text("unread")
+    assert Notification.objects.get().read_at is not None
+
+
+def test_a_comment_of_another_appears_and_what_is_being_typed_stays(
+    visit: Callable[..., Visitor], review: Review
+) -> None:
+    page = visit(make_member(review.project)).go(f"/p/talking/reviews/{review.pk}/")
+    field = page.get_by_label("Your comment")
+    field.fill("Half a sent")
+    other = Actor(user=make_member(review.project, user=make_user("zoe")))
+    add_comment(review.project, About.REVIEW, review.pk, CommentInput(text="Meanwhile."), actor=other)
+    expect(page.locator(".comment")).to_contain_text("Meanwhile.", timeout=30_000)
+    expect(field).to_have_value("Half a sent")
+    expect(field).to_be_focused()
+
+
+def test_what_could_not_be_sent_stays_in_the_field(visit: Callable[..., Visitor], review: Review) -> None:
+    page = visit(make_member(review.project)).go(f"/p/talking/runs/{review.run_id}/")
+    page.route("**/comments/**", lambda route: route.abort() if route.request.method == "POST" else route.continue_())
+    field = page.get_by_label("Your comment")
+    field.fill("Kept.")
+    field.press("Control+Enter")
+    expect(page.get_by_text("The comment was not sent.")).to_be_visible()
+    expect(field).to_have_value("Kept.")
+    assert not Comment.objects.exists()
+
+
+def test_a_hold_is_handed_over_with_what_was_typed_and_the_other_finds_it(
+    visit: Callable[..., Visitor], review: Review
+) -> None:
+    giver, taker = (make_member(review.project, user=make_user(name)) for name in ("zoe", "anna"))
+    page = visit(giver).go(f"/p/talking/reviews/{review.pk}/")
+    page.get_by_role("button", name="Claim and decide").click()
+    page.get_by_label("Reason").fill("The third line has no verb.")
+    page.locator("#assign summary").click()
+    page.get_by_label("To whom").select_option("anna")
+    is_clean(page)
+    page.locator("#assign").get_by_role("button", name="Hand over").click()
+    expect(page.get_by_text("Handed over to anna.")).to_be_visible()
+
+    other = visit(taker).go("/notifications/")
+    other.get_by_role("link", name="zoe handed the review").click()
+    expect(other.get_by_text("Assigned to you.")).to_be_visible()
+    expect(other.get_by_text("The third line has no verb.")).to_be_visible()
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1400, "light"), (390, "dark")])
+def test_threads_and_notifications_fit_and_are_clean(
+    visit: Callable[..., Visitor], review: Review, width: int, scheme: str
+) -> None:
+    reader = make_member(review.project, user=make_user("anna"))
+    other = Actor(user=make_member(review.project, user=make_user("zoe-with-a-name-that-is-rather-long@example.org")))
+    for text in ("@anna `code` and **more**", "x" * 200, "- a list\n- of two\n\n```python\nprint(1)\n```"):
+        add_comment(review.project, About.REVIEW, review.pk, CommentInput(text=text), actor=other)
+    visitor = visit(reader, scheme=scheme)
+    visitor.page.set_viewport_size({"width": width, "height": 900})
+    page = visitor.go("/notifications/")
+    is_clean(page)
+    page = visitor.go(f"/p/talking/reviews/{review.pk}/")
+    page.locator("#assign summary").click()
+    is_clean(page)
+    page = visitor.go(f"/p/talking/comments/review/{review.pk}/")
+    is_clean(page)
+    page = visitor.go(f"/p/talking/runs/{review.run_id}/")
+    is_clean(page)
