@@ -41,8 +41,7 @@ def kept(project: Project) -> AuditEntry:
         "UPDATE reflection_app_auditentry SET actor_label = 'nobody' WHERE action = 'settings.changed'",
         "DELETE FROM reflection_app_auditentry",
         "TRUNCATE reflection_app_auditentry",
-        "MERGE INTO reflection_app_auditentry a USING reflection_app_project p ON a.project_id = p.id"
-        " WHEN MATCHED THEN UPDATE SET action = 'x'",
+        "MERGE INTO reflection_app_auditentry a USING reflection_app_project p ON TRUE WHEN MATCHED THEN DELETE",
     ],
 )
 def test_the_database_refuses_to_change_or_remove_an_entry(statement: str) -> None:

@@ -1,5 +1,6 @@
 """The editor of the review policy and the audit trail in a browser: with and without scripts, narrow and dark."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -7,11 +8,12 @@ from playwright.sync_api import Page, expect
 
 from reflection_app.loops.review_rules import ReviewPolicy
 from reflection_app.models import Actor, AuditEntry, Project, Role, audit
-from tests.browser.conftest import Visit
+from tests.browser.conftest import Visitor
 from tests.browser.test_desk_in_browser import problems_of
 from tests.factories import make_member, make_project
 from tests.metrics.judged import judged_run
 
+Visit = Callable[..., Visitor]
 PAGE = "/p/desk/settings/policy/"
 
 
