@@ -34,6 +34,8 @@ def main() -> None:
     each = int(sys.argv[2]) if len(sys.argv) > 2 else 50
     with tempfile.TemporaryDirectory(prefix="desk-load-") as folder:
         Path(folder).chmod(0o755)  # PostgreSQL may run as another user
+        # Before anything reads the settings: this process works on the desk's own database.
+        os.environ["REFLECTION_DATA_DIR"] = str(Path(folder) / "data")
         measure(Path(folder) / "data", waiting=waiting, each=each)
 
 
@@ -42,7 +44,6 @@ def measure(data: Path, *, waiting: int, each: int) -> None:
 
     print(describe_machine())
     with running_desk(data, {"LLM_MODEL": "openai/none", "OPENAI_API_KEY": "none"}) as desk:
-        os.environ.update({"REFLECTION_DATA_DIR": str(desk.data), "DATABASE_POOL_SIZE": str(2 * REVIEWERS)})
         import django
 
         django.setup()
