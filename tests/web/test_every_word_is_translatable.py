@@ -17,10 +17,11 @@ LETTER = re.compile(r"[^\W\d_]")
 ENTITY = re.compile(r"&#?\w+;")
 # Of a partial that is written into a tag.
 ATTRIBUTE = re.compile(r"[\w-]+=\"[^\"]*\"|\bdata-[\w-]+|\bnovalidate\b")
+UNHEARD = {"blocktranslate", "comment"}
 # What is typed or read by machines stays as it is, and so do names.
 SPOKEN_BY_MACHINES = {"code", "pre", "kbd", "script", "style"}
 SAID_BY_ATTRIBUTES = {"title", "aria-label", "aria-description", "placeholder", "alt", "data-empty"}
-NAMES = re.compile(r"Reflection Desk|JSON Schema|Markdown|OpenAPI|MCP|HTTP|JSON|UTC|κ|α")
+NAMES = re.compile(r"Reflection Desk|JSON Schema|Markdown|OpenAPI|MCP|HTTP|JSON Lines|JSON|CSV|UTC|κ|α")
 WORDS_BY_FILTER = re.compile(r"\|(?:default|default_if_none|yesno):\"([^\"]*)\"")
 WORDS_BY_ARGUMENT = re.compile(r"\b(?:label|title|words|hint|placeholder|heading|text|legend|summary)=\"([^\"]*)\"")
 
@@ -69,7 +70,7 @@ def untranslated(source: str) -> list[str]:
     for token in Lexer(source).tokenize():
         if token.token_type == TokenType.BLOCK:
             name = token.contents.split()[0]
-            is_translated = name == "blocktranslate" or (is_translated and name != "endblocktranslate")
+            is_translated = name in UNHEARD or (is_translated and name not in {f"end{one}" for one in UNHEARD})
             is_class = token.contents == "block page_class" or (is_class and name != "endblock")
             heard.said += WORDS_BY_ARGUMENT.findall(token.contents) if name in {"include", "with"} else []
         if token.token_type in {TokenType.BLOCK, TokenType.VAR}:
