@@ -15,7 +15,10 @@ from tests.api.stories import finished_run
 from tests.panels import SECRET_REASON, adjudication, open_panel, panel_project, people, say
 
 pytestmark = pytest.mark.django_db(transaction=True)
-ALL = [Scope.ADMIN]
+ALL: list[str] = [Scope.ADMIN]
+METRICS: list[str] = [Scope.METRICS_READ]
+PIPELINE: list[str] = [Scope.TASKS_WRITE, Scope.RUNS_READ]
+REVIEWER: list[str] = [Scope.REVIEWS_WRITE]
 
 
 def callers(panel: Panel, number: int) -> list[Caller]:
@@ -113,7 +116,7 @@ def test_a_list_with_panels_takes_as_many_queries_for_many_as_for_one() -> None:
 
 
 def test_a_pipeline_asks_for_a_look_at_an_attempt() -> None:
-    pipeline = make_caller(scopes=[Scope.TASKS_WRITE, Scope.RUNS_READ])
+    pipeline = make_caller(scopes=PIPELINE)
     run = finished_run(pipeline.project)
     answer = pipeline.post(f"runs/{run.pk}/reviews", {"attempt": 1, "note": "Was it that bad?"})
     assert answer.status == 201
@@ -157,7 +160,7 @@ def test_a_request_that_makes_no_sense_is_refused_by_field(body: dict[str, Any],
 
 def test_agreement_counts_what_people_said() -> None:
     panel = open_panel(reviewers=2)
-    caller = make_caller(panel.project, [Scope.METRICS_READ])
+    caller = make_caller(panel.project, METRICS)
     empty = caller.get("reviews/agreement").body
     assert (empty["panels"], empty["agreed"], empty["alpha"], empty["pairs"]) == (0, None, None, [])
 
@@ -168,7 +171,7 @@ def test_agreement_counts_what_people_said() -> None:
     body = caller.get("reviews/agreement", days="7").body
     assert (body["panels"], body["unanimous"], body["agreed"], body["days"]) == (1, 0, 0.0, 7)
     assert body["pairs"] == [{"reviewers": sorted([anna.label, bob.label]), "panels": 1, "agreed": 0.0, "kappa": None}]
-    other = make_caller(scopes=[Scope.METRICS_READ])
+    other = make_caller(scopes=METRICS)
     assert other.get("reviews/agreement").body["panels"] == 0
     assert_problem(caller.get("reviews/agreement", days="0"), 400)
     assert_problem(caller.get(f"reviews/{uuid4()}"), 403)
@@ -176,8 +179,8 @@ def test_agreement_counts_what_people_said() -> None:
 
 def test_a_key_takes_its_own_opinion_back_and_no_other_key_does() -> None:
     panel = open_panel()
-    giver = make_caller(panel.project, [Scope.REVIEWS_WRITE])
-    other = make_caller(panel.project, [Scope.REVIEWS_WRITE])
+    giver = make_caller(panel.project, REVIEWER)
+    other = make_caller(panel.project, REVIEWER)
     mine = decided(giver, **SENT_BACK)
     assert_problem(other.post(f"reviews/{mine['id']}/undo", {}), 403)
     assert giver.post(f"reviews/{mine['id']}/undo", {}).status == 200
