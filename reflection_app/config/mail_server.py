@@ -19,8 +19,9 @@ def mail_options(url: str) -> dict[str, Any]:
     try:
         parts = urlsplit(url)
         port = parts.port
-    except ValueError as error:
-        raise ImproperlyConfigured(f"EMAIL_URL cannot be read: {error}. Its form is {FORM}") from None
+    except ValueError:
+        # Python's own words would quote a piece of a password that was not quoted.
+        raise ImproperlyConfigured(f"EMAIL_URL cannot be read. Its form is {FORM}") from None
     if parts.scheme not in PORTS or not parts.hostname:
         raise ImproperlyConfigured(f"EMAIL_URL names no mail server. Its form is {FORM}")
     return {
