@@ -33,7 +33,7 @@ from tests.actions.test_undo_decision import (
 )
 from tests.critiques import critique
 from tests.factories import make_project
-from tests.loops.protocol.playing import PLAN, REFLECTION
+from tests.loops.protocol.playing import PLAN
 from tests.loops.tool_playing import call_text
 from tests.outgoing.conftest import loopback
 from tests.outgoing.server import RawServer
@@ -188,41 +188,34 @@ def test_a_loop_that_was_changed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def with_a_tool(tool: str, **arguments: str) -> dict[str, str]:
     plan = PLAN | {"repair_steps": [{"action": "Look it up", "kind": "tool", "tool": tool}]}
-    return {
-        "attempt-1/answer": "{}",
-        "attempt-1/critique": UNSURE_REVISE,
-        "attempt-1/reflect": json.dumps(REFLECTION),
+    return SIX_STEPS | {
         "attempt-1/plan": json.dumps(plan),
         "attempt-1/repair-1/arguments": call_text(tool, **arguments),
-        "attempt-2/answer": "blue",
-        "attempt-2/critique": GOOD,
     }
 
 
 @pytest.mark.usefixtures("loopback")
 def test_a_tool_of_the_outside_that_was_called() -> None:
-    project = make_project(review_policy={"audit_share": 0})
+    project = make_project(review_policy=SENT_BACK_WAITS)
     with RawServer(FINE) as server:
         http_tool(project, server.url)
-        task = {name: value for name, value in PROTOCOL.items() if name != "requirements"}
-        run = gone_on(scripted_run(with_a_tool("lookup", city="Rome"), project=project, tools=["lookup"], **task))
+        run = gone_on(scripted_run(with_a_tool("lookup", city="Rome"), project=project, tools=["lookup"], **PROTOCOL))
         review, actor = decided(Review.objects.get(run=run), "approve")
-    assert Step.objects.filter(run=run, kind="call_tool").exists(), list(run.steps.values_list("key", "error"))
+    assert Step.objects.filter(run=run, kind="call_tool").exists(), str(list(run.steps.values_list("key", "error")))
     refused(review, actor, "tool lookup was called since")
 
 
 def test_a_built_in_tool_is_none_of_the_outside() -> None:
-    project = make_project(review_policy={"audit_share": 0})
+    project = make_project(review_policy=SENT_BACK_WAITS)
     names = [tool.name for tool in add_builtin_tools(project, actor=Actor())]
     assert "python" in names
-    task = {name: value for name, value in PROTOCOL.items() if name != "requirements"}
-    run = gone_on(scripted_run(with_a_tool("python", code="print(1)"), project=project, tools=["python"], **task))
+    run = gone_on(scripted_run(with_a_tool("python", code="print(1)"), project=project, tools=["python"], **PROTOCOL))
     review = Review.objects.get(run=run)
     actor = person(review)
     claimed(review, actor)
     before = rows_of(project)
     decide(review, actor, "approve")
     gone_on(run)
-    assert Step.objects.filter(run=run, kind="call_tool").exists(), list(run.steps.values_list("key", "error"))
+    assert Step.objects.filter(run=run, kind="call_tool").exists(), str(list(run.steps.values_list("key", "error")))
     undo_decision(review, actor=actor)
     assert rows_of(project) == before

@@ -1,0 +1,69 @@
+"""A decision taken back by a key, and the open page of its run that follows."""
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import expect
+
+from reflection_app.actions.undo_decision import undo_decision
+from reflection_app.models import Actor, Review, ReviewState
+from reflection_app.runner.advance import advance
+from tests.browser.conftest import Visitor
+from tests.critiques import critique
+from tests.factories import make_member
+from tests.undoing import claimed, decide
+from tests.web.stories import project_with, unsure_project, waiting_review
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_u_takes_the_decision_back_and_the_open_run_follows(visit: Callable[..., Visitor]) -> None:
+    project = unsure_project("undo")
+    review = waiting_review(project, objective="A text to look at")
+    reviewer, watcher = visit(make_member(project)), visit(make_member(project))
+    run = watcher.go(f"/p/undo/runs/{review.run_id}/")
+    expect(run.locator("[data-live-state]")).to_have_text("Live")
+
+    page = reviewer.go("/p/undo/reviews/")
+    page.keyboard.press("n")
+    expect(page.locator("#review-decision form[data-decision]")).to_be_visible()
+    page.locator("[data-key=o]").first.check()
+    page.locator("[data-key='2']").first.check()
+    page.get_by_label("Reason").fill("Half as long.")
+    page.locator("[data-submit]").first.click()
+    bar = page.locator(".last-decision")
+    expect(bar).to_contain_text("You overruled the critic: Revise.")
+    expect(run.locator("#run-header")).to_contain_text("Queued")
+
+    page.locator("h1").click()
+    page.keyboard.press("u")
+    expect(page.get_by_text("Taken back, with all that followed.")).to_be_visible()
+    expect(page.get_by_label("Reason")).to_have_value("Half as long.")
+    expect(bar).to_have_count(0)
+    assert Review.objects.get(pk=review.pk).state == ReviewState.CLAIMED
+    expect(run.locator("#run-attempts")).to_contain_text("waiting for a review")
+
+
+def test_attempts_that_are_taken_back_vanish_from_an_open_page(visit: Callable[..., Visitor]) -> None:
+    answers = {
+        "attempt-1/answer": "first",
+        "attempt-1/critique": critique(10),
+        "attempt-2/answer": "second",
+        "attempt-2/critique": critique(10),
+    }
+    project = project_with("vanish", answers)
+    review = waiting_review(project)
+    actor = Actor(user=make_member(project))
+    claimed(review, actor)
+    run = visit(make_member(project)).go(f"/p/vanish/runs/{review.run_id}/")
+    expect(run.locator("[data-live-state]")).to_have_text("Live")
+    attempts, steps = run.locator("#run-attempts > article"), run.locator("#run-steps > li")
+    before = steps.count()
+    decide(review, actor, "redo", instructions="Half as long.")
+    advance(review.run_id)
+    expect(attempts).to_have_count(2)
+
+    undo_decision(review, actor=actor)
+    expect(attempts).to_have_count(1)
+    expect(steps).to_have_count(before)
+    expect(run.locator("#run-attempts")).to_contain_text("waiting for a review")
