@@ -13,7 +13,7 @@ from reflection_app.runner.advance import advance
 from tests.critiques import critique
 from tests.factories import make_project
 from tests.picks import unsettled_pick
-from tests.review_items import FIRST, audited, handed_in, rejected, revised, seat, asked_about, with_calls
+from tests.review_items import FIRST, asked_about, audited, handed_in, rejected, revised, seat, with_calls
 from tests.web.stories import HOSTILE, claimed_by, logged_in, project_with, waiting_review
 from tests.web.test_requirements import WANTED, papers
 
@@ -235,6 +235,7 @@ def test_an_item_is_asked_for_by_few_queries_however_much_came_before(
     client: Client, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     review = revised("desk")
+    noted(review.project, "Sea", "A haiku about the sea")
     page_of(client, review)
     with django_assert_max_num_queries(24) as few:
         page_of(client, review)
