@@ -57,6 +57,7 @@ class ReviewAnswer(Answer):
     state: ReviewState
     holder: str | None
     lease_until: AwareDatetime | None = Field(description="a claimed review whose lease ran out can be claimed again")
+    assignee: str | None = Field(description="for whom it is kept: nobody else is given it as the next one")
     note: str = Field(description="what the person or pipeline that asked for it, or assigned it, said")
     note_by: str | None
     created_at: AwareDatetime
@@ -84,7 +85,7 @@ class HeartbeatAnswer(Answer):
 def reviews_to_show(reviews: QuerySet[Review]) -> QuerySet[Review]:
     """`reviews` with all that an answer needs of other tables."""
     return reviews.select_related(
-        "attempt", "step", "panel", "verdict__given_by", "decided_verdict__given_by", "decided_verdict__attempt"
+        "attempt", "step", "panel", "assignee", "verdict__given_by", "decided_verdict__given_by", "decided_verdict__attempt"
     )
 
 
@@ -138,6 +139,7 @@ def _review_answer(
         state=ReviewState(review.state),
         holder=review.holder_label or None,
         lease_until=review.lease_until,
+        assignee=review.assignee.get_username() if review.assignee else None,
         note=review.note,
         note_by=review.note_by_label or None,
         created_at=review.created_at,
