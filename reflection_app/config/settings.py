@@ -148,7 +148,7 @@ PASSWORD_RESET_TIMEOUT = 3600
 
 LANGUAGE_CODE = "en"
 # Each is named in itself, for those who read no other.
-LANGUAGES = [("en", "English"), ("zh-hans", "中文")]
+LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
 LOCALE_PATHS = [BASE_DIR / "locale"]
 LANGUAGE_COOKIE_AGE = 365 * 86_400
 LANGUAGE_COOKIE_HTTPONLY = True

@@ -43,6 +43,18 @@ LABELS = {
     _("written by code, since the model gave no usable answer"), _("a normal iteration needs no repair"),
     _("there are none"), _("none was submitted yet"), _("the task has none"), _("it was not judged yet"),
     _("the ticket named none; the verdict decides"), _("all of them, by code"),
+    # Why a loop was chosen.
+    _("Tests came with the task."),
+    _("A schema of the answer came with the task."),
+    _("Minimum requirements came with the task."),
+    _("A call of a tool came with the task."),
+    _("Tools came with the task; its agent hands in calls."),
+    _("Tools came with the task."),
+    _("Running it shows whether it works."),
+    _("Reasoning is checked by thinking it through again."),
+    _("Nothing can check it and there is no critic, so the model judges itself."),
+    _("A text is best judged by a critic."),
+    _("Nothing can check it by running it, so a critic judges."),
 }  # fmt: skip
 
 # The same with a number or words of somebody in them. `%(said)s` is a label itself, or stays as it is.

@@ -5,10 +5,10 @@ document.addEventListener("click", async (event) => {
   const source = document.getElementById(button.dataset.copy);
   try {
     await navigator.clipboard.writeText(source.textContent.trim());
-    button.textContent = "Copied";
+    button.textContent = document.body.dataset.saysCopied;
   } catch {
     // Without the permission, or over plain HTTP: select it, so that Ctrl+C does it.
     getSelection().selectAllChildren(source);
-    button.textContent = "Selected: press Ctrl+C";
+    button.textContent = document.body.dataset.saysSelected;
   }
 });

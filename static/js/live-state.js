@@ -4,15 +4,17 @@ const AWAY_MS = 35000; // the server says something every 10 s
 const ANSWER_MS = 5000;
 const ENDED = {
   1000: ["done", ""],
-  4401: ["lost", "You are logged out. Reload to log in."],
-  4403: ["lost", "You can no longer see this run."],
-  4404: ["lost", "This run is gone, or you may not see it."],
+  4401: ["lost", "saysLoggedOut"],
+  4403: ["lost", "saysNotAllowed"],
+  4404: ["lost", "saysGone"],
 };
 let wrapper = null;
 let socket = null;
 let heard = 0;
 
-function say(state, words) {
+// `name` is that of a data attribute: the page brings the words, in its reader's language.
+function say(state, name) {
+  const words = status?.dataset[name];
   if (!status || status.textContent === words) return;
   status.dataset.liveState = state;
   status.textContent = words;
@@ -20,12 +22,12 @@ function say(state, words) {
 
 function reconnect() {
   heard = Date.now();
-  say("lost", "Reconnecting…");
+  say("lost", "saysReconnecting");
   wrapper.reconnect();
 }
 
 if (status) {
-  say("connecting", "Connecting…");
+  say("connecting", "saysConnecting");
   htmx.config.wsReconnectDelay = (tries) => Math.min(500 * 2 ** tries, 8000) * (0.5 + Math.random() / 2);
 
   document.addEventListener("htmx:wsOpen", (event) => {
@@ -35,7 +37,7 @@ if (status) {
   });
   document.addEventListener("htmx:wsAfterMessage", () => {
     heard = Date.now();
-    say("live", "Live");
+    say("live", "saysLive");
   });
   document.addEventListener("htmx:wsClose", (event) => {
     const closed = event.detail.event;
@@ -47,7 +49,7 @@ if (status) {
       else status.hidden = true;
       return;
     }
-    say("lost", "Reconnecting…");
+    say("lost", "saysReconnecting");
     // htmx reconnects after these by itself; a server that says goodbye politely comes back as well.
     if (![1006, 1011, 1012, 1013].includes(closed.code) && closed.target === socket) setTimeout(reconnect, 1000);
   });

@@ -123,6 +123,22 @@ def test_it_sends_a_snapshot_and_then_what_happens(project: Project) -> None:
     play(scene)
 
 
+def test_it_draws_in_the_language_of_its_page(project: Project) -> None:
+    run = submit(project)
+    client = member_of(project)
+    client.cookies["django_language"] = "zh-hans"
+
+    async def scene() -> None:
+        async with connected(run, client) as socket:
+            await socket.hear()
+            assert socket.shows("等待执行进程")
+            await asyncio.gather(in_thread(go_on)(run), socket.hear_until(lambda: socket.shows("此运行在等待人工")))
+            assert socket.shows("第 1 次尝试")
+            assert not socket.shows("Waiting for a worker")
+
+    play(scene)
+
+
 def test_a_lost_ring_is_found_by_the_next_look(
     project: Project, no_bell: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
