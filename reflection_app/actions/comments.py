@@ -84,7 +84,7 @@ def edit_comment(comment: Comment, told: CommentInput, *, actor: Actor) -> Comme
 
 @transaction.atomic
 def take_back_comment(comment: Comment, *, actor: Actor, is_admin: bool) -> Comment:
-    """The comment without its text; that it was there stays. Raises NotTheAuthor, or Conflict where it is gone already."""
+    """The comment without its text; that it was there stays. Raises NotTheAuthor, or Conflict where it is gone."""
     locked = _locked(comment)
     if not is_admin and not is_author(locked, actor):
         raise NotTheAuthor(_("Only who wrote a comment, or an admin, can take it back."))

@@ -85,7 +85,13 @@ class HeartbeatAnswer(Answer):
 def reviews_to_show(reviews: QuerySet[Review]) -> QuerySet[Review]:
     """`reviews` with all that an answer needs of other tables."""
     return reviews.select_related(
-        "attempt", "step", "panel", "assignee", "verdict__given_by", "decided_verdict__given_by", "decided_verdict__attempt"
+        "attempt",
+        "step",
+        "panel",
+        "assignee",
+        "verdict__given_by",
+        "decided_verdict__given_by",
+        "decided_verdict__attempt",
     )
 
 

@@ -30,7 +30,7 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
-START_S = 30
+START_S = 90
 # A machine that runs the other tests beside these is slow; what does not come at all is found out just the same.
 expect.set_options(timeout=20_000)
 
