@@ -229,4 +229,3 @@ def test_ten_comments_at_once_are_ten_with_events_without_gaps() -> None:
     assert Comment.objects.count() == 10
     seqs = list(Event.objects.filter(run=review.run).values_list("seq", flat=True))
     assert seqs == list(range(1, len(seqs) + 1))
-
