@@ -107,10 +107,6 @@ class Comparison:
         """What the two runs keep, with what differs marked."""
         return marked(_content(self.parent.best), _content(self.fork.best))
 
-    @property
-    def differing(self) -> int:
-        return sum(pair.differs for pair in self.pairs)
-
 
 def compare(fork: Run, *, parent: Run) -> Comparison:
     """What the two share, and the rest of both in pairs of the same key, in the order in which they came."""
@@ -178,10 +174,7 @@ def _tested(report: TestReport) -> str:
     """The report without its times, which differ always."""
     passed, failed = _("passed"), _("failed")
     told = [
-        f"{passed}: {result.name}"
-        if result.passed
-        else f"{failed}: {result.name}\n  "
-        + _("got %(what)s") % {"what": result.actual or result.error or result.reason}
+        f"{passed}: {result.name}" if result.passed else f"{failed}: {result.name}\n  {_got(result)}"
         for result in report.results
     ]
     figures = {"passed": report.total - len(report.failures), "all": report.total}

@@ -13,6 +13,7 @@ from tests.browser.test_desk_in_browser import problems_of
 from tests.factories import make_member, make_project
 from tests.metrics.judged import judged_run
 
+pytestmark = pytest.mark.django_db(transaction=True)
 Visit = Callable[..., Visitor]
 PAGE = "/p/desk/settings/policy/"
 
