@@ -8,6 +8,7 @@ import logging
 from collections.abc import Callable
 from uuid import UUID
 
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -15,11 +16,13 @@ from django.utils.translation import override
 
 from reflection_app.actions.claim_review import claim_review, release_review
 from reflection_app.actions.decide_review import DecisionInput, decide_review
-from reflection_app.actions.errors import ActionError, Conflict
+from reflection_app.actions.errors import ActionError, Conflict, NotYours
 from reflection_app.actions.undo_decision import undo_decision
 from reflection_app.live.doorbell import ring_reviews
 from reflection_app.models import (
     Actor,
+    ApiKey,
+    AuditEntry,
     BulkDecision,
     BulkItem,
     BulkItemState,
@@ -28,6 +31,7 @@ from reflection_app.models import (
     Review,
     Role,
     Run,
+    Scope,
     audit,
 )
 from reflection_app.tasks import enqueue_bulk
@@ -42,7 +46,9 @@ STEPS = {
 }
 ENDS = {BulkState.RUNNING: BulkState.DONE, BulkState.UNDOING: BulkState.UNDONE}
 
-Act = Callable[[BulkDecision, Review], None]
+UNDO_BEGUN = "bulk.undo_begun"
+
+Act = Callable[[BulkDecision, Review, Actor], None]
 
 
 def work_through(bulk_id: UUID) -> None:
@@ -52,14 +58,24 @@ def work_through(bulk_id: UUID) -> None:
         return
     state = BulkState(bulk.state)
     waits, _done, _failed = STEPS[state]
-    act = _decide if state is BulkState.RUNNING else _take_back
+    act, actor = (_decide, bulk.actor) if state is BulkState.RUNNING else (_take_back, _undoer(bulk))
     with override(bulk.language):
         for item_id in BulkItem.objects.filter(bulk=bulk, state=waits).values_list("pk", flat=True):
-            _work_on(bulk, item_id, act, state=state)
-    _end(bulk, state=state)
+            _work_on(bulk, item_id, act, actor=actor, state=state)
+    _end(bulk, actor=actor, state=state)
 
 
-def _work_on(bulk: BulkDecision, item_id: int, act: Act, *, state: BulkState) -> None:
+def _undoer(bulk: BulkDecision) -> Actor:
+    """Who takes it back: an admin may take back what somebody else decided, and it is their deed in the trail."""
+    begun = AuditEntry.objects.filter(target_id=bulk.pk, action=UNDO_BEGUN).order_by("-created_at", "-id").first()
+    if begun is None:
+        return bulk.actor
+    user = User.objects.filter(pk=begun.user_id).first() if begun.user_id else None
+    api_key = ApiKey.objects.filter(pk=begun.api_key_id).first() if begun.api_key_id else None
+    return Actor(user=user, api_key=api_key, address=begun.address)
+
+
+def _work_on(bulk: BulkDecision, item_id: int, act: Act, *, actor: Actor, state: BulkState) -> None:
     waits, done, _failed = STEPS[state]
     try:
         with transaction.atomic():
@@ -69,7 +85,7 @@ def _work_on(bulk: BulkDecision, item_id: int, act: Act, *, state: BulkState) ->
             review = Review.objects.select_related("run__task", "attempt", "verdict", "step").get(pk=found.review_id)
             # As everywhere the run's lock comes before the review's.
             Run.objects.select_for_update().get(pk=review.run_id)
-            act(bulk, review)
+            act(bulk, review, actor)
             found.state = done
             found.save(update_fields=["state"])
     except ActionError as error:
@@ -85,31 +101,49 @@ def _fail(item_id: int, why: str, *, state: BulkState) -> None:
     BulkItem.objects.filter(pk=item_id, state=waits).update(state=failed, error=why[:LONGEST_ERROR])
 
 
-def _decide(bulk: BulkDecision, review: Review) -> None:
-    _check_may_review(bulk)
-    claimed = claim_review(review, actor=bulk.actor)
+def _decide(bulk: BulkDecision, review: Review, actor: Actor) -> None:
+    _check_may_review(bulk, actor, name=bulk.user_label)
+    claimed = claim_review(review, actor=actor)
     told = DecisionInput.model_validate({**bulk.decision, "lease_token": claimed.lease_token})
-    decide_review(review, told, actor=bulk.actor)
+    decide_review(review, told, actor=actor)
 
 
-def _take_back(bulk: BulkDecision, review: Review) -> None:
+def _take_back(bulk: BulkDecision, review: Review, actor: Actor) -> None:
     """Takes the decision back and gives the item to everybody again, and not to the one who undoes."""
-    _check_may_review(bulk)
-    taken_back = undo_decision(review, actor=bulk.actor)
+    _check_may_review(bulk, actor, name=actor.label)
+    if review.decided_by_label and review.decided_by_label != bulk.user_label:
+        # Taken back by itself meanwhile, and decided anew by somebody else: that is no part of this.
+        raise _not_yours(review.decided_by_label)
+    taken_back = undo_decision(review, actor=actor)
     if taken_back.lease_token is not None:
-        release_review(taken_back, lease_token=taken_back.lease_token, actor=bulk.actor)
+        release_review(taken_back, lease_token=taken_back.lease_token, actor=actor)
 
 
-def _check_may_review(bulk: BulkDecision) -> None:
-    """Raises Conflict where whoever began it may no longer decide here."""
-    if bulk.api_key is not None and bulk.api_key.is_usable:
+def _check_may_review(bulk: BulkDecision, actor: Actor, *, name: str) -> None:
+    """Raises Conflict where whoever acts may no longer decide here."""
+    if actor.api_key is not None and actor.api_key.is_usable:
         return
-    membership = Membership.objects.filter(project=bulk.project_id, user=bulk.user).first() if bulk.user else None
+    user = actor.user if actor.user and actor.user.is_active else None
+    membership = Membership.objects.filter(project=bulk.project_id, user=user).first() if user else None
     if membership is None or not membership.may(Role.REVIEWER):
-        raise Conflict(_("%(name)s may no longer review in this project.") % {"name": bulk.user_label})
+        raise Conflict(_("%(name)s may no longer review in this project.") % {"name": name})
 
 
-def _end(bulk: BulkDecision, *, state: BulkState) -> None:
+def _not_yours(who: str) -> NotYours:
+    return NotYours(_("Only %(who)s and admins can take this back.") % {"who": who})
+
+
+def may_undo_bulk(bulk: BulkDecision, *, actor: Actor) -> bool:
+    """Whether `actor` began it, or is an admin of its project."""
+    if actor.user is not None:
+        admin = Membership.objects.filter(project=bulk.project_id, user=actor.user, role=Role.ADMIN)
+        return bulk.user_id == actor.user.pk or admin.exists()
+    if actor.api_key is None or actor.api_key.project_id != bulk.project_id:
+        return False
+    return actor.api_key.has_scope(Scope.ADMIN) or bulk.api_key_id == actor.api_key.pk
+
+
+def _end(bulk: BulkDecision, *, actor: Actor, state: BulkState) -> None:
     """Ends it where nothing is left; another worker may still have an item."""
     with transaction.atomic():
         locked = BulkDecision.objects.select_for_update().get(pk=bulk.pk)
@@ -119,22 +153,25 @@ def _end(bulk: BulkDecision, *, state: BulkState) -> None:
         locked.save(update_fields=["state", "finished_at"])
         counts = {name: locked.items.filter(state=name).count() for name in STEPS[state][1:]}
         action = "bulk.done" if state is BulkState.RUNNING else "bulk.undone"
-        audit(locked.project_id, bulk.actor, action, target=locked, after={str(name): n for name, n in counts.items()})
+        audit(locked.project_id, actor, action, target=locked, after={str(name): n for name, n in counts.items()})
         transaction.on_commit(lambda: ring_reviews(bulk.project_id))
 
 
 @transaction.atomic
 def undo_bulk(bulk: BulkDecision, *, actor: Actor) -> BulkDecision:
-    """The bulk decision, being taken back item by item by a job. Raises Conflict where it is not over, or was undone.
+    """The bulk decision, being taken back item by item by a job.
 
+    Raises NotYours, and Conflict where it is not over, or was undone.
     What cannot be taken back any more stays decided, with the reason at the item.
     """
+    if not may_undo_bulk(bulk, actor=actor):
+        raise _not_yours(bulk.user_label)
     begun = BulkDecision.objects.filter(pk=bulk.pk, state=BulkState.DONE).update(
         state=BulkState.UNDOING, finished_at=None
     )
     if not begun:
         raise Conflict(_("Only a bulk decision that is done can be taken back, and only once."))
-    audit(bulk.project_id, actor, "bulk.undo_begun", target=bulk)
+    audit(bulk.project_id, actor, UNDO_BEGUN, target=bulk)
     transaction.on_commit(lambda: enqueue_bulk(bulk.pk))
     bulk.refresh_from_db()
     return bulk

@@ -1,5 +1,6 @@
 """Bulk decisions: many reviews decided together with one reason; how far they are; taking them back."""
 
+from typing import Any
 from uuid import UUID
 
 from pydantic import AwareDatetime, Field
@@ -18,7 +19,8 @@ from reflection_app.api.schema import described_get, described_post
 from reflection_app.loops.effects import Decision
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.models import BulkDecision, BulkItem, BulkItemState, BulkState, Project, Scope
+from reflection_app.models import Actor, BulkDecision, BulkItem, BulkItemState, BulkState, Project, Scope
+from reflection_app.models.blindness import tells_opinions
 
 EXAMPLES = {
     "Agree with all": {"reviews": ["01890a5d-ac96-774b-bcce-b302099a8057"], "decision": "approve"},
@@ -42,9 +44,11 @@ class BulkAnswer(Answer):
 
     id: UUID
     state: BulkState
-    decision: Decision
+    decision: Decision | None = Field(
+        description="null, as are verdict and reason, to everybody else while others judge one of the items blindly"
+    )
     verdict: VerdictName | None
-    reason: str
+    reason: str | None
     by: str
     items: list[BulkItemAnswer] = Field(description="in the order in which they were given")
     created_at: AwareDatetime
@@ -63,13 +67,15 @@ def get_bulk_for(project: Project, bulk_id: UUID) -> BulkDecision:
     return bulk
 
 
-def bulk_answer(bulk: BulkDecision) -> BulkAnswer:
+def bulk_answer(bulk: BulkDecision, *, reader: Actor) -> BulkAnswer:
+    """The bulk decision as `reader` may know it."""
+    said: dict[str, Any] = {} if tells_opinions(bulk, reader=reader) else {"reason": "", **bulk.decision}
     return BulkAnswer(
         id=bulk.pk,
         state=BulkState(bulk.state),
-        decision=Decision(bulk.decision["decision"]),
-        verdict=bulk.decision.get("verdict"),
-        reason=bulk.decision.get("reason", ""),
+        decision=said.get("decision"),
+        verdict=said.get("verdict"),
+        reason=said.get("reason"),
         by=bulk.user_label,
         items=[_item_answer(item) for item in bulk.items.all()],
         created_at=bulk.created_at,
@@ -95,7 +101,7 @@ class BulkList(DeskView):
     def post(self, request: Request) -> Response:
         told = read_input(request, BulkInput, what="bulk decision")
         bulk = begin_bulk(self.project, told, actor=self.actor)
-        return Response(bulk_answer(bulk).model_dump(mode="json"), status=202)
+        return Response(bulk_answer(bulk, reader=self.actor).model_dump(mode="json"), status=202)
 
 
 class BulkDetail(DeskView):
@@ -104,7 +110,8 @@ class BulkDetail(DeskView):
     @described_get("get_bulk_decision", summary="One bulk decision, item by item", answer=BulkAnswer, problems=(404,))
     def get(self, request: Request, bulk_id: UUID) -> Response:
         read_query(request, NoParameters)
-        return Response(bulk_answer(get_bulk_for(self.project, bulk_id)).model_dump(mode="json"))
+        bulk = get_bulk_for(self.project, bulk_id)
+        return Response(bulk_answer(bulk, reader=self.actor).model_dump(mode="json"))
 
 
 class UndoBulk(DeskView):
@@ -119,6 +126,7 @@ class UndoBulk(DeskView):
     )
     @idempotent
     def post(self, request: Request, bulk_id: UUID) -> Response:
+        """Only the key that began it, and keys with the scope admin, take it back."""
         read_input(request, Nothing, what="body")
         bulk = undo_bulk(get_bulk_for(self.project, bulk_id), actor=self.actor)
-        return Response(bulk_answer(bulk).model_dump(mode="json"), status=202)
+        return Response(bulk_answer(bulk, reader=self.actor).model_dump(mode="json"), status=202)

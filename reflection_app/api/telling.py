@@ -18,7 +18,7 @@ REVIEWERS = frozenset({Scope.REVIEWS_WRITE})
 TELLING = (Scope.RUNS_READ, Scope.TASKS_WRITE)
 # The answers to what begins something: nothing was decided about it yet.
 CREATED = 201
-NAMES = ("run_id", "ticket_id", "reflection_id", "rewind_ticket_id")
+NAMES = ("run_id", "ticket_id", "reflection_id", "rewind_ticket_id", "review_id")
 
 
 def note_told(key: ApiKey, *, scopes: Iterable[Scope], status: int, ids: Mapping[str, Any], answer: Any) -> None:
@@ -32,7 +32,8 @@ def note_told(key: ApiKey, *, scopes: Iterable[Scope], status: int, ids: Mapping
             found[name].add(str(value))
     runs = {run_id for run_id in map(_as_id, found["run_id"]) if run_id}
     tickets = found["ticket_id"] | found["rewind_ticket_id"]
-    runs |= _runs_of(key.project, tickets=tickets, reports=found["reflection_id"])
+    reviews = {review_id for review_id in map(_as_id, found["review_id"]) if review_id}
+    runs |= _runs_of(key.project, tickets=tickets, reports=found["reflection_id"], reviews=reviews)
     if runs:
         mark_told(key.project, runs)
 
@@ -68,11 +69,13 @@ def _as_id(text: str) -> UUID | None:
         return None
 
 
-def _runs_of(project: Project, *, tickets: set[str], reports: set[str]) -> set[UUID]:
+def _runs_of(project: Project, *, tickets: set[str], reports: set[str], reviews: set[UUID]) -> set[UUID]:
     found: set[UUID] = set()
     if tickets:
         rows = Ticket.objects.filter(project=project, ticket_id__in=tickets)
         found.update(rows.values_list("run_id", flat=True))
+    if reviews:
+        found.update(Review.objects.filter(project=project, pk__in=reviews).values_list("run_id", flat=True))
     if reports:
         rows_of_reports = Report.objects.filter(project=project, reflection_id__in=reports)
         found.update(rows_of_reports.values_list("run_id", flat=True))

@@ -4,7 +4,7 @@ from typing import Any
 from uuid import UUID
 
 from django.core.exceptions import PermissionDenied
-from django.db.models import Count, Q, QuerySet
+from django.db.models import BooleanField, Count, ExpressionWrapper, Q, QuerySet
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -12,12 +12,13 @@ from django.views.decorators.http import require_http_methods, require_safe
 from pydantic import ValidationError
 
 from reflection_app.actions.begin_bulk import MOST_ITEMS, BulkInput, begin_bulk
-from reflection_app.actions.bulk_items import undo_bulk
+from reflection_app.actions.bulk_items import may_undo_bulk, undo_bulk
 from reflection_app.actions.claim_review import IN_ORDER
 from reflection_app.actions.errors import InvalidInput
 from reflection_app.loops.effects import Decision
 from reflection_app.loops.verdicts import Verdict
-from reflection_app.models import OPEN, BulkDecision, BulkItemState, Review, Role
+from reflection_app.models import OPEN, Actor, BulkDecision, BulkItemState, Review, Role
+from reflection_app.models.blindness import telling_opinions
 from reflection_app.web.access import DeskRequest, get_bulk_for, project_page
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.complaints import complaints
@@ -119,7 +120,7 @@ def _by_field(errors: list[dict[str, Any]]) -> dict[str, str]:
 def bulk_list(request: DeskRequest) -> HttpResponse:
     project = request.place.project
     of_project = BulkDecision.objects.filter(project=project)
-    rows = _counted(of_project).order_by("-created_at", "-id")
+    rows = _counted(of_project, reader=request.place.actor).order_by("-created_at", "-id")
     page = page_before(rows, request, among=of_project)
     context = {
         "bulks": page.rows,
@@ -129,10 +130,11 @@ def bulk_list(request: DeskRequest) -> HttpResponse:
     return list_response(request, "bulk/list.html", context)
 
 
-def _counted(rows: QuerySet[BulkDecision]) -> QuerySet[BulkDecision]:
-    """`rows` with how many items there are in each state."""
+def _counted(rows: QuerySet[BulkDecision], *, reader: Actor) -> QuerySet[BulkDecision]:
+    """`rows` with how many items there are in each state, and whether what was decided is not told to `reader` yet."""
     counts = {name.value: Count("items", filter=Q(items__state=name)) for name in BulkItemState}
-    return rows.annotate(total=Count("items"), **{f"count_{name}": count for name, count in counts.items()})
+    counted = rows.annotate(total=Count("items"), **{f"count_{name}": count for name, count in counts.items()})
+    return counted.annotate(is_hidden=ExpressionWrapper(telling_opinions(reader=reader), output_field=BooleanField()))
 
 
 @project_page()
@@ -140,15 +142,15 @@ def _counted(rows: QuerySet[BulkDecision]) -> QuerySet[BulkDecision]:
 def bulk_page(request: DeskRequest, bulk_id: UUID) -> HttpResponse:
     """How far it is, and what failed and why. While it is under way the page asks for this part again."""
     bulk = get_bulk_for(request.place, bulk_id)
-    counted: Any = _counted(BulkDecision.objects.filter(pk=bulk.pk)).get()
+    counted: Any = _counted(BulkDecision.objects.filter(pk=bulk.pk), reader=request.place.actor).get()
     items = bulk.items.select_related("review__run__task").defer("review__run__spec", "review__run__task__tests")
     to_look_at = items.filter(state__in=(BulkItemState.FAILED, BulkItemState.KEPT))[:MOST_LISTED]
     context = {
         "bulk": counted,
         "is_undo": bulk.state in {"undoing", "undone"},
         "gone_through": counted.total - _left(counted),
-        "verdict": bulk.decision.get("verdict"),
-        "reason": bulk.decision.get("reason", ""),
+        "verdict": None if counted.is_hidden else bulk.decision.get("verdict"),
+        "reason": "" if counted.is_hidden else bulk.decision.get("reason", ""),
         "failed": to_look_at,
         "items": items.exclude(state__in=(BulkItemState.FAILED, BulkItemState.KEPT))[:MOST_LISTED],
         "may_undo": _may_undo(request, bulk) and bulk.state == "done" and counted.count_done,
@@ -163,7 +165,7 @@ def _left(bulk: Any) -> int:
 
 
 def _may_undo(request: DeskRequest, bulk: BulkDecision) -> bool:
-    return request.place.may(Role.ADMIN) or (bulk.user_id == request.user.pk and request.place.may(Role.REVIEWER))
+    return request.place.may(Role.REVIEWER) and may_undo_bulk(bulk, actor=request.place.actor)
 
 
 @project_page(role=Role.REVIEWER)
