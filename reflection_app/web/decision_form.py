@@ -39,6 +39,7 @@ class DecisionForm:
     issues: tuple[dict[str, str], ...] = ()
     lease_token: str = ""
     errors: list[dict[str, str]] = field(default_factory=list)
+    is_typed: bool = False
 
     @property
     def rows(self) -> tuple[dict[str, str], ...]:
@@ -75,18 +76,22 @@ class DecisionForm:
 
 
 def prefilled(review: Review) -> DecisionForm:
+    """The form as the review's holder begins with it: with the token, and with what they took back themselves."""
+    began = replace(begun_by_anybody(review), lease_token=str(review.lease_token or ""))
+    return replace(began, **begun_with_undone(review, fields=ISSUE_FIELDS))
+
+
+def begun_by_anybody(review: Review) -> DecisionForm:
     """A form with the critic's score and issues, for whoever wants to overrule only a part of it.
 
     Where reviewers do not agree, the issues are those of most of them.
     """
     most = majority_of(review)
     issues = [issue.model_dump(mode="json") for issue in most.issues] if most else review.verdict.issues
-    began = DecisionForm(
+    return DecisionForm(
         score=f"{review.verdict.score:g}",
         issues=tuple({name: str(issue.get(name, "")) for name in ISSUE_FIELDS} for issue in issues[:MOST_ROWS]),
-        lease_token=str(review.lease_token or ""),
     )
-    return replace(began, **begun_with_undone(review, fields=ISSUE_FIELDS))
 
 
 def begun_by_majority(form: DecisionForm, review: Review) -> DecisionForm:
@@ -125,6 +130,7 @@ def read_decision(data: QueryDict, review: Review) -> DecisionForm:
         reason=data.get("reason", "").strip(),
         issues=read_issue_rows(data),
         lease_token=data.get("lease_token", ""),
+        is_typed=True,
     )
 
 

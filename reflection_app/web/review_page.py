@@ -15,7 +15,7 @@ from reflection_app.models import About, Review, Role
 from reflection_app.web.access import DeskRequest, get_review_for, project_page
 from reflection_app.web.assigning import assigning_of
 from reflection_app.web.comments import opened_thread, thread_of
-from reflection_app.web.decision_form import DecisionForm, begun_by_majority, holds_more, prefilled
+from reflection_app.web.decision_form import DecisionForm, begun_by_anybody, begun_by_majority, holds_more, prefilled
 from reflection_app.web.panel_view import panel_of
 from reflection_app.web.queue_filter import carried
 from reflection_app.web.review_context import review_context
@@ -46,10 +46,13 @@ def show(
     `is_ahead` shows it as whoever claims it next will see it: the open page fetches it before it is claimed.
     """
     is_mine = is_ahead or holds(request, review)
+    if not form.is_typed and review.holder_label != request.place.actor.label:
+        # The holder's token, and an opinion that they took back, are for nobody else.
+        form = begun_by_anybody(review)
     context: dict[str, Any] = {
         "form": begun_by_majority(form, review) if is_mine and problem is None else form,
         "problem": problem,
-        "kept": problem is not None and holds_more(form, review),
+        "kept": problem is not None and form.is_typed and holds_more(form, review),
         "is_mine": is_mine,
         "panel": panel_of(review, reader=request.place.actor),
         "version": version_of(review),
