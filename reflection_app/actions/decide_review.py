@@ -37,6 +37,9 @@ def _record(review: Review, told: DecisionInput, decided: Decided, *, actor: Act
     held = Review.objects.filter(
         pk=review.pk, state=ReviewState.CLAIMED, lease_token=told.lease_token, lease_until__gt=now
     )
+    if review.is_seat:
+        # Nobody judges twice, whoever's token they came by.
+        held = held.filter(holder_label=actor.label)
     recorded = held.update(
         state=ReviewState.DECIDED,
         decision=decided.decision.decision.value,

@@ -26,8 +26,9 @@ from reflection_app.models import (
     Scope,
     audit,
 )
+from reflection_app.models.blindness import UNDONE
 
-DECIDED, UNDONE = "review.decided", "review.undone"
+DECIDED = "review.decided"
 # What is decided at one of several blind seats.
 OPINION = "review.opinion"
 
@@ -115,10 +116,16 @@ def said_of(review: Review) -> dict[str, Any]:
 
 
 def taken_back_by_holder(review: Review) -> dict[str, Any] | None:
-    """What was decided before it was taken back, for who took it back or had decided it and holds it now, else None."""
+    """What was decided before it was taken back, for who took it back or had decided it and holds it now, else None.
+
+    What was said at a blind seat is for nobody but who said it.
+    """
     trail = AuditEntry.objects.filter(target_id=review.pk, action__in=(DECIDED, OPINION, UNDONE))
     last = trail.order_by("-created_at", "-id").first()
-    if last is None or last.action != UNDONE or review.holder_label not in {last.actor_label, last.before.get("by")}:
+    if last is None or last.action != UNDONE:
+        return None
+    allowed = {last.before.get("by")} | (set() if review.is_seat else {last.actor_label})
+    if review.holder_label not in allowed:
         return None
     before: dict[str, Any] = last.before
     return before
