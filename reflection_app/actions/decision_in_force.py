@@ -22,12 +22,13 @@ def put_in_force(review: Review, run: Run, decided: Decided, *, actor: Actor) ->
     row = Verdict.from_judgement(said.judgement_of(review.attempt.number), attempt=decided.attempt, step=None)
     row.given_by = actor.user
     row.save()
+    event = add_event(run, EventType.REVIEW_DECIDED, review=str(review.pk), decision=said.decision.value)
     if review.holds_run:
         assert review.step is not None, "what holds a run was asked for by a step"
         run.best_attempt_id = best_of(run).id
         resume_run(run, review.step, said.model_dump(mode="json"), run_fields=["best_attempt"])
-    event = add_event(run, EventType.REVIEW_DECIDED, review=str(review.pk), decision=said.decision.value)
-    run.save(update_fields=["last_event_seq"])
+    else:
+        run.save(update_fields=["last_event_seq"])
     ordered = order_again(review, run, verdict=said.verdict, reason=said.reason, issues=said.issues, actor=actor)
     Review.objects.filter(pk=review.pk).update(decided_verdict=row, decided_seq=event.seq, ordered_run=ordered)
     transaction.on_commit(lambda: ring(run.pk, project_id=run.project_id))

@@ -49,6 +49,8 @@ class DeskRequest(HttpRequest):
 
     user: User
     place: Place
+    # What this request has decided, for the words of its answer (web/last_decision.py).
+    last_decision: Any
 
 
 def get_membership_for(user: User, *, slug: str) -> Membership | None:

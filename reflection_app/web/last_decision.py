@@ -13,7 +13,7 @@ from reflection_app.actions.decision_input import DecisionInput
 from reflection_app.loops.effects import Decision
 from reflection_app.loops.verdicts import Verdict
 from reflection_app.models import Review, ReviewSkip, ReviewState, Role
-from reflection_app.web.access import Place
+from reflection_app.web.access import DeskRequest, Place
 from reflection_app.web.decision_words import said_of
 
 FRESH = timedelta(minutes=15)
@@ -40,14 +40,26 @@ class LastDecision:
         return self.review.step.seq if self.review.holds_run and self.review.step else None
 
 
+def remember(request: DeskRequest, review: Review, told: DecisionInput) -> None:
+    """Hands on what this very request has decided, so that its answer need not look for it.
+
+    What was said at a blind seat is looked for all the same: its words depend on the seats of the others.
+    """
+    if not review.is_seat:
+        request.last_decision = LastDecision(review, said=said_of(review, told, slug=request.place.project.slug))
+
+
 def last_decision(request: HttpRequest) -> LastDecision | None:
     """The user's last decision or skip on the pages of reviews, where it is fresh and not taken back yet."""
+    known: LastDecision | None = getattr(request, "last_decision", None)
+    if known is not None:
+        return known
     place: Place | None = getattr(request, "place", None)
     match = request.resolver_match
     if place is None or match is None or match.url_name not in REVIEWING or not place.may(Role.REVIEWER):
         return None
     since = timezone.now() - FRESH
-    related = ("run__task", "step", "attempt", "verdict", "decided_verdict__attempt")
+    related = ("run__task", "step", "panel", "attempt", "verdict", "decided_verdict__attempt")
     reviews = Review.objects.filter(project=place.project).select_related(*related).defer("run__spec")
     decided = reviews.filter(decided_by=place.actor.user, state=ReviewState.DECIDED, decided_at__gt=since)
     review = decided.order_by("-decided_at", "-id").first()

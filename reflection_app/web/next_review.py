@@ -26,20 +26,29 @@ NONE = UUID(int=0)
 
 def go_to_next(request: DeskRequest) -> HttpResponse:
     """To the review that the user holds, else to the next one, claimed; back to the view where there is none."""
-    asked = carried(request)
-    review = held_by(request) or claim_next(
+    return redirect(address_of_next(request, next_for(request)))
+
+
+def next_for(request: DeskRequest) -> Review | None:
+    """The review that the user holds, else the next one of the view, claimed; None where there is none."""
+    asked = carried(request).filter
+    return held_by(request) or claim_next(
         request.place.project,
         actor=request.place.actor,
-        among=claimable(request, asked.filter),
-        order=claim_order(asked.filter),
+        among=claimable(request, asked),
+        order=claim_order(asked),
     )
-    slug = request.place.project.slug
+
+
+def address_of_next(request: DeskRequest, review: Review | None) -> str:
+    """The review's page within the view; where there is none, the view, and a message that says why."""
+    asked, slug = carried(request), request.place.project.slug
     if review is not None:
         address = reverse("review", args=(slug, review.pk))
-        return redirect(f"{address}?{asked.within}" if asked.within else address)
+        return f"{address}?{asked.within}" if asked.within else address
     _say_why_none(request, asked)
     address = reverse("reviews", args=(slug,))
-    return redirect(f"{address}?{asked.query}" if asked.query else address)
+    return f"{address}?{asked.query}" if asked.query else address
 
 
 def held_by(request: DeskRequest, *, besides: UUID = NONE) -> Review | None:

@@ -1,20 +1,18 @@
 """Going on without a new page: an open page fetches the likely next item, and the answer to a decision claims it."""
 
-from urllib.parse import urlsplit
 from uuid import UUID
 
 from django.http import HttpResponse, JsonResponse
 from django.shortcuts import redirect
 from django.template.loader import render_to_string
-from django.urls import resolve
 from django.views.decorators.http import require_safe
 
 from reflection_app.actions.claim_review import likely_next
 from reflection_app.actions.review_views import SortedFilter
-from reflection_app.models import Review, Role
+from reflection_app.models import Review, Role, Run
 from reflection_app.web.access import DeskRequest, get_review_for, project_page
 from reflection_app.web.decision_form import prefilled
-from reflection_app.web.next_review import NONE, claim_order, claimable, go_to_next, held_by
+from reflection_app.web.next_review import NONE, address_of_next, claim_order, claimable, held_by, next_for
 from reflection_app.web.queue_filter import carried
 from reflection_app.web.review_page import PEEKED, show, version_of, wants_item
 
@@ -33,25 +31,31 @@ def peek(request: DeskRequest) -> HttpResponse:
 
 def go_on(request: DeskRequest) -> HttpResponse:
     """Claims the next and opens it; an open page is told what it needs to put the item into the place of its own."""
-    answer = go_to_next(request)
+    review = next_for(request)
+    address = address_of_next(request, review)
     if not wants_item(request):
-        return answer
-    opened = resolve(urlsplit(answer["Location"]).path).kwargs.get("review_id")
-    if opened is None:
-        return JsonResponse({"review": None, "address": answer["Location"]})
-    review = get_review_for(request.place, opened)
-    # What the page has fetched ahead is not sent again, unless it has changed since.
+        return redirect(address)
+    if review is None:
+        return JsonResponse({"review": None, "address": address})
+    # A person waits for this answer: of what the page has fetched ahead, no more is read than whether it is the same.
+    review.project, review.run = request.place.project, Run.objects.only("last_event_seq").get(pk=review.run_id)
     is_known = request.headers[PEEKED] == f"{review.pk} {version_of(review)}"
+    lease = {"review": review, "token": review.lease_token}
     return JsonResponse(
         {
             "review": str(review.pk),
-            "address": answer["Location"],
+            "address": address,
             "lease_token": str(review.lease_token),
-            "lease": render_to_string("reviews/_lease.html", {"review": review, "token": review.lease_token}, request),
-            "item": None if is_known else show(request, review, form=prefilled(review)).text,
+            "lease": render_to_string("reviews/_lease.html", lease, request),
+            "item": None if is_known else _whole(request, review.pk),
             "said": render_to_string("_toasts.html", request=request),
         }
     )
+
+
+def _whole(request: DeskRequest, review_id: UUID) -> str:
+    review = get_review_for(request.place, review_id)
+    return show(request, review, form=prefilled(review)).text
 
 
 def _likely(request: DeskRequest, asked: SortedFilter) -> Review | None:

@@ -17,6 +17,7 @@ from reflection_app.web.access import DeskRequest, get_review_for, project_page
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.complaints import complaints
 from reflection_app.web.decision_form import agrees_but_changed, as_input, read_decision
+from reflection_app.web.last_decision import remember
 from reflection_app.web.review_ahead import go_on
 from reflection_app.web.review_page import holds, show
 
@@ -54,4 +55,5 @@ def decide(request: DeskRequest, review_id: UUID) -> HttpResponse:
         return show(request, now_is, form=form, problem=problem, status=409)
     if request.POST.get("then") == "queue":
         return redirect("reviews", slug=request.place.project.slug)
+    remember(request, review, decided)
     return go_on(request)
