@@ -4,13 +4,13 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
 from reflection_app.actions.decide_review import DecisionInput
 from reflection_app.actions.directors_decision import MEANS
 from reflection_app.loops.effects import Decision, DirectorsDecision
 from reflection_app.loops.verdicts import Referee, Verdict
-from reflection_app.models import Review
+from reflection_app.models import Panel, PanelState, Review, ReviewState
 
 AGREED = {
     Referee.CRITIC.label: gettext_lazy("You agreed with the critic: %(verdict)s."),
@@ -47,10 +47,25 @@ def said_of(review: Review, decided: DecisionInput, *, slug: str) -> SafeString:
 
 
 def _what_follows(review: Review, verdict: Verdict) -> str:
-    """Of one of several blind reviewers, nothing but that it is kept: the last of them settles it."""
-    if review.is_seat:
-        return _("It is kept with what the others say.")
+    """Of one of several blind reviewers, that it is kept, and for how many it waits: the last of them settles it."""
+    if review.panel is not None and review.is_seat:
+        return f"{_('It is kept with what the others say.')} {_what_the_panel_does(review.panel)}".strip()
     return str(FOLLOWS[verdict]) if review.holds_run else ""
+
+
+def _what_the_panel_does(panel: Panel) -> str:
+    """What follows from the opinions that are in; not what they say before all are."""
+    if panel.state == PanelState.SETTLED:
+        return _("All are in, and the verdict is in force.")
+    if panel.state == PanelState.DISPUTED:
+        return _("All are in, and they differ: one more person decides.")
+    if panel.state == PanelState.WITHDRAWN:
+        return _("The run has ended without them.")
+    missing = panel.wanted - panel.seats.filter(state=ReviewState.DECIDED, opinion__isnull=False).count()
+    said = ngettext(
+        "Nothing follows before %(missing)s more is in.", "Nothing follows before %(missing)s more are in.", missing
+    )
+    return said % {"missing": missing}
 
 
 def _what(review: Review, decided: DecisionInput) -> tuple[str, Verdict]:

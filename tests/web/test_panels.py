@@ -91,7 +91,8 @@ def test_deciding_a_seat_says_that_it_is_kept_and_goes_on(panel: Panel) -> None:
     seat = claimed_by(client, Review.objects.filter(panel=panel)[0])
     typed = {"lease_token": str(seat.lease_token), "decision": "approve", "score": "80", "reason": ""}
     page = client.post(f"/p/desk/reviews/{seat.pk}/decision/", typed, follow=True)
-    assert "You agreed with the critic: Pass. It is kept with what the others say." in page.text
+    assert "You agreed with the critic: Pass. It is kept with what the others say. " in page.text
+    assert "Nothing follows before 2 more are in." in page.text
     assert "The run succeeds" not in page.text
     assert page.redirect_chain[-1][0].startswith("/p/desk/reviews/")
 
@@ -120,6 +121,16 @@ def test_the_adjudication_shows_all_side_by_side_and_begins_with_what_most_said(
     settled = client.get(f"/p/desk/reviews/{Review.objects.filter(panel=panel)[0].pk}/").text
     assert "They gave different verdicts." in settled
     assert "settled it:" in settled
+
+
+def test_a_seat_that_is_decided_does_not_say_that_one_judges_it_now(panel: Panel) -> None:
+    anna, bob, cem = people(panel.project, 3)
+    elsewhere = "you judge it at another seat"
+    say(panel, anna)
+    assert elsewhere in client_of(anna).get("/p/desk/reviews/").text
+    say(panel, bob)
+    say(panel, cem)
+    assert elsewhere not in client_of(anna).get("/p/desk/reviews/?view=decided").text
 
 
 def test_who_gave_an_opinion_is_warned_before_settling_the_dispute(panel: Panel) -> None:
