@@ -27,7 +27,6 @@ def skip(request: DeskRequest, review_id: UUID) -> HttpResponse:
         messages.info(request, _("It comes to you again."))
         return _back(request)
     skip_review(review, actor=request.place.actor, lease_token=_token(request))
-    messages.info(request, _("Skipped. Others still get it."))
     return _back(request) if request.POST.get("then") == "queue" else go_to_next(request)
 
 
