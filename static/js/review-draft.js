@@ -77,5 +77,5 @@
       form.querySelector("[name=reason]")?.focus();
     }
   });
-  document.addEventListener("review:decided", (event) => forget(event.target));
+  document.addEventListener("review:decided", (event) => forget(event.detail.form));
 })();

@@ -20,17 +20,41 @@ globalThis.reviewItem = (() => {
     }));
   }
 
-  function replace(next, { address } = {}) {
+  // To be read already, while it is not known yet whose it is: nothing in it can be pressed before `replace`.
+  function preview(next) {
+    painted = null;
+    delete document.body.dataset.keys;
+    next.inert = true;
     current().replaceWith(next);
+    scrollTo(0, 0);
+    requestAnimationFrame(() => requestAnimationFrame(() => {
+      if (current() === next) document.body.dataset.read = idOf(next);
+    }));
+  }
+
+  function replace(next, { address } = {}) {
+    next.inert = false;
+    if (current() !== next) current().replaceWith(next);
     globalThis.htmx?.process(next);
     if (next.dataset.title) document.title = next.dataset.title;
     if (address) history.pushState({ review: idOf(next) }, "", address);
     const told = next.querySelector("[role=alert]:not([hidden])") ?? next.querySelector("h1");
     if (!told) return settle();
     told.tabIndex = -1;
+    const isRead = document.body.dataset.read === idOf(next);
+    delete document.body.dataset.read;
     told.focus({ preventScroll: true });
-    scrollTo(0, 0);
+    if (!isRead) scrollTo(0, 0);
     settle();
+  }
+
+  // Whether there was a preview, which gives way to the item before it, with all that was typed into that.
+  function putBack(item) {
+    if (current() === item) return false;
+    delete document.body.dataset.read;
+    current().replaceWith(item);
+    settle();
+    return true;
   }
 
   function parse(html) {
@@ -52,5 +76,5 @@ globalThis.reviewItem = (() => {
     else settle();
   });
   addEventListener("DOMContentLoaded", settle);
-  return { current, replace, parse, isOnScreen };
+  return { current, preview, replace, putBack, parse, isOnScreen };
 })();

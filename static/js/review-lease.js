@@ -39,6 +39,8 @@
   }
 
   function tick() {
+    // What is shown before it is held has no hold to count down; the one before it may come back.
+    if (reviewItem.current()?.inert) return;
     const form = document.querySelector("[data-lease=held]");
     if (!form) { lease = null; return; }
     if (lease?.form !== form) take(form);

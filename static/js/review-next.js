@@ -1,4 +1,5 @@
-// Decides without a new page: the answer claims the next item, which was fetched ahead while this one was read.
+// Decides without a new page: the answer claims the next item, which was fetched ahead while this one was read. It is
+// shown as soon as the decision is sent, and comes to life when the answer says that it is the reader's.
 (() => {
   const ANSWER_MS = 30000;
   const SOON_MS = 150;
@@ -26,7 +27,13 @@
     if (item?.dataset.peek) setTimeout(() => { if (reviewItem.current() === item) look(item); }, SOON_MS);
   });
 
+  function say(html) {
+    const said = document.querySelector("[data-toasts]");
+    if (said) said.innerHTML = html;
+  }
+
   function complain(form, which) {
+    if (reviewItem.putBack(form.closest("#review-item"))) say("");
     const alert = form.querySelector("[data-away]");
     const words = alert.querySelector("[data-away-words]");
     words.textContent = words.dataset[which];
@@ -41,8 +48,7 @@
     for (const token of item.querySelectorAll("input[name=lease_token]")) token.value = told.lease_token;
     const lease = item.querySelector("[data-lease]");
     if (lease) lease.outerHTML = told.lease;
-    const said = document.querySelector("[data-toasts]");
-    if (said) said.innerHTML = told.said;
+    say(told.said);
     reviewItem.replace(item, { address: told.address });
   }
 
@@ -50,12 +56,22 @@
     if (answer.redirected) return complain(form, "loggedOut");
     if (answer.headers.get("content-type")?.startsWith("application/json")) {
       const told = await answer.json();
-      form.dispatchEvent(new CustomEvent("review:decided", { bubbles: true }));
+      document.dispatchEvent(new CustomEvent("review:decided", { detail: { form } }));
       return goOn(told);
     }
     const item = [400, 409].includes(answer.status) ? reviewItem.parse(await answer.text()) : null;
-    if (item) reviewItem.replace(item);
-    else complain(form, "refused");
+    if (!item) return complain(form, "refused");
+    say("");
+    reviewItem.replace(item);
+  }
+
+  function lookAhead(form) {
+    if (!ahead) return;
+    const words = document.createElement("p");
+    words.className = "toast";
+    words.textContent = form.dataset.sending;
+    say(words.outerHTML);
+    reviewItem.preview(ahead);
   }
 
   async function decide(form, button) {
@@ -65,7 +81,9 @@
     form.querySelector("[data-away]").hidden = true;
     try {
       const signal = AbortSignal.timeout(ANSWER_MS);
-      await takeIn(await fetch(form.getAttribute("action"), { method: "POST", body, headers: headers(), signal }), form);
+      const answer = fetch(form.getAttribute("action"), { method: "POST", body, headers: headers(), signal });
+      lookAhead(form);
+      await takeIn(await answer, form);
     } catch {
       complain(form, "noAnswer");
     } finally {

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from reflection_app.actions.claim_review import claim_review
-from reflection_app.models import Actor, Project, Review, ReviewState
+from reflection_app.models import Actor, Project, Review, ReviewSkip, ReviewState
 from tests.browser.conftest import Visitor
 from tests.factories import make_member
 from tests.web.stories import unsure_project, waiting_review
@@ -51,6 +51,17 @@ def press(page: Page, *keys: str) -> None:
         page.keyboard.press(key)
 
 
+def held_back(page: Page) -> list[Route]:
+    """The decisions that the page sends from now on, which arrive when the test lets them."""
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/decision/**", hold)
+    return held
+
+
 def state_of(review: Review) -> tuple[str, str | None]:
     row = Review.objects.get(pk=review.pk)
     return row.state, row.decision
@@ -87,7 +98,7 @@ def test_back_and_reload_show_what_the_address_says(visit: Visit, project: Proje
     expect(page.get_by_label("Agree with the critic")).to_be_visible()
     page.go_back()
     painted(page, first)
-    expect(page.get_by_text("agreed with the critic")).to_be_visible()
+    expect(page.locator("#review-decision").get_by_text("agreed with the critic")).to_be_visible()
     expect(page.get_by_label("Agree with the critic")).to_have_count(0)
 
 
@@ -265,3 +276,62 @@ def test_a_key_pressed_before_the_next_item_is_painted_decides_nothing_of_it(vis
     press(page, "a", "Enter")
     page.wait_for_url("**/reviews/")
     assert state_of(second) == ("decided", "approve")
+
+
+def test_what_comes_next_is_shown_at_once_and_takes_no_key_before_it_is_held(visit: Visit, project: Project) -> None:
+    first, second = waiting_review(project), waiting_review(project, objective="What comes next")
+    page = opened(visit, first)
+    page.wait_for_selector(f"body[data-ahead='{second.pk}']")
+    answering = held_back(page)
+    press(page, "a", "Enter")
+    page.wait_for_selector(f"body[data-read='{second.pk}']")
+    expect(page.get_by_role("heading", level=1)).to_have_text("What comes next")
+    expect(page.get_by_text("Your decision is on its way.")).to_be_visible()
+    press(page, "a", "Enter", "s", "Control+Enter")
+    expect(page.locator("[name=decision]:checked")).to_have_count(0)
+    assert page.url.endswith(f"/reviews/{first.pk}/")
+    answering[0].continue_()
+    painted(page, second)
+    expect(page.get_by_text("You agreed with the critic: Pass.")).to_be_visible()
+    assert [state_of(first), state_of(second)] == [("decided", "approve"), ("claimed", None)]
+
+
+def test_a_decision_that_does_not_arrive_gives_the_item_back_with_what_was_typed(
+    visit: Visit, project: Project
+) -> None:
+    first, second = waiting_review(project, objective="Mine"), waiting_review(project)
+    page = opened(visit, first)
+    page.wait_for_selector(f"body[data-ahead='{second.pk}']")
+    answering = held_back(page)
+    press(page, "a")
+    page.get_by_label("Reason").fill("Long, and typed by hand")
+    press(page, "Control+Enter")
+    page.wait_for_selector(f"body[data-read='{second.pk}']")
+    answering[0].abort()
+    expect(page.get_by_text("The desk did not answer")).to_be_visible()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Mine")
+    expect(page.get_by_label("Reason")).to_have_value("Long, and typed by hand")
+    expect(page.get_by_label("Agree with the critic")).to_be_checked()
+    page.unroute("**/decision/**")
+    painted(page, first).get_by_role("button", name="Decide").click()
+    painted(page, second)
+    assert Review.objects.get(pk=first.pk).decision_reason == "Long, and typed by hand"
+
+
+def test_u_takes_back_what_a_key_has_just_decided_or_skipped(visit: Visit, project: Project) -> None:
+    first, second = waiting_review(project, objective="First thing"), waiting_review(project)
+    page = opened(visit, first)
+    page.evaluate("window.sameDocument = true")
+    press(page, "a", "Enter")
+    painted(page, second)
+    assert page.evaluate("window.sameDocument")
+    press(page, "u")
+    painted(page, first)
+    expect(page.get_by_text("Taken back, with all that followed.")).to_be_visible()
+    assert state_of(first) == ("claimed", None)
+    press(page, "s")
+    painted(page, second)
+    expect(page.get_by_text("You skipped")).to_be_visible()
+    press(page, "u")
+    expect(page.get_by_text("It comes to you again.")).to_be_visible()
+    assert not ReviewSkip.objects.exists()
