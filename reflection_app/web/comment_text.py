@@ -11,12 +11,14 @@ from reflection_app.web.rendering import LONGEST_LAID_OUT, MARKDOWN, render_plai
 
 # Let through by the sanitiser, and no class that the colours of code use.
 MARK = "at"
+# Laying out takes time with the square of these at worst: nobody writes so many, and a thread has many comments.
+MOST_MARKS = {"[": 400, "|": 1_000}
 
 
 @lru_cache(maxsize=512)
 def render_comment(text: str, names: frozenset[str]) -> SafeString:
     """The comment laid out, safe to put into a page; `names` are the members that it may mention."""
-    if len(text) > LONGEST_LAID_OUT:
+    if len(text) > LONGEST_LAID_OUT or any(text.count(mark) > most for mark, most in MOST_MARKS.items()):
         return render_plain(text)
     env: dict[str, object] = {}
     tokens = MARKDOWN.parse(text, env)

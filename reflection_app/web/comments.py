@@ -1,5 +1,6 @@
 """What a thread of comments shows. Pages of reviews and runs put it into their context as `thread`."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -12,10 +13,13 @@ from reflection_app.models import About, Comment, Membership, Role
 from reflection_app.notices.reading import comments_seen_by, is_blind
 from reflection_app.web.access import DeskRequest
 from reflection_app.web.comment_text import render_comment
+from reflection_app.web.rendering import render_plain
 
 # The newest; a thread that is longer is shown whole when asked for.
 SHOWN = 50
 SHOWN_WHOLE = 1000
+# The newest are laid out as far as this; what is older is shown as it was typed.
+MOST_LAID_OUT = 200_000
 # Of the members, as many as a line or two can name.
 NAMED = 30
 
@@ -80,11 +84,11 @@ def thread_of(
     lines = [
         Line(
             comment,
-            render_comment(comment.text, names),
+            text,
             is_own=(own := is_author(comment, place.actor)) and not comment.deleted_at,
             may_take_back=(own or is_admin) and not comment.deleted_at,
         )
-        for comment in reversed(newest)
+        for comment, text in reversed([*laid_out(newest, names)])
     ]
     return Thread(
         about=about.value,
@@ -100,6 +104,14 @@ def thread_of(
         typed=typed,
         errors=errors or [],
     )
+
+
+def laid_out(newest: Iterable[Comment], names: frozenset[str]) -> Iterator[tuple[Comment, SafeString]]:
+    """Each comment with its text for the page, in bounded time whatever was written."""
+    left = MOST_LAID_OUT
+    for comment in newest:
+        left -= len(comment.text)
+        yield comment, render_comment(comment.text, names) if left >= 0 else render_plain(comment.text)
 
 
 def opened_thread(request: DeskRequest, about: About, about_id: UUID) -> Thread:
