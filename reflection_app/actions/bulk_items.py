@@ -10,13 +10,14 @@ from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import Exists
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import override
 
-from reflection_app.actions.claim_review import claim_review, release_review
+from reflection_app.actions.claim_review import claim_review, release_review, seats_of
 from reflection_app.actions.decide_review import DecisionInput, decide_review
-from reflection_app.actions.errors import ActionError, Conflict, NotYours
+from reflection_app.actions.errors import ActionError, Conflict, NotYours, ReviewHeld
 from reflection_app.actions.undo_decision import undo_decision
 from reflection_app.live.doorbell import ring_reviews
 from reflection_app.models import (
@@ -103,6 +104,9 @@ def _fail(item_id: int, why: str, *, state: BulkState) -> None:
 
 def _decide(bulk: BulkDecision, review: Review, actor: Actor) -> None:
     _check_may_review(bulk, actor, name=bulk.user_label)
+    if not review.is_seat and Review.objects.filter(pk=review.pk).filter(Exists(seats_of(actor))).exists():
+        # Whoever settles a dispute that they are part of is warned on its page, and not here.
+        raise ReviewHeld(_("You judge this already, at another seat. The others are for others."))
     claimed = claim_review(review, actor=actor)
     told = DecisionInput.model_validate({**bulk.decision, "lease_token": claimed.lease_token})
     decide_review(review, told, actor=actor)

@@ -7,11 +7,12 @@ from django.test import Client
 
 from reflection_app.actions.begin_bulk import BulkInput, begin_bulk
 from reflection_app.actions.bulk_items import work_through
+from reflection_app.loops.verdicts import Verdict
 from reflection_app.models import Actor, AuditEntry, BulkDecision, BulkItem, Membership, Panel, Review, Role, Scope
 from tests.api.caller import Caller, assert_problem, make_caller
 from tests.api.stories import waiting_review
 from tests.factories import make_member
-from tests.panels import SECRET_REASON, open_panel, panel_project, people
+from tests.panels import SECRET_REASON, adjudication, open_panel, panel_project, people, say
 
 pytestmark = pytest.mark.django_db(transaction=True)
 REVIEWER: list[str] = [Scope.REVIEWS_WRITE]
@@ -93,3 +94,24 @@ def test_what_was_said_of_a_blind_seat_in_bulk_is_hidden_from_all_others_until_a
     assert json.dumps(SECRET_REASON) in json.dumps(
         make_caller(panel.project, [Scope.ADMIN]).get(f"reviews/bulk/{bulk.pk}").body
     )
+
+
+def test_nobody_settles_a_dispute_of_their_own_in_passing() -> None:
+    panel = open_panel(reviewers=2)
+    anna, bob, cem = people(panel.project, 3)
+    say(panel, anna, Verdict.REVISE)
+    say(panel, bob)
+    decided_together(adjudication(panel), actor=anna)
+    assert "another seat" in BulkItem.objects.get().error
+    assert adjudication(panel).state == "waiting"
+    decided_together(adjudication(panel), actor=cem)
+    assert adjudication(panel).state == "decided"
+
+
+def test_a_refusal_that_says_where_the_run_is_tells_of_it_too(caller: Caller) -> None:
+    review = waiting_review(caller.project)
+    decided_together(review)
+    pipeline = make_caller(caller.project, [Scope.TASKS_WRITE])
+    assert_problem(pipeline.post(f"runs/{review.run_id}/attempts", {"content": "Late."}), 409)
+    review.run.refresh_from_db()
+    assert review.run.told_seq == review.run.last_event_seq
