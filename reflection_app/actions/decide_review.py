@@ -12,12 +12,17 @@ from reflection_app.models import Actor, Review, ReviewState, Run, audit
 
 __all__ = ["DecisionInput", "decide_review"]
 
+WRITTEN = (
+    *("state", "lease_token", "lease_until", "decision", "decision_reason", "decided_by", "decided_by_label"),
+    *("decided_at", "opinion", "decided_verdict", "decided_seq", "ordered_run", "panel"),
+)
+
 
 @transaction.atomic
 def decide_review(review: Review, told: DecisionInput, *, actor: Actor) -> Review:
     """The decided review. Raises AlreadyDecided or ReviewLeaseLost (nothing changed), or InvalidInput."""
     # The run's lock comes first everywhere (cancel_run, the journal), so that nobody waits in a circle.
-    run = Run.objects.select_for_update().get(pk=review.run_id)
+    run = Run.objects.select_for_update(of=("self",)).select_related("task").get(pk=review.run_id)
     decided = decided_by(review, told, actor=actor)
     _record(review, told, decided, actor=actor)
     if review.is_seat:
@@ -27,7 +32,9 @@ def decide_review(review: Review, told: DecisionInput, *, actor: Actor) -> Revie
         if review.panel_id:
             settle_dispute(review, actor=actor)
     _keep_trail(review, decided, actor=actor)
-    review.refresh_from_db()
+    # The run as it is now; what was read of the attempt stays, for whoever tells of the decision.
+    review.refresh_from_db(fields=WRITTEN)
+    review.run = run
     return review
 
 
