@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from typing import cast
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
@@ -12,11 +13,12 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from reflection_app.actions.notifications import read_all, read_notice
-from reflection_app.models import Membership, Notification
+from reflection_app.models import Notification
 from reflection_app.notices.reading import count_unread, notices_of
 from reflection_app.notices.words import path_of, sentence_of
-from reflection_app.web.access import DeskRequest, place_of
+from reflection_app.web.access import DeskRequest
 from reflection_app.web.list_pages import page_before
+from reflection_app.web.surroundings import stand_in_project
 
 
 @dataclass(frozen=True)
@@ -29,19 +31,18 @@ class Line:
 @login_required
 @require_safe
 def notifications(request: HttpRequest) -> HttpResponse:
-    """The list, newest first, with the navigation of the person's first project around it."""
+    """The list, newest first, inside the project that the person came from, if there is one."""
     desk_request = cast("DeskRequest", request)
-    own = Membership.objects.select_related("project").filter(user=desk_request.user).order_by("project__name")
-    if (membership := own.first()) is not None:
-        desk_request.place = place_of(desk_request, membership)
+    stand_in_project(desk_request)
     rows = notices_of(desk_request.user.pk)
     page = page_before(rows, request, among=rows.select_related(None))
     context = {
         "lines": [Line(notice, sentence_of(notice), path_of(notice)) for notice in page.rows],
         "has_unread": count_unread(desk_request.user.pk) > 0,
-        "before": request.GET.get("before", "") if request.GET.get("before") else "",
+        "before": request.GET.get("before", ""),
         "older": page.last.pk if page.last else None,
-        "filters": {"query": ""},
+        "filters": {"query": _address(request, "project")},
+        "here": _address(request, "project", "before"),
     }
     return render(request, "notifications/page.html", context)
 
@@ -72,8 +73,10 @@ def read_them_all(request: HttpRequest) -> HttpResponse:
 
 
 def _back(request: HttpRequest) -> HttpResponse:
-    try:
-        before = UUID(request.GET.get("before", ""))
-    except ValueError:
-        return redirect("notifications")
-    return redirect(f"{reverse('notifications')}?before={before}")
+    query = _address(request, "project", "before")
+    return redirect(f"{reverse('notifications')}?{query}" if query else "notifications")
+
+
+def _address(request: HttpRequest, *names: str) -> str:
+    """What the address says of these, as a query of its own."""
+    return urlencode({name: request.GET[name] for name in names if request.GET.get(name)})

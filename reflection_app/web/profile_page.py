@@ -13,10 +13,11 @@ from django.views.decorators.http import require_http_methods
 
 from reflection_app.actions.change_profile import change_profile
 from reflection_app.actions.errors import InvalidInput
-from reflection_app.models import Membership, Profile
-from reflection_app.web.access import DeskRequest, place_of
+from reflection_app.models import Profile
+from reflection_app.web.access import DeskRequest
 from reflection_app.web.forms import blame, read_typed
 from reflection_app.web.language import keep_language
+from reflection_app.web.surroundings import stand_in_project
 
 
 @login_required
@@ -24,15 +25,8 @@ from reflection_app.web.language import keep_language
 def profile_page(request: HttpRequest) -> HttpResponse:
     """The form, inside the project that the person came from, if there is one."""
     desk_request = cast("DeskRequest", request)
-    _stand_in_project(desk_request)
+    stand_in_project(desk_request)
     return _change(desk_request) if request.method == "POST" else _show(desk_request)
-
-
-def _stand_in_project(request: DeskRequest) -> None:
-    own = Membership.objects.select_related("project").filter(user=request.user).order_by("project__name")
-    membership = own.filter(project__slug=request.GET.get("project", "")).first() or own.first()
-    if membership is not None:
-        request.place = place_of(request, membership)
 
 
 def _show(request: DeskRequest) -> HttpResponse:

@@ -118,3 +118,26 @@ def test_it_reads_and_claims_without_scripts(visit: Visit, project: Project, bro
     page.get_by_role("button", name="Review next").click()
     page.wait_for_url(f"**{QUEUE}{reviews[1].pk}/*")
     plain.close()
+
+
+def test_deciding_together_is_offered_where_something_can_be_ticked(visit: Visit, project: Project) -> None:
+    page = listening(visit(make_member(project)).go(QUEUE))
+    every = page.get_by_role("button", name="Decide all of this view")
+    expect(page.get_by_role("link", name="Earlier bulk decisions")).to_be_visible()
+    expect(every).to_be_hidden()
+    review = waiting_rows(project, 1)[0]
+    claim_review(review, actor=Actor(user=make_member(project)))
+    expect(page.locator(row(page, review))).to_be_visible()
+    expect(every).to_be_visible()
+    page.goto(page.url + "?view=decided")
+    expect(every).to_be_hidden()
+
+
+def test_news_from_others_do_not_dim_what_is_being_read(visit: Visit, project: Project) -> None:
+    waiting_rows(project, 1)
+    page = listening(visit(make_member(project)).go(QUEUE))
+    opacity = "getComputedStyle(document.getElementById('queue-rows')).opacity"
+    page.evaluate("document.getElementById('queue-rows').classList.add('htmx-request')")
+    assert page.evaluate(opacity) == "1"
+    page.evaluate("document.querySelector('.queue-filters').classList.add('htmx-request')")
+    assert page.evaluate(opacity) == "0.6"

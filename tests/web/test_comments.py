@@ -293,3 +293,18 @@ def test_a_blind_seats_opinion_does_not_travel_with_the_hand_over(client: Client
     client.post(f"/p/talked/reviews/{review.pk}/hand-over/", typed)
     review.refresh_from_db()
     assert review.note == "Yours."
+
+
+def test_the_bell_leads_to_a_list_inside_the_project_that_one_is_in(client: Client, review: Review) -> None:
+    user = make_member(review.project, user=make_user("eve"))
+    make_member(make_project("aaa-first"), user=user)
+    said(review, "@eve look")
+    client.force_login(user)
+    here = "/notifications/?project=talked"
+    assert here in client.get("/p/talked/reviews/").text
+    page = client.get(here).text
+    assert 'href="/p/talked/reviews/"' in page
+    assert 'href="/p/aaa-first/reviews/"' not in page
+    assert 'action="/notifications/read/?project=talked"' in page
+    assert client.post("/notifications/read/?project=talked&other=1")["Location"] == here
+    assert 'href="/p/aaa-first/reviews/"' in client.get("/notifications/?project=somebody-elses").text
