@@ -41,7 +41,10 @@ def claim_next(
     mine, everybodys = _candidates(project, actor=actor, among=among)
     while True:
         try:
-            return _claim_first(mine, actor=actor, order=order) or _claim_first(everybodys, actor=actor, order=order)
+            with transaction.atomic():
+                return _claim_first(mine, actor=actor, order=order) or _claim_first(
+                    everybodys, actor=actor, order=order
+                )
         except IntegrityError:
             # The same person took another seat of that panel at the same moment, and is not offered this one again.
             continue
@@ -70,7 +73,6 @@ def _candidates(project: Project, *, actor: Actor, among: Q | None) -> tuple[Que
     return mine, candidates.filter(assignee=None)
 
 
-@transaction.atomic
 def _claim_first(candidates: QuerySet[Review], *, actor: Actor, order: Sequence[str]) -> Review | None:
     review = candidates.order_by(*order).select_for_update(skip_locked=True, of=("self",)).first()
     return _hold(review, actor=actor) if review else None
