@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from pydantic import AfterValidator, Field
 
-from reflection_app.actions.claim_review import lost, why_closed
+from reflection_app.actions.claim_review import gone, lost, why_closed
 from reflection_app.actions.errors import AlreadyDecided, InvalidInput, ReviewHeld
 from reflection_app.actions.notifications import MAY_REVIEW, tell_of_review
 from reflection_app.live.doorbell import ring, ring_reviews
@@ -131,7 +131,10 @@ def _locked(review: Review) -> tuple[Run, Review]:
     # The run's lock comes first everywhere, so that nobody waits in a circle.
     run = Run.objects.select_for_update().get(pk=review.run_id)
     rows = Review.objects.select_for_update(of=("self",)).select_related("run__task", "assignee", "project")
-    return run, rows.get(pk=review.pk)
+    locked = rows.filter(pk=review.pk).first()
+    if locked is None:
+        raise gone()
+    return run, locked
 
 
 def _reviewer(review: Review, name: str) -> User:

@@ -10,7 +10,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from reflection_app.actions.errors import AlreadyDecided, Conflict, ReviewHeld, ReviewLeaseLost
+from reflection_app.actions.errors import ActionError, AlreadyDecided, NotFound, ReviewHeld, ReviewLeaseLost
 from reflection_app.live.doorbell import ring, ring_reviews
 from reflection_app.loops.effects import ReviewReason
 from reflection_app.models import Actor, Project, Review, ReviewSkip, ReviewState, audit
@@ -92,7 +92,9 @@ def seats_of(actor: Actor) -> QuerySet[Review]:
 @transaction.atomic
 def claim_review(review: Review, *, actor: Actor) -> Review:
     """This review, held by `actor`; who holds it already keeps the token. Raises AlreadyDecided or ReviewHeld."""
-    locked = Review.objects.select_for_update(of=("self",)).get(pk=review.pk)
+    locked = Review.objects.select_for_update(of=("self",)).filter(pk=review.pk).first()
+    if locked is None:
+        raise gone()
     if not locked.is_open:
         raise AlreadyDecided(why_closed(locked))
     if locked.state == ReviewState.CLAIMED and locked.lease_until and locked.lease_until > timezone.now():
@@ -157,9 +159,16 @@ def _held(review: Review, *, lease_token: UUID, now: datetime) -> QuerySet[Revie
     return Review.objects.filter(pk=review.pk, state=ReviewState.CLAIMED, lease_token=lease_token, lease_until__gt=now)
 
 
-def lost(review: Review) -> Conflict:
+def gone() -> NotFound:
+    """What to tell who was shown a review a moment ago that an undo has taken away since."""
+    return NotFound(_("This review is gone: the decision that had led to it was taken back."))
+
+
+def lost(review: Review) -> ActionError:
     """Why a token does not hold the review, as the present state tells it."""
-    now_is = Review.objects.get(pk=review.pk)
+    now_is = Review.objects.filter(pk=review.pk).first()
+    if now_is is None:
+        return gone()
     if not now_is.is_open:
         return AlreadyDecided(why_closed(now_is))
     if now_is.state == ReviewState.CLAIMED and now_is.lease_until and now_is.lease_until > timezone.now():

@@ -6,7 +6,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from reflection_app.actions.claim_review import lost, why_closed
+from reflection_app.actions.claim_review import gone, lost, why_closed
 from reflection_app.actions.errors import AlreadyDecided, ReviewLeaseLost
 from reflection_app.live.doorbell import ring, ring_reviews
 from reflection_app.models import OPEN, Actor, Project, Review, ReviewSkip, ReviewState, audit
@@ -18,7 +18,9 @@ def skip_review(review: Review, *, actor: Actor, lease_token: UUID | None = None
 
     Raises AlreadyDecided, or ReviewLeaseLost where the token holds it no longer; then nothing is changed.
     """
-    locked = Review.objects.select_for_update(of=("self",)).get(pk=review.pk)
+    locked = Review.objects.select_for_update(of=("self",)).filter(pk=review.pk).first()
+    if locked is None:
+        raise gone()
     if not locked.is_open:
         raise AlreadyDecided(why_closed(locked))
     is_held = locked.state == ReviewState.CLAIMED and locked.lease_until and locked.lease_until > timezone.now()

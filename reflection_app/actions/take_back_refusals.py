@@ -6,6 +6,7 @@ Each question is asked of the rows, in one place, so that the page can say it be
 from collections.abc import Iterator
 
 from django.db.models import Q, QuerySet
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from notebook_app.public import proposed_from
@@ -15,7 +16,9 @@ from reflection_app.loops.ends import Outcome
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.tool_calls import ToolFailure as WhyFailed
 from reflection_app.models import (
+    About,
     ClassCorrection,
+    Comment,
     Event,
     EventType,
     InstructionState,
@@ -44,24 +47,26 @@ NEVER_LEFT = (
 
 
 def why_it_stands(review: Review, run: Run) -> str:
-    """Why the decision, which is in force, cannot be taken back; nothing where it can."""
-    assert review.decided_seq is not None, "a decision that came into force"
+    """Why the decision cannot be taken back; nothing where it can, as an opinion that nothing has followed from."""
+    if review.decided_seq is None:
+        return "" if review.is_seat else _("It was decided before decisions could be taken back.")
     if run.told_seq >= review.decided_seq:
         return _("The agent or a pipeline has been told of it.")
     said = _built_on_the_verdict(review)
     if not said and review.holds_run:
         assert review.step is not None, "what holds a run was asked for by a step"
         since = Step.objects.filter(run=run, seq__gt=review.step.seq)
-        said = _why_the_run_goes_on(review, run) or _first_reason(run, since, seq=review.decided_seq)
+        by = review.decided_by_label
+        said = _why_the_run_goes_on(review, run) or _first_reason(run, since, seq=review.decided_seq, by=by)
     if not said and review.ordered_run is not None:
-        said = _why_the_order_stands(review.ordered_run)
+        said = _why_the_order_stands(review.ordered_run, by=review.decided_by_label)
     return said
 
 
-def _why_the_order_stands(ordered: Run) -> str:
+def _why_the_order_stands(ordered: Run, *, by: str) -> str:
     if ordered.told_seq:
         return _("The agent or a pipeline has been told of the run that was ordered.")
-    return _first_reason(ordered, Step.objects.filter(run=ordered), seq=0)
+    return _first_reason(ordered, Step.objects.filter(run=ordered), seq=0, by=by)
 
 
 def _why_the_run_goes_on(review: Review, run: Run) -> str:
@@ -85,15 +90,16 @@ def _built_on_the_verdict(review: Review) -> str:
     return ""
 
 
-def _first_reason(run: Run, since: QuerySet[Step], *, seq: int) -> str:
-    """The first thing that speaks against taking these steps back, which came after event `seq`."""
-    return next(filter(None, _reasons(run, since, seq=seq)), "")
+def _first_reason(run: Run, since: QuerySet[Step], *, seq: int, by: str) -> str:
+    """The first thing that speaks against taking these steps back, which came after event `seq`, decided `by` one."""
+    return next(filter(None, _reasons(run, since, seq=seq, by=by)), "")
 
 
-def _reasons(run: Run, since: QuerySet[Step], *, seq: int) -> Iterator[str]:
+def _reasons(run: Run, since: QuerySet[Step], *, seq: int, by: str) -> Iterator[str]:
     yield _agent_went_on(since)
     yield _tool_was_called(run, since)
     yield _somebody_decided(run, since)
+    yield _somebody_is_at_work(run, since, by=by)
     yield _somebody_answered(since)
     yield _redone(run, seq=seq)
     yield _ticket_was_closed(run, seq=seq)
@@ -117,7 +123,7 @@ def _tool_was_called(run: Run, since: QuerySet[Step]) -> str:
 
 def _somebody_decided(run: Run, since: QuerySet[Step]) -> str:
     """A later decision, also one that nothing has followed from yet, or a review that a person asked for since."""
-    later = Review.objects.filter(Q(step__in=since) | Q(attempt__step__in=since) | Q(verdict__step__in=since), run=run)
+    later = _reviews_of(run, since)
     decided = later.filter(state=ReviewState.DECIDED).order_by("-decided_at").first()
     if decided is not None:
         told = {"who": decided.decided_by_label, "number": decided.attempt.number}
@@ -126,6 +132,26 @@ def _somebody_decided(run: Run, since: QuerySet[Step]) -> str:
     if asked is not None:
         told = {"who": asked.note_by_label, "number": asked.attempt.number}
         return _("%(who)s has asked for a review of attempt %(number)s since.") % told
+    return ""
+
+
+def _reviews_of(run: Run, since: QuerySet[Step]) -> QuerySet[Review]:
+    """The reviews that would go with these steps."""
+    return Review.objects.filter(Q(step__in=since) | Q(attempt__step__in=since) | Q(verdict__step__in=since), run=run)
+
+
+def _somebody_is_at_work(run: Run, since: QuerySet[Step], *, by: str) -> str:
+    """That somebody else than `by` holds a review of what came since, or that there are comments on one."""
+    later = _reviews_of(run, since)
+    held = later.filter(state=ReviewState.CLAIMED, lease_until__gt=timezone.now()).exclude(holder_label=by).first()
+    if held is not None:
+        told = {"who": held.holder_label, "number": held.attempt.number}
+        return _("%(who)s is judging attempt %(number)s, which was made since.") % told
+    about = {"about": About.REVIEW, "about_id__in": later.values("pk")}
+    comment = Comment.objects.filter(**about, deleted_at=None).first()
+    if comment is not None:
+        told = {"who": comment.author_label, "number": later.get(pk=comment.about_id).attempt.number}
+        return _("%(who)s has commented on attempt %(number)s since.") % told
     return ""
 
 

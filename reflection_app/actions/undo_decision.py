@@ -8,6 +8,7 @@ from typing import Any
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from reflection_app.actions.claim_review import gone
 from reflection_app.actions.errors import Conflict, NotYours, StillStands
 from reflection_app.actions.panel_opinions import reopen_dispute, take_back_opinion
 from reflection_app.actions.take_back import hold_again, take_back
@@ -42,7 +43,9 @@ def undo_decision(review: Review, *, actor: Actor) -> Review:
     # The run's lock comes first everywhere, so that nobody waits in a circle.
     run = Run.objects.select_for_update().get(pk=review.run_id)
     related = ("step", "attempt", "verdict", "decided_verdict__attempt", "ordered_run", "decided_by")
-    locked = Review.objects.select_related(*related).select_for_update(of=("self",)).get(pk=review.pk)
+    locked = Review.objects.select_related(*related).select_for_update(of=("self",)).filter(pk=review.pk).first()
+    if locked is None:
+        raise gone()
     if locked.state != ReviewState.DECIDED:
         raise Conflict(why_nothing_to_undo(locked))
     if not may_undo(locked, actor=actor):
@@ -66,8 +69,6 @@ def undo_decision(review: Review, *, actor: Actor) -> Review:
 
 def check_it_can_go(review: Review, run: Run) -> None:
     """Raises StillStands, naming the reason and where a fork would begin, unless the decision can be taken back."""
-    if review.decided_seq is None:
-        return
     if why := why_it_stands(review, run):
         raise StillStands(why, from_step=review.step.seq if review.holds_run and review.step else None)
 

@@ -48,4 +48,4 @@ def undo_offer(request: DeskRequest, review: Review) -> UndoOffer | None:
     if review.state != ReviewState.DECIDED or not is_theirs:
         return None
     from_step = review.step.seq if review.holds_run and review.step else None
-    return UndoOffer(why_it_stands(review, review.run) if review.decided_seq else "", from_step)
+    return UndoOffer(why_it_stands(review, review.run), from_step)

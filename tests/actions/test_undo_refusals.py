@@ -7,6 +7,7 @@ import pytest
 
 from notebook_app.models import Entry
 from reflection_app.actions.cancel_run import cancel_run
+from reflection_app.actions.claim_review import release_review
 from reflection_app.actions.correct_class import CorrectionInput, correct_class
 from reflection_app.actions.decide_instruction import InstructionDecision, InstructionInput, decide_instruction
 from reflection_app.actions.errors import StillStands
@@ -87,7 +88,10 @@ def test_a_later_decision_stands_until_it_is_taken_back_itself() -> None:
     assert first.step is not None
     assert refusal.from_step == first.step.seq
 
-    undo_decision(second, actor=other)
+    again = undo_decision(second, actor=other)
+    refused(first, actor, f"{other.label} is judging attempt 2, which was made since")
+    assert again.lease_token is not None
+    release_review(again, lease_token=again.lease_token, actor=other)
     undo_decision(first, actor=actor)
     assert run.reviews.count() == 1
 
@@ -219,3 +223,10 @@ def test_a_built_in_tool_is_none_of_the_outside() -> None:
     assert Step.objects.filter(run=run, kind="call_tool").exists(), str(list(run.steps.values_list("key", "error")))
     undo_decision(review, actor=actor)
     assert rows_of(project) == before
+
+
+def test_what_was_decided_before_this_was_kept_stands() -> None:
+    """Rows from before decisions could be taken back do not know after which event everything followed from them."""
+    review, actor = decided(waiting(BAD), "accept", reason="Enough.")
+    Review.objects.filter(pk=review.pk).update(decided_seq=None)
+    refused(review, actor, "It was decided before decisions could be taken back")
