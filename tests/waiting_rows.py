@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.db import transaction
 from django.utils import timezone
 
 from reflection_app.loops.effects import ReviewReason
@@ -57,8 +58,9 @@ def waiting_rows(project: Project, many: int, *, audits_every: int = 0) -> list[
     return Review.objects.bulk_create(reviews)
 
 
+@transaction.atomic
 def _like(project: Project) -> Run:
-    """A run that was really handed in, whose specification the others share; it is taken away again."""
+    """A run that was really handed in, whose specification the others share; gone before any worker can see it."""
     run = submit(project, mode="actor_critic")
     run.task.delete()
     return run
