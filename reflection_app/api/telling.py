@@ -18,15 +18,13 @@ REVIEWERS = frozenset({Scope.REVIEWS_WRITE})
 TELLING = (Scope.RUNS_READ, Scope.TASKS_WRITE)
 # The answers to what begins something: nothing was decided about it yet.
 CREATED = 201
-# A refusal that says where the run is by now.
-CONFLICT = 409
 NAMES = ("run_id", "ticket_id", "reflection_id", "rewind_ticket_id", "review_id")
 
 
 def note_told(key: ApiKey, *, scopes: Iterable[Scope], status: int, ids: Mapping[str, Any], answer: Any) -> None:
     """Marks the runs that this answer, to a request with `ids` in its address, tells the holder of `key` of."""
     is_reviewers_call = set(scopes) <= REVIEWERS or not any(key.has_scope(scope) for scope in TELLING)
-    if is_reviewers_call or (status >= 300 and status != CONFLICT) or status == CREATED:
+    if is_reviewers_call or status >= 300 or status == CREATED:
         return
     found: dict[str, set[str]] = {name: set() for name in NAMES}
     for name, value in (*ids.items(), *_named(answer)):

@@ -106,12 +106,3 @@ def test_nobody_settles_a_dispute_of_their_own_in_passing() -> None:
     assert adjudication(panel).state == "waiting"
     decided_together(adjudication(panel), actor=cem)
     assert adjudication(panel).state == "decided"
-
-
-def test_a_refusal_that_says_where_the_run_is_tells_of_it_too(caller: Caller) -> None:
-    review = waiting_review(caller.project)
-    decided_together(review)
-    pipeline = make_caller(caller.project, [Scope.TASKS_WRITE])
-    assert_problem(pipeline.post(f"runs/{review.run_id}/attempts", {"content": "Late."}), 409)
-    review.run.refresh_from_db()
-    assert review.run.told_seq == review.run.last_event_seq
