@@ -21,6 +21,7 @@ from reflection_app.web.redo_page import redo_form_of
 from reflection_app.web.run_graph import draw
 from reflection_app.web.run_lineage import lineage_of
 from reflection_app.web.run_story import tell
+from reflection_app.web.run_undo import undo_on_run
 from reflection_app.web.step_lines import StepLine
 
 
@@ -40,12 +41,21 @@ def run_page(request: DeskRequest, run_id: UUID) -> HttpResponse:
         "rounds": rounds_of(run),
         "redo": redo_form_of(run) if may_redo else None,
         "graph": draw(run),
+        "undo": undo_on_run(request, run),
         "may_cancel": request.place.may(Role.REVIEWER),
         "may_fork": request.place.may(Role.REVIEWER),
         "lineage": lineage_of(run),
         "thread": opened_thread(request, About.RUN, run.pk),
     }
     return render(request, "runs/page.html", context)
+
+
+@project_page()
+@require_safe
+def goes_on(request: DeskRequest, run_id: UUID) -> HttpResponse:
+    """For the open page of a run that had ended, and has no socket any more: that it goes on again, once it does."""
+    run = get_run_for(request.place, run_id)
+    return HttpResponse(status=204) if run.is_finished else render(request, "runs/_goes_on.html", {"run": run})
 
 
 @project_page()

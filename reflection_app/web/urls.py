@@ -49,6 +49,7 @@ project_pages: list[URLPattern | URLResolver] = [
     path("", overview.project_overview, name="project_overview"),
     path("runs/", runs.run_list, name="runs"),
     path("runs/<uuid:run_id>/", run_pages.run_page, name="run"),
+    path("runs/<uuid:run_id>/goes-on/", run_pages.goes_on, name="run_goes_on"),
     path("runs/<uuid:run_id>/cancel/", run_pages.cancel, name="cancel_run"),
     path("runs/<uuid:run_id>/fork/", fork_pages.fork_page, name="fork_run"),
     path("runs/<uuid:run_id>/ask/", ask_for_review_page.ask_page, name="ask_for_review"),

@@ -150,7 +150,7 @@ def visit(browser: Browser, server: Server) -> Iterator[Callable[..., Visitor]]:
 
     def open_for(user: User | None, *, scheme: str = "light") -> Visitor:
         context = browser.new_context(color_scheme="dark" if scheme == "dark" else "light")
-        context.set_default_timeout(15_000)
+        context.set_default_timeout(45_000)
         if user is not None:
             client = Client()
             client.force_login(user)

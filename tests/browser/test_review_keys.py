@@ -1,5 +1,6 @@
 """Reviewing with the keyboard alone, in headless Chromium."""
 
+import re
 from collections.abc import Callable
 from itertools import pairwise
 
@@ -210,6 +211,14 @@ def test_the_queue_is_gone_through_searched_and_claimed_by_keys(visit: Visit, pr
     page.wait_for_selector("body[data-keys=ready]")
     press(page, "j", "Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text("First thing")
+
+
+def test_a_slash_leads_from_an_item_to_the_search_of_the_queue(visit: Visit, project: Project) -> None:
+    page = opened(visit, waiting_review(project))
+    press(page, "/")
+    expect(page.get_by_role("searchbox", name="Search the task")).to_be_focused()
+    page.keyboard.type("a kettle")
+    expect(page).to_have_url(re.compile("q=a(%20|[+])kettle"))
 
 
 def test_the_help_names_every_key_of_the_page(visit: Visit, project: Project) -> None:

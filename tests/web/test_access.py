@@ -93,6 +93,7 @@ def test_a_projects_things_are_not_found_under_another_slug(client: Client, addr
             "run",
             "step",
             "cancel_run",
+            "run_goes_on",
             "redo_run",
             "ask_for_review",
             "ticket",
