@@ -1,6 +1,7 @@
 """Making and revoking the keys of pipelines."""
 
 from datetime import datetime
+from itertools import count
 
 from django.db import transaction
 from django.utils import timezone
@@ -10,6 +11,7 @@ from reflection_app.actions.errors import InvalidInput
 from reflection_app.models import Actor, ApiKey, Project, Scope, audit
 from reflection_app.models.api_key import digest_of, new_secret
 
+LONGEST_NAME = 120
 USUAL_SCOPES = (Scope.TASKS_WRITE, Scope.RUNS_READ, Scope.REVIEWS_WRITE)
 
 
@@ -31,12 +33,12 @@ def create_api_key(
             else _("A key needs at least one scope."),
             errors=[{"field": "scopes", "message": _("one or more of %(names)s") % {"names": ", ".join(Scope.values)}}],
         )
-    if not name.strip() or len(name) > 120:
+    if not name.strip() or len(name) > LONGEST_NAME:
         raise InvalidInput(_("A key needs a name."), errors=[{"field": "name", "message": _("1 to 120 characters")}])
     secret = new_secret()
     key = ApiKey.objects.create(
         project=project,
-        name=name.strip(),
+        name=_free_name(project, name.strip()),
         hint=secret[:8],
         digest=digest_of(secret),
         scopes=sorted(set(scopes)),
@@ -45,6 +47,13 @@ def create_api_key(
     )
     audit(project.pk, actor, "api_key.created", target=key, after={"name": key.name, "scopes": key.scopes})
     return key, secret
+
+
+def _free_name(project: Project, name: str) -> str:
+    """`name`, numbered where the project has had a key of that name: reviewers are told apart by it."""
+    taken = set(ApiKey.objects.filter(project=project).values_list("name", flat=True))
+    numbered = (f"{name[: LONGEST_NAME - 6]} {number}" for number in count(2))
+    return name if name not in taken else next(other for other in numbered if other not in taken)
 
 
 @transaction.atomic

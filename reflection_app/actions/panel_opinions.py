@@ -104,8 +104,9 @@ def take_back_opinion(review: Review, run: Run, *, actor: Actor) -> None:
             drop_dispute(panel)
         add_event(run, EventType.REVIEW_UNDONE, review=str(review.pk), by=actor.label)
         run.save(update_fields=["last_event_seq"])
+    panel.was_reopened = panel.was_reopened or panel.complete_at is not None
     panel.state, panel.agreed, panel.complete_at, panel.settled_at = PanelState.OPEN, None, None, None
-    panel.save(update_fields=["state", "agreed", "complete_at", "settled_at"])
+    panel.save(update_fields=["state", "agreed", "complete_at", "settled_at", "was_reopened"])
     _sit_down_again(review)
     tell_pages(run)
 

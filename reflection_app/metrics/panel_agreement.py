@@ -53,11 +53,11 @@ def complete_panels(project_id: UUID, *, since: datetime, until: datetime) -> Qu
     """The panels of which every opinion is in, newest first.
 
     A dispute that its run's end has withdrawn counts as well: panels that agree are settled at once, so leaving it out
-    would make people agree more than they do. Which attempt to keep is another question than a verdict's, and left out.
+    would make people agree more than they do. Left out are those where somebody had read the others before giving an
+    opinion anew, and those about which attempt to keep, which is another question than a verdict's.
     """
-    complete = Panel.objects.filter(
-        project=project_id, agreed__isnull=False, complete_at__gte=since, complete_at__lt=until
-    )
+    in_period = {"complete_at__gte": since, "complete_at__lt": until}
+    complete = Panel.objects.filter(project=project_id, agreed__isnull=False, was_reopened=False, **in_period)
     return complete.exclude(reason=ReviewReason.UNSETTLED_PICK).order_by("-complete_at", "-id")
 
 

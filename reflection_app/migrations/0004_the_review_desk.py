@@ -200,6 +200,7 @@ class Migration(migrations.Migration):
                         max_length=10,
                     ),
                 ),
+                ("was_reopened", models.BooleanField(default=False)),
                 ("agreed", models.BooleanField(blank=True, null=True)),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
                 ("complete_at", models.DateTimeField(blank=True, null=True)),

@@ -33,6 +33,8 @@ class Panel(models.Model):
     wanted = models.PositiveSmallIntegerField()
     state = models.CharField(max_length=10, choices=PanelState, default=PanelState.OPEN)
     agreed = models.BooleanField(null=True, blank=True)
+    # Somebody took an opinion back after all were in, and so had read the others' before giving another.
+    was_reopened = models.BooleanField(default=False)
     created_at = models.DateTimeField(auto_now_add=True)
     # When the last opinion came in.
     complete_at = models.DateTimeField(null=True, blank=True)

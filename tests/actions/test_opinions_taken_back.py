@@ -1,6 +1,7 @@
 """An opinion that was given blindly is taken back: what followed from it goes, and its giver sits there again."""
 
 import pytest
+from django.utils import timezone
 
 from reflection_app.actions.claim_review import claim_review
 from reflection_app.actions.decide_review import DecisionInput, decide_review
@@ -8,6 +9,7 @@ from reflection_app.actions.errors import AlreadyDecided, Conflict
 from reflection_app.actions.undo_decision import undo_decision
 from reflection_app.loops.effects import Decision
 from reflection_app.loops.verdicts import Verdict as VerdictName
+from reflection_app.metrics.panel_agreement import complete_panels
 from reflection_app.models import (
     Actor,
     AuditEntry,
@@ -85,6 +87,9 @@ def test_a_dispute_that_nobody_is_at_is_withdrawn() -> None:
     assert held.lease_token is not None
     decide_review(held, DecisionInput(lease_token=held.lease_token, decision=Decision.APPROVE), actor=bob)
     assert (fresh(panel).state, fresh(panel).agreed) == (PanelState.SETTLED, True)
+    # Bob had read what Anna said: that they agree now says nothing of people who judge by themselves.
+    always = {"since": panel.created_at, "until": timezone.now()}
+    assert list(complete_panels(panel.project_id, **always)) == []
 
 
 def test_a_dispute_that_somebody_is_settling_keeps_the_opinions() -> None:

@@ -6,7 +6,8 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from reflection_app.models import ApiKey, AuditEntry
+from reflection_app.actions.api_keys import create_api_key
+from reflection_app.models import Actor, ApiKey, AuditEntry
 from reflection_app.models.api_key import digest_of
 from tests.api.caller import Caller
 from tests.factories import make_project
@@ -77,3 +78,11 @@ def test_a_key_needs_a_name() -> None:
     make_project("desk")
     with pytest.raises(CommandError, match="needs a name"):
         create(" ", project="desk")
+
+
+def test_a_second_key_of_the_same_name_is_numbered_so_that_nobody_is_taken_for_the_other() -> None:
+    project = make_project()
+    names = [create_api_key(project, name=" ci ", scopes=["runs:read"], actor=Actor())[0].name for _ in range(3)]
+    assert names == ["ci", "ci 2", "ci 3"]
+    long = [create_api_key(project, name="x" * 120, scopes=["runs:read"], actor=Actor())[0].name for _ in range(2)]
+    assert long == ["x" * 120, "x" * 114 + " 2"]
