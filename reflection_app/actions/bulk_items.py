@@ -94,7 +94,7 @@ def _work_on(bulk: BulkDecision, item_id: int, act: Act, *, actor: Actor, state:
     except Exception:
         # One broken row must keep no other from being decided, now or by the next sweep.
         log.exception("item %s of bulk decision %s", item_id, bulk.pk)
-        _fail(item_id, _("The desk failed at this one; the log says why. Decide it by itself."), state=state)
+        _fail(item_id, _("The desk failed at this one; its log says why. Open it, and try there."), state=state)
 
 
 def _fail(item_id: int, why: str, *, state: BulkState) -> None:

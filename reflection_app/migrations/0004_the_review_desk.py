@@ -622,5 +622,13 @@ class Migration(migrations.Migration):
             model_name="reviewskip",
             constraint=models.UniqueConstraint(fields=("review", "by_label"), name="skip_once"),
         ),
+        migrations.AddIndex(
+            model_name="review",
+            index=models.Index(
+                condition=models.Q(("state__in", ("waiting", "claimed"))),
+                fields=["project", "created_at", "id"],
+                name="review_oldest",
+            ),
+        ),
         migrations.RunSQL(APPEND_ONLY, CHANGEABLE),
     ]

@@ -100,6 +100,11 @@ class Review(models.Model):
                 condition=Q(state__in=("waiting", "claimed")),
             ),
             models.Index(
+                fields=("project", "created_at", "id"),
+                name="review_oldest",
+                condition=Q(state__in=("waiting", "claimed")),
+            ),
+            models.Index(
                 fields=("project", "-holds_run", "created_at", "id"),
                 name="review_next",
                 condition=Q(state__in=("waiting", "claimed"), assignee__isnull=True),

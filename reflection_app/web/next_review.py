@@ -91,7 +91,7 @@ def _say_why_none(request: DeskRequest, asked: AskedQueue) -> None:
         said = _("Others hold what is left. The next one comes free at %(time)s UTC.")
         messages.info(request, said % {"time": f"{until:%H:%M}"})
     elif not skipped:
-        said = _("What is left is for others: it is kept for them, or you judge it at another seat already.")
+        said = _("What is left is for others: it is kept for them, or you have judged it yourself already.")
         messages.info(request, said)
     return None
 

@@ -89,6 +89,9 @@
     freeze(form);
     const lost = form.querySelector("[data-lost]");
     if (lost) lost.hidden = false;
+    // What was typed is on the screen; there is nothing to put back into fields that cannot be written.
+    const offer = document.querySelector("[data-draft-offer]");
+    if (offer) offer.hidden = true;
   }
 
   document.addEventListener("submit", (event) => {
