@@ -13,7 +13,9 @@ from tests.web.stories import HOSTILE, finished, logged_in, project_with, unsure
 
 # Advancing a run gives its connection back, so these tests cannot live in one transaction.
 pytestmark = pytest.mark.django_db(transaction=True)
-ACTIVE = re.compile(r"<script(?! (?:defer|type=\"module\") src=\"/static/)|<[^>]+\son\w+=|href=\"javascript:|<img", re.IGNORECASE)
+ACTIVE = re.compile(
+    r"<script(?! (?:defer|type=\"module\") src=\"/static/)|<[^>]+\son\w+=|href=\"javascript:|<img", re.IGNORECASE
+)
 
 
 def test_a_queued_run_has_a_page(client: Client) -> None:
