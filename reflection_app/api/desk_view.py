@@ -2,6 +2,7 @@
 
 from typing import Any, ClassVar
 
+from django.db import DatabaseError
 from pydantic import BaseModel, ConfigDict
 from rest_framework.request import Request
 from rest_framework.views import APIView
@@ -32,12 +33,19 @@ class DeskView(APIView):
             read_query(request, self.post_query)
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
-        final = super().finalize_response(request, response, *args, **kwargs)
-        if isinstance(request.auth, ApiKey):
-            scopes = self.scopes.get("GET" if request.method == "HEAD" else request.method or "", ())
-            answer = getattr(response, "data", None)
-            note_told(request.auth, scopes=scopes, status=response.status_code, ids=self.kwargs, answer=answer)
-        return final
+        """The answer, kept as told; where that cannot be kept nothing is told, and the caller may ask again."""
+        try:
+            self._note_told(request, response)
+        except DatabaseError as error:
+            response = self.handle_exception(error)
+        return super().finalize_response(request, response, *args, **kwargs)
+
+    def _note_told(self, request: Request, response: Any) -> None:
+        # Whoever is refused, as one without a key, learns nothing.
+        if response.status_code >= 300 or not isinstance(request.auth, ApiKey):
+            return
+        scopes = self.scopes.get("GET" if request.method == "HEAD" else request.method or "", ())
+        note_told(request.auth, scopes=scopes, ids=self.kwargs, answer=getattr(response, "data", None))
 
     @property
     def key(self) -> ApiKey:

@@ -16,15 +16,12 @@ from reflection_app.models import ApiKey, Project, Report, Review, ReviewState, 
 # What a reviewer's program may call with these alone tells a person, and no agent.
 REVIEWERS = frozenset({Scope.REVIEWS_WRITE})
 TELLING = (Scope.RUNS_READ, Scope.TASKS_WRITE)
-# The answers to what begins something: nothing was decided about it yet.
-CREATED = 201
 NAMES = ("run_id", "ticket_id", "reflection_id", "rewind_ticket_id", "review_id")
 
 
-def note_told(key: ApiKey, *, scopes: Iterable[Scope], status: int, ids: Mapping[str, Any], answer: Any) -> None:
+def note_told(key: ApiKey, *, scopes: Iterable[Scope], ids: Mapping[str, Any], answer: Any) -> None:
     """Marks the runs that this answer, to a request with `ids` in its address, tells the holder of `key` of."""
-    is_reviewers_call = set(scopes) <= REVIEWERS or not any(key.has_scope(scope) for scope in TELLING)
-    if is_reviewers_call or status >= 300 or status == CREATED:
+    if set(scopes) <= REVIEWERS or not any(key.has_scope(scope) for scope in TELLING):
         return
     found: dict[str, set[str]] = {name: set() for name in NAMES}
     for name, value in (*ids.items(), *_named(answer)):

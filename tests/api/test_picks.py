@@ -58,5 +58,5 @@ def test_a_list_with_picks_takes_two_queries_more_however_many_there_are(
     for _ in range(3):
         unsettled_pick(caller.project)
     caller.get("reviews")
-    with django_assert_max_num_queries(4):
+    with django_assert_max_num_queries(5):
         assert len(caller.get("reviews").body["results"]) == 3

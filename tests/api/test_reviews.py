@@ -63,7 +63,7 @@ def test_a_list_of_reviews_takes_as_many_queries_for_many_as_for_one(
     for _ in range(3):
         waiting_review(caller.project)
     caller.get("reviews")
-    with django_assert_max_num_queries(2):
+    with django_assert_max_num_queries(3):
         assert len(caller.get("reviews").body["results"]) == 3
 
 

@@ -73,7 +73,7 @@ def test_a_history_takes_few_queries(
 ) -> None:
     run = finished_run(caller.project)
     caller.get("runs")
-    with django_assert_max_num_queries(4):
+    with django_assert_max_num_queries(5):
         caller.get(f"runs/{run.pk}/{part}")
 
 

@@ -59,7 +59,7 @@ def test_a_list_of_runs_takes_as_many_queries_for_many_as_for_one(
     for _ in range(3):
         finished_run(caller.project)
     caller.get("runs")
-    with django_assert_max_num_queries(3):
+    with django_assert_max_num_queries(4):
         assert len(caller.get("runs").body["results"]) == 3
 
 

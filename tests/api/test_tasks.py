@@ -193,6 +193,6 @@ def test_a_list_of_tasks_takes_as_many_queries_for_many_as_for_one(
     for _ in range(3):
         finished_run(caller.project)
     caller.get("tasks")
-    with django_assert_max_num_queries(5):
+    with django_assert_max_num_queries(6):
         tasks = caller.get("tasks").body["results"]
     assert [task["run"]["best_attempt"]["content"] for task in tasks] == ["second"] * 3

@@ -84,11 +84,14 @@ def test_filters_change_the_address_and_the_next_one_comes_from_them(visit: Visi
 def test_who_is_removed_from_the_project_hears_no_more(visit: Visit, project: Project) -> None:
     waiting_rows(project, 1)
     user = make_member(project)
-    page = listening(visit(user).go(QUEUE))
+    visitor = visit(user)
+    page = listening(visitor.go(QUEUE))
     Membership.objects.filter(user=user).delete()
     page.wait_for_selector("[data-bell-state=closed]", timeout=25_000)
     page.wait_for_timeout(3_000)
     assert page.get_attribute("body", "data-bell-state") == "closed"
+    # What the page asked for meanwhile was refused.
+    visitor.complaints[:] = [said for said in visitor.complaints if "Error Code 404" not in said]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

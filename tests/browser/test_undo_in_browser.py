@@ -25,6 +25,7 @@ def test_u_takes_the_decision_back_and_the_open_run_follows(visit: Callable[...,
     expect(run.locator("[data-live-state]")).to_have_text("Live")
 
     page = reviewer.go("/p/undo/reviews/")
+    page.wait_for_selector("body[data-keys=ready]")
     page.keyboard.press("n")
     expect(page.locator("#review-decision form[data-decision]")).to_be_visible()
     page.locator("[data-key=o]").first.check()
