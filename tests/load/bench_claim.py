@@ -1,7 +1,7 @@
 """Prints how long claiming the next review takes with many waiting: in the database, and over HTTP against a desk.
 
-Eight reviewers at a time. In the database each claims one after another without a pause, by the action itself; over
-HTTP each has a key, claims, thinks for a moment and claims again, against `manage.py up`.
+Eight reviewers at a time; each claims, thinks for a moment and claims again. In the database that is the action itself,
+from eight threads; over HTTP each has a key and asks a desk that `manage.py up` runs.
 
 .venv/bin/python -m tests.load.bench_claim [WAITING] [CLAIMS_EACH]
 """
@@ -81,10 +81,14 @@ def in_database(project: "Project", each: int) -> list[float]:
     actors = [Actor(user=make_member(project)) for _ in range(REVIEWERS)]
 
     def claims(number: int) -> list[float]:
+        taken, chance = [], random.Random(number)
         try:
-            return [timed(lambda: claim_next(project, actor=actors[number])) for _ in range(each)]
+            for _ in range(each):
+                time.sleep(chance.uniform(*THINKS_S))
+                taken.append(timed(lambda: claim_next(project, actor=actors[number])))
         finally:
             connection.close()
+        return taken
 
     return together(claims)
 

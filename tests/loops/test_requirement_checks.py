@@ -259,13 +259,13 @@ LARGE: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("wanted", "answer"), LARGE, ids=["fields", "deep", "deep-and-wide", "where", "words"])
-def test_the_largest_answer_with_the_most_requirements_is_checked_within_a_second_or_two(
+def test_the_largest_answer_with_the_most_requirements_is_checked_within_seconds(
     wanted: dict[str, Any], answer: str
 ) -> None:
     began = time.thread_time()
     report = check(answer, **wanted)
     # A third of a second on a desktop, of this thread alone; the bound leaves room for slow machines.
-    assert time.thread_time() - began < 2
+    assert time.thread_time() - began < 6
     assert len(report.results) == 50
     assert is_storable(report.model_dump(mode="json"))
 
