@@ -27,6 +27,8 @@ def lease_end(now: datetime) -> datetime:
 
 
 IN_ORDER = ("-holds_run", "created_at", "id")
+# One person with as many tabs would have to lose a race in each of them.
+TRIES = 5
 
 
 def claim_next(
@@ -39,7 +41,7 @@ def claim_next(
     None where there is none. Two callers never get the same one: a row that one has locked is passed over by the other.
     """
     mine, everybodys = _candidates(project, actor=actor, among=among)
-    while True:
+    for tries_left in reversed(range(TRIES)):
         try:
             with transaction.atomic():
                 return _claim_first(mine, actor=actor, order=order) or _claim_first(
@@ -47,7 +49,9 @@ def claim_next(
                 )
         except IntegrityError:
             # The same person took another seat of that panel at the same moment, and is not offered this one again.
-            continue
+            if not tries_left:
+                raise
+    return None
 
 
 def likely_next(
