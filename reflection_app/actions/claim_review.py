@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from reflection_app.actions.errors import ActionError, AlreadyDecided, NotFound, ReviewHeld, ReviewLeaseLost
-from reflection_app.live.doorbell import ring, ring_reviews
+from reflection_app.actions.tell_pages import tell_pages
 from reflection_app.loops.effects import ReviewReason
 from reflection_app.models import Actor, Project, Review, ReviewSkip, ReviewState, audit
 from reflection_app.models.blindness import is_hidden
@@ -128,7 +128,7 @@ def _hold(review: Review, *, actor: Actor) -> Review:
     review.lease_token, review.lease_until = uuid4(), lease_end(timezone.now())
     review.save(update_fields=["state", "holder", "holder_label", "lease_token", "lease_until"])
     audit(review.project_id, actor, "review.claimed", target=review)
-    _ring(review)
+    tell_pages(review.run_id, project_id=review.project_id)
     return review
 
 
@@ -156,7 +156,7 @@ def release_review(review: Review, *, lease_token: UUID, actor: Actor) -> None:
     if not held.update(state=ReviewState.WAITING, holder=None, holder_label="", lease_token=None, lease_until=None):
         raise lost(review)
     audit(review.project_id, actor, "review.released", target=review)
-    _ring(review)
+    tell_pages(review.run_id, project_id=review.project_id)
 
 
 def _held(review: Review, *, lease_token: UUID, now: datetime) -> QuerySet[Review]:
@@ -190,8 +190,3 @@ def why_closed(review: Review) -> str:
     if review.reason == ReviewReason.ADJUDICATION and not review.run.is_finished:
         return _("This review was withdrawn: an opinion was taken back, so the opinions differ no longer.")
     return _("This review was withdrawn: its run has ended.")
-
-
-def _ring(review: Review) -> None:
-    transaction.on_commit(lambda: ring(review.run_id, project_id=review.project_id))
-    transaction.on_commit(lambda: ring_reviews(review.project_id))

@@ -3,12 +3,10 @@
 Of a run that did not wait, an accepted attempt that a person sends back is done again by a run of its own.
 """
 
-from django.db import transaction
-
 from reflection_app.actions.overruled_audit import order_again
 from reflection_app.actions.resume_run import resume_run
 from reflection_app.actions.reviewers_decision import Decided
-from reflection_app.live.doorbell import ring, ring_reviews
+from reflection_app.actions.tell_pages import tell_pages
 from reflection_app.models import Actor, EventType, Review, Run, Verdict, add_event
 from reflection_app.runner.best_so_far import best_of
 
@@ -31,5 +29,4 @@ def put_in_force(review: Review, run: Run, decided: Decided, *, actor: Actor) ->
         run.save(update_fields=["last_event_seq"])
     ordered = order_again(review, run, verdict=said.verdict, reason=said.reason, issues=said.issues, actor=actor)
     Review.objects.filter(pk=review.pk).update(decided_verdict=row, decided_seq=event.seq, ordered_run=ordered)
-    transaction.on_commit(lambda: ring(run.pk, project_id=run.project_id))
-    transaction.on_commit(lambda: ring_reviews(run.project_id))
+    tell_pages(run.pk, project_id=run.project_id)

@@ -6,7 +6,6 @@ comes into force; where they differ, one more review is opened, and whoever take
 
 from uuid import uuid4
 
-from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -17,7 +16,7 @@ from reflection_app.actions.errors import Conflict
 from reflection_app.actions.panel_consensus import consensus
 from reflection_app.actions.reviewers_decision import Decided
 from reflection_app.actions.take_back import take_back
-from reflection_app.live.doorbell import ring, ring_reviews
+from reflection_app.actions.tell_pages import tell_pages
 from reflection_app.models import (
     Actor,
     EventType,
@@ -44,7 +43,7 @@ def keep_opinion(review: Review, run: Run, decided: Decided, *, actor: Actor) ->
     run.save(update_fields=["last_event_seq"])
     if len(given) >= panel.wanted:
         _complete(panel, review, run, given, decided, actor=actor)
-    tell_pages(run)
+    tell_pages(run.pk, project_id=run.project_id)
 
 
 def opinions_of(panel: Panel) -> list[Review]:
@@ -108,7 +107,7 @@ def take_back_opinion(review: Review, run: Run, *, actor: Actor) -> None:
     panel.state, panel.agreed, panel.complete_at, panel.settled_at = PanelState.OPEN, None, None, None
     panel.save(update_fields=["state", "agreed", "complete_at", "settled_at", "was_reopened"])
     _sit_down_again(review)
-    tell_pages(run)
+    tell_pages(run.pk, project_id=run.project_id)
 
 
 def _take_consensus_back(panel: Panel, seat: Review, run: Run, *, actor: Actor) -> None:
@@ -138,11 +137,3 @@ def reopen_dispute(adjudication: Review) -> None:
     panel = _locked(adjudication)
     panel.state, panel.settled_at = PanelState.DISPUTED, None
     panel.save(update_fields=["state", "settled_at"])
-
-
-def tell_pages(run: Run) -> None:
-    def rung() -> None:
-        ring(run.pk, project_id=run.project_id)
-        ring_reviews(run.project_id)
-
-    transaction.on_commit(rung)

@@ -8,7 +8,8 @@ from django.utils.translation import gettext as _
 
 from reflection_app.actions.claim_review import gone, lost, why_closed
 from reflection_app.actions.errors import AlreadyDecided, ReviewLeaseLost
-from reflection_app.live.doorbell import ring, ring_reviews
+from reflection_app.actions.tell_pages import tell_pages
+from reflection_app.live.doorbell import ring_reviews
 from reflection_app.models import OPEN, Actor, Project, Review, ReviewSkip, ReviewState, audit
 
 
@@ -35,7 +36,7 @@ def skip_review(review: Review, *, actor: Actor, lease_token: UUID | None = None
     if is_new or was_kept or lease_token is not None:
         told = {"given_back": lease_token is not None, "assignment_ended": was_kept}
         audit(locked.project_id, actor, "review.skipped", target=locked, after=told)
-        _ring(locked)
+        tell_pages(locked.run_id, project_id=locked.project_id)
     return locked
 
 
@@ -75,8 +76,3 @@ def _take_back(actor: Actor, project_id: UUID, **which: object) -> int:
     if gone:
         transaction.on_commit(lambda: ring_reviews(project_id))
     return len(gone)
-
-
-def _ring(review: Review) -> None:
-    transaction.on_commit(lambda: ring(review.run_id, project_id=review.project_id))
-    transaction.on_commit(lambda: ring_reviews(review.project_id))

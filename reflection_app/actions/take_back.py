@@ -8,11 +8,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 from uuid import uuid4
 
-from django.db import transaction
 from django.utils import timezone
 
 from reflection_app.actions.claim_review import lease_end
-from reflection_app.live.doorbell import ring, ring_reviews
+from reflection_app.actions.tell_pages import tell_pages
 from reflection_app.models import Actor, EventType, Review, ReviewState, Run, Verdict, add_event
 from reflection_app.runner.best_so_far import best_of
 from reflection_app.runner.taking_back import TakenBack, take_back_run, take_back_steps
@@ -66,7 +65,7 @@ def take_back(review: Review, run: Run, *, actor: Actor) -> Undone:
         run.best_attempt_id = best_of(run).id
     add_event(run, EventType.REVIEW_UNDONE, review=str(review.pk), by=actor.label, steps=taken.steps)
     run.save(update_fields=["last_event_seq", "best_attempt"])
-    tell_pages(run)
+    tell_pages(run.pk, project_id=run.project_id)
     return Undone(run=taken, ordered=ordered)
 
 
@@ -75,7 +74,7 @@ def _cancel_ordered(review: Review, *, actor: Actor) -> TakenBack | None:
         return None
     ordered = Run.objects.select_for_update().get(pk=review.ordered_run_id)
     taken = take_back_run(ordered, why=f"The order was taken back by {actor.label}.")
-    tell_pages(ordered)
+    tell_pages(ordered.pk, project_id=ordered.project_id)
     return taken
 
 
@@ -91,9 +90,3 @@ def hold_again(review: Review, *, actor: Actor) -> Review:
     )
     review.refresh_from_db()
     return review
-
-
-def tell_pages(run: Run) -> None:
-    """Rings for the run and for the queue once the change is committed."""
-    transaction.on_commit(lambda: ring(run.pk, project_id=run.project_id))
-    transaction.on_commit(lambda: ring_reviews(run.project_id))

@@ -11,13 +11,12 @@ from reflection_app.actions.begin_bulk import BulkInput, begin_bulk
 from reflection_app.actions.bulk_items import undo_bulk
 from reflection_app.actions.errors import NotFound
 from reflection_app.api.answer import Answer
-from reflection_app.api.desk_view import DeskView, NoParameters
+from reflection_app.api.desk_view import DeskView, NoParameters, Nothing
 from reflection_app.api.idempotency import idempotent
 from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.schema import described_get, described_post
 from reflection_app.loops.effects import Decision
-from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.models import Actor, BulkDecision, BulkItem, BulkItemState, BulkState, Project, Scope
 from reflection_app.models.blindness import tells_opinions
@@ -53,10 +52,6 @@ class BulkAnswer(Answer):
     items: list[BulkItemAnswer] = Field(description="in the order in which they were given")
     created_at: AwareDatetime
     finished_at: AwareDatetime | None
-
-
-class Nothing(Value):
-    """An empty object; the body may as well be left out."""
 
 
 def get_bulk_for(project: Project, bulk_id: UUID) -> BulkDecision:

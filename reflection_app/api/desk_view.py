@@ -12,6 +12,7 @@ from reflection_app.api.negotiation import AlwaysJson
 from reflection_app.api.permissions import Scopes, needs
 from reflection_app.api.reading import read_query
 from reflection_app.api.telling import note_told
+from reflection_app.loops.values import Value
 from reflection_app.models import Actor, ApiKey, Project
 
 
@@ -19,6 +20,10 @@ class NoParameters(BaseModel):
     """Of a call that takes no query parameters."""
 
     model_config = ConfigDict(extra="forbid")
+
+
+class Nothing(Value):
+    """An empty object; the body may as well be left out."""
 
 
 class DeskView(APIView):

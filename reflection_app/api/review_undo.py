@@ -7,12 +7,11 @@ from rest_framework.response import Response
 
 from reflection_app.actions.undo_decision import undo_decision
 from reflection_app.api.access import get_review_for
-from reflection_app.api.desk_view import DeskView
+from reflection_app.api.desk_view import DeskView, Nothing
 from reflection_app.api.idempotency import idempotent
 from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_input
 from reflection_app.api.review_answers import ClaimAnswer, review_answer
-from reflection_app.api.runs import Nothing
 from reflection_app.api.schema import described_post
 from reflection_app.models import Scope
 

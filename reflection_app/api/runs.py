@@ -10,7 +10,7 @@ from reflection_app.actions.cancel_run import cancel_run
 from reflection_app.actions.fork_input import ForkInput
 from reflection_app.actions.fork_run import fork_run
 from reflection_app.api.access import get_run_for
-from reflection_app.api.desk_view import DeskView
+from reflection_app.api.desk_view import DeskView, Nothing
 from reflection_app.api.idempotency import idempotent
 from reflection_app.api.next_answer import RunWithNext, run_with_next
 from reflection_app.api.pages import NEWEST_FIRST, PageQuery, get_page
@@ -21,7 +21,6 @@ from reflection_app.api.schema import described_get, described_post
 from reflection_app.api.waiting import WaitQuery, wait_until_settled
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.task_spec import Mode
-from reflection_app.loops.values import Value
 from reflection_app.models import Run, RunState, Scope
 
 FORKS = {
@@ -41,10 +40,6 @@ class RunFilters(PageQuery):
     mode: Mode | None = None
     task: UUID | None = Field(default=None, description="the id of a task")
     parent: UUID | None = Field(default=None, description="the id of a run: its forks")
-
-
-class Nothing(Value):
-    """An empty object; the body may as well be left out."""
 
 
 class RunList(DeskView):

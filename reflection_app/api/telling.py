@@ -12,6 +12,7 @@ from uuid import UUID
 from django.db.models import Exists, F, OuterRef, Q
 
 from reflection_app.models import ApiKey, Project, Report, Review, ReviewState, Run, Scope, Ticket
+from reflection_app.models.identifiers import id_from
 
 # What a reviewer's program may call with these alone tells a person, and no agent.
 REVIEWERS = frozenset({Scope.REVIEWS_WRITE})
@@ -27,9 +28,9 @@ def note_told(key: ApiKey, *, scopes: Iterable[Scope], ids: Mapping[str, Any], a
     for name, value in (*ids.items(), *_named(answer)):
         if name in found and value:
             found[name].add(str(value))
-    runs = {run_id for run_id in map(_as_id, found["run_id"]) if run_id}
+    runs = {run_id for run_id in map(id_from, found["run_id"]) if run_id}
     tickets = found["ticket_id"] | found["rewind_ticket_id"]
-    reviews = {review_id for review_id in map(_as_id, found["review_id"]) if review_id}
+    reviews = {review_id for review_id in map(id_from, found["review_id"]) if review_id}
     runs |= _runs_of(key.project, tickets=tickets, reports=found["reflection_id"], reviews=reviews)
     if runs:
         mark_told(key.project, runs)
@@ -57,13 +58,6 @@ def _named(answer: Any) -> Iterator[tuple[str, Any]]:
             if "outcome" in one and "task_id" in one:
                 yield "run_id", one.get("id")
             left += [value for value in one.values() if isinstance(value, list | tuple | Mapping)]
-
-
-def _as_id(text: str) -> UUID | None:
-    try:
-        return UUID(text)
-    except ValueError:
-        return None
 
 
 def _runs_of(project: Project, *, tickets: set[str], reports: set[str], reviews: set[UUID]) -> set[UUID]:

@@ -8,7 +8,7 @@ from rest_framework.response import Response
 
 from reflection_app.actions.tickets import ClosingInput, close_ticket, start_ticket
 from reflection_app.api.access import get_ticket_for
-from reflection_app.api.desk_view import DeskView, NoParameters
+from reflection_app.api.desk_view import DeskView, NoParameters, Nothing
 from reflection_app.api.idempotency import idempotent
 from reflection_app.api.pages import NEWEST_FIRST, PageQuery, get_page
 from reflection_app.api.permissions import needs
@@ -16,7 +16,6 @@ from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.schema import described_get, described_post
 from reflection_app.api.ticket_answers import ClosedAnswer, TicketAnswer, TicketPage, ticket_answer, tickets_to_show
 from reflection_app.loops.tickets import Trigger
-from reflection_app.loops.values import Value
 from reflection_app.models import Scope, Ticket, TicketState
 
 
@@ -25,10 +24,6 @@ class TicketFilters(PageQuery):
     agent: str | None = Field(default=None, max_length=120, description="whom the ticket is for: `target_agent`")
     run: UUID | None = Field(default=None, description="the id of a run")
     trigger: Trigger | None = None
-
-
-class Nothing(Value):
-    """An empty object; the body may as well be left out."""
 
 
 class TicketList(DeskView):

@@ -11,12 +11,11 @@ from reflection_app.actions.session_state import session_state, tell_newest
 from reflection_app.actions.transcript_submission import TranscriptSubmission, TurnsInput
 from reflection_app.actions.transcripts import add_turns, end_transcript, open_transcript
 from reflection_app.api.access import get_transcript_for
-from reflection_app.api.desk_view import DeskView, NoParameters
+from reflection_app.api.desk_view import DeskView, NoParameters, Nothing
 from reflection_app.api.idempotency import idempotent, replayed
 from reflection_app.api.pages import BY_SEQ, NEWEST_FIRST, PageQuery, get_page
 from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_input, read_query
-from reflection_app.api.runs import Nothing
 from reflection_app.api.schema import described_get, described_post
 from reflection_app.api.transcript_answers import (
     TranscriptAnswer,

@@ -7,3 +7,11 @@ from uuid_utils.compat import uuid7
 
 def new_id() -> UUID:
     return uuid7()
+
+
+def id_from(text: str) -> UUID | None:
+    """The identifier that somebody typed or sent; None where it is none."""
+    try:
+        return UUID(text)
+    except ValueError:
+        return None

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, cast
 from urllib.parse import urlencode
-from uuid import UUID
 
 from django.http import Http404, HttpResponse, QueryDict
 from django.views.decorators.http import require_safe
@@ -12,6 +11,7 @@ from django.views.decorators.http import require_safe
 from reflection_app.actions.audit_trail import AuditFilter, entries_for, is_hidden
 from reflection_app.loops.storable import storable
 from reflection_app.models import AuditEntry, Project, Role
+from reflection_app.models.identifiers import id_from
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.audit_changes import Changes, changes_between
 from reflection_app.web.audit_export import MEDIA_TYPES, as_file
@@ -93,7 +93,7 @@ def audit_export(request: DeskRequest, form: str) -> HttpResponse:
 
 def read_filters(data: QueryDict) -> Asked:
     texts = {name: storable(data.get(name, "").strip())[:longest] for name, longest in LONGEST.items()}
-    target_id, since, until = _uuid(data.get("id", "")), _day(data.get("since", "")), _day(data.get("until", ""))
+    target_id, since, until = id_from(data.get("id", "")), _day(data.get("since", "")), _day(data.get("until", ""))
     texts |= {"id": str(target_id or ""), "since": str(since or ""), "until": str(until or "")}
     asked = AuditFilter(
         who=texts["who"],
@@ -105,13 +105,6 @@ def read_filters(data: QueryDict) -> Asked:
         until=_midnight(until + timedelta(days=1)) if until else None,
     )
     return Asked(asked, {name: text for name, text in texts.items() if text})
-
-
-def _uuid(text: str) -> UUID | None:
-    try:
-        return UUID(text)
-    except ValueError:
-        return None
 
 
 def _day(text: str) -> date | None:

@@ -19,6 +19,7 @@ from reflection_app.loops.effects import Decision
 from reflection_app.loops.verdicts import Verdict
 from reflection_app.models import OPEN, Actor, BulkDecision, BulkItemState, Review, Role
 from reflection_app.models.blindness import telling_opinions
+from reflection_app.models.identifiers import id_from
 from reflection_app.web.access import DeskRequest, get_bulk_for, project_page
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.complaints import complaints
@@ -76,17 +77,10 @@ def start_bulk(request: DeskRequest) -> HttpResponse:
 
 def _selected(request: DeskRequest) -> list[Review]:
     """The project's reviews that the form names, in its order; anything else in it is left aside."""
-    wanted = [found for text in request.POST.getlist("review")[: MOST_ITEMS + 1] if (found := _id(text))]
+    wanted = [found for text in request.POST.getlist("review")[: MOST_ITEMS + 1] if (found := id_from(text))]
     rows = Review.objects.filter(project=request.place.project, pk__in=wanted)
     by_id = {review.pk: review for review in _light(rows)}
     return [by_id[review_id] for review_id in dict.fromkeys(wanted) if review_id in by_id]
-
-
-def _id(text: str) -> UUID | None:
-    try:
-        return UUID(text)
-    except ValueError:
-        return None
 
 
 def _form(request: DeskRequest, selected: list[Review], *, errors: list[dict[str, Any]] | None = None) -> HttpResponse:

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from reflection_app.actions.claim_review import claim_review, hold_end, keep_review, release_review
 from reflection_app.actions.errors import Conflict
 from reflection_app.models import Role
+from reflection_app.models.identifiers import id_from
 from reflection_app.web.access import DeskRequest, get_review_for, project_page
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.decision_form import prefilled, read_decision
@@ -67,7 +68,4 @@ def heartbeat(request: DeskRequest, review_id: UUID) -> HttpResponse:
 
 
 def _token(request: DeskRequest) -> UUID | None:
-    try:
-        return UUID(request.POST.get("lease_token", ""))
-    except ValueError:
-        return None
+    return id_from(request.POST.get("lease_token", ""))

@@ -14,6 +14,7 @@ from reflection_app.actions.review_views import QueueView, held
 from reflection_app.loops.effects import ReviewReason
 from reflection_app.loops.verdicts import Verdict
 from reflection_app.models import OPEN, Project, Question, QuestionState, Review, Role
+from reflection_app.models.identifiers import id_from
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.list_pages import list_response
@@ -38,7 +39,7 @@ def queue(request: DeskRequest) -> HttpResponse:
     """The whole page; asked by htmx, its counts and rows alone."""
     project, actor = request.place.project, request.place.actor
     asked = read_queue(request.GET)
-    after = _uuid(request.GET.get("after", ""))
+    after = id_from(request.GET.get("after", ""))
     page = queue_page(project, asked.filter, actor=actor, after=after)
     counts = count_views(project, actor=actor)
     context = {
@@ -109,13 +110,6 @@ def _matches(request: DeskRequest, asked: AskedQueue) -> int:
 def _questions(project: Project) -> Any:
     rows = Question.objects.filter(project=project, state=QuestionState.OPEN).select_related("run__task")
     return rows.defer("run__spec", "run__task__tests").order_by("created_at", "id")[:QUESTIONS_SHOWN]
-
-
-def _uuid(text: str) -> UUID | None:
-    try:
-        return UUID(text)
-    except ValueError:
-        return None
 
 
 @project_page()

@@ -11,6 +11,7 @@ from django.utils.translation import ngettext
 
 from reflection_app.actions.skip_review import skip_review, unskip_all, unskip_review
 from reflection_app.models import Role
+from reflection_app.models.identifiers import id_from
 from reflection_app.web.access import DeskRequest, get_review_for, project_page
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.next_review import go_to_next
@@ -47,7 +48,4 @@ def _back(request: DeskRequest) -> HttpResponse:
 
 
 def _token(request: DeskRequest) -> UUID | None:
-    try:
-        return UUID(request.POST.get("lease_token", ""))
-    except ValueError:
-        return None
+    return id_from(request.POST.get("lease_token", ""))

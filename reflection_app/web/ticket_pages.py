@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
-from uuid import UUID
 
 from django.contrib import messages
 from django.db.models import QuerySet
@@ -19,6 +18,7 @@ from reflection_app.actions.tickets import ClosingInput, close_ticket
 from reflection_app.loops.storable import storable
 from reflection_app.loops.tickets import Trigger
 from reflection_app.models import Project, Role, Ticket, TicketState
+from reflection_app.models.identifiers import id_from
 from reflection_app.web.access import DeskRequest, get_ticket_for, project_page
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.complaints import complaints
@@ -52,7 +52,7 @@ def read_filters(request: DeskRequest) -> Filters:
         state=state if state in TicketState.values else "",
         agent=storable(request.GET.get("agent", ""))[:120],
         trigger=trigger if trigger in {known.value for known in Trigger} else "",
-        run=str(run) if (run := _id(request.GET.get("run", ""))) else "",
+        run=str(run) if (run := id_from(request.GET.get("run", ""))) else "",
     )
 
 
@@ -125,10 +125,3 @@ def _show(
         "may_redo": request.place.may(Role.REVIEWER) and not why_no_redo(ticket.run),
     }
     return render(request, "tickets/page.html", context, status=status)
-
-
-def _id(typed: str) -> UUID | None:
-    try:
-        return UUID(typed)
-    except ValueError:
-        return None
