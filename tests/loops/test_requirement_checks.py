@@ -259,13 +259,16 @@ LARGE: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("wanted", "answer"), LARGE, ids=["fields", "deep", "deep-and-wide", "where", "words"])
-def test_the_largest_answer_with_the_most_requirements_is_checked_within_seconds(
+def test_the_largest_answer_with_the_most_requirements_is_checked_within_a_second_or_two(
     wanted: dict[str, Any], answer: str
 ) -> None:
-    began = time.thread_time()
-    report = check(answer, **wanted)
-    # A third of a second on a desktop, of this thread alone; the bound leaves room for slow machines.
-    assert time.thread_time() - began < 6
+    took_s = []
+    for _ in range(3):
+        began = time.thread_time()
+        report = check(answer, **wanted)
+        took_s.append(time.thread_time() - began)
+    # A third of a second on a desktop, of this thread alone; the quickest, for what else the machine does only adds.
+    assert min(took_s) < 2
     assert len(report.results) == 50
     assert is_storable(report.model_dump(mode="json"))
 
