@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db.models import Model
 
-from notebook_app.models import Entry
+from notebook_app.models import Entry, EntryVersion, Evidence
 from reflection_app.actions.claim_review import claim_review
 from reflection_app.actions.decide_review import DecisionInput, decide_review
 from reflection_app.models import (
@@ -44,6 +44,8 @@ BY_PROJECT: tuple[tuple[type[Model], str], ...] = (
     (FixPair, "project_id"),
     (AgentInstruction, "project_id"),
     (Entry, "project_id"),
+    (EntryVersion, "entry__project_id"),
+    (Evidence, "project_id"),
 )
 # What was spent stays, events only grow, and a hold is a new one.
 MOVES_ON = {"last_event_seq", "lease_token", "lease_until", "updated_at", "told_seq"}

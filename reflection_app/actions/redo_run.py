@@ -30,6 +30,9 @@ WHY_NOT = {
     Mode.INLINE_REFLECTION: "This run went along with an agent's session, which is over; post a new session.",
     Mode.TOOL_DIAGNOSIS: "This run diagnosed a failed call; report the failure again for another diagnosis.",
     Mode.COMPLETENESS_CHECK: "This run checked a history; hand the history in again for another check.",
+    Mode.ERROR_REFLECTION: "This run looked back at another; do that one again.",
+    Mode.MEMORY_REFLECTION: "This run looked back at another; do that one again.",
+    Mode.MERGE_SUGGESTION: "This run suggested a merge; ask for another suggestion at the conflict.",
     Mode.ADAPTIVE: "This run ended before a loop was chosen for it; fork it, or hand the task in again.",
 }
 

@@ -19,6 +19,9 @@ SIGNALS = ("tests", "output_schema", "tool_call", "tools")
 OTHER_CALLS = {
     Mode.INLINE_REFLECTION: "is for sessions of an agent: post a transcript instead (POST /transcripts)",
     Mode.TOOL_DIAGNOSIS: "is for a tool that failed: post a tool failure instead (POST /tool-failures)",
+    Mode.ERROR_REFLECTION: "is what the desk does after a run or a session: ask for it by `reflection`",
+    Mode.MEMORY_REFLECTION: "is what the desk does after a run or a session: ask for it by `reflection`",
+    Mode.MERGE_SUGGESTION: "is what the desk does about two entries of the notebook: ask for it there",
     Mode.COMPLETENESS_CHECK: (
         "is for a task that an agent has worked on: post a completeness check instead (POST /completeness-checks)"
     ),

@@ -12,6 +12,7 @@ from pydantic import Field
 from reflection_app.loops.code_tests import CodeTests
 from reflection_app.loops.completeness.checks import CompletenessSettings, HistoryStep
 from reflection_app.loops.diagnosis.diagnoses import FailedCall
+from reflection_app.loops.notebook_settings import LessonSettings
 from reflection_app.loops.requirements import Requirements
 from reflection_app.loops.review_rules import ReviewPolicy
 from reflection_app.loops.storable import Text
@@ -32,10 +33,24 @@ class Mode(StrEnum):
     REFLECTION_PROTOCOL = "reflection_protocol"
     TOOL_DIAGNOSIS = "tool_diagnosis"
     COMPLETENESS_CHECK = "completeness_check"
+    ERROR_REFLECTION = "error_reflection"
+    MEMORY_REFLECTION = "memory_reflection"
+    MERGE_SUGGESTION = "merge_suggestion"
 
 
 # For what is handed in by calls of its own, not as a task.
-NOT_FOR_TASKS = frozenset({Mode.INLINE_REFLECTION, Mode.TOOL_DIAGNOSIS, Mode.COMPLETENESS_CHECK})
+NOT_FOR_TASKS = frozenset(
+    {
+        Mode.INLINE_REFLECTION,
+        Mode.TOOL_DIAGNOSIS,
+        Mode.COMPLETENESS_CHECK,
+        Mode.ERROR_REFLECTION,
+        Mode.MEMORY_REFLECTION,
+        Mode.MERGE_SUGGESTION,
+    }
+)
+# What the desk does about other work: not among the runs of people and pipelines, and never reflected on itself.
+OF_THE_DESK = frozenset({Mode.ERROR_REFLECTION, Mode.MEMORY_REFLECTION, Mode.MERGE_SUGGESTION})
 
 
 class TaskKind(StrEnum):
@@ -100,6 +115,7 @@ class TaskSpec(Value):
 
     `phase` is the pipeline's own name for where it stands; `instructions` are what people accepted for this agent, and
     `hints` what its earlier runs noted for a better start.
+    `lessons` is None where the run is told nothing of the notebook.
     `knowledge_tool` is asked for knowledge that the agent lacks. `completeness` is None where nothing is checked.
     """
 
@@ -125,6 +141,7 @@ class TaskSpec(Value):
     knowledge_tool: ToolSpec | None = None
     completeness: CompletenessSettings | None = None
     failed_call: FailedCall | None = None
+    lessons: LessonSettings | None = None
     history: tuple[HistoryStep, ...] = ()
     limits: Limits = Limits()
     thresholds: Thresholds = Thresholds()

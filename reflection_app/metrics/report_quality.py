@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from notebook_app.public import ProposedEntry, proposed_from
+from notebook_app.public import KeptEntry, proposed_from
 from reflection_app.loops.best_attempt import strongest_judgements
 from reflection_app.loops.effects import ProposeEntry
 from reflection_app.loops.protocol.checklists import CheckItem, report_checklist, revised_output_checklist
@@ -53,7 +53,7 @@ def _requirements_of(attempt: Attempt) -> RequirementsReport | None:
     return last.get_requirements() if last else None
 
 
-def proposals_of(report: Report) -> list[ProposedEntry]:
+def proposals_of(report: Report) -> list[KeptEntry]:
     """The notebook's entries that were proposed because of the report, by its run or by a correction."""
     recorded = Step.objects.filter(
         run=report.run_id, kind=ProposeEntry.kind, result__reflection_id=report.reflection_id

@@ -2,7 +2,7 @@
 
 from reflection_app.models.api_key import ApiKey, Scope
 from reflection_app.models.attempt import Attempt, Verdict
-from reflection_app.models.audit import Actor, AuditEntry, audit
+from reflection_app.models.audit import Actor, AuditEntry, Target, audit
 from reflection_app.models.bulk import BulkDecision, BulkItem, BulkItemState, BulkState
 from reflection_app.models.comment import About, Comment
 from reflection_app.models.completeness import CompletenessCheck, Supplement
@@ -13,6 +13,7 @@ from reflection_app.models.panel import Panel, PanelState
 from reflection_app.models.profile import Profile
 from reflection_app.models.project import Membership, Project, Role
 from reflection_app.models.question import Question, QuestionState
+from reflection_app.models.reflector import Reflector, ReflectorKind
 from reflection_app.models.report import AgentInstruction, ClassCorrection, InstructionState, Report
 from reflection_app.models.review import OPEN, Review, ReviewSkip, ReviewState
 from reflection_app.models.run import Run, RunState, Step, StepState
@@ -20,7 +21,7 @@ from reflection_app.models.task import Task, TaskFile
 from reflection_app.models.ticket import Ticket, TicketState
 from reflection_app.models.tool import Secret, Tool, ToolKind
 from reflection_app.models.tool_failure import FixPair, ToolFailure
-from reflection_app.models.transcript import Transcript, TranscriptTurn
+from reflection_app.models.transcript import Transcript, TranscriptFile, TranscriptTurn
 
 __all__ = [
     "OPEN",
@@ -51,6 +52,8 @@ __all__ = [
     "Project",
     "Question",
     "QuestionState",
+    "Reflector",
+    "ReflectorKind",
     "Report",
     "Review",
     "ReviewSkip",
@@ -63,6 +66,7 @@ __all__ = [
     "Step",
     "StepState",
     "Supplement",
+    "Target",
     "Task",
     "TaskFile",
     "Ticket",
@@ -71,6 +75,7 @@ __all__ = [
     "ToolFailure",
     "ToolKind",
     "Transcript",
+    "TranscriptFile",
     "TranscriptTurn",
     "Verdict",
     "add_event",

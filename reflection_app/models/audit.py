@@ -28,6 +28,14 @@ class Actor:
         return f"key {self.api_key.name}" if self.api_key else "system"
 
 
+@dataclass(frozen=True)
+class Target:
+    """What was acted on where its row is another package's: the kind of thing, and its id."""
+
+    kind: str
+    pk: UUID
+
+
 class AuditEntry(models.Model):
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     # No row may change when a project or a person goes: the columns stay, and names are copied.
@@ -62,7 +70,7 @@ def audit(
     actor: Actor,
     action: str,
     *,
-    target: models.Model,
+    target: models.Model | Target,
     before: dict[str, Any] | None = None,
     after: dict[str, Any] | None = None,
 ) -> None:
@@ -73,7 +81,7 @@ def audit(
         user=actor.user,
         api_key_id=actor.api_key.id if actor.api_key else None,
         action=action,
-        target=type(target).__name__.lower(),
+        target=target.kind if isinstance(target, Target) else type(target).__name__.lower(),
         target_id=target.pk,
         before=before or {},
         after=after or {},

@@ -35,6 +35,8 @@ class EventType(models.TextChoices):
     QUESTION_ANSWERED = "question.answered"
     COMMENT_ADDED = "comment.added"
     TOOL_FAILURE_DIAGNOSED = "tool_failure.diagnosed"
+    # Both forks that look back have ended; says how many errors and memories they found.
+    REFLECTED = "run.reflected"
     # Of the completeness check, named as in the second design seed.
     REFLECTION = "reflection"
     REFLECTION_PLAN = "reflection_plan"

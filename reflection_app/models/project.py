@@ -5,6 +5,7 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.db import models
 
 from reflection_app.loops.completeness.checks import CompletenessSettings
+from reflection_app.loops.notebook_settings import NotebookSettings
 from reflection_app.loops.review_rules import ReviewPolicy
 from reflection_app.loops.task_spec import Limits, Thresholds
 from reflection_app.models.identifiers import new_id
@@ -27,6 +28,7 @@ class Project(models.Model):
     review_policy = models.JSONField(default=dict, blank=True)
     models_by_role = models.JSONField(default=dict, blank=True)
     completeness = models.JSONField(default=dict, blank=True)
+    notebook = models.JSONField(default=dict, blank=True)
     # The tool that is asked for knowledge which an agent lacks; a person is asked where there is none.
     knowledge_tool = models.CharField(max_length=64, blank=True, default="")
     created_at = models.DateTimeField(auto_now_add=True)
@@ -47,6 +49,9 @@ class Project(models.Model):
 
     def get_completeness(self) -> CompletenessSettings:
         return CompletenessSettings.model_validate(settings.COMPLETENESS | self.completeness)
+
+    def get_notebook(self) -> NotebookSettings:
+        return NotebookSettings.model_validate(self.notebook)
 
     def get_review_policy(self) -> ReviewPolicy:
         return ReviewPolicy.model_validate(self.review_policy)

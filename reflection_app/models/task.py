@@ -27,6 +27,8 @@ class Task(models.Model):
     phase = models.CharField(max_length=120, blank=True, default="")
     tools = models.JSONField(default=list, blank=True)
     tool_call = models.JSONField(null=True, blank=True)
+    # When its runs are reflected on, where the task says so; else as the project has it.
+    reflection = models.CharField(max_length=8, blank=True, default="")
     chain_of_thought = models.BooleanField(default=False)
     limits = models.JSONField(default=dict)
     metadata = models.JSONField(default=dict, blank=True)

@@ -18,6 +18,10 @@ class Transcript(models.Model):
     agent = models.CharField(max_length=120, blank=True, default="")
     objective = models.TextField(blank=True, default="")
     metadata = models.JSONField(default=dict, blank=True)
+    # When it is reflected on, where the submission says so; else as the project has it.
+    reflection = models.CharField(max_length=8, blank=True, default="")
+    # Calls of tools that failed, as the agent's own framework traced them.
+    tool_errors = models.JSONField(default=list, blank=True)
     turns_made = models.PositiveIntegerField(default=0)
     # The number of the newest reflection that its agent was told of, so that none is told twice.
     reflections_told = models.PositiveIntegerField(default=0)
@@ -67,3 +71,19 @@ class TranscriptTurn(models.Model):
             tool_name=self.tool_name,
             is_tool_failure=self.is_tool_failure,
         )
+
+
+class TranscriptFile(models.Model):
+    """A text file handed in with a session, for those who look back at it."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    transcript = models.ForeignKey(Transcript, on_delete=models.CASCADE, related_name="files")
+    path = models.CharField(max_length=400)
+    content = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ("path",)
+        constraints = (models.UniqueConstraint(fields=("transcript", "path"), name="transcript_file_once"),)
+
+    def __str__(self) -> str:
+        return self.path

@@ -7,7 +7,7 @@ from functools import cached_property
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from notebook_app.public import ProposedEntry
+from notebook_app.public import KeptEntry
 from reflection_app.loops.protocol.classification import NAMES, classify
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.report_documents import without_number
@@ -93,7 +93,7 @@ class ReportShown:
         return ReportQuality(self.row)
 
     @cached_property
-    def proposals(self) -> list[ProposedEntry]:
+    def proposals(self) -> list[KeptEntry]:
         return proposals_of(self.row)
 
     @cached_property

@@ -119,7 +119,7 @@ def test_a_supplement_that_three_runs_of_a_kind_lacked_is_offered_to_the_noteboo
     [entry] = Entry.objects.all()
     assert (entry.kind, entry.state, entry.category, entry.occurrences) == ("supplement", "proposed", "compare", 3)
     assert entry.project_id == project.pk
-    assert [one["run"] for one in entry.evidence] == [str(run.pk) for run in runs]
+    assert [one.refs["run"] for one in entry.evidence.all()] == [str(run.pk) for run in runs]
     assert "任务要求比较两个文件" in entry.content
 
     supplemented(project)

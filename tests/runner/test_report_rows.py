@@ -121,7 +121,7 @@ def test_a_proposal_made_twice_counts_once_and_of_another_run_again(project: Pro
     entry = Entry.objects.get(project_id=project.pk)
     assert (entry.kind, entry.name, entry.occurrences) == ("anti_pattern", "过早停止搜索", 2)
     reports = [Report.objects.get(run=run).reflection_id for run in (first, second)]
-    assert entry.evidence == [
+    assert [one.refs for one in entry.evidence.all()] == [
         {"run": str(run.pk), "report": name} for run, name in zip((first, second), reports, strict=True)
     ]
 

@@ -1,0 +1,58 @@
+"""The one way in which an entry changes: guarded by its state and version, with a version that tells who and why."""
+
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.utils import timezone
+
+from notebook_app.derived import derive
+from notebook_app.errors import ChangedMeanwhile, NoSuchEntry, NotPossibleNow
+from notebook_app.life import ALLOWED, Change, EntryState, after, may
+from notebook_app.models import Entry
+from notebook_app.people import By
+from notebook_app.versions import WORDS, write_version
+
+
+@transaction.atomic
+def change(
+    project_id: UUID,
+    entry_id: UUID,
+    made: Change,
+    *,
+    by: By,
+    reason: str = "",
+    expected_version: int | None = None,
+    evidence: dict[str, Any] | None = None,
+    **columns: Any,
+) -> Entry:
+    """The entry after the change, locked until the caller's transaction ends.
+
+    With `expected_version` only what the caller has seen is changed. Raises NoSuchEntry, NotPossibleNow or
+    ChangedMeanwhile; nothing is changed then.
+    """
+    entry = locked(project_id, entry_id)
+    if not may(made, EntryState(entry.state)):
+        raise NotPossibleNow(change=made.value, state=entry.state)
+    if expected_version is not None and entry.version != expected_version:
+        last = entry.versions.order_by("-number").first()
+        raise ChangedMeanwhile(version=entry.version, by=last.by_label if last else "")
+    for name, value in columns.items():
+        setattr(entry, name, value)
+    if any(name in WORDS for name in columns):
+        derive(entry)
+    if ALLOWED[made][1] is not None:
+        entry.state = after(made, EntryState(entry.state)).value
+        entry.reason, entry.decided_by_label, entry.decided_at = reason, by.label[:200], timezone.now()
+    entry.version += 1
+    entry.save()
+    write_version(entry, made, by=by, reason=reason, evidence=evidence)
+    return entry
+
+
+def locked(project_id: UUID, entry_id: UUID) -> Entry:
+    """The project's entry, locked until the transaction ends. Raises NoSuchEntry."""
+    entry = Entry.objects.select_for_update(of=("self",)).filter(project_id=project_id, pk=entry_id).first()
+    if entry is None:
+        raise NoSuchEntry(entry_id)
+    return entry

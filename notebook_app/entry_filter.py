@@ -1,0 +1,35 @@
+"""Which of a project's entries are meant, by what anybody may filter by and nothing else."""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.db.models import QuerySet
+
+from notebook_app.kinds import EntryKind
+from notebook_app.life import EntryState
+from notebook_app.models import Entry
+
+
+@dataclass(frozen=True)
+class EntryFilter:
+    """Entries that meet every condition given; what is empty is no condition. Of `tags` an entry has all."""
+
+    states: tuple[EntryState, ...] = (EntryState.APPROVED,)
+    kinds: tuple[EntryKind, ...] = ()
+    category: str = ""
+    agent: str = ""
+    tags: tuple[str, ...] = ()
+
+    def among(self, project_id: UUID) -> QuerySet[Entry]:
+        """The rows of the project that are meant."""
+        rows = Entry.objects.filter(project_id=project_id)
+        if self.states:
+            rows = rows.filter(state__in=self.states)
+        if self.kinds:
+            rows = rows.filter(kind__in=self.kinds)
+        if self.category:
+            rows = rows.filter(category=self.category)
+        if self.agent:
+            # What was learned without an agent's name holds for every agent.
+            rows = rows.filter(agent__in=("", self.agent))
+        return rows.filter(tags__contains=list(self.tags)) if self.tags else rows

@@ -1,0 +1,39 @@
+"""What can go wrong with the notebook. Docstrings are the messages."""
+
+from uuid import UUID
+
+
+class NotebookError(Exception):
+    """Something of the notebook cannot be done."""
+
+
+class NoSuchEntry(NotebookError):
+    """There is no such entry in this project's notebook."""
+
+    def __init__(self, entry_id: UUID) -> None:
+        super().__init__(f"{self.__doc__} ({entry_id})")
+        self.entry_id = entry_id
+
+
+class NotPossibleNow(NotebookError):
+    """The entry is in a state in which this cannot be done to it."""
+
+    def __init__(self, *, change: str, state: str) -> None:
+        super().__init__(f"An entry that is {state} cannot be {change}.")
+        self.change, self.state = change, state
+
+
+class ChangedMeanwhile(NotebookError):
+    """Somebody else has changed the entry since it was read; nothing was changed."""
+
+    def __init__(self, *, version: int, by: str) -> None:
+        super().__init__(f"{self.__doc__} It is at version {version} now, by {by}.")
+        self.version, self.by = version, by
+
+
+class Refused(NotebookError):
+    """What was asked of the notebook cannot be accepted; `field` names what is wrong with it."""
+
+    def __init__(self, message: str, *, field: str = "") -> None:
+        super().__init__(message)
+        self.field = field

@@ -1,0 +1,140 @@
+"""Entries of the notebook. Projects are known by their id alone: the notebook knows nothing of the rest."""
+
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
+from django.contrib.postgres.search import SearchVectorField
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+from uuid_utils.compat import uuid7
+
+from notebook_app.kinds import EntryKind
+from notebook_app.life import EntryState
+
+
+def new_id() -> UUID:
+    return uuid7()
+
+
+class Entry(models.Model):
+    """Something learned. `source` and `fingerprint` tell proposals of the same thing apart from new ones.
+
+    `state`, `version` and what a version keeps change together, by notebook_app/changing.py alone.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    project_id = models.UUIDField()
+    kind = models.CharField(max_length=20, choices=[(kind.value, kind.value) for kind in EntryKind])
+    state = models.CharField(
+        max_length=10, choices=[(state.value, state.value) for state in EntryState], default=EntryState.PROPOSED.value
+    )
+    version = models.PositiveIntegerField(default=1)
+    name = models.CharField(max_length=200)
+    description = models.TextField(blank=True, default="")
+    content = models.TextField(blank=True, default="")
+    # The fields of its kind (see kinds.py), where it has some.
+    details = models.JSONField(default=dict, blank=True)
+    agent = models.CharField(max_length=120, blank=True, default="")
+    category = models.CharField(max_length=120, blank=True, default="")
+    tags = ArrayField(models.CharField(max_length=60), default=list, blank=True)
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    source = models.CharField(max_length=200)
+    # Of the words it was first proposed in, whatever it was edited to since: found again, it is the same mistake.
+    fingerprint = models.CharField(max_length=64)
+    occurrences = models.PositiveIntegerField(default=1)
+    last_seen_at = models.DateTimeField(default=timezone.now)
+
+    # What screening found in the words that it has now; a curator who looked at it clears it.
+    flags = models.JSONField(default=list, blank=True)
+    is_cleared = models.BooleanField(default=False)
+    merged_into = models.ForeignKey(
+        "self", null=True, blank=True, on_delete=models.SET_NULL, related_name="merged_entries"
+    )
+    # Why it is in its state, by whom and since when, as far as a person decided it.
+    reason = models.TextField(blank=True, default="")
+    decided_by_label = models.CharField(max_length=200, blank=True, default="")
+    decided_at = models.DateTimeField(null=True, blank=True)
+
+    # How often it was given to somebody at work.
+    recalled = models.PositiveIntegerField(default=0)
+    last_recalled_at = models.DateTimeField(null=True, blank=True)
+    # The words that it is found by, English by their stems, Chinese by pairs of characters (see search_text.py).
+    search = SearchVectorField(null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ("-created_at", "-id")
+        constraints = (
+            models.UniqueConstraint(fields=("project_id", "source"), name="entry_source_once"),
+            models.UniqueConstraint(fields=("project_id", "fingerprint"), name="entry_fingerprint_once"),
+            models.CheckConstraint(
+                name="entry_merged_into_another", condition=~Q(state="merged") | Q(merged_into__isnull=False)
+            ),
+        )
+        indexes = (
+            models.Index(fields=("project_id", "state", "-created_at", "-id"), name="entry_by_state"),
+            models.Index(fields=("project_id", "-created_at", "-id"), name="entry_newest"),
+            models.Index(
+                fields=("project_id", "state", "-occurrences", "-recalled", "-id"), name="entry_by_occurrences"
+            ),
+            models.Index(fields=("project_id", "state", "last_recalled_at"), name="entry_by_last_recall"),
+            models.Index(fields=("project_id", "owner", "state"), name="entry_by_owner"),
+            GinIndex(fields=("tags",), name="entry_by_tag"),
+            GinIndex(fields=("search",), name="entry_by_words"),
+        )
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class EntryVersion(models.Model):
+    """An entry as one change left it: what was changed, who by and why. Rows are only ever added."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    entry = models.ForeignKey(Entry, on_delete=models.CASCADE, related_name="versions")
+    number = models.PositiveIntegerField()
+    change = models.CharField(max_length=20)
+    state = models.CharField(max_length=10)
+    # The columns that a version keeps, as versions.py names them.
+    kept = models.JSONField()
+    reason = models.TextField(blank=True, default="")
+    by_label = models.CharField(max_length=200)
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    # Ids by kind of thing that the change rests on, such as {"run": …}.
+    evidence = models.JSONField(default=dict, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ("-number",)
+        constraints = (models.UniqueConstraint(fields=("entry", "number"), name="entry_version_once"),)
+
+    def __str__(self) -> str:
+        return f"version {self.number}"
+
+
+class Evidence(models.Model):
+    """One occurrence of what an entry says: where it was learned, as ids by kind of thing, such as {"run": …}."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    entry = models.ForeignKey(Entry, on_delete=models.CASCADE, related_name="evidence")
+    project_id = models.UUIDField()
+    refs = models.JSONField()
+    refs_key = models.CharField(max_length=64)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ("created_at", "id")
+        constraints = (models.UniqueConstraint(fields=("entry", "refs_key"), name="evidence_once"),)
+        indexes = (
+            models.Index(fields=("entry", "-created_at", "-id"), name="evidence_newest"),
+            GinIndex(fields=("refs",), name="evidence_by_ref", opclasses=("jsonb_path_ops",)),
+        )
+
+    def __str__(self) -> str:
+        return f"evidence of {self.entry_id}"

@@ -1,0 +1,34 @@
+"""What a version of an entry keeps, and writing one."""
+
+from typing import Any
+
+from notebook_app.life import Change
+from notebook_app.models import Entry, EntryVersion
+from notebook_app.people import By
+
+# The words and their labels; restoring a version brings back these and no state.
+KEPT = ("kind", "name", "description", "content", "details", "agent", "category", "tags")
+# What people and models are told of it: a change of these is screened and compared anew.
+WORDS = ("kind", "name", "description", "content", "details")
+
+
+def kept_of(entry: Entry) -> dict[str, Any]:
+    """The columns that a version keeps, as they are now."""
+    return {name: getattr(entry, name) for name in KEPT}
+
+
+def write_version(
+    entry: Entry, change: Change, *, by: By, reason: str = "", evidence: dict[str, Any] | None = None
+) -> EntryVersion:
+    """The version that the entry's row, locked by the caller and saved, is at now."""
+    return EntryVersion.objects.create(
+        entry=entry,
+        number=entry.version,
+        change=change.value,
+        state=entry.state,
+        kept=kept_of(entry),
+        reason=reason,
+        by_label=by.label[:200],
+        by_id=by.user_id,
+        evidence=evidence or {},
+    )
