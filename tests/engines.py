@@ -57,6 +57,8 @@ def _start_engines() -> None:
     os.environ["REFLECTION_DATA_DIR"] = str(folder)
     # A pool keeps connections open, and a database with connections cannot be dropped.
     os.environ["DATABASE_POOL_SIZE"] = "0"
+    # Tests of what looks back turn it on by project; to all others two more runs after each would only be in the way.
+    os.environ["REFLECTION_MODE"] = "off"
     os.environ["SECRET_KEY"] = "only-for-tests-" * 4
 
 

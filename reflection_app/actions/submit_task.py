@@ -52,6 +52,7 @@ def submit_task(
         tools=list(submission.tools),
         tool_call=submission.tool_call.model_dump(mode="json") if submission.tool_call else None,
         chain_of_thought=submission.chain_of_thought,
+        reflection=submission.reflection.mode.value if submission.reflection.mode else "",
         limits=submission.limits.over(project.get_limits()).model_dump(mode="json"),
         metadata=submission.metadata,
         created_by=actor.user,

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field, JsonValue, ValidationError, model_va
 
 from reflection_app.actions.errors import InvalidInput
 from reflection_app.actions.json_sizes import at_most
+from reflection_app.actions.reflection_input import AnyReflection, Files, ReflectionInput
 from reflection_app.actions.task_rules import check_it_can_run
 from reflection_app.loops.code_tests import CodeTests
 from reflection_app.loops.requirements import Requirements
@@ -21,7 +22,6 @@ from reflection_app.loops.values import Value
 LARGEST_METADATA = 16_384
 LARGEST_TESTS = 1_000_000
 LARGEST_SCHEMA = 200_000
-LARGEST_FILES = 2_000_000
 
 
 def _storable(value: Any) -> Any:
@@ -36,13 +36,6 @@ def _said(value: str) -> str:
     return value
 
 
-def _relative(path: str) -> str:
-    parts = path.split("/")
-    if "\\" in path or any(part in {"", ".", ".."} for part in parts):
-        raise ValueError("must be a relative path with forward slashes and no . or .. in it")
-    return path
-
-
 class LimitsOverride(Value):
     """Limits of this task alone; what is left out comes from the project."""
 
@@ -54,13 +47,6 @@ class LimitsOverride(Value):
     def over(self, limits: Limits) -> Limits:
         """`limits` with these in front."""
         return Limits.model_validate(limits.model_dump() | self.model_dump(exclude_none=True))
-
-
-class FileSubmission(Value):
-    """A text file for the task's tools to read, under a relative path with forward slashes."""
-
-    path: Annotated[str, Field(min_length=1, max_length=400), AfterValidator(_relative)]
-    content: str
 
 
 class TaskSubmission(Value):
@@ -77,7 +63,8 @@ class TaskSubmission(Value):
     phase: str = Field(default="", max_length=120)
     tools: Annotated[tuple[Annotated[str, Field(max_length=64)], ...], Field(max_length=50)] = ()
     tool_call: ToolCall | None = None
-    files: Annotated[tuple[FileSubmission, ...], Field(max_length=100), at_most(LARGEST_FILES)] = ()
+    files: Files = ()
+    reflection: AnyReflection = ReflectionInput()
     chain_of_thought: bool = False
     limits: LimitsOverride = LimitsOverride()
     execution: Execution = Execution.MANAGED

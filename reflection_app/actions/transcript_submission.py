@@ -1,11 +1,11 @@
 """A session as it is handed in, checked message by message. Messages are kept as they came."""
 
-from enum import StrEnum
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, JsonValue, model_validator
 
 from reflection_app.actions.json_sizes import at_most, check_size
+from reflection_app.actions.reflection_input import AnyReflection, Files, ReflectionInput, ToolErrors
 from reflection_app.actions.task_submission import LARGEST_METADATA, LimitsOverride
 from reflection_app.loops.session_messages import ROLES
 from reflection_app.loops.storable import is_storable
@@ -40,20 +40,6 @@ def _message(value: dict[str, Any]) -> dict[str, Any]:
 Message = Annotated[dict[str, JsonValue], AfterValidator(_message)]
 
 
-class ReflectionMode(StrEnum):
-    """When a session is reflected on."""
-
-    OFF = "off"
-    INLINE = "inline"
-
-
-class ReflectionInput(Value):
-    """Inline: after every so many turns, at the first tool failure, and at the end."""
-
-    mode: ReflectionMode = ReflectionMode.OFF
-    every_turns: int = Field(default=5, ge=1, le=100)
-
-
 class SessionLimitsOverride(LimitsOverride):
     """What the reflections on this session may take; iterations are reflections."""
 
@@ -67,7 +53,9 @@ class TranscriptSubmission(Value):
     agent: str = Field(default="", max_length=120)
     external_id: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     messages: Annotated[tuple[Message, ...], Field(max_length=MOST_MESSAGES_AT_ONCE)] = ()
-    reflection: ReflectionInput = ReflectionInput()
+    tool_errors: ToolErrors = ()
+    files: Files = ()
+    reflection: AnyReflection = ReflectionInput()
     limits: SessionLimitsOverride = SessionLimitsOverride()
     ended: bool = False
     metadata: Annotated[dict[str, JsonValue], at_most(LARGEST_METADATA)] = Field(default_factory=dict)

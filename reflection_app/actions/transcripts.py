@@ -16,14 +16,14 @@ from reflection_app.actions.errors import InvalidInput, TurnsConflict
 from reflection_app.actions.session_run import start_session_run, wake
 from reflection_app.actions.transcript_submission import (
     MOST_TURNS,
-    ReflectionMode,
     TranscriptSubmission,
     TurnsInput,
 )
 from reflection_app.live.doorbell import ring
 from reflection_app.loops.session_messages import calls_in, message_text, tool_name_of
 from reflection_app.loops.tool_failures import is_tool_failure
-from reflection_app.models import Actor, Project, Run, Transcript, TranscriptTurn, audit
+from reflection_app.models import Actor, Project, Run, Transcript, TranscriptFile, TranscriptTurn, audit
+from reflection_app.runner.reflection_mode import reflection_mode
 
 # An answer comes soon after its call.
 TURNS_LOOKED_BACK_AT = 100
@@ -48,10 +48,15 @@ def open_transcript(project: Project, submission: TranscriptSubmission, *, actor
         agent=submission.agent,
         objective=submission.objective,
         metadata=submission.metadata,
+        reflection=submission.reflection.mode.value if submission.reflection.mode else "",
+        tool_errors=[error.model_dump(mode="json") for error in submission.tool_errors],
         ended_at=timezone.now() if submission.ended else None,
     )
+    TranscriptFile.objects.bulk_create(
+        TranscriptFile(transcript=transcript, path=file.path, content=file.content) for file in submission.files
+    )
     _append(transcript, submission.messages)
-    if submission.reflection.mode is ReflectionMode.INLINE:
+    if reflection_mode(project, own=transcript.reflection).is_inline:
         transcript.run = start_session_run(transcript, submission, actor=actor)
         transcript.save(update_fields=["run"])
     audit(project.pk, actor, "transcript.opened", target=transcript, after={"turns": transcript.turns_made})

@@ -90,6 +90,16 @@ def flag(name: str, *, default: bool, meaning: str, environ: Mapping[str, str] |
     raise ImproperlyConfigured(f"{name}={raw!r} is neither yes nor no. {meaning}")
 
 
+def choice(
+    name: str, default: str, among: tuple[str, ...], meaning: str, *, environ: Mapping[str, str] | None = None
+) -> str:
+    """The variable, one of `among`. Raises ImproperlyConfigured for anything else."""
+    value = _read(name, default, meaning, environ).lower()
+    if value not in among:
+        raise ImproperlyConfigured(f"{name}={value!r} is none of {', '.join(among)}. {meaning}")
+    return value
+
+
 def networks(
     name: str, meaning: str, *, environ: Mapping[str, str] | None = None
 ) -> tuple[IPv4Network | IPv6Network, ...]:

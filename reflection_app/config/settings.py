@@ -228,6 +228,13 @@ REVIEW_MIN_AUDIT_SHARE = env.number(
     "REVIEW_MIN_AUDIT_SHARE", 0.01, "the least share audited where a review policy lets verdicts stand", at_most=1
 )
 
+REFLECTION_MODE = env.choice(
+    "REFLECTION_MODE",
+    "post_hoc",
+    ("off", "post_hoc", "inline", "both"),
+    "when work is looked back at, where neither it nor its project says",
+)
+
 LLM_MODEL = env.text("LLM_MODEL", "", "the model of every role, a litellm name; unset: the small local model")
 LLM_ACTOR_MODEL = env.text("LLM_ACTOR_MODEL", "", "the actor's model, where it is not LLM_MODEL")
 LLM_CRITIC_MODEL = env.text("LLM_CRITIC_MODEL", "", "the critic's model, where it is not LLM_MODEL; none: no critic")
