@@ -7,13 +7,39 @@ from uuid import UUID
 from django.db.models.functions import Left
 
 from notebook_app.curation import approve, clear, edit, own, reject, reopen, restore, retire, tag
+from notebook_app.entry_filter import EntryFilter
 from notebook_app.errors import ChangedMeanwhile, NoSuchEntry, NotebookError, NotPossibleNow, Refused
+from notebook_app.exposures import Drawn, earlier_draws, record_exposures, settle, was_drawn_for, withhold
 from notebook_app.kinds import CATEGORIES, EntryKind, fields_of
 from notebook_app.life import HOLDING, WAITING, Change, EntryState, may
+from notebook_app.listing import (
+    EntryOrder,
+    EntryPage,
+    Listing,
+    Offered,
+    count_by_state,
+    count_entries,
+    in_open_conflict,
+    labels_in_use,
+    page_of_entries,
+)
 from notebook_app.merging import merge, split, supersede
 from notebook_app.models import Entry
 from notebook_app.people import DESK, By
 from notebook_app.proposing import Proposal, Proposed, keep, keep_all, own_evidence, take_back
+from notebook_app.reading import (
+    KeptConflict,
+    KeptVersion,
+    Occurrence,
+    conflicts_of,
+    entries_by_id,
+    entry_of,
+    last_version_of,
+    learned_from,
+    merged_into,
+    occurrences_of,
+    versions_of,
+)
 from notebook_app.shared_words import LONGEST_READ, most_alike
 from notebook_app.shown import KeptEntry, shown
 
@@ -25,39 +51,66 @@ __all__ = [
     "By",
     "Change",
     "ChangedMeanwhile",
+    "Drawn",
+    "EntryFilter",
     "EntryKind",
+    "EntryOrder",
+    "EntryPage",
     "EntryState",
+    "KeptConflict",
     "KeptEntry",
+    "KeptVersion",
+    "Listing",
     "NoSuchEntry",
     "NotPossibleNow",
     "NotebookError",
+    "Occurrence",
+    "Offered",
     "Proposal",
     "Proposed",
     "Refused",
     "SimilarEntry",
     "approve",
     "clear",
+    "conflicts_of",
+    "count_by_state",
+    "count_entries",
+    "earlier_draws",
     "edit",
+    "entries_by_id",
+    "entry_of",
     "fields_of",
+    "in_open_conflict",
     "keep",
     "keep_all",
+    "labels_in_use",
+    "last_version_of",
+    "learned_from",
     "may",
     "merge",
+    "merged_into",
     "name_of",
+    "occurrences_of",
     "own",
     "own_evidence",
+    "page_of_entries",
     "propose",
     "proposed_from",
+    "record_exposures",
     "reject",
     "reopen",
     "restore",
     "retire",
+    "settle",
     "shown",
     "similar",
     "split",
     "supersede",
     "tag",
+    "versions_of",
+    "was_drawn_for",
     "withdraw",
+    "withhold",
 ]
 
 # Those that were last learned or learned again are looked through: without an index for it, a person would wait.

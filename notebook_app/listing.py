@@ -1,0 +1,159 @@
+"""Lists of a project's entries: what somebody wants to see of them, in which order, page by page."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from notebook_app.entry_filter import EntryFilter
+from notebook_app.life import EntryState
+from notebook_app.models import Conflict, ConflictState, Entry
+from notebook_app.shown import KeptEntry, shown
+
+# Nobody needs more than "999+", and counting further costs time.
+MOST_COUNTED = 1_000
+# What a form of filters offers is what the newest entries have.
+LOOKED_AT = 2_000
+MOST_OFFERED = 50
+FLAGGED = ~Q(flags=[]) & Q(is_cleared=False)
+
+
+class EntryOrder(StrEnum):
+    FREQUENT = "frequent"
+    NEWEST = "newest"
+    OLDEST = "oldest"
+    SEEN = "seen"
+    RECALLED = "recalled"
+    NAME = "name"
+
+
+ORDERS: dict[EntryOrder, tuple[str, ...]] = {
+    EntryOrder.FREQUENT: ("-occurrences", "-recalled", "-id"),
+    EntryOrder.NEWEST: ("-created_at", "-id"),
+    EntryOrder.OLDEST: ("created_at", "id"),
+    EntryOrder.SEEN: ("-last_seen_at", "-id"),
+    EntryOrder.RECALLED: ("-recalled", "-id"),
+    EntryOrder.NAME: ("name", "id"),
+}
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Which entries, in which order. `ids` are those that a search has found; None searches for nothing.
+
+    `agent` is the entry's own agent, unlike that of an EntryFilter, which also lets through what holds for all.
+    """
+
+    among: EntryFilter = field(default_factory=lambda: EntryFilter(states=()))
+    order: EntryOrder = EntryOrder.NEWEST
+    words: str = ""
+    ids: tuple[UUID, ...] | None = None
+    agent: str = ""
+    owner_id: int | None = None
+    is_unowned: bool = False
+    is_flagged: bool = False
+    is_in_conflict: bool = False
+    # Approved before then, and given to nobody since.
+    unused_since: datetime | None = None
+
+    def rows(self, project_id: UUID) -> QuerySet[Entry]:
+        """The entries that are meant, in no order."""
+        rows = self.among.among(project_id)
+        if self.ids is not None:
+            rows = rows.filter(pk__in=self.ids)
+        for word in self.words.split():
+            rows = rows.filter(Q(name__icontains=word) | Q(description__icontains=word) | Q(content__icontains=word))
+        if self.agent:
+            rows = rows.filter(agent=self.agent)
+        if self.owner_id is not None or self.is_unowned:
+            rows = rows.filter(owner=self.owner_id)
+        if self.is_flagged:
+            rows = rows.filter(FLAGGED)
+        if self.is_in_conflict:
+            rows = rows.filter(_open_conflicts())
+        if self.unused_since is not None:
+            unused = Q(last_recalled_at=None) | Q(last_recalled_at__lt=self.unused_since)
+            rows = rows.filter(unused, state=EntryState.APPROVED, decided_at__lt=self.unused_since)
+        return rows
+
+
+@dataclass(frozen=True)
+class EntryPage:
+    """The entries of one page; `has_more` after the last of them."""
+
+    entries: list[KeptEntry]
+    has_more: bool
+
+    @property
+    def last(self) -> UUID | None:
+        return self.entries[-1].id if self.has_more else None
+
+
+def page_of_entries(project_id: UUID, wanted: Listing, *, limit: int, after: UUID | None = None) -> EntryPage:
+    """The page that begins after the entry `after`, whatever became of that one; else the first."""
+    rows = wanted.rows(project_id).order_by(*ORDERS[wanted.order]).defer("search")
+    if after is not None:
+        begun = Entry.objects.filter(project_id=project_id, pk=after).defer("search").first()
+        rows = rows.filter(_beyond(begun, ORDERS[wanted.order])) if begun else rows
+    found = [shown(entry) for entry in rows[: limit + 1]]
+    return EntryPage(found[:limit], has_more=len(found) > limit)
+
+
+def count_entries(project_id: UUID, wanted: Listing) -> int:
+    """How many there are, none counted past the first that is too many to tell."""
+    return wanted.rows(project_id).values("pk")[:MOST_COUNTED].count()
+
+
+def count_by_state(project_id: UUID) -> dict[EntryState, int]:
+    """How many entries each state has, none counted past the first that is too many to tell."""
+    return {
+        state: Entry.objects.filter(project_id=project_id, state=state).values("pk")[:MOST_COUNTED].count()
+        for state in EntryState
+    }
+
+
+def in_open_conflict(entry_ids: list[UUID]) -> frozenset[UUID]:
+    """Those of the entries that have a conflict which nobody has settled."""
+    rows = Conflict.objects.filter(Q(first__in=entry_ids) | Q(second__in=entry_ids), state=ConflictState.OPEN)
+    return frozenset(one for pair in rows.values_list("first_id", "second_id") for one in pair) & frozenset(entry_ids)
+
+
+@dataclass(frozen=True)
+class Offered:
+    """What the newest entries are labelled with, for a form of filters."""
+
+    agents: list[str]
+    categories: list[str]
+    tags: list[str]
+
+
+def labels_in_use(project_id: UUID) -> Offered:
+    """The agents, categories and tags of the newest entries, in alphabetical order."""
+    newest = Entry.objects.filter(project_id=project_id).order_by("-created_at", "-id")[:LOOKED_AT]
+    rows = list(newest.values_list("agent", "category", "tags"))
+    return Offered(
+        agents=_first({agent for agent, _, _ in rows}),
+        categories=_first({category for _, category, _ in rows}),
+        tags=_first({tag for _, _, tags in rows for tag in tags}),
+    )
+
+
+def _first(words: set[str]) -> list[str]:
+    return sorted(words - {""})[:MOST_OFFERED]
+
+
+def _open_conflicts() -> Q:
+    this = Q(first=OuterRef("pk")) | Q(second=OuterRef("pk"))
+    return Q(Exists(Conflict.objects.filter(this, state=ConflictState.OPEN)))
+
+
+def _beyond(row: Entry, order: tuple[str, ...]) -> Q:
+    """What comes after `row`: equal in the first fields of the order, and further on in the next."""
+    found, equal = Q(), Q()
+    for field_name in order:
+        name, value = field_name.lstrip("-"), getattr(row, field_name.lstrip("-"))
+        found |= equal & Q(**{f"{name}__{'lt' if field_name.startswith('-') else 'gt'}": value})
+        equal &= Q(**{name: value})
+    return found

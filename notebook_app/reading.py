@@ -1,0 +1,128 @@
+"""One entry with all that belongs to it: its versions, where it was learned, its conflicts and what was merged in."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Q
+
+from notebook_app.life import Change, EntryState
+from notebook_app.models import Conflict, ConflictState, Entry, EntryVersion, Evidence
+from notebook_app.shown import KeptEntry, shown
+
+MOST_VERSIONS = 200
+MOST_LISTED = 100
+
+
+@dataclass(frozen=True)
+class KeptVersion:
+    """An entry as one change left it; `kept` are its words by the names of versions.KEPT."""
+
+    number: int
+    change: Change
+    state: EntryState
+    kept: dict[str, Any]
+    reason: str
+    by: str
+    by_id: int | None
+    evidence: dict[str, Any]
+    created_at: datetime
+
+
+@dataclass(frozen=True)
+class Occurrence:
+    """One time that what the entry says was found: ids by kind of thing."""
+
+    refs: dict[str, Any]
+    created_at: datetime
+
+
+@dataclass(frozen=True)
+class KeptConflict:
+    """A conflict that is open, seen from one of its entries: the other one, and how alike they are."""
+
+    id: UUID
+    kind: str
+    other: KeptEntry
+    text_likeness: float
+    meaning_likeness: float | None
+
+
+def entry_of(project_id: UUID, entry_id: UUID) -> KeptEntry | None:
+    """The project's entry, None where there is no such one."""
+    row = Entry.objects.filter(project_id=project_id, pk=entry_id).defer("search").first()
+    return shown(row) if row else None
+
+
+def entries_by_id(project_id: UUID, entry_ids: Sequence[UUID]) -> dict[UUID, KeptEntry]:
+    """Those of the entries that the project has."""
+    rows = Entry.objects.filter(project_id=project_id, pk__in=entry_ids).defer("search")
+    return {row.pk: shown(row) for row in rows}
+
+
+def versions_of(entry: KeptEntry, *, most: int = MOST_VERSIONS) -> list[KeptVersion]:
+    """The newest versions of the entry, the newest first."""
+    rows = EntryVersion.objects.filter(entry=entry.id, entry__project_id=entry.project_id).order_by("-number")
+    return [_version(row) for row in rows[:most]]
+
+
+def last_version_of(entry: KeptEntry) -> KeptVersion | None:
+    """Who changed the entry last, and how."""
+    return next(iter(versions_of(entry, most=1)), None)
+
+
+def occurrences_of(entry: KeptEntry, *, most: int = MOST_LISTED) -> list[Occurrence]:
+    """The newest evidence of the entry, the newest first."""
+    rows = Evidence.objects.filter(entry=entry.id, project_id=entry.project_id).order_by("-created_at", "-id")
+    return [Occurrence(row.refs, row.created_at) for row in rows[:most]]
+
+
+def conflicts_of(entry: KeptEntry) -> list[KeptConflict]:
+    """The conflicts of the entry that nobody has settled, the likest first."""
+    either = Q(first=entry.id) | Q(second=entry.id)
+    rows = Conflict.objects.filter(either, project_id=entry.project_id, state=ConflictState.OPEN)
+    rows = rows.select_related("first", "second").order_by("-text_likeness", "id")[:MOST_LISTED]
+    return [
+        KeptConflict(
+            id=row.pk,
+            kind=row.kind,
+            other=shown(row.second if row.first_id == entry.id else row.first),
+            text_likeness=row.text_likeness,
+            meaning_likeness=row.meaning_likeness,
+        )
+        for row in rows
+    ]
+
+
+def merged_into(entry: KeptEntry) -> list[KeptEntry]:
+    """The entries that were merged into this one, the newest first."""
+    rows = Entry.objects.filter(project_id=entry.project_id, merged_into=entry.id).defer("search")
+    return [shown(row) for row in rows.order_by("-decided_at", "-id")[:MOST_LISTED]]
+
+
+def learned_from(project_id: UUID, *, any_of: Sequence[dict[str, Any]], most: int = MOST_LISTED) -> list[KeptEntry]:
+    """The entries with evidence that holds all of one of `any_of`, such as {"run": …}; the most frequent first."""
+    wanted = Q()
+    for refs in any_of:
+        wanted |= Q(refs__contains=refs)
+    if not wanted:
+        return []
+    evidence = Evidence.objects.filter(wanted, project_id=project_id).values("entry")
+    rows = Entry.objects.filter(project_id=project_id, pk__in=evidence).defer("search")
+    return [shown(row) for row in rows.order_by("-occurrences", "-id")[:most]]
+
+
+def _version(row: EntryVersion) -> KeptVersion:
+    return KeptVersion(
+        number=row.number,
+        change=Change(row.change),
+        state=EntryState(row.state),
+        kept=row.kept,
+        reason=row.reason,
+        by=row.by_label,
+        by_id=row.by_id,
+        evidence=row.evidence,
+        created_at=row.created_at,
+    )
