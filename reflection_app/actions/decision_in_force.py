@@ -9,6 +9,7 @@ from reflection_app.actions.reviewers_decision import Decided
 from reflection_app.actions.tell_pages import tell_pages
 from reflection_app.models import Actor, EventType, Review, Run, Verdict, add_event
 from reflection_app.runner.best_so_far import best_of
+from reflection_app.runner.first_attempt import settle_first_attempt
 
 
 def put_in_force(review: Review, run: Run, decided: Decided, *, actor: Actor) -> None:
@@ -27,6 +28,7 @@ def put_in_force(review: Review, run: Run, decided: Decided, *, actor: Actor) ->
         resume_run(run, review.step, said.model_dump(mode="json"), run_fields=["best_attempt"])
     else:
         run.save(update_fields=["last_event_seq"])
+        settle_first_attempt(run)
     ordered = order_again(review, run, verdict=said.verdict, reason=said.reason, issues=said.issues, actor=actor)
     Review.objects.filter(pk=review.pk).update(decided_verdict=row, decided_seq=event.seq, ordered_run=ordered)
     tell_pages(run.pk, project_id=run.project_id)

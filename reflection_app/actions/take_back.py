@@ -14,6 +14,7 @@ from reflection_app.actions.claim_review import lease_end
 from reflection_app.actions.tell_pages import tell_pages
 from reflection_app.models import Actor, EventType, Review, ReviewState, Run, Verdict, add_event
 from reflection_app.runner.best_so_far import best_of
+from reflection_app.runner.first_attempt import settle_first_attempt
 from reflection_app.runner.taking_back import TakenBack, take_back_run, take_back_steps
 
 FORGOTTEN: dict[str, Any] = {
@@ -65,6 +66,7 @@ def take_back(review: Review, run: Run, *, actor: Actor) -> Undone:
         run.best_attempt_id = best_of(run).id
     add_event(run, EventType.REVIEW_UNDONE, review=str(review.pk), by=actor.label, steps=taken.steps)
     run.save(update_fields=["last_event_seq", "best_attempt"])
+    settle_first_attempt(run)
     tell_pages(run.pk, project_id=run.project_id)
     return Undone(run=taken, ordered=ordered)
 

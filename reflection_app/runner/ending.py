@@ -13,6 +13,7 @@ from reflection_app.models import (
     add_event,
 )
 from reflection_app.runner.best_so_far import best_of
+from reflection_app.runner.first_attempt import settle_first_attempt
 from reflection_app.runner.question_rows import withdraw_questions
 from reflection_app.runner.review_rows import withdraw_reviews
 from reflection_app.runner.ticket_rows import end_tickets
@@ -36,3 +37,4 @@ def end_run(run: Run, ended: Ended) -> None:
     end_tickets(run, outcome=ended.outcome.value)
     add_event(run, EventType.RUN_FINISHED, outcome=ended.outcome.value, best_attempt=best_number)
     run.save()
+    settle_first_attempt(run)

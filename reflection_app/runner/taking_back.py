@@ -15,6 +15,7 @@ from reflection_app.loops.effects import ChooseLoop, Generate, Route
 from reflection_app.loops.ends import Outcome
 from reflection_app.models import EventType, Run, RunState, Step, StepState, add_event
 from reflection_app.runner.best_so_far import best_of
+from reflection_app.runner.first_attempt import settle_first_attempt
 from reflection_app.runner.taking_back_proposals import Proposals
 from reflection_app.runner.taking_back_rows import (
     reopen_tickets,
@@ -113,3 +114,4 @@ def _settle(run: Run) -> None:
     chosen = Step.objects.filter(run=run, kind=ChooseLoop.kind, state=StepState.DONE).last()
     run.mode = Route.model_validate(chosen.result).mode.value if chosen else run.spec["mode"]
     run.save(update_fields=RUN_FIELDS)
+    settle_first_attempt(run)
