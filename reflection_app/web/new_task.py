@@ -22,8 +22,8 @@ from reflection_app.web.forms import Typed, blame, read_typed
 
 LIMITS = ("max_iterations", "token_budget", "time_budget_s", "cost_budget_usd")
 JSON_FIELDS = ("tests", "output_schema", "requirements")
-MORE = ("kind", "output_schema", "requirements", "tools", "chain_of_thought")
-FIELDS = ("objective", "mode", *JSON_FIELDS, "kind", "chain_of_thought", "tools", "external_id", *LIMITS)
+MORE = ("kind", "output_schema", "requirements", "tools", "chain_of_thought", "reflection")
+FIELDS = ("objective", "mode", *JSON_FIELDS, "kind", "chain_of_thought", "tools", "external_id", "reflection", *LIMITS)
 # What the rules of actions/task_rules.py call by the names of the interface, and the form by others.
 WORDS = {
     "an output_schema, a tool_call, tools": "a schema of the answer, tools",
@@ -51,7 +51,7 @@ def new_task(request: DeskRequest) -> HttpResponse:
                 mark_watched(run.pk, for_s=UNTIL_ITS_PAGE_IS_OPEN_S)
                 return redirect("run", slug=request.place.project.slug, run_id=run.pk)
         except ValidationError as error:
-            blame(typed, complaints(error))
+            blame(typed, map(_of_the_choice, complaints(error)))
         except InvalidInput as error:
             blame(typed, [problem | {"message": _in_words_of_the_form(problem)} for problem in error.errors])
     context = {
@@ -69,7 +69,10 @@ def new_task(request: DeskRequest) -> HttpResponse:
 
 def _body(typed: Typed, *, tools: list[str]) -> dict[str, Any]:
     """The task as the REST interface would get it, without what is to be JSON and is not."""
-    body: dict[str, Any] = {"objective": typed.values["objective"], **typed.given("mode", "external_id", "kind")}
+    body: dict[str, Any] = {
+        "objective": typed.values["objective"],
+        **typed.given("mode", "external_id", "kind", "reflection"),
+    }
     if limits := typed.given(*LIMITS):
         body["limits"] = limits
     if tools:
@@ -88,6 +91,13 @@ def _body(typed: Typed, *, tools: list[str]) -> dict[str, Any]:
         except (ValueError, RecursionError):
             typed.add_error(name, _("Not JSON that can be read: a number is too long, or it is nested too deeply."))
     return body
+
+
+def _of_the_choice(problem: Mapping[str, str]) -> Mapping[str, str]:
+    """The form has one choice where REST has a part with several fields."""
+    if problem["field"] != "reflection.mode":
+        return problem
+    return {"field": "reflection", "message": _("Choose one of these.")}
 
 
 def _in_words_of_the_form(problem: Mapping[str, str]) -> str:

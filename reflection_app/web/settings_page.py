@@ -43,6 +43,8 @@ SCOPES = {
     Scope.TASKS_WRITE: gettext_noop("hand in tasks, attempts and failures, cancel runs"),
     Scope.RUNS_READ: gettext_noop("read tasks, runs, reviews, tickets and reports"),
     Scope.REVIEWS_WRITE: gettext_noop("decide reviews and instructions, answer questions, order a redo"),
+    Scope.NOTEBOOK_READ: gettext_noop("be told lessons of the notebook"),
+    Scope.NOTEBOOK_WRITE: gettext_noop("propose entries to the notebook"),
     Scope.ADMIN: gettext_noop("all of these"),
 }
 
@@ -143,9 +145,9 @@ def _page(
     return render(request, "settings/page.html", context, status=status)
 
 
-def models_by_role(project: Project) -> list[RoleModel]:
+def models_by_role(project: Project, *, roles: tuple[str, ...] = ROLES) -> list[RoleModel]:
     """The model of each role as a run that began now would get it; no name where none is configured."""
-    return [RoleModel(role, _model_or_none(role, project.models_by_role)) for role in ROLES]
+    return [RoleModel(role, _model_or_none(role, project.models_by_role)) for role in roles]
 
 
 def _model_or_none(role: str, overrides: dict[str, str]) -> str:

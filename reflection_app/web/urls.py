@@ -17,6 +17,7 @@ from reflection_app.web import (
     fork_pages,
     instruction_pages,
     new_task,
+    notebook_settings_page,
     notification_pages,
     overview,
     policy_page,
@@ -115,6 +116,7 @@ project_pages: list[URLPattern | URLResolver] = [
     path("audit/audit.<str:form>", audit_page.audit_export, name="audit_export"),
     path("settings/", settings_page.settings_page, name="settings"),
     path("settings/policy/", policy_page.policy_page, name="review_policy"),
+    path("settings/notebook/", notebook_settings_page.notebook_settings, name="notebook_settings"),
     path("settings/keys/", settings_page.create_key, name="create_key"),
     path("settings/keys/<uuid:key_id>/revoke/", settings_page.revoke_key, name="revoke_key"),
 ]

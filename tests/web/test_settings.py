@@ -117,14 +117,15 @@ def test_a_key_that_makes_no_sense_is_refused(admin: Client, typed: dict[str, ob
 def test_scopes_are_explained_and_those_without_use_left_out(admin: Client) -> None:
     page = admin.get("/p/set/settings/").text
     assert "decide reviews and instructions, answer questions, order a redo" in page
-    assert "notebook:read" not in page
+    assert "be told lessons of the notebook" in page
+    assert "metrics:read" not in page
     assert 'href="/api/v1/docs"' in page
 
 
 def test_a_key_without_scopes_is_refused_in_plain_words(admin: Client) -> None:
     page = admin.post("/p/set/settings/keys/", {"name": "x"}).text
     assert "Choose at least one thing that the key may do." in page
-    assert "notebook:read" not in page
+    assert "metrics:read" not in page
 
 
 def test_a_key_is_revoked_after_asking(admin: Client) -> None:

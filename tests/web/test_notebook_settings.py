@@ -1,0 +1,84 @@
+import pytest
+from django.test import Client
+
+from reflection_app.loops.notebook_settings import LessonSettings, ReflectionMode
+from reflection_app.models import AuditEntry, Project, Role, Task
+from tests.factories import make_project
+from tests.web.stories import logged_in
+
+pytestmark = pytest.mark.django_db
+PAGE = "/p/set/settings/notebook/"
+TYPED = {
+    "reflection": "post_hoc",
+    "tells_lessons": "on",
+    "most": "7",
+    "holdout_share": "0.25",
+    "rules_most": "12",
+    "rules_least_occurrences": "2",
+}
+
+
+@pytest.fixture
+def admin(client: Client) -> Client:
+    return logged_in(client, make_project("set"))
+
+
+def test_how_a_project_learns_is_saved_shown_and_told_in_the_trail(admin: Client) -> None:
+    page = admin.post(PAGE, TYPED, follow=True).text
+    saved = Project.objects.get(slug="set").get_notebook()
+    assert (saved.reflection, saved.lessons) == (ReflectionMode.POST_HOC, LessonSettings(most=7, holdout_share=0.25))
+    assert (saved.rules_most, saved.rules_least_occurrences) == (12, 2)
+    assert 'name="holdout_share" value="0.25"' in page
+    [entry] = AuditEntry.objects.filter(action="settings.changed")
+    assert entry.after["notebook"]["lessons"] == {"most": 7, "holdout_share": 0.25}
+    admin.post(PAGE, TYPED)
+    assert AuditEntry.objects.filter(action="settings.changed").count() == 1
+
+
+def test_without_a_choice_the_desks_own_holds(admin: Client) -> None:
+    admin.post(PAGE, TYPED | {"reflection": ""})
+    assert Project.objects.get(slug="set").get_notebook().reflection is None
+    assert "As the desk has it: Never" in admin.get(PAGE).text
+
+
+def test_lessons_are_switched_off(admin: Client) -> None:
+    admin.post(PAGE, {name: value for name, value in TYPED.items() if name != "tells_lessons"})
+    assert Project.objects.get(slug="set").get_notebook().lessons is None
+    assert 'name="tells_lessons" checked' not in admin.get(PAGE).text
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("most", "21", "A whole number from 1 to 20."),
+        ("holdout_share", "0.6", "A number from 0 to 0.5."),
+        ("holdout_share", "nan", "A number from 0 to 0.5."),
+        ("rules_most", "", "A whole number from 1 to 100."),
+        ("rules_least_occurrences", "0", "A whole number from 1 to 1,000."),
+        ("reflection", "always", "Choose one of these."),
+    ],
+)
+def test_what_is_wrong_is_told_at_its_field_and_what_was_typed_stays(
+    admin: Client, field: str, value: str, said: str
+) -> None:
+    page = admin.post(PAGE, TYPED | {field: value})
+    assert page.status_code == 400
+    assert said in page.text
+    assert 'name="rules_most" value="12"' in page.text or field == "rules_most"
+    assert Project.objects.get(slug="set").notebook == {}
+
+
+def test_only_an_admin_changes_them_and_every_member_reads_them(client: Client) -> None:
+    project = make_project("set")
+    curator = logged_in(client, project, role=Role.CURATOR)
+    assert "Only an admin of the project can change these." in curator.get(PAGE).text
+    assert curator.post(PAGE, TYPED).status_code == 403
+    assert Project.objects.get(slug="set").notebook == {}
+
+
+def test_a_task_says_for_itself_when_it_is_looked_back_at(admin: Client) -> None:
+    admin.post("/p/set/tasks/new/", {"objective": "Say hello.", "mode": "adaptive", "reflection": "off"})
+    assert Task.objects.get().reflection == "off"
+    page = admin.post("/p/set/tasks/new/", {"objective": "Say hello.", "mode": "adaptive", "reflection": "sometimes"})
+    assert page.status_code == 400
+    assert "Choose one of these." in page.text
