@@ -4,6 +4,8 @@ from functools import partial
 
 from reflection_app.loops.actor_critic import actor_critic
 from reflection_app.loops.adaptive import Loop, adaptive
+from reflection_app.loops.after.error_reflection import error_reflection
+from reflection_app.loops.after.memory_reflection import memory_reflection
 from reflection_app.loops.completeness_check import completeness_check
 from reflection_app.loops.effects import EffectFailed, EffectTimedOut
 from reflection_app.loops.ends import Ended, Outcome
@@ -15,13 +17,15 @@ from reflection_app.loops.reflection_protocol import reflection_protocol
 from reflection_app.loops.reflexion import reflexion
 from reflection_app.loops.routing import route_by_facts
 from reflection_app.loops.structured_answers import NoUsableAnswer
-from reflection_app.loops.task_spec import Mode, TaskSpec
+from reflection_app.loops.task_spec import OF_THE_DESK, Mode, TaskSpec
 from reflection_app.loops.tool_diagnosis import tool_diagnosis
 
 LOOPS: dict[Mode, Loop] = {
     Mode.EXTERNAL_LOOP: external_loop,
     Mode.ACTOR_CRITIC: actor_critic,
     Mode.COMPLETENESS_CHECK: completeness_check,
+    Mode.ERROR_REFLECTION: error_reflection,
+    Mode.MEMORY_REFLECTION: memory_reflection,
     Mode.INLINE_REFLECTION: inline_reflection,
     Mode.PLANNING: planning,
     Mode.REFLECTION_PROTOCOL: reflection_protocol,
@@ -36,6 +40,8 @@ VERSIONS: dict[Mode, int] = {
     Mode.EXTERNAL_LOOP: 2,
     Mode.ACTOR_CRITIC: 2,
     Mode.COMPLETENESS_CHECK: 1,
+    Mode.ERROR_REFLECTION: 1,
+    Mode.MEMORY_REFLECTION: 1,
     Mode.INLINE_REFLECTION: 1,
     Mode.PLANNING: 2,
     Mode.REFLECTION_PROTOCOL: 1,
@@ -49,7 +55,9 @@ JUDGES = frozenset({"critic", "self"})
 
 def version_of(mode: Mode) -> int:
     """The version of a loop. Adaptive runs may become any of the others, so theirs changes with each of them."""
-    return sum(VERSIONS.values()) if mode is Mode.ADAPTIVE else VERSIONS[mode]
+    if mode is not Mode.ADAPTIVE:
+        return VERSIONS[mode]
+    return sum(version for one, version in VERSIONS.items() if one not in OF_THE_DESK)
 
 
 def mode_for(spec: TaskSpec) -> Mode:

@@ -1,5 +1,6 @@
 """Effects: everything that a loop wants from the world, by subject in the modules named here."""
 
+from reflection_app.loops.after_effects import ReadSession, RecordFindings, RecordMemories
 from reflection_app.loops.attempt_effects import (
     AwaitAttempt,
     CallTool,
@@ -68,9 +69,12 @@ __all__ = [
     "Pick",
     "ProposeEntry",
     "ProposeInstruction",
+    "ReadSession",
     "RecallFix",
     "RecordCompleteness",
+    "RecordFindings",
     "RecordFixOutcome",
+    "RecordMemories",
     "RecordPick",
     "RecordPlan",
     "RecordPlanStep",
@@ -97,7 +101,7 @@ Performing = Generate | RunTests | CallTool
 # Somebody else, or time, brings the result.
 Waiting = AskReviewer | AwaitAttempt | AwaitTurns | AskPerson | Wait
 # Asks the desk's own memory.
-Lookup = FindSimilarIssues | RecallFix
+Lookup = FindSimilarIssues | RecallFix | ReadSession
 # Gets a name and a time when it is kept.
 Naming = IssueTicket | RecordReport
 # Is kept as it is; Draw has chance in it.
@@ -118,5 +122,7 @@ Noted = (
     | RecordFixOutcome
     | RecordCompleteness
     | RecordSupplements
+    | RecordFindings
+    | RecordMemories
 )
 AnyEffect = Performing | Waiting | Lookup | Naming | Noted

@@ -60,7 +60,7 @@ class KeptReflection(Value):
     problem: Text = ""
 
 
-def _known_finding(value: Any) -> Finding:
+def known_finding(value: Any) -> Finding:
     """Reflectors invent categories; an unknown one is no reason to lose the finding."""
     try:
         return Finding(str(value).strip().lower().replace(" ", "_"))
@@ -81,7 +81,7 @@ Shorts = Annotated[tuple[Short, ...], BeforeValidator(as_list), AfterValidator(_
 
 
 class ReflectorIssue(Lenient):
-    category: Annotated[Finding, BeforeValidator(_known_finding)] = Finding.OTHER
+    category: Annotated[Finding, BeforeValidator(known_finding)] = Finding.OTHER
     description: Short = Field(min_length=1)
     suggestion: Short = ""
 

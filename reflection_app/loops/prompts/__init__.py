@@ -6,6 +6,13 @@ from importlib.resources import files
 from string import Template
 
 NAMES = (
+    "after_errors",
+    "after_errors_system",
+    "after_last",
+    "after_memories",
+    "after_memories_system",
+    "after_result",
+    "after_session",
     "agent_instructions",
     "chain_of_thought",
     "classify",
