@@ -1,9 +1,10 @@
 """The one way in which an entry changes: guarded by its state and version, with a version that tells who and why."""
 
+from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.utils import timezone
 
 from notebook_app.derived import derive
@@ -32,11 +33,7 @@ def change(
     ChangedMeanwhile; nothing is changed then.
     """
     entry = locked(project_id, entry_id)
-    if not may(made, EntryState(entry.state)):
-        raise NotPossibleNow(change=made.value, state=entry.state)
-    if expected_version is not None and entry.version != expected_version:
-        last = entry.versions.order_by("-number").first()
-        raise ChangedMeanwhile(version=entry.version, by=last.by_label if last else "")
+    guard(entry, made, expected_version=expected_version)
     for name, value in columns.items():
         setattr(entry, name, value)
     if any(name in WORDS for name in columns):
@@ -50,9 +47,38 @@ def change(
     return entry
 
 
+def guard(entry: Entry, made: Change, *, expected_version: int | None) -> None:
+    """Raises ChangedMeanwhile or NotPossibleNow unless the entry, locked, can be changed so by who saw that version."""
+    if expected_version is not None and entry.version != expected_version:
+        raise ChangedMeanwhile(version=entry.version, by=_last_by(entry))
+    if not may(made, EntryState(entry.state)):
+        raise NotPossibleNow(change=made.value, state=entry.state, version=entry.version, by=_last_by(entry))
+
+
+def _last_by(entry: Entry) -> str:
+    last = entry.versions.order_by("-number").first()
+    return last.by_label if last else ""
+
+
 def locked(project_id: UUID, entry_id: UUID) -> Entry:
     """The project's entry, locked until the transaction ends. Raises NoSuchEntry."""
     entry = Entry.objects.select_for_update(of=("self",)).filter(project_id=project_id, pk=entry_id).first()
     if entry is None:
         raise NoSuchEntry(entry_id)
     return entry
+
+
+def lock_notebook(project_id: UUID) -> None:
+    """Lets one transaction at a time lock several of the project's entries, or add some.
+
+    Whoever holds two rows and wants a third, or an index entry that somebody else is adding, could otherwise wait in a
+    circle. Rows are locked after it, in the order of their ids; who changes a single row needs it not.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"notebook {project_id}"])
+
+
+def lock_rows(project_id: UUID, entry_ids: Iterable[UUID]) -> dict[UUID, Entry]:
+    """The project's entries among these, locked in the one order in which entries are locked."""
+    rows = Entry.objects.select_for_update(of=("self",)).filter(project_id=project_id, pk__in=list(entry_ids))
+    return {entry.pk: entry for entry in rows.order_by("pk")}

@@ -4,17 +4,16 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
-from notebook_app.changing import change, locked
+from notebook_app.changing import change, guard, locked
 from notebook_app.errors import Refused
 from notebook_app.kinds import EntryKind, UnusableDetails, read_details
 from notebook_app.life import Change
 from notebook_app.models import Entry
 from notebook_app.people import By
-from notebook_app.proposing import LONGEST_NAME, LONGEST_TEXT, MOST_TAGS
+from notebook_app.proposing import LONGEST_LABEL, LONGEST_NAME, LONGEST_TAG, LONGEST_TEXT, MOST_TAGS
 from notebook_app.versions import KEPT
-
-LONGEST_TAG = 60
 
 
 @transaction.atomic
@@ -28,10 +27,7 @@ def approve(
     evidence: dict[str, Any] | None = None,
 ) -> Entry:
     """The approved entry. Raises Refused where screening found something that nobody has cleared."""
-    entry = locked(project_id, entry_id)
-    if entry.flags and not entry.is_cleared:
-        raise Refused("Screening found something in this entry; clear it or edit it first.", field="flags")
-    return change(
+    entry = change(
         project_id,
         entry_id,
         Change.APPROVED,
@@ -40,6 +36,9 @@ def approve(
         expected_version=expected_version,
         evidence=evidence,
     )
+    if entry.flags and not entry.is_cleared:
+        raise Refused(_("Screening found something in this entry; clear it or edit it first."), field="flags")
+    return entry
 
 
 def reject(project_id: UUID, entry_id: UUID, *, by: By, reason: str = "", expected_version: int | None = None) -> Entry:
@@ -50,21 +49,8 @@ def reject(project_id: UUID, entry_id: UUID, *, by: By, reason: str = "", expect
 def retire(project_id: UUID, entry_id: UUID, *, by: By, reason: str, expected_version: int | None = None) -> Entry:
     """The retired entry, which is told nobody any more. Raises Refused without a reason."""
     if not reason.strip():
-        raise Refused("Say why it is retired; whoever finds it again will want to know.", field="reason")
+        raise Refused(_("Say why it is retired; whoever finds it again will want to know."), field="reason")
     return change(project_id, entry_id, Change.RETIRED, by=by, reason=reason.strip(), expected_version=expected_version)
-
-
-def reopen(project_id: UUID, entry_id: UUID, *, by: By, reason: str = "", expected_version: int | None = None) -> Entry:
-    """The entry as a proposal once more, after it had been rejected, retired or merged."""
-    return change(
-        project_id,
-        entry_id,
-        Change.REOPENED,
-        by=by,
-        reason=reason,
-        expected_version=expected_version,
-        merged_into_id=None,
-    )
 
 
 def edit(
@@ -77,14 +63,25 @@ def edit(
     made: Change = Change.EDITED,
     **columns: Any,
 ) -> Entry:
-    """The entry in other words; of `columns` only what a version keeps. Raises Refused, which names the field."""
+    """The entry in other words; of `columns` only what a version keeps. Raises Refused, which names the field.
+
+    What is the same already is no change: without any other there is no new version.
+    """
     unknown = columns.keys() - set(KEPT)
     if unknown:
-        raise Refused(f"cannot be edited: {', '.join(sorted(unknown))}", field=min(unknown))
+        raise Refused(_("cannot be edited: %(fields)s") % {"fields": ", ".join(sorted(unknown))}, field=min(unknown))
     with transaction.atomic():
         entry = locked(project_id, entry_id)
-        wanted = _checked({name: getattr(entry, name) for name in KEPT} | columns)
-        return change(project_id, entry_id, made, by=by, reason=reason, expected_version=expected_version, **wanted)
+        guard(entry, made, expected_version=expected_version)
+        changed = other_columns(entry, columns)
+        return change(project_id, entry_id, made, by=by, reason=reason, **changed) if changed else entry
+
+
+def other_columns(entry: Entry, columns: dict[str, Any]) -> dict[str, Any]:
+    """Those of `columns`, as they are kept, that the entry has otherwise. Raises Refused."""
+    now = {name: getattr(entry, name) for name in KEPT}
+    wanted = _checked(now | columns)
+    return {name: value for name, value in wanted.items() if value != now[name]}
 
 
 def restore(
@@ -95,12 +92,12 @@ def restore(
         entry = locked(project_id, entry_id)
         version = entry.versions.filter(number=number).first()
         if version is None:
-            raise Refused(f"there is no version {number}", field="version")
+            raise Refused(_("there is no version %(number)s") % {"number": number}, field="version")
         return edit(
             project_id,
             entry_id,
             by=by,
-            reason=reason or f"as in version {number}",
+            reason=reason or _("as in version %(number)s") % {"number": number},
             expected_version=expected_version,
             made=Change.RESTORED,
             **{name: version.kept[name] for name in KEPT if name in version.kept},
@@ -114,9 +111,25 @@ def tag(project_id: UUID, entry_id: UUID, *, tags: list[str], by: By, expected_v
     )
 
 
-def own(project_id: UUID, entry_id: UUID, *, owner_id: int | None, by: By, owner_label: str = "") -> Entry:
-    """The entry with its owner, or without one."""
-    return change(project_id, entry_id, Change.OWNED, by=by, reason=owner_label, owner_id=owner_id)
+def own(
+    project_id: UUID,
+    entry_id: UUID,
+    *,
+    owner_id: int | None,
+    by: By,
+    owner_label: str = "",
+    expected_version: int | None = None,
+) -> Entry:
+    """The entry with its owner, or without one. Whether the owner may be one is for the caller to know."""
+    return change(
+        project_id,
+        entry_id,
+        Change.OWNED,
+        by=by,
+        reason=owner_label,
+        expected_version=expected_version,
+        owner_id=owner_id,
+    )
 
 
 def clear(project_id: UUID, entry_id: UUID, *, by: By, reason: str = "", expected_version: int | None = None) -> Entry:
@@ -136,9 +149,9 @@ def checked_tags(tags: list[str]) -> list[str]:
     """The tags without doubles. Raises Refused."""
     found = list(dict.fromkeys(" ".join(one.split()) for one in tags if one.strip()))
     if len(found) > MOST_TAGS:
-        raise Refused(f"at most {MOST_TAGS} tags", field="tags")
+        raise Refused(_("at most %(most)s tags") % {"most": MOST_TAGS}, field="tags")
     if any(len(one) > LONGEST_TAG for one in found):
-        raise Refused(f"a tag has at most {LONGEST_TAG} characters", field="tags")
+        raise Refused(_("a tag has at most %(most)s characters") % {"most": LONGEST_TAG}, field="tags")
     return found
 
 
@@ -146,19 +159,19 @@ def _checked(columns: dict[str, Any]) -> dict[str, Any]:
     """The columns as they are kept. Raises Refused."""
     name = " ".join(str(columns["name"]).split())
     if not name or len(name) > LONGEST_NAME:
-        raise Refused(f"a name of 1 to {LONGEST_NAME} characters", field="name")
+        raise Refused(_("a name of 1 to %(most)s characters") % {"most": LONGEST_NAME}, field="name")
     for field in ("description", "content"):
         if len(columns[field]) > LONGEST_TEXT:
-            raise Refused(f"at most {LONGEST_TEXT:,} characters", field=field)
+            raise Refused(_("at most %(most)s characters") % {"most": f"{LONGEST_TEXT:,}"}, field=field)
     for field in ("agent", "category"):
-        if len(columns[field]) > 120:
-            raise Refused("at most 120 characters", field=field)
+        if len(columns[field]) > LONGEST_LABEL:
+            raise Refused(_("at most %(most)s characters") % {"most": LONGEST_LABEL}, field=field)
     try:
         kind = EntryKind(columns["kind"])
         details = read_details(kind, columns["details"])
     except UnusableDetails as error:
-        raise Refused(str(error), field="details") from None
+        raise Refused(str(error), field=f"details.{error.errors[0]['field']}") from None
     except ValueError:
-        raise Refused(f"one of {', '.join(EntryKind)}", field="kind") from None
+        raise Refused(_("one of %(kinds)s") % {"kinds": ", ".join(EntryKind)}, field="kind") from None
     tags = checked_tags(list(columns["tags"]))
     return columns | {"name": name, "kind": kind.value, "details": details, "tags": tags}

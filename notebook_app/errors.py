@@ -16,11 +16,11 @@ class NoSuchEntry(NotebookError):
 
 
 class NotPossibleNow(NotebookError):
-    """The entry is in a state in which this cannot be done to it."""
+    """The entry is in a state in which this cannot be done to it; `by` made the version that it is at."""
 
-    def __init__(self, *, change: str, state: str) -> None:
+    def __init__(self, *, change: str, state: str, version: int = 0, by: str = "") -> None:
         super().__init__(f"An entry that is {state} cannot be {change}.")
-        self.change, self.state = change, state
+        self.change, self.state, self.version, self.by = change, state, version, by
 
 
 class ChangedMeanwhile(NotebookError):

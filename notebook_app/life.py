@@ -22,7 +22,9 @@ class Change(StrEnum):
     REJECTED = "rejected"
     RETIRED = "retired"
     MERGED = "merged"
+    SUPERSEDED = "superseded"
     ABSORBED = "absorbed"
+    RELEASED = "released"
     SPLIT = "split"
     RESTORED = "restored"
     REOPENED = "reopened"
@@ -30,6 +32,7 @@ class Change(StrEnum):
     OWNED = "owned"
     CLEARED = "cleared"
     IMPORTED = "imported"
+    UNDONE = "undone"
 
 
 # What still says something: entries that were rejected, retired or merged do not.
@@ -45,14 +48,19 @@ ALLOWED: dict[Change, tuple[tuple[EntryState, ...], EntryState | None]] = {
     Change.REJECTED: (WAITING, EntryState.REJECTED),
     Change.RETIRED: ((EntryState.APPROVED,), EntryState.RETIRED),
     Change.MERGED: (HOLDING, EntryState.MERGED),
+    # What is superseded is not the same as the other: found again, it is not counted there.
+    Change.SUPERSEDED: (HOLDING, EntryState.RETIRED),
     Change.REOPENED: ((EntryState.REJECTED, EntryState.RETIRED, EntryState.MERGED), EntryState.PROPOSED),
     Change.EDITED: (HOLDING, None),
     Change.RESTORED: (HOLDING, None),
     Change.SPLIT: (HOLDING, None),
     Change.ABSORBED: (HOLDING, None),
+    Change.RELEASED: (EVERY, None),
     Change.CLEARED: (HOLDING, None),
     Change.TAGGED: (EVERY, None),
     Change.OWNED: (EVERY, None),
+    # The state that it leads to is the one before what is undone (see undoing.py).
+    Change.UNDONE: (EVERY, None),
 }
 
 

@@ -1,17 +1,19 @@
 """Making one entry of two, and two of one. Nothing is lost: occurrences and evidence go along, and versions tell it."""
 
+from collections.abc import Sequence
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid5
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
-from notebook_app.changing import change, locked
-from notebook_app.curation import edit
+from notebook_app.changing import change, lock_notebook, lock_rows, locked
+from notebook_app.curation import other_columns
 from notebook_app.errors import Refused
-from notebook_app.life import Change
+from notebook_app.life import Change, EntryState
 from notebook_app.models import Entry, Evidence
 from notebook_app.people import By
-from notebook_app.proposing import Proposal, keep
+from notebook_app.proposing import MOST_MERGES_FOLLOWED, Proposal, keep
 
 
 @transaction.atomic
@@ -27,35 +29,37 @@ def merge(
 ) -> Entry:
     """The entry that both are now, with the occurrences and the evidence of both, in the words of `columns` if given.
 
-    What is proposed again in the words of the one that is gone is counted on the other. Raises Refused, NotPossibleNow
-    or ChangedMeanwhile.
+    What is proposed again in the words of the one that is gone is counted on the other; the one that is gone keeps what
+    it had, for whoever takes it out again. Raises Refused, NotPossibleNow or ChangedMeanwhile.
     """
     if gone_id == into_id:
-        raise Refused("an entry cannot be merged into itself", field="into")
-    # Locked in one order, whichever is merged into which.
-    rows = {entry_id: locked(project_id, entry_id) for entry_id in sorted((gone_id, into_id))}
+        raise Refused(_("an entry cannot be merged into itself"), field="into")
+    lock_notebook(project_id)
+    lock_rows(project_id, (gone_id, into_id))
     expected = expected_versions or {}
-    if columns:
-        edit(project_id, into_id, by=by, reason=reason, expected_version=expected.get(into_id), **columns)
-    moved = _move_evidence(rows[gone_id], rows[into_id])
-    change(
+    gone = change(
         project_id,
         gone_id,
         Change.MERGED,
         by=by,
         reason=reason,
         expected_version=expected.get(gone_id),
+        evidence={"entry": str(into_id)},
         merged_into_id=into_id,
     )
+    into = locked(project_id, into_id)
+    changed = other_columns(into, columns) if columns else {}
     return change(
         project_id,
         into_id,
         Change.ABSORBED,
         by=by,
         reason=reason,
-        expected_version=None if columns else expected.get(into_id),
+        expected_version=expected.get(into_id),
         evidence={"entry": str(gone_id)},
-        occurrences=rows[into_id].occurrences + moved,
+        occurrences=into.occurrences + _lend_evidence(gone, into),
+        last_seen_at=max(into.last_seen_at, gone.last_seen_at),
+        **changed,
     )
 
 
@@ -69,19 +73,20 @@ def supersede(
     reason: str = "",
     expected_versions: dict[UUID, int] | None = None,
 ) -> Entry:
-    """The entry that stands; the other no longer holds, and its words are not this one's."""
+    """The entry that stands; the other is retired. Its words are not this one's: found again, it is not counted here."""
     if gone_id == by_id:
-        raise Refused("an entry cannot supersede itself", field="by")
-    for entry_id in sorted((gone_id, by_id)):
-        locked(project_id, entry_id)
-    expected = expected_versions or {}
+        raise Refused(_("an entry cannot supersede itself"), field="by")
+    lock_notebook(project_id)
+    lock_rows(project_id, (gone_id, by_id))
+    expected, reason = expected_versions or {}, reason or _("superseded")
     change(
         project_id,
         gone_id,
-        Change.MERGED,
+        Change.SUPERSEDED,
         by=by,
-        reason=reason or "superseded",
+        reason=reason,
         expected_version=expected.get(gone_id),
+        evidence={"entry": str(by_id)},
         merged_into_id=by_id,
     )
     return change(
@@ -89,32 +94,122 @@ def supersede(
         by_id,
         Change.ABSORBED,
         by=by,
-        reason=reason or "superseded",
+        reason=reason,
         expected_version=expected.get(by_id),
         evidence={"entry": str(gone_id)},
     )
 
 
 @transaction.atomic
+def reopen(project_id: UUID, entry_id: UUID, *, by: By, reason: str = "", expected_version: int | None = None) -> Entry:
+    """The entry as a proposal once more, after it had been rejected, retired or merged.
+
+    What it lent to the one that it was merged into is taken from there again.
+    """
+    lock_notebook(project_id)
+    other = lent_to(project_id, entry_id)
+    rows = lock_rows(project_id, [entry_id, *other])
+    before = rows[entry_id].state if entry_id in rows else ""
+    entry = change(
+        project_id,
+        entry_id,
+        Change.REOPENED,
+        by=by,
+        reason=reason,
+        expected_version=expected_version,
+        merged_into_id=None,
+    )
+    if before == EntryState.MERGED:
+        release(entry, other, by=by, reason=reason)
+    return entry
+
+
+@transaction.atomic
 def split(
-    project_id: UUID, entry_id: UUID, *, into: Proposal, by: By, reason: str = "", expected_version: int | None = None
+    project_id: UUID,
+    entry_id: UUID,
+    *,
+    into: Proposal,
+    by: By,
+    reason: str = "",
+    expected_version: int | None = None,
+    evidence_ids: Sequence[UUID] | None = None,
 ) -> Entry:
-    """The new entry that a part of this one became; this one stays, to be edited. Raises Refused where it is known."""
+    """The new entry that a part of this one became; this one stays, to be edited. Raises Refused where it is known.
+
+    Those of its evidence that `evidence_ids` names, all of it by default, speak for both, and are counted for both.
+    """
+    lock_notebook(project_id)
     entry = change(project_id, entry_id, Change.SPLIT, by=by, reason=reason, expected_version=expected_version)
     made = keep(project_id, into, by=by, made=Change.SPLIT)
     if not made.is_new:
-        raise Refused("the notebook has an entry with these words", field="name")
-    for one in entry.evidence.all():
-        Evidence.objects.create(
-            entry=made.entry, project_id=project_id, refs=one.refs, refs_key=one.refs_key, created_at=one.created_at
-        )
+        raise Refused(_("the notebook has an entry with these words"), field="name")
+    rows = Evidence.objects.filter(entry=entry)
+    if evidence_ids is not None:
+        rows = rows.filter(pk__in=evidence_ids)
+        if rows.count() != len(set(evidence_ids)):
+            raise Refused(_("the entry has no such evidence"), field="evidence_ids")
+    _copy(rows, to=made.entry)
+    made.entry.occurrences = max(made.entry.evidence.count(), 1)
+    made.entry.save(update_fields=["occurrences", "updated_at"])
     return made.entry
 
 
-def _move_evidence(gone: Entry, into: Entry) -> int:
+def lent_to(project_id: UUID, entry_id: UUID) -> list[UUID]:
+    """The entry that this one is merged into, and the one that that one is merged into in turn, and so on."""
+    found: list[UUID] = []
+    at: UUID | None = entry_id
+    while at is not None and len(found) < MOST_MERGES_FOLLOWED:
+        rows = Entry.objects.filter(project_id=project_id, pk=at, state=EntryState.MERGED)
+        at = rows.values_list("merged_into", flat=True).first()
+        if at is not None:
+            found.append(at)
+    return found
+
+
+def release(entry: Entry, others: Sequence[UUID], *, by: By, reason: str) -> None:
+    """Takes from each of the others, locked, nearest first, what the entry had lent it when it was merged."""
+    lent = list(entry.evidence.values_list("pk", flat=True))
+    bare = max(entry.occurrences - len(lent), 0)
+    for other_id in others:
+        lent = [_id_of_copy(pk, of=other_id) for pk in lent]
+        gone, _by_model = Evidence.objects.filter(entry=other_id, pk__in=lent).delete()
+        other = locked(entry.project_id, other_id)
+        change(
+            entry.project_id,
+            other_id,
+            Change.RELEASED,
+            by=by,
+            reason=reason,
+            evidence={"entry": str(entry.pk)},
+            occurrences=max(other.occurrences - gone - bare, 1),
+        )
+
+
+def _lend_evidence(gone: Entry, into: Entry) -> int:
     """How many occurrences the entry gains: those of the other, without what both have evidence of."""
-    known = set(into.evidence.values_list("refs_key", flat=True))
-    moving = gone.evidence.exclude(refs_key__in=known)
-    shared = gone.evidence.filter(refs_key__in=known).count()
-    moving.update(entry=into)
+    rows = Evidence.objects.filter(entry=gone)
+    shared = rows.filter(refs_key__in=Evidence.objects.filter(entry=into).values("refs_key")).count()
+    _copy(rows, to=into)
     return max(gone.occurrences - shared, 0)
+
+
+def _copy(rows: Any, *, to: Entry) -> None:
+    """Gives the entry the same evidence, without what it has already."""
+    copies = [
+        Evidence(
+            pk=_id_of_copy(row.pk, of=to.pk),
+            entry=to,
+            project_id=to.project_id,
+            refs=row.refs,
+            refs_key=row.refs_key,
+            created_at=row.created_at,
+        )
+        for row in rows
+    ]
+    Evidence.objects.bulk_create(copies, ignore_conflicts=True, batch_size=1_000)
+
+
+def _id_of_copy(evidence_id: UUID, *, of: UUID) -> UUID:
+    """By its id a copy is told from what was found there itself, and taken back when the two are parted."""
+    return uuid5(of, str(evidence_id))

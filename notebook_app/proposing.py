@@ -8,21 +8,27 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid4
 
-from django.db import IntegrityError, transaction
-from django.db.models import Q
+from django.db import transaction
+from django.db.models import Q, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
+from notebook_app.changing import lock_notebook, lock_rows
 from notebook_app.derived import derive
 from notebook_app.errors import Refused
 from notebook_app.fingerprints import fingerprint_of
 from notebook_app.kinds import EntryKind, UnusableDetails, read_details
-from notebook_app.life import Change, EntryState
+from notebook_app.life import WAITING, Change, EntryState
 from notebook_app.models import Entry, Evidence
 from notebook_app.people import DESK, By
+from notebook_app.storable_text import storable
 from notebook_app.versions import write_version
 
 LONGEST_NAME = 200
 LONGEST_TEXT = 20_000
+LONGEST_LABEL = 120
+LONGEST_SOURCE = 200
+LONGEST_TAG = 60
 MOST_TAGS = 20
 # An entry that was merged into one that was merged in turn …
 MOST_MERGES_FOLLOWED = 20
@@ -81,59 +87,75 @@ def keep_all(
 ) -> list[Proposed]:
     """Each proposal as `keep` keeps it, all or none; in the order of `proposals`.
 
-    They are taken in the order of their fingerprints: two that propose the same things at once cannot lock each other.
+    One transaction at a time keeps proposals of a project: two with the same things in another order would wait for
+    each other for ever.
     """
     checked = [_checked(proposal) for proposal in proposals]
-    order = sorted(range(len(checked)), key=lambda place: (checked[place].fingerprint, checked[place].source))
-    kept = {place: _keep(project_id, checked[place], by=by, made=made) for place in order}
-    return [kept[place] for place in range(len(checked))]
+    lock_notebook(project_id)
+    lock_rows(project_id, _ids_known(project_id, checked))
+    return [_keep(project_id, proposal, by=by, made=made) for proposal in checked]
 
 
 def _checked(proposal: Proposal) -> Proposal:
-    """The proposal within bounds. Raises Refused."""
+    """The proposal within bounds and storable. Raises Refused."""
     try:
-        details = read_details(proposal.kind, proposal.details)
+        details = read_details(proposal.kind, storable(proposal.details))
     except UnusableDetails as error:
-        raise Refused(str(error), field="details") from None
-    name = " ".join(proposal.name.split())[:LONGEST_NAME]
+        raise Refused(str(error), field=f"details.{error.errors[0]['field']}") from None
+    name = " ".join(storable(proposal.name).split())[:LONGEST_NAME]
     if not name:
-        raise Refused("an entry needs a name", field="name")
+        raise Refused(_("an entry needs a name"), field="name")
+    tags = (" ".join(storable(tag).split())[:LONGEST_TAG].strip() for tag in proposal.tags)
     return Proposal(
         kind=proposal.kind,
         name=name,
-        description=proposal.description[:LONGEST_TEXT],
-        content=proposal.content[:LONGEST_TEXT],
+        description=storable(proposal.description)[:LONGEST_TEXT],
+        content=storable(proposal.content)[:LONGEST_TEXT],
         details=details,
-        agent=proposal.agent[:120],
-        category=proposal.category[:120],
-        tags=tuple(dict.fromkeys(tag.strip()[:60] for tag in proposal.tags if tag.strip()))[:MOST_TAGS],
-        source=proposal.source[:200],
-        evidence=proposal.evidence,
+        agent=storable(proposal.agent)[:LONGEST_LABEL],
+        category=storable(proposal.category)[:LONGEST_LABEL],
+        tags=tuple(dict.fromkeys(tag for tag in tags if tag))[:MOST_TAGS],
+        source=storable(proposal.source)[:LONGEST_SOURCE],
+        evidence=storable(proposal.evidence),
     )
+
+
+def _same(proposal: Proposal) -> Q:
+    """The rows that the proposal may be another occurrence of."""
+    of_source = Q(source=proposal.source) if proposal.source else Q()
+    return Q(fingerprint=proposal.fingerprint) | of_source
+
+
+def _ids_known(project_id: UUID, proposals: Sequence[Proposal]) -> set[UUID]:
+    """The entries that the proposals may be counted on, with those that they were merged into."""
+    sources = {one.source for one in proposals if one.source}
+    same = Q(fingerprint__in={one.fingerprint for one in proposals}) | Q(source__in=sources)
+    found: set[UUID] = set()
+    left = set(Entry.objects.filter(same, project_id=project_id).values_list("pk", flat=True))
+    while left:
+        found |= left
+        merged = Entry.objects.filter(pk__in=left, state=EntryState.MERGED)
+        left = {pk for pk in merged.values_list("merged_into", flat=True) if pk is not None} - found
+    return found
 
 
 def _keep(project_id: UUID, proposal: Proposal, *, by: By, made: Change) -> Proposed:
     entry = _known(project_id, proposal)
-    if entry is None:
-        try:
-            with transaction.atomic():
-                return _new(project_id, proposal, by=by, made=made)
-        except IntegrityError:
-            # Somebody proposed the same at the same moment, and has committed.
-            entry = _known(project_id, proposal)
-            if entry is None:
-                raise
-    return _count(entry, proposal)
+    return _new(project_id, proposal, by=by, made=made) if entry is None else _count(entry, proposal)
 
 
 def _known(project_id: UUID, proposal: Proposal) -> Entry | None:
     """The entry that says the same, locked; where it was merged, the one it was merged into."""
-    same = Q(fingerprint=proposal.fingerprint) | (Q(source=proposal.source) if proposal.source else Q())
-    rows = Entry.objects.select_for_update(of=("self",)).filter(same, project_id=project_id)
+    rows = Entry.objects.select_for_update(of=("self",)).filter(_same(proposal), project_id=project_id)
     # The source is what the proposer calls it, and goes before the words.
     entry = max(rows.order_by("id"), key=lambda row: row.source == proposal.source, default=None)
-    for _ in range(MOST_MERGES_FOLLOWED):
-        if entry is None or entry.state != EntryState.MERGED or entry.merged_into_id is None:
+    return _that_counts(entry) if entry else None
+
+
+def _that_counts(entry: Entry) -> Entry:
+    """The entry that occurrences of this one are counted on: the one it was merged into, if it was."""
+    for _step in range(MOST_MERGES_FOLLOWED):
+        if entry.state != EntryState.MERGED or entry.merged_into_id is None:
             break
         entry = Entry.objects.select_for_update(of=("self",)).get(pk=entry.merged_into_id)
     return entry
@@ -174,7 +196,7 @@ def _add_evidence(entry: Entry, refs: dict[str, Any], *, at: datetime) -> bool:
     """Whether the evidence is new to the entry, whose row is locked. Without any, nothing is counted."""
     if not refs:
         return False
-    _, is_new = Evidence.objects.get_or_create(
+    _row, is_new = Evidence.objects.get_or_create(
         entry=entry,
         refs_key=refs_key(refs),
         defaults={"project_id": entry.project_id, "refs": refs, "created_at": at},
@@ -192,19 +214,44 @@ def own_evidence() -> dict[str, str]:
     return {"proposal": str(uuid4())}
 
 
-@transaction.atomic
 def take_back(project_id: UUID, *, source: str, refs: dict[str, Any]) -> None:
-    """Takes back that this was proposed with this evidence; an entry that nothing else speaks for goes.
+    """Takes back that this was proposed under this source with this evidence; see `take_back_proposal`."""
+    _take_back(project_id, Q(source=storable(source)[:LONGEST_SOURCE]), refs=storable(refs))
 
-    Only what nobody has decided on is taken back: of an entry that was, neither the count nor the evidence changes.
+
+def take_back_proposal(project_id: UUID, proposal: Proposal) -> None:
+    """Takes back that this was proposed with its evidence; an entry that nothing else speaks for goes.
+
+    Only what nobody has decided on, or worked on, is taken back: of an entry that somebody did, neither the count nor
+    the evidence changes.
     """
-    rows = Entry.objects.select_for_update(of=("self",)).filter(project_id=project_id, source=source[:200])
-    entry = rows.first()
-    if entry is None or entry.state not in {EntryState.PROPOSED, EntryState.SCREENED}:
-        return
-    found = Evidence.objects.filter(entry=entry, refs_key=refs_key(refs))
-    if not found.exists():
-        return
+    checked = _checked(proposal)
+    _take_back(project_id, _same(checked), refs=checked.evidence)
+
+
+@transaction.atomic
+def _take_back(project_id: UUID, same: Q, *, refs: dict[str, Any]) -> None:
+    lock_notebook(project_id)
+    key = refs_key(refs)
+    rows = Entry.objects.select_for_update(of=("self",)).filter(same, project_id=project_id)
+    for row in rows.order_by("id"):
+        if row.state == EntryState.MERGED and Evidence.objects.filter(entry=row, refs_key=key).exists():
+            # It was an occurrence when a person merged it.
+            return
+        entry = _that_counts(row)
+        found = Evidence.objects.filter(entry=entry, refs_key=key)
+        if entry.state in WAITING and not _is_worked_on(entry) and found.exists():
+            _uncount(entry, found)
+            return
+
+
+def _is_worked_on(entry: Entry) -> bool:
+    """Whether somebody did more to it than propose it, or merged something into it."""
+    of_the_desk = (Change.PROPOSED, Change.SCREENED, Change.IMPORTED)
+    return entry.versions.exclude(change__in=of_the_desk).exists() or entry.merged_entries.exists()
+
+
+def _uncount(entry: Entry, found: QuerySet[Evidence]) -> None:
     if entry.occurrences <= 1:
         entry.delete()
         return

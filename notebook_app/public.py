@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.db.models.functions import Left
 
-from notebook_app.curation import approve, clear, edit, own, reject, reopen, restore, retire, tag
+from notebook_app.curation import approve, clear, edit, own, reject, restore, retire, tag
 from notebook_app.entry_filter import EntryFilter
 from notebook_app.errors import ChangedMeanwhile, NoSuchEntry, NotebookError, NotPossibleNow, Refused
 from notebook_app.exposures import Drawn, earlier_draws, record_exposures, settle, was_drawn_for, withhold
@@ -23,10 +23,10 @@ from notebook_app.listing import (
     labels_in_use,
     page_of_entries,
 )
-from notebook_app.merging import merge, split, supersede
+from notebook_app.merging import merge, reopen, split, supersede
 from notebook_app.models import Entry
 from notebook_app.people import DESK, By
-from notebook_app.proposing import Proposal, Proposed, keep, keep_all, own_evidence, take_back
+from notebook_app.proposing import Proposal, Proposed, keep, keep_all, own_evidence, take_back, take_back_proposal
 from notebook_app.reading import (
     KeptConflict,
     KeptVersion,
@@ -107,6 +107,7 @@ __all__ = [
     "split",
     "supersede",
     "tag",
+    "take_back_proposal",
     "versions_of",
     "was_drawn_for",
     "withdraw",

@@ -10,11 +10,13 @@ from notebook_app.people import By
 KEPT = ("kind", "name", "description", "content", "details", "agent", "category", "tags")
 # What people and models are told of it: a change of these is screened and compared anew.
 WORDS = ("kind", "name", "description", "content", "details")
+# Kept besides, for whoever takes the next change back.
+BESIDE = ("owner_id", "is_cleared")
 
 
 def kept_of(entry: Entry) -> dict[str, Any]:
     """The columns that a version keeps, as they are now."""
-    return {name: getattr(entry, name) for name in KEPT}
+    return {name: getattr(entry, name) for name in (*KEPT, *BESIDE)}
 
 
 def write_version(

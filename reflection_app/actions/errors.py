@@ -160,6 +160,18 @@ class PolicyMovedOn(Conflict):
     title = gettext_noop("Another policy by now")
 
 
+class EntryMovedOn(Conflict):
+    """The entry of the notebook is another one by now. `version` is the one that it is at, `by` who made it."""
+
+    title = gettext_noop("Entry moved on")
+
+    def __init__(self, message: str, *, version: int, by: str) -> None:
+        super().__init__(message)
+        self.version, self.by = version, by
+        now = _("it is at version %(version)s, by %(by)s") % {"version": version, "by": by}
+        self.errors = [{"field": "expected_version", "message": now}]
+
+
 class StillStands(Conflict):
     """The decision cannot be taken back. `from_step` is where a fork begins that decides otherwise, if anywhere."""
 

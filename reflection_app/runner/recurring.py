@@ -22,16 +22,17 @@ def propose_what_recurs(run: Run, supplements: Sequence[Supplement]) -> None:
     """
     if run.parent_id is not None:
         return
-    keyed = {one.operation_key: one for one in supplements}
-    for key in sorted(keyed):
-        source = source_of(keyed[key].task_kind, key)
+    keyed = {source_of(one.task_kind, one.operation_key): one for one in supplements}
+    # All of them before the notebook is touched, which has a lock of its own: nobody waits in a circle.
+    for source in sorted(keyed):
         lock_source(run, source)
+    for source, one in sorted(keyed.items(), key=lambda item: item[0]):
         if proposed_from(run.project_id, sources=[source]):
-            _propose(run, keyed[key], source=source, runs=[run.pk])
+            _propose(run, one, source=source, runs=[run.pk])
             continue
-        runs = runs_that_lacked(run.project_id, task_kind=keyed[key].task_kind, key=key)
+        runs = runs_that_lacked(run.project_id, task_kind=one.task_kind, key=one.operation_key)
         if len(runs) >= RECURS_FROM:
-            _propose(run, keyed[key], source=source, runs=runs[-MOST_EVIDENCE:])
+            _propose(run, one, source=source, runs=runs[-MOST_EVIDENCE:])
 
 
 def withdraw_what_recurred(run: Run, one: Supplement) -> None:

@@ -40,13 +40,15 @@ class Proposals:
         )
 
     def withdraw(self) -> None:
+        by_source = {source_of(one.task_kind, one.operation_key): one for one in self.supplements}
+        # As in recurring.py, before the notebook is touched.
+        for source in sorted(by_source):
+            lock_source(self.run, source)
         for source, evidence in sorted(self.entries, key=lambda entry: entry[0]):
             withdraw(self.run.project_id, source=source, evidence=evidence)
         for instruction in self.instructions:
             _withdraw_instruction(self.run, instruction)
-        by_source = {source_of(one.task_kind, one.operation_key): one for one in self.supplements}
         for source in sorted(by_source):
-            lock_source(self.run, source)
             withdraw_what_recurred(self.run, by_source[source])
 
 

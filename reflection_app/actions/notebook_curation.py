@@ -1,0 +1,137 @@
+"""What a curator does with one entry: each is one guarded change, one transaction, one row of the trail.
+
+Every function returns the entry as it is then. Each raises NotFound; EntryMovedOn where it is in another state, or at
+another version than the one that was seen; InvalidInput, which names the field. Nothing is changed then.
+"""
+
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from notebook_app import public
+from notebook_app.public import By, KeptEntry
+from reflection_app.actions.notebook_input import CurationInput, EntryEdit, OwnerInput, RestoreInput, TagsInput
+from reflection_app.actions.notebook_refusals import refusals_told, wrong
+from reflection_app.actions.notebook_trail import by_of, note
+from reflection_app.loops.storable import storable
+from reflection_app.models import Actor, AuditEntry, Membership, Project
+
+PROPOSED = "entry.proposed"
+
+
+def approve_entry(project: Project, entry_id: UUID, told: CurationInput, *, actor: Actor) -> KeptEntry:
+    """The entry, which agents are told from now on. A key cannot approve what it proposed itself."""
+    if actor.api_key is not None and _proposed_with(entry_id) == actor.api_key.pk:
+        raise wrong("", _("This key proposed the entry. Somebody else has to approve it."))
+    return _curated(public.approve, "entry.approved", project, entry_id, told, actor=actor)
+
+
+def reject_entry(project: Project, entry_id: UUID, told: CurationInput, *, actor: Actor) -> KeptEntry:
+    """The entry, rejected: proposed again it is counted and stays so."""
+    return _curated(public.reject, "entry.rejected", project, entry_id, told, actor=actor)
+
+
+def retire_entry(project: Project, entry_id: UUID, told: CurationInput, *, actor: Actor) -> KeptEntry:
+    """The entry, which nobody is told any more. A reason is needed."""
+    return _curated(public.retire, "entry.retired", project, entry_id, told, actor=actor)
+
+
+def reopen_entry(project: Project, entry_id: UUID, told: CurationInput, *, actor: Actor) -> KeptEntry:
+    """The entry as a proposal once more; one that was merged has again what it had before."""
+    return _curated(public.reopen, "entry.reopened", project, entry_id, told, actor=actor)
+
+
+def clear_flags(project: Project, entry_id: UUID, told: CurationInput, *, actor: Actor) -> KeptEntry:
+    """The entry with what screening found in it marked as looked at."""
+    return _curated(public.clear, "entry.cleared", project, entry_id, told, actor=actor)
+
+
+def edit_entry(project: Project, entry_id: UUID, told: EntryEdit, *, actor: Actor) -> KeptEntry:
+    """The entry in other words. Where they are what it says already, nothing is changed."""
+    before = public.entry_of(project.pk, entry_id)
+    with refusals_told(), transaction.atomic():
+        row = public.edit(
+            project.pk,
+            entry_id,
+            by=by_of(actor),
+            reason=told.reason,
+            expected_version=told.expected_version,
+            **told.columns(),
+        )
+        entry = public.shown(row)
+        if before is None or entry.version != before.version:
+            note(entry, "entry.edited", actor=actor)
+        return entry
+
+
+def restore_entry(project: Project, entry_id: UUID, told: RestoreInput, *, actor: Actor) -> KeptEntry:
+    """The entry in the words of an earlier version; its state stays."""
+    return _curated(public.restore, "entry.restored", project, entry_id, told, actor=actor, number=told.version)
+
+
+def tag_entry(project: Project, entry_id: UUID, told: TagsInput, *, actor: Actor) -> KeptEntry:
+    """The entry with exactly these tags."""
+
+    def make(by: By) -> Any:
+        return public.tag(project.pk, entry_id, tags=list(told.tags), by=by, expected_version=told.expected_version)
+
+    return _made(make, "entry.tagged", actor=actor)
+
+
+def own_entry(project: Project, entry_id: UUID, told: OwnerInput, *, actor: Actor) -> KeptEntry:
+    """The entry with a member of the project who looks after it, or with nobody."""
+    owner = owner_named(project, told.owner) if told.owner is not None else None
+
+    def make(by: By) -> Any:
+        return public.own(
+            project.pk,
+            entry_id,
+            owner_id=owner.pk if owner else None,
+            owner_label=owner.get_username() if owner else "",
+            by=by,
+            expected_version=told.expected_version,
+        )
+
+    return _made(make, "entry.owned", actor=actor)
+
+
+def owner_named(project: Project, name: str) -> User:
+    """The member of that name. Raises InvalidInput; a stranger is told apart from nobody by nothing."""
+    members = Membership.objects.filter(project=project, user__username=storable(name), user__is_active=True)
+    member = members.select_related("user").first()
+    if member is None:
+        raise wrong("owner", _("Nobody of this name is a member of this project."))
+    return member.user
+
+
+def _curated(
+    change: Callable[..., Any],
+    action: str,
+    project: Project,
+    entry_id: UUID,
+    told: CurationInput,
+    *,
+    actor: Actor,
+    **more: Any,
+) -> KeptEntry:
+    def make(by: By) -> Any:
+        return change(project.pk, entry_id, by=by, reason=told.reason, expected_version=told.expected_version, **more)
+
+    return _made(make, action, actor=actor)
+
+
+def _made(make: Callable[[By], Any], action: str, *, actor: Actor) -> KeptEntry:
+    with refusals_told(), transaction.atomic():
+        entry = public.shown(make(by_of(actor)))
+        note(entry, action, actor=actor)
+        return entry
+
+
+def _proposed_with(entry_id: UUID) -> UUID | None:
+    """The key that proposed the entry first. Its label is no proof: keys may have the same name."""
+    first = AuditEntry.objects.filter(target_id=entry_id, action=PROPOSED).order_by("created_at", "id")
+    return first.values_list("api_key_id", flat=True).first()
