@@ -1,0 +1,198 @@
+"""The figures of lift against published ones, and against lessons whose effect is known."""
+
+from random import Random
+
+import pytest
+
+from notebook_app.lift import Arm, newcombe, wilson
+from notebook_app.lift_power import LEAST_DIFFERENCE, needed, power_at, rounded, runs_needed
+from notebook_app.looks import LEVEL, Verdict, discoveries, fisher, judged, level_of, looks_at, size_of
+from tests.notebook.lessons import outcomes
+
+# Successes and totals of two arms, and the interval by method 10 in table II of Newcombe 1998.
+PUBLISHED = [
+    ((56, 70), (48, 80), 0.2000, (0.0524, 0.3339)),
+    ((9, 10), (3, 10), 0.6000, (0.1705, 0.8090)),
+    ((6, 7), (2, 7), 0.5714, (0.0582, 0.8062)),
+    ((5, 56), (0, 29), 0.0893, (-0.0381, 0.1926)),
+    ((0, 10), (0, 20), 0.0000, (-0.1611, 0.2775)),
+    ((0, 10), (0, 10), 0.0000, (-0.2775, 0.2775)),
+    ((10, 10), (0, 20), 1.0000, (0.6791, 1.0000)),
+    ((10, 10), (0, 10), 1.0000, (0.6075, 1.0000)),
+]
+
+
+@pytest.mark.parametrize(("first", "second", "difference", "bounds"), PUBLISHED)
+def test_newcombes_interval_is_the_published_one(
+    first: tuple[int, int], second: tuple[int, int], difference: float, bounds: tuple[float, float]
+) -> None:
+    found = newcombe(Arm(first[1], first[0]), Arm(second[1], second[0]))
+    assert found is not None
+    assert found.estimate == pytest.approx(difference, abs=5e-5)
+    assert (found.low, found.high) == pytest.approx(bounds, abs=5e-5)
+
+
+def test_wilsons_interval_is_the_published_one_and_reaches_its_ends() -> None:
+    # Newcombe 1998, Stat. Med. 17:857, table I, method 3: 81 of 263 and 15 of 148.
+    for arm, bounds in ((Arm(263, 81), (0.2553, 0.3662)), (Arm(148, 15), (0.0624, 0.1605))):
+        found = wilson(arm)
+        assert found is not None
+        assert (found.low, found.high) == pytest.approx(bounds, abs=5e-5)
+    none, every = wilson(Arm(20, 0)), wilson(Arm(29, 29))
+    assert none is not None
+    assert every is not None
+    assert (none.low, round(none.high, 4)) == (0.0, 0.1611)
+    assert (round(every.low, 4), every.high) == (0.8830, 1.0)
+
+
+def test_an_empty_arm_has_no_rate_and_no_interval() -> None:
+    assert Arm().rate is None
+    assert wilson(Arm()) is None
+    assert newcombe(Arm(5, 3), Arm()) is None
+
+
+def test_fishers_test_is_the_published_one() -> None:
+    # Fisher's own lady who tastes tea: three of four cups right has one tail of 17/70.
+    assert fisher(Arm(4, 3), Arm(4, 1)) == pytest.approx(2 * 17 / 70)
+    assert fisher(Arm(4, 4), Arm(4, 0)) == pytest.approx(2 / 70)
+    assert fisher(Arm(90, 45), Arm(10, 5)) == 1.0
+
+
+@pytest.mark.parametrize(("given", "withheld"), [((90, 0.5), (10, 0.5)), ((45, 0.3), (5, 0.3)), ((60, 0.9), (40, 0.7))])
+def test_newcombes_interval_covers_the_truth_19_times_of_20(
+    given: tuple[int, float], withheld: tuple[int, float]
+) -> None:
+    chance, truth, rounds = Random(11), given[1] - withheld[1], 4_000
+    covered = 0
+    for _ in range(rounds):
+        arms = [Arm(total, sum(chance.random() < rate for _ in range(total))) for total, rate in (given, withheld)]
+        found = newcombe(*arms)
+        assert found is not None
+        covered += found.low <= truth <= found.high
+    assert covered / rounds == pytest.approx(0.95, abs=0.025)
+
+
+def test_looks_are_where_they_were_set_and_spend_5_percent_in_all() -> None:
+    assert [size_of(number) for number in range(1, 6)] == [10, 20, 40, 80, 160]
+    assert sum(level_of(number) for number in range(1, 200)) == pytest.approx(LEVEL)
+
+
+def test_a_look_sees_what_stood_there_when_the_smaller_arm_was_full() -> None:
+    told = "Gg" * 15 + "W" * 6 + "w" * 4 + "G" * 7 + "W" * 9
+    (only,) = looks_at(told)
+    assert only == (Arm(30, 15), Arm(10, 6))
+    # One outcome more, and the second look has passed; what comes later does not change it.
+    both = looks_at(told + "w")
+    assert both == [only, (Arm(37, 22), Arm(20, 15))]
+    assert looks_at(told + "w" + "G" * 500) == both
+    assert looks_at("") == []
+
+
+def test_looks_that_jump_are_those_of_counting_one_by_one() -> None:
+    chance = Random(3)
+    for share in (0.1, 0.5, 0.8):
+        told = outcomes(chance, runs=700, share=share, without=0.4, with_it=0.5)
+        counts, expected, size = dict.fromkeys("GgWw", 0), [], 10
+        for letter in told:
+            counts[letter] += 1
+            given, withheld = counts["G"] + counts["g"], counts["W"] + counts["w"]
+            if min(given, withheld) == size:
+                expected.append((Arm(given, counts["G"]), Arm(withheld, counts["W"])))
+                size *= 2
+        assert looks_at(told) == expected
+
+
+@pytest.mark.parametrize(("share", "rate"), [(0.1, 0.5), (0.1, 0.9), (0.5, 0.3)])
+def test_of_lessons_that_do_nothing_at_most_one_in_20_is_ever_accused_or_praised(share: float, rate: float) -> None:
+    """Nothing is told between looks, so whoever watches every outcome of 1,000 sees what the looks say and no more."""
+    chance, lessons = Random(5), 2_000
+    false = 0
+    for _ in range(lessons):
+        told = outcomes(chance, runs=1_000, share=share, without=rate, with_it=rate)
+        found = judged(looks_at(told))
+        false += any(look.says is not Verdict.OPEN for look in found.looks)
+    assert false / lessons <= LEVEL
+
+
+def test_watching_the_plain_interval_instead_would_accuse_many_more() -> None:
+    chance, lessons, false = Random(5), 200, 0
+    for _ in range(lessons):
+        told = outcomes(chance, runs=1_000, share=0.1, without=0.5, with_it=0.5)
+        false += _ever_without_zero(told)
+    assert false / lessons > 2 * LEVEL
+
+
+def _ever_without_zero(told: str) -> bool:
+    counts = dict.fromkeys("GgWw", 0)
+    for letter in told:
+        counts[letter] += 1
+        if letter in "Ww" and counts["W"] + counts["w"] >= 10:
+            arms = (Arm(counts["G"] + counts["g"], counts["G"]), Arm(counts["W"] + counts["w"], counts["W"]))
+            found = newcombe(*arms)
+            if found is not None and not found.has_zero:
+                return True
+    return False
+
+
+@pytest.mark.parametrize(
+    ("without", "with_it", "share", "verdict"),
+    [
+        (0.4, 0.6, 0.1, Verdict.HELPS),
+        (0.6, 0.45, 0.1, Verdict.HARMS),
+        (0.4, 0.6, 0.5, Verdict.HELPS),
+        (0.6, 0.45, 0.3, Verdict.HARMS),
+    ],
+)
+def test_an_effect_is_found_as_often_as_was_said(
+    without: float, with_it: float, share: float, verdict: Verdict
+) -> None:
+    difference, rate = with_it - without, without * share + with_it * (1 - share)
+    runs = runs_needed(difference, rate=rate, smaller_part=share)
+    assert runs is not None
+    last = max(number for number in range(1, 12) if size_of(number) <= runs * share)
+    promised = power_at(last, difference, rate=rate, smaller_part=share)
+    # Some more runs, as the smaller arm is filled by chance: the promise is about the look itself.
+    chance, lessons = Random(17), 400
+    found, wrong = 0, 0
+    for _ in range(lessons):
+        told = outcomes(chance, runs=int(runs * 1.25), share=share, without=without, with_it=with_it)
+        says = [look.says for look in judged(looks_at(told)).looks[:last]]
+        found += verdict in says
+        wrong += any(one not in {verdict, Verdict.OPEN} for one in says)
+    # Earlier looks find some as well, which the promise leaves out.
+    assert promised >= 0.8
+    assert promised - 0.06 <= found / lessons <= promised + 0.12
+    assert wrong / lessons <= 0.01
+
+
+def test_what_it_takes_is_told_for_a_difference_that_is_worth_knowing() -> None:
+    early = needed(Arm(3, 3), Arm(1, 0), share=0.1, looks_passed=0)
+    assert early.is_observed
+    assert early.difference == 1.0
+    small = needed(Arm(90, 45), Arm(10, 5), share=0.1, looks_passed=1)
+    assert not small.is_observed
+    assert small.difference == LEAST_DIFFERENCE
+    large = needed(Arm(90, 72), Arm(10, 4), share=0.1, looks_passed=1)
+    assert large.more_runs is not None
+    assert small.more_runs is not None
+    assert large.more_runs < small.more_runs
+    assert needed(Arm(), Arm(), share=0.001, looks_passed=0).more_runs is None
+    assert [rounded(runs) for runs in (7, 41, 136, 1_501, 28_001)] == [7, 41, 140, 1_600, 29_000]
+
+
+def test_claims_about_many_lessons_are_made_together() -> None:
+    # Benjamini and Hochberg 1995, section 4: of 15 p-values the first four are rejected at 5 %.
+    published = [0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344, 0.0459, 0.3240]
+    published += [0.4262, 0.5719, 0.6528, 0.7590, 1.0000]
+    assert discoveries(published) == [True] * 4 + [False] * 11
+    assert discoveries([]) == []
+    assert discoveries([1.0, 0.04]) == [False, False]
+
+
+def test_among_many_lessons_that_do_nothing_the_list_claims_next_to_nothing() -> None:
+    chance = Random(23)
+    found = [
+        judged(looks_at(outcomes(chance, runs=500, share=0.1, without=0.5, with_it=0.5))).p_value for _ in range(500)
+    ]
+    assert sum(discoveries(found)) == 0
+    assert sum(p <= LEVEL for p in found) / len(found) <= LEVEL
