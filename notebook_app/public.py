@@ -7,6 +7,18 @@ from uuid import UUID
 from django.db.models.functions import Left
 
 from notebook_app.curation import approve, clear, edit, own, reject, restore, retire, tag
+from notebook_app.embedding_spaces import (
+    EmbeddingStatus,
+    Lacking,
+    WrongDimensions,
+    activate,
+    drop_others,
+    embedding_status,
+    keep_vectors,
+    known_space,
+    lacking,
+    wanted,
+)
 from notebook_app.entry_filter import EntryFilter
 from notebook_app.errors import ChangedMeanwhile, NoSuchEntry, NotebookError, NotPossibleNow, Refused
 from notebook_app.exposures import Drawn, earlier_draws, record_exposures, settle, was_drawn_for, withhold
@@ -23,6 +35,7 @@ from notebook_app.listing import (
     labels_in_use,
     page_of_entries,
 )
+from notebook_app.meaning import Near, Space, active_space, nearest, vector_of
 from notebook_app.merging import merge, reopen, split, supersede
 from notebook_app.models import Entry
 from notebook_app.people import DESK, By
@@ -40,6 +53,7 @@ from notebook_app.reading import (
     occurrences_of,
     versions_of,
 )
+from notebook_app.said import opening
 from notebook_app.shared_words import LONGEST_READ, most_alike
 from notebook_app.shown import KeptEntry, shown
 
@@ -52,6 +66,7 @@ __all__ = [
     "Change",
     "ChangedMeanwhile",
     "Drawn",
+    "EmbeddingStatus",
     "EntryFilter",
     "EntryKind",
     "EntryOrder",
@@ -60,7 +75,9 @@ __all__ = [
     "KeptConflict",
     "KeptEntry",
     "KeptVersion",
+    "Lacking",
     "Listing",
+    "Near",
     "NoSuchEntry",
     "NotPossibleNow",
     "NotebookError",
@@ -70,27 +87,38 @@ __all__ = [
     "Proposed",
     "Refused",
     "SimilarEntry",
+    "Space",
+    "WrongDimensions",
+    "activate",
+    "active_space",
     "approve",
     "clear",
     "conflicts_of",
     "count_by_state",
     "count_entries",
+    "drop_others",
     "earlier_draws",
     "edit",
+    "embedding_status",
     "entries_by_id",
     "entry_of",
     "fields_of",
     "in_open_conflict",
     "keep",
     "keep_all",
+    "keep_vectors",
+    "known_space",
     "labels_in_use",
+    "lacking",
     "last_version_of",
     "learned_from",
     "may",
     "merge",
     "merged_into",
     "name_of",
+    "nearest",
     "occurrences_of",
+    "opening",
     "own",
     "own_evidence",
     "page_of_entries",
@@ -108,7 +136,9 @@ __all__ = [
     "supersede",
     "tag",
     "take_back_proposal",
+    "vector_of",
     "versions_of",
+    "wanted",
     "was_drawn_for",
     "withdraw",
     "withhold",
