@@ -2,7 +2,6 @@
 
 import logging
 import threading
-import time
 from uuid import UUID
 
 from celery import current_app, shared_task
@@ -13,8 +12,11 @@ from kombu.exceptions import ChannelError, OperationalError
 from reflection_app.llm import warm_up
 from reflection_app.models.idempotency import forget_old_answers
 from reflection_app.runner.advance import advance
+from reflection_app.runner.enqueuing import ADVANCE_RUN, Outage, enqueue
 from reflection_app.runner.lease import keeper
 from reflection_app.runner.sweep import find_unclaimed, take_back_expired
+
+__all__ = ["advance_run", "enqueue", "enqueue_bulk", "queue_length", "sweep", "tidy"]
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +38,7 @@ def give_back_runs(**_: object) -> None:
     giving_back.start()
 
 
-@shared_task(name="reflection_app.tasks.advance_run")
+@shared_task(name=ADVANCE_RUN)
 def advance_run(run_id: str) -> None:
     """Moves a run on. A message that comes twice does nothing the second time."""
     delay_s = advance(UUID(run_id))
@@ -69,32 +71,6 @@ def queue_length() -> int:
 def tidy() -> None:
     """Deletes what was kept for a while only."""
     forget_old_answers()
-
-
-class Outage:
-    """Until when the broker is taken to be away, on the monotonic clock: each vain try costs seconds."""
-
-    LASTS_S = 5.0
-    until = 0.0
-
-    @classmethod
-    def note(cls) -> None:
-        cls.until = time.monotonic() + cls.LASTS_S
-
-    @classmethod
-    def is_on(cls) -> bool:
-        return time.monotonic() < cls.until
-
-
-def enqueue(run_id: UUID, *, delay_s: float = 0) -> None:
-    """Asks the workers to move a run on. A broker that is away loses nothing: the sweep asks again."""
-    if Outage.is_on():
-        return
-    try:
-        advance_run.apply_async((str(run_id),), countdown=delay_s, retry=False)
-    except OperationalError as error:
-        Outage.note()
-        log.warning("run %s and what follows wait for the next sweep, the broker is away: %s", run_id, error)
 
 
 def enqueue_bulk(bulk_id: UUID) -> None:

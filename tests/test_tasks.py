@@ -8,6 +8,8 @@ from pytest_django.fixtures import Settings
 
 from reflection_app import tasks
 from reflection_app.models import IdempotentAnswer, Run
+from reflection_app.runner import enqueuing
+from reflection_app.runner.enqueuing import Outage
 from reflection_app.tasks import queue_length, sweep, tidy
 from tests.factories import make_api_key, make_project, submit
 
@@ -19,13 +21,13 @@ def test_a_broker_that_is_away_is_asked_once_and_not_for_every_run(monkeypatch: 
         asked.append(args)
         raise OperationalError("connection refused")
 
-    monkeypatch.setattr(tasks.Outage, "until", 0.0)
-    monkeypatch.setattr(tasks.advance_run, "apply_async", away)
+    monkeypatch.setattr(Outage, "until", 0.0)
+    monkeypatch.setattr(enqueuing.current_app, "send_task", away)
     for _ in range(500):
         tasks.enqueue(uuid4())
     assert len(asked) == 1
 
-    monkeypatch.setattr(tasks.Outage, "until", 0.0)
+    monkeypatch.setattr(Outage, "until", 0.0)
     tasks.enqueue(uuid4())
     assert len(asked) == 2
 

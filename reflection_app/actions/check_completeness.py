@@ -2,10 +2,10 @@
 
 from django.db import transaction
 
-from reflection_app.actions.begin_run import begin_run
 from reflection_app.actions.completeness_submission import CHECK_LIMITS, CheckSubmission
 from reflection_app.loops.task_spec import Limits, Mode, TaskSpec
 from reflection_app.models import Actor, Project, Run, Task, audit
+from reflection_app.runner.begin_run import begin_run
 
 
 @transaction.atomic

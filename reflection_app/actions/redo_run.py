@@ -11,7 +11,6 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 from pydantic import AfterValidator, Field
 
-from reflection_app.actions.begin_run import Origin, begin_run
 from reflection_app.actions.errors import CannotRedo, InvalidInput
 from reflection_app.actions.submit_task import accepted_instructions
 from reflection_app.live.doorbell import ring
@@ -22,6 +21,7 @@ from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Issue
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.models import Actor, Attempt, EventType, Run, Verdict, add_event, audit
+from reflection_app.runner.begin_run import Origin, begin_run
 
 # Judged by what a model thinks of it: such work is done again by the six steps. Others keep their real signal.
 BY_SIX_STEPS = frozenset({Mode.ACTOR_CRITIC, Mode.REFLEXION, Mode.REFLECTION_PROTOCOL})

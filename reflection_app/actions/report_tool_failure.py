@@ -10,7 +10,6 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from reflection_app.actions.begin_run import begin_run
 from reflection_app.actions.errors import InvalidInput
 from reflection_app.actions.tool_failure_submission import ToolFailureSubmission
 from reflection_app.loops.diagnosis.diagnoses import Diagnosis, FailedCall
@@ -20,6 +19,7 @@ from reflection_app.loops.task_spec import Mode, TaskSpec
 from reflection_app.loops.tool_calls import ToolSpec
 from reflection_app.loops.tool_diagnosis import PLACE
 from reflection_app.models import Actor, Project, Run, Task, ToolFailure, audit
+from reflection_app.runner.begin_run import begin_run
 from reflection_app.runner.fix_pairs import best_fix
 
 # What failed yesterday and fails today has not failed twice in a row.

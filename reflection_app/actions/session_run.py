@@ -3,7 +3,6 @@
 from django.db import transaction
 from django.utils import timezone
 
-from reflection_app.actions.begin_run import begin_run
 from reflection_app.actions.transcript_submission import TranscriptSubmission
 from reflection_app.loops.effects import AwaitTurns
 from reflection_app.loops.session_messages import content_text
@@ -21,6 +20,7 @@ from reflection_app.models import (
     add_event,
     audit,
 )
+from reflection_app.runner.begin_run import begin_run
 from reflection_app.runner.waiting import turns_for
 from reflection_app.tasks import enqueue
 

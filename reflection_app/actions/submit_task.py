@@ -5,7 +5,6 @@ from typing import Any
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from reflection_app.actions.begin_run import begin_run, is_scripted
 from reflection_app.actions.errors import InvalidInput
 from reflection_app.actions.next_start import hints_for
 from reflection_app.actions.task_rules import check_it_can_run
@@ -18,6 +17,7 @@ from reflection_app.loops.review_rules import ReviewPolicy
 from reflection_app.loops.task_spec import Mode, TaskSpec
 from reflection_app.loops.tool_calls import ToolSpec
 from reflection_app.models import Actor, AgentInstruction, InstructionState, Project, Run, Task, TaskFile, Tool, audit
+from reflection_app.runner.begin_run import begin_run, is_scripted
 
 NO_CRITIC = "This project has no critic: its critic's model is “none”. Choose another mode."
 NO_JUDGE = (

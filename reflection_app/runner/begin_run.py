@@ -11,7 +11,7 @@ from reflection_app.loops.catalogue import version_of
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.models import EventType, Run, Task, add_event
 from reflection_app.models.run import spec_as_json
-from reflection_app.tasks import enqueue
+from reflection_app.runner.enqueuing import enqueue
 
 
 def is_scripted(models: dict[str, str]) -> bool:
