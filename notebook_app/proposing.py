@@ -92,7 +92,7 @@ def keep_all(
     """
     checked = [_checked(proposal) for proposal in proposals]
     lock_notebook(project_id)
-    lock_rows(project_id, _ids_known(project_id, checked))
+    lock_rows(project_id, ids_known(project_id, checked))
     return [_keep(project_id, proposal, by=by, made=made) for proposal in checked]
 
 
@@ -126,7 +126,7 @@ def _same(proposal: Proposal) -> Q:
     return Q(fingerprint=proposal.fingerprint) | of_source
 
 
-def _ids_known(project_id: UUID, proposals: Sequence[Proposal]) -> set[UUID]:
+def ids_known(project_id: UUID, proposals: Sequence[Proposal]) -> set[UUID]:
     """The entries that the proposals may be counted on, with those that they were merged into."""
     sources = {one.source for one in proposals if one.source}
     same = Q(fingerprint__in={one.fingerprint for one in proposals}) | Q(source__in=sources)
@@ -216,7 +216,7 @@ def own_evidence() -> dict[str, str]:
 
 def take_back(project_id: UUID, *, source: str, refs: dict[str, Any]) -> None:
     """Takes back that this was proposed under this source with this evidence; see `take_back_proposal`."""
-    _take_back(project_id, Q(source=storable(source)[:LONGEST_SOURCE]), refs=storable(refs))
+    take_back_where(project_id, Q(source=storable(source)[:LONGEST_SOURCE]), refs=storable(refs))
 
 
 def take_back_proposal(project_id: UUID, proposal: Proposal) -> None:
@@ -226,11 +226,12 @@ def take_back_proposal(project_id: UUID, proposal: Proposal) -> None:
     the evidence changes.
     """
     checked = _checked(proposal)
-    _take_back(project_id, _same(checked), refs=checked.evidence)
+    take_back_where(project_id, _same(checked), refs=checked.evidence)
 
 
 @transaction.atomic
-def _take_back(project_id: UUID, same: Q, *, refs: dict[str, Any]) -> None:
+def take_back_where(project_id: UUID, same: Q, *, refs: dict[str, Any]) -> None:
+    """Takes back the first of the rows that it can be taken back of; see `take_back_proposal`."""
     lock_notebook(project_id)
     key = refs_key(refs)
     rows = Entry.objects.select_for_update(of=("self",)).filter(same, project_id=project_id)

@@ -11,18 +11,19 @@ from notebook_app.embedding_spaces import (
     EmbeddingStatus,
     Lacking,
     WrongDimensions,
-    activate,
-    drop_others,
+    activate_space,
+    drop_other_spaces,
     embedding_status,
     keep_vectors,
     known_space,
-    lacking,
-    wanted,
+    lacking_vectors,
+    wanted_space,
 )
 from notebook_app.entry_filter import EntryFilter
 from notebook_app.errors import ChangedMeanwhile, NoSuchEntry, NotebookError, NotPossibleNow, Refused
 from notebook_app.exposures import Drawn, earlier_draws, record_exposures, settle, was_drawn_for, withhold
 from notebook_app.kinds import CATEGORIES, EntryKind, fields_of
+from notebook_app.learning import Became, Learned, WhyRefused, keep_learned, memory_names, unlearn
 from notebook_app.life import HOLDING, WAITING, Change, EntryState, may
 from notebook_app.listing import (
     EntryOrder,
@@ -47,21 +48,28 @@ from notebook_app.reading import (
     conflicts_of,
     entries_by_id,
     entry_of,
+    last_change_of,
     last_version_of,
     learned_from,
     merged_into,
     occurrences_of,
     versions_of,
 )
+from notebook_app.rules_prompt import without_notebook
 from notebook_app.said import opening
 from notebook_app.shared_words import LONGEST_READ, most_alike
 from notebook_app.shown import KeptEntry, shown
+from notebook_app.undoing import Undone, undo
+from notebook_app.version_diff import FieldDiff, Piece, diff_of
+from notebook_app.versions import KEPT
 
 __all__ = [
     "CATEGORIES",
     "DESK",
     "HOLDING",
+    "KEPT",
     "WAITING",
+    "Became",
     "By",
     "Change",
     "ChangedMeanwhile",
@@ -72,10 +80,12 @@ __all__ = [
     "EntryOrder",
     "EntryPage",
     "EntryState",
+    "FieldDiff",
     "KeptConflict",
     "KeptEntry",
     "KeptVersion",
     "Lacking",
+    "Learned",
     "Listing",
     "Near",
     "NoSuchEntry",
@@ -83,20 +93,24 @@ __all__ = [
     "NotebookError",
     "Occurrence",
     "Offered",
+    "Piece",
     "Proposal",
     "Proposed",
     "Refused",
     "SimilarEntry",
     "Space",
+    "Undone",
+    "WhyRefused",
     "WrongDimensions",
-    "activate",
+    "activate_space",
     "active_space",
     "approve",
     "clear",
     "conflicts_of",
     "count_by_state",
     "count_entries",
-    "drop_others",
+    "diff_of",
+    "drop_other_spaces",
     "earlier_draws",
     "edit",
     "embedding_status",
@@ -106,13 +120,16 @@ __all__ = [
     "in_open_conflict",
     "keep",
     "keep_all",
+    "keep_learned",
     "keep_vectors",
     "known_space",
     "labels_in_use",
-    "lacking",
+    "lacking_vectors",
+    "last_change_of",
     "last_version_of",
     "learned_from",
     "may",
+    "memory_names",
     "merge",
     "merged_into",
     "name_of",
@@ -136,12 +153,15 @@ __all__ = [
     "supersede",
     "tag",
     "take_back_proposal",
+    "undo",
+    "unlearn",
     "vector_of",
     "versions_of",
-    "wanted",
+    "wanted_space",
     "was_drawn_for",
     "withdraw",
     "withhold",
+    "without_notebook",
 ]
 
 # Those that were last learned or learned again are looked through: without an index for it, a person would wait.
