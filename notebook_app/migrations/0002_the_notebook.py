@@ -165,7 +165,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.UUIDField(default=notebook_app.models.entry.new_id, editable=False, primary_key=True, serialize=False)),
                 ('project_id', models.UUIDField()),
-                ('state', models.CharField(choices=[('previewed', 'Previewed'), ('applied', 'Applied')], default='previewed', max_length=9)),
+                ('state', models.CharField(choices=[('previewed', 'Previewed'), ('applying', 'Applying'), ('applied', 'Applied')], default='previewed', max_length=9)),
                 ('file_names', models.JSONField(default=list)),
                 ('items', models.JSONField(default=list)),
                 ('problems', models.JSONField(default=list)),

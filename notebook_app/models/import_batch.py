@@ -7,6 +7,7 @@ from notebook_app.models.entry import new_id
 
 class ImportState(models.TextChoices):
     PREVIEWED = "previewed"
+    APPLYING = "applying"
     APPLIED = "applied"
 
 

@@ -1,0 +1,51 @@
+"""Entries written out: as JSON lines, or as a ZIP archive in the file forms of the design seeds."""
+
+import io
+import json
+import zipfile
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from notebook_app.interchange.anti_patterns import file_name, written_markdown
+from notebook_app.interchange.error_notes import index_of, written_note
+from notebook_app.interchange.json_lines import written_line
+from notebook_app.kinds import EntryKind
+from notebook_app.shown import KeptEntry
+
+
+def json_lines(entries: Iterable[KeptEntry]) -> Iterator[str]:
+    """One line an entry, each with its end."""
+    return (f"{written_line(entry)}\n" for entry in entries)
+
+
+def archive(
+    entries: Iterable[KeptEntry], *, sessions: dict[str, str], documents: Iterable[tuple[str, str]] = ()
+) -> bytes:
+    """A ZIP archive: error notes as `index.json` and `entries/*.json`, anti-patterns as `anti_patterns/*.md`.
+
+    Every entry, those too, is in `entries.jsonl`, which loses nothing. `sessions` are the runs or sessions of notes by
+    their entries' ids; `documents` are further files by their names, such as reports.
+    """
+    held = io.BytesIO()
+    kept = list(entries)
+    notes = [written_note(one, session_id=sessions.get(str(one.id), "")) for one in kept if _is_note(one)]
+    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as written:
+        # First, so that whoever reads the archive in its order has the whole of an entry before its shorter forms.
+        written.writestr("entries.jsonl", "".join(json_lines(kept)))
+        written.writestr("index.json", _pretty(index_of(notes)))
+        for note in notes:
+            written.writestr(f"entries/{note['id']}.json", _pretty(note))
+        for entry in kept:
+            if entry.kind is EntryKind.ANTI_PATTERN:
+                written.writestr(f"anti_patterns/{file_name(entry)}", written_markdown(entry))
+        for name, text in documents:
+            written.writestr(name, text)
+    return held.getvalue()
+
+
+def _is_note(entry: KeptEntry) -> bool:
+    return entry.kind is EntryKind.ERROR_NOTE
+
+
+def _pretty(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2)

@@ -1,0 +1,142 @@
+"""An import: read and shown first, then carried out piece by piece, so that none is done twice or lost."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from uuid import UUID
+
+from django.db import transaction
+from django.utils import timezone
+
+from notebook_app.curation import edit
+from notebook_app.errors import NoSuchEntry, NotebookError, Refused
+from notebook_app.interchange.items import ImportItem, Problem
+from notebook_app.interchange.planning import COMPARED, ImportStep, Planned, plan, proposal_of
+from notebook_app.interchange.reading import HandedIn, read_files
+from notebook_app.life import Change
+from notebook_app.models import ImportBatch, ImportState
+from notebook_app.people import By
+from notebook_app.proposing import keep
+
+AT_ONCE = 100
+
+
+@dataclass(frozen=True)
+class Import:
+    """An import as others see it. `planned` is what it would do now, empty once it has begun."""
+
+    id: UUID
+    state: ImportState
+    file_names: tuple[str, ...]
+    planned: tuple[Planned, ...]
+    problems: tuple[Problem, ...]
+    counts: dict[str, int]
+    total: int
+    by: str
+
+    @property
+    def would(self) -> dict[str, int]:
+        """How many it would add, change and so on."""
+        return dict(Counter(one.step.value for one in self.planned))
+
+    @property
+    def done(self) -> int:
+        return self.counts.get("done", 0)
+
+
+def preview(project_id: UUID, files: Sequence[HandedIn], *, by: By) -> Import:
+    """The import, read and kept; nothing of the notebook is changed. Raises Refused where there is no file."""
+    if not files:
+        raise Refused("choose at least one file", field="files")
+    found = read_files(files)
+    batch = ImportBatch.objects.create(
+        project_id=project_id,
+        file_names=[file.name[:300] for file in files][:100],
+        items=[item.model_dump(mode="json") for item in found.items],
+        problems=[asdict(problem) for problem in found.problems],
+        by_label=by.label[:200],
+    )
+    return import_of(project_id, batch.pk)
+
+
+def import_of(project_id: UUID, import_id: UUID) -> Import:
+    """The project's import. Raises NoSuchEntry where there is none."""
+    batch = ImportBatch.objects.filter(project_id=project_id, pk=import_id).first()
+    if batch is None:
+        raise NoSuchEntry(import_id)
+    is_open = batch.state == ImportState.PREVIEWED
+    items = [ImportItem.model_validate(item) for item in batch.items]
+    return Import(
+        id=batch.pk,
+        state=ImportState(batch.state),
+        file_names=tuple(batch.file_names),
+        planned=tuple(plan(project_id, items)) if is_open else (),
+        problems=tuple(Problem(**problem) for problem in batch.problems),
+        counts=batch.counts,
+        total=len(items),
+        by=batch.by_label,
+    )
+
+
+@transaction.atomic
+def begin_import(project_id: UUID, import_id: UUID) -> bool:
+    """Whether the import begins now; False where it had begun before. Raises NoSuchEntry."""
+    batch = ImportBatch.objects.select_for_update().filter(project_id=project_id, pk=import_id).first()
+    if batch is None:
+        raise NoSuchEntry(import_id)
+    if batch.state != ImportState.PREVIEWED:
+        return False
+    batch.state = ImportState.APPLYING
+    batch.save(update_fields=["state"])
+    return True
+
+
+@transaction.atomic
+def import_some(import_id: UUID, *, by: By) -> bool:
+    """Carries out the next piece of the import; whether some is left. Entries and progress are committed together."""
+    batch = ImportBatch.objects.select_for_update().filter(pk=import_id, state=ImportState.APPLYING).first()
+    if batch is None:
+        return False
+    counts = Counter(batch.counts)
+    begun = counts["done"]
+    items = [ImportItem.model_validate(item) for item in batch.items[begun : begun + AT_ONCE]]
+    for one in plan(batch.project_id, items):
+        counts[_carry_out(batch.project_id, one, by=by, import_id=import_id)] += 1
+    counts["done"] = begun + len(items)
+    batch.counts = dict(counts)
+    if counts["done"] >= len(batch.items):
+        batch.state, batch.applied_at = ImportState.APPLIED, timezone.now()
+    batch.save(update_fields=["counts", "state", "applied_at"])
+    return batch.state == ImportState.APPLYING
+
+
+def _carry_out(project_id: UUID, one: Planned, *, by: By, import_id: UUID) -> str:
+    """What became of the item: its step, or `refused` where the notebook would not have it."""
+    if one.step not in {ImportStep.ADD, ImportStep.CHANGE}:
+        return one.step.value
+    try:
+        with transaction.atomic():
+            if one.step is ImportStep.ADD:
+                kept = keep(project_id, proposal_of(one.item), by=by, made=Change.IMPORTED)
+                if kept.is_new:
+                    kept.entry.occurrences = one.item.occurrences
+                    kept.entry.save(update_fields=["occurrences"])
+                return ImportStep.ADD.value if kept.is_new else ImportStep.SAME.value
+            assert one.entry is not None
+            words = {name: getattr(one.item, name) for name in COMPARED}
+            edit(
+                project_id,
+                one.entry.pk,
+                by=by,
+                reason=f"as in {one.item.file}",
+                expected_version=one.entry.version,
+                **words,
+            )
+            return ImportStep.CHANGE.value
+    except NotebookError:
+        return "refused"
+
+
+def open_imports() -> list[UUID]:
+    """The imports that have begun and not ended, for whoever goes on with those that a worker left."""
+    return list(ImportBatch.objects.filter(state=ImportState.APPLYING).values_list("pk", flat=True))

@@ -1,0 +1,168 @@
+"""Reading files that somebody handed in, one by one or in a ZIP archive: entries, and what could not be read."""
+
+import io
+import json
+import zipfile
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import ValidationError
+
+from notebook_app.interchange.anti_patterns import read_markdown
+from notebook_app.interchange.error_notes import is_note, read_note
+from notebook_app.interchange.items import MOST_ITEMS, MOST_PROBLEMS, ImportItem, Problem, Unreadable
+from notebook_app.interchange.json_lines import read_line
+from notebook_app.interchange.reports import is_report, read_report
+from notebook_app.kinds import UnusableDetails, read_details
+
+LARGEST_FILE = 10_000_000
+# What an archive unpacks to, over all its files: a bomb unpacks to any size.
+LARGEST_UNPACKED = 50_000_000
+MOST_FILES = 6_000
+LONGEST_NAME = 300
+ZIP = b"PK\x03\x04"
+NUL = "\x00"
+
+
+@dataclass(frozen=True)
+class HandedIn:
+    """A file as it came. Its name is told to people and looked at for its ending; it is no path to anything."""
+
+    name: str
+    content: bytes
+
+
+@dataclass
+class Readings:
+    """What the files hold."""
+
+    items: list[ImportItem] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    # The notes that an index lists, by their keys, with the index's own name.
+    listed: dict[str, str] = field(default_factory=dict)
+
+    def add(self, items: Iterable[ImportItem]) -> None:
+        for item in items:
+            if len(self.items) >= MOST_ITEMS:
+                self.blame(item.file, "", f"only the first {MOST_ITEMS:,} entries are read at once")
+                return
+            self.items.append(item)
+
+    def blame(self, file: str, where: str, message: str) -> None:
+        if len(self.problems) < MOST_PROBLEMS:
+            self.problems.append(Problem(file, where, message[:500]))
+
+
+def read_files(files: Sequence[HandedIn]) -> Readings:
+    """All that can be read of the files; what cannot is told and stops nothing else."""
+    found = Readings()
+    for file in files:
+        for name, text in _texts(file, found):
+            _read_text(name, text, found)
+    for missing in found.listed.keys() - {item.key for item in found.items}:
+        found.blame(found.listed[missing], missing.removeprefix("note:"), "is listed, and its own file is not there")
+    return found
+
+
+def _texts(file: HandedIn, found: Readings) -> Iterator[tuple[str, str]]:
+    """The texts in a file, those of an archive one by one. What is too large or no text is blamed."""
+    name = file.name[:LONGEST_NAME]
+    if len(file.content) > LARGEST_FILE:
+        found.blame(name, "", f"is larger than {LARGEST_FILE:,} bytes")
+    elif file.content.startswith(ZIP):
+        yield from _unpacked(name, file.content, found)
+    elif (text := _decoded(name, file.content, found)) is not None:
+        yield name, text
+
+
+def _unpacked(archive: str, content: bytes, found: Readings) -> Iterator[tuple[str, str]]:
+    left = LARGEST_UNPACKED
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as opened:
+            for number, inside in enumerate(opened.infolist()):
+                if number >= MOST_FILES:
+                    found.blame(archive, "", f"only the first {MOST_FILES:,} files of an archive are read")
+                    return
+                if inside.is_dir():
+                    continue
+                # Not what the archive says of its size, which it may say wrongly.
+                with opened.open(inside) as unpacking:
+                    raw = unpacking.read(min(LARGEST_FILE, left) + 1)
+                left -= len(raw)
+                if left < 0 or len(raw) > LARGEST_FILE:
+                    found.blame(archive, inside.filename[:LONGEST_NAME], "unpacks to more than is read")
+                    return
+                if (text := _decoded(inside.filename[:LONGEST_NAME], raw, found)) is not None:
+                    yield inside.filename[:LONGEST_NAME], text
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, EOFError) as error:
+        found.blame(archive, "", f"is no archive that can be read: {error}")
+
+
+def _decoded(name: str, content: bytes, found: Readings) -> str | None:
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        found.blame(name, "", "is no text in UTF-8")
+        return None
+    if NUL in text:
+        found.blame(name, "", "holds a NUL character")
+        return None
+    return text
+
+
+def _read_text(name: str, text: str, found: Readings) -> None:
+    ending = name.rsplit(".", 1)[-1].lower()
+    if ending in {"md", "markdown"}:
+        _keep(found, name, "", lambda: [read_markdown(text, file=name)])
+    elif ending in {"jsonl", "ndjson"}:
+        for number, line in enumerate(text.splitlines(), start=1):
+            if line.strip():
+                _read_json(name, f"line {number}", line, found)
+    elif ending == "json":
+        _read_json(name, "", text, found)
+    else:
+        found.blame(name, "", "is none of .json, .jsonl, .md and .zip")
+
+
+def _read_json(name: str, where: str, text: str, found: Readings) -> None:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        found.blame(name, where, f"is not JSON: {error}")
+        return
+    if isinstance(value, list):
+        for number, one in enumerate(value, start=1):
+            _keep(found, name, f"{where or 'item'} {number}".strip(), lambda one=one: _entries(one, file=name))
+    elif _is_index(value):
+        # Only the metadata of the files beside it, which are read themselves.
+        found.listed |= {
+            f"note:{one['id']}": name for one in value["entries"][:MOST_ITEMS] if isinstance(one, dict) and "id" in one
+        }
+    else:
+        _keep(found, name, where, lambda: _entries(value, file=name))
+
+
+def _is_index(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("entries"), list) and "description" not in value
+
+
+def _entries(value: Any, *, file: str) -> list[ImportItem]:
+    if is_report(value):
+        return read_report(value, file=file)
+    if isinstance(value, dict) and "kind" not in value and is_note(value):
+        return [read_note(value, file=file)]
+    return [read_line(value, file=file)]
+
+
+def _keep(found: Readings, name: str, where: str, read: Any) -> None:
+    try:
+        items = read()
+        for item in items:
+            item.details = read_details(item.kind, item.details)
+        found.add(items)
+    except (Unreadable, UnusableDetails) as error:
+        found.blame(name, where, str(error))
+    except ValidationError as error:
+        told = error.errors(include_url=False, include_input=False, include_context=False)
+        found.blame(name, where, "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in told[:3]))
