@@ -38,6 +38,7 @@ def change(
         setattr(entry, name, value)
     if any(name in WORDS for name in columns):
         derive(entry)
+        entry.is_cleared = columns.get("is_cleared", entry.is_cleared)
     if ALLOWED[made][1] is not None:
         entry.state = after(made, EntryState(entry.state)).value
         entry.reason, entry.decided_by_label, entry.decided_at = reason, by.label[:200], timezone.now()

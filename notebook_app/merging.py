@@ -73,7 +73,7 @@ def supersede(
     reason: str = "",
     expected_versions: dict[UUID, int] | None = None,
 ) -> Entry:
-    """The entry that stands; the other is retired. Its words are not this one's: found again, it is not counted here."""
+    """The entry that stands; the other is retired, and what is found again in its words is not counted here."""
     if gone_id == by_id:
         raise Refused(_("an entry cannot supersede itself"), field="by")
     lock_notebook(project_id)
@@ -167,8 +167,11 @@ def lent_to(project_id: UUID, entry_id: UUID) -> list[UUID]:
     return found
 
 
-def release(entry: Entry, others: Sequence[UUID], *, by: By, reason: str) -> None:
-    """Takes from each of the others, locked, nearest first, what the entry had lent it when it was merged."""
+def release(entry: Entry, others: Sequence[UUID], *, by: By, reason: str, words: dict[str, Any] | None = None) -> None:
+    """Takes from each of the others, locked, nearest first, what the entry had lent it when it was merged.
+
+    The nearest gets other `words` besides, if there are any.
+    """
     lent = list(entry.evidence.values_list("pk", flat=True))
     bare = max(entry.occurrences - len(lent), 0)
     for other_id in others:
@@ -183,7 +186,9 @@ def release(entry: Entry, others: Sequence[UUID], *, by: By, reason: str) -> Non
             reason=reason,
             evidence={"entry": str(entry.pk)},
             occurrences=max(other.occurrences - gone - bare, 1),
+            **(words or {}),
         )
+        words = None
 
 
 def _lend_evidence(gone: Entry, into: Entry) -> int:

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.db.models.functions import Left
 
+from notebook_app.changing import locked
 from notebook_app.curation import approve, clear, edit, own, reject, restore, retire, tag
 from notebook_app.embedding_spaces import (
     EmbeddingStatus,
@@ -117,6 +118,7 @@ __all__ = [
     "entries_by_id",
     "entry_of",
     "fields_of",
+    "held",
     "in_open_conflict",
     "keep",
     "keep_all",
@@ -184,6 +186,11 @@ def propose(project_id: UUID, *, kind: str, evidence: dict[str, Any] | None = No
 def withdraw(project_id: UUID, *, source: str, evidence: dict[str, Any]) -> None:
     """Takes back that this was proposed with this evidence; see `take_back`."""
     take_back(project_id, source=source, refs=evidence)
+
+
+def held(project_id: UUID, entry_id: UUID) -> KeptEntry:
+    """The project's entry, locked until the transaction ends; lock no other one then. Raises NoSuchEntry."""
+    return shown(locked(project_id, entry_id))
 
 
 def proposed_from(project_id: UUID, *, sources: list[str]) -> list[KeptEntry]:

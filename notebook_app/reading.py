@@ -73,6 +73,13 @@ def last_version_of(entry: KeptEntry) -> KeptVersion | None:
     return next(iter(versions_of(entry, most=1)), None)
 
 
+def last_change_of(entry: KeptEntry) -> KeptVersion | None:
+    """The last change that was made by somebody; what the desk itself screened is none."""
+    rows = EntryVersion.objects.filter(entry=entry.id, entry__project_id=entry.project_id)
+    row = rows.exclude(change=Change.SCREENED).order_by("-number").first()
+    return _version(row) if row else None
+
+
 def occurrences_of(entry: KeptEntry, *, most: int = MOST_LISTED) -> list[Occurrence]:
     """The newest evidence of the entry, the newest first."""
     rows = Evidence.objects.filter(entry=entry.id, project_id=entry.project_id).order_by("-created_at", "-id")

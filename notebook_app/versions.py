@@ -1,6 +1,8 @@
 """What a version of an entry keeps, and writing one."""
 
+from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from notebook_app.life import Change
 from notebook_app.models import Entry, EntryVersion
@@ -11,12 +13,18 @@ KEPT = ("kind", "name", "description", "content", "details", "agent", "category"
 # What people and models are told of it: a change of these is screened and compared anew.
 WORDS = ("kind", "name", "description", "content", "details")
 # Kept besides, for whoever takes the next change back.
-BESIDE = ("owner_id", "is_cleared")
+BESIDE = ("owner_id", "is_cleared", "merged_into_id", "reason", "decided_by_label", "decided_at")
 
 
 def kept_of(entry: Entry) -> dict[str, Any]:
     """The columns that a version keeps, as they are now."""
-    return {name: getattr(entry, name) for name in (*KEPT, *BESIDE)}
+    return {name: _as_json(getattr(entry, name)) for name in (*KEPT, *BESIDE)}
+
+
+def _as_json(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return str(value) if isinstance(value, UUID) else value
 
 
 def write_version(

@@ -52,25 +52,34 @@ def clear_flags(project: Project, entry_id: UUID, told: CurationInput, *, actor:
 
 def edit_entry(project: Project, entry_id: UUID, told: EntryEdit, *, actor: Actor) -> KeptEntry:
     """The entry in other words. Where they are what it says already, nothing is changed."""
-    before = public.entry_of(project.pk, entry_id)
-    with refusals_told(), transaction.atomic():
-        row = public.edit(
+
+    def make(by: By) -> Any:
+        return public.edit(
             project.pk,
             entry_id,
-            by=by_of(actor),
+            by=by,
             reason=told.reason,
             expected_version=told.expected_version,
             **told.columns(),
         )
-        entry = public.shown(row)
-        if before is None or entry.version != before.version:
-            note(entry, "entry.edited", actor=actor)
-        return entry
+
+    return _made_unless_same(make, "entry.edited", project, entry_id, actor=actor)
 
 
 def restore_entry(project: Project, entry_id: UUID, told: RestoreInput, *, actor: Actor) -> KeptEntry:
     """The entry in the words of an earlier version; its state stays."""
-    return _curated(public.restore, "entry.restored", project, entry_id, told, actor=actor, number=told.version)
+
+    def make(by: By) -> Any:
+        return public.restore(
+            project.pk,
+            entry_id,
+            number=told.version,
+            by=by,
+            reason=told.reason,
+            expected_version=told.expected_version,
+        )
+
+    return _made_unless_same(make, "entry.restored", project, entry_id, actor=actor)
 
 
 def tag_entry(project: Project, entry_id: UUID, told: TagsInput, *, actor: Actor) -> KeptEntry:
@@ -116,10 +125,9 @@ def _curated(
     told: CurationInput,
     *,
     actor: Actor,
-    **more: Any,
 ) -> KeptEntry:
     def make(by: By) -> Any:
-        return change(project.pk, entry_id, by=by, reason=told.reason, expected_version=told.expected_version, **more)
+        return change(project.pk, entry_id, by=by, reason=told.reason, expected_version=told.expected_version)
 
     return _made(make, action, actor=actor)
 
@@ -128,6 +136,18 @@ def _made(make: Callable[[By], Any], action: str, *, actor: Actor) -> KeptEntry:
     with refusals_told(), transaction.atomic():
         entry = public.shown(make(by_of(actor)))
         note(entry, action, actor=actor)
+        return entry
+
+
+def _made_unless_same(
+    make: Callable[[By], Any], action: str, project: Project, entry_id: UUID, *, actor: Actor
+) -> KeptEntry:
+    """As `_made`; what changes nothing is no row of the trail."""
+    with refusals_told(), transaction.atomic():
+        before = public.held(project.pk, entry_id)
+        entry = public.shown(make(by_of(actor)))
+        if entry.version != before.version:
+            note(entry, action, actor=actor)
         return entry
 
 

@@ -1,0 +1,94 @@
+"""What one version of an entry says otherwise than another, field by field. Pure."""
+
+import difflib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+# Words with the space behind them; Chinese, written without spaces, by single characters.
+_PIECES = re.compile(
+    r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]|[^\W\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+|\s+|."
+)
+# Comparing takes time that grows with the square: longer texts are compared by lines.
+MOST_PIECES = 2_000
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of a text: `kind` is same, removed or added."""
+
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True)
+class FieldDiff:
+    """One field that differs: all that was said before and is said after, in order, and what of it went and came."""
+
+    field: str
+    before: str
+    after: str
+    pieces: tuple[Piece, ...]
+
+    @property
+    def removed(self) -> tuple[str, ...]:
+        return tuple(piece.text for piece in self.pieces if piece.kind == "removed")
+
+    @property
+    def added(self) -> tuple[str, ...]:
+        return tuple(piece.text for piece in self.pieces if piece.kind == "added")
+
+
+def diff_of(before: Mapping[str, Any], after: Mapping[str, Any], *, fields: tuple[str, ...]) -> tuple[FieldDiff, ...]:
+    """The fields that differ, in the order of `fields`; those of details as `details.<name>`."""
+    was, now = _flat(before, fields), _flat(after, fields)
+    names = [*was, *(name for name in now if name not in was)]
+    ordered = sorted(names, key=lambda name: fields.index(name.partition(".")[0]))
+    return tuple(
+        FieldDiff(name, was.get(name, ""), now.get(name, ""), pieces_of(was.get(name, ""), now.get(name, "")))
+        for name in ordered
+        if was.get(name, "") != now.get(name, "")
+    )
+
+
+def pieces_of(before: str, after: str) -> tuple[Piece, ...]:
+    """The parts of both texts, in order: without the added ones it is `before`, without the removed ones `after`."""
+    one, other = _cut(before), _cut(after)
+    if max(len(one), len(other)) > MOST_PIECES:
+        one, other = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    if max(len(one), len(other)) > MOST_PIECES:
+        return _all_of("removed", before) + _all_of("added", after)
+    found: list[Piece] = []
+    for kind, i, j, k, m in difflib.SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
+        if kind == "equal":
+            found.append(Piece("same", "".join(one[i:j])))
+            continue
+        found += [*_all_of("removed", "".join(one[i:j])), *_all_of("added", "".join(other[k:m]))]
+    return tuple(found)
+
+
+def _all_of(kind: str, text: str) -> tuple[Piece, ...]:
+    return (Piece(kind, text),) if text else ()
+
+
+def _cut(text: str) -> list[str]:
+    return _PIECES.findall(text)
+
+
+def _flat(kept: Mapping[str, Any], fields: tuple[str, ...]) -> dict[str, str]:
+    """The fields as texts; lists with an item a line."""
+    found: dict[str, str] = {}
+    for name in fields:
+        value = kept.get(name)
+        if isinstance(value, Mapping):
+            found |= {f"{name}.{key}": _text(item) for key, item in value.items()}
+        else:
+            found[name] = _text(value)
+    return found
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    return "\n".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
