@@ -1,7 +1,7 @@
 """The spaces of vectors and their life: a model's space is filled, answers, and goes when another model's answers.
 
-The models themselves are unknown here: whoever has one asks what lacks a vector (`lacking`), hands the vectors in
-(`keep_vectors`) and has the space answer once it is full (`activate`).
+The models themselves are unknown here: whoever has one asks what lacks a vector (`lacking_vectors`), hands the vectors
+in (`keep_vectors`) and has the space answer once it is full (`activate_space`).
 """
 
 from collections.abc import Sequence
@@ -55,7 +55,7 @@ class EmbeddingStatus:
 
 
 @transaction.atomic
-def wanted(model: str, dimensions: int) -> Space:
+def wanted_space(model: str, dimensions: int) -> Space:
     """The model's space, made where there is none, with its index. Raises WrongDimensions."""
     row, _ = EmbeddingSpace.objects.get_or_create(model=model, defaults={"dimensions": dimensions})
     if row.dimensions != dimensions:
@@ -76,7 +76,7 @@ def known_space(model: str) -> Space | None:
     return space_of(row) if row else None
 
 
-def lacking(space: Space, *, limit: int) -> list[Lacking]:
+def lacking_vectors(space: Space, *, limit: int) -> list[Lacking]:
     """Entries that have no vector of the words they have now: of each project the longest waiting, in turns."""
     while ids := list(_in_turns(space)[:limit]):
         found = Entry.objects.in_bulk(ids)
@@ -107,7 +107,7 @@ def keep_vectors(space: Space, vectors: Sequence[tuple[Lacking, Sequence[float] 
 
 
 @transaction.atomic
-def activate(space: Space) -> bool:
+def activate_space(space: Space) -> bool:
     """Whether the space answers from now on, in place of the one before: it does once no entry lacks a vector."""
     spaces = {row.pk: row for row in EmbeddingSpace.objects.select_for_update().order_by("pk")}
     mine = spaces.get(space.id)
@@ -118,7 +118,7 @@ def activate(space: Space) -> bool:
     return True
 
 
-def drop_others(model: str) -> None:
+def drop_other_spaces(model: str) -> None:
     """Deletes the spaces that neither answer nor are the model's, their vectors and indexes; in small steps."""
     for row in EmbeddingSpace.objects.filter(state=SpaceState.FILLING).exclude(model=model):
         rows = Embedding.objects.filter(space=row)

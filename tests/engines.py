@@ -21,7 +21,17 @@ from reflection_app.config.embedded.errors import EmbeddedEngineError
 from reflection_app.config.embedded.postgres import postgres_is_ready, prepared_postgres
 from reflection_app.config.embedded.valkey import SOCKET, prepared_valkey, valkey_is_ready
 
-PUT_ASIDE = ("LLM_", "LOCAL_MODEL_", "PRODUCTION", "DEBUG", "ALLOWED_HOSTS", "PORT", "HOST", "REFLECTION_DATA_DIR")
+PUT_ASIDE = (
+    "LLM_",
+    "EMBEDDING_",
+    "LOCAL_MODEL_",
+    "PRODUCTION",
+    "DEBUG",
+    "ALLOWED_HOSTS",
+    "PORT",
+    "HOST",
+    "REFLECTION_DATA_DIR",
+)
 # Nothing here has to survive a power cut.
 FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 running: list[subprocess.Popen[bytes]] = []

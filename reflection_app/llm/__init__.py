@@ -1,6 +1,7 @@
 """Calls to language models. Only this package imports litellm, and only at the first call."""
 
 from reflection_app.llm.completion import Completion, CompletionRequest
+from reflection_app.llm.embedding import embed, embedding_model
 from reflection_app.llm.errors import (
     ModelError,
     ModelRefused,
@@ -9,8 +10,10 @@ from reflection_app.llm.errors import (
     NoModelConfigured,
     ScriptExhausted,
     ScriptInvalid,
+    TextRefused,
 )
 from reflection_app.llm.gateway import complete, warm_up
+from reflection_app.llm.looking_back import can_look_back
 from reflection_app.llm.roles import LOCAL_MODEL, model_for
 from reflection_app.loops.messages import Message
 
@@ -26,7 +29,11 @@ __all__ = [
     "NoModelConfigured",
     "ScriptExhausted",
     "ScriptInvalid",
+    "TextRefused",
+    "can_look_back",
     "complete",
+    "embed",
+    "embedding_model",
     "model_for",
     "warm_up",
 ]

@@ -25,6 +25,10 @@ class ModelRefused(ModelError):
     """The provider turned the call down for good: the key, the name, the length or the content; a retry cannot help."""
 
 
+class TextRefused(ModelRefused):
+    """The provider does not take this text: it is too long, or of a kind that it does not read."""
+
+
 class NoModelConfigured(ModelError):
     """No model is configured for this role."""
 

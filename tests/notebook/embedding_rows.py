@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
-from notebook_app.embedding_spaces import Lacking, activate, keep_vectors, lacking, wanted
+from notebook_app.embedding_spaces import Lacking, activate_space, keep_vectors, lacking_vectors, wanted_space
 from notebook_app.meaning import Space
 from notebook_app.models import Entry
 from notebook_app.people import DESK
@@ -19,7 +19,7 @@ def kept(project_id: UUID, name: str, *, approved: bool = True, **fields: object
 def fill(space: Space, vectors: Mapping[str, Sequence[float] | None], *, otherwise: Sequence[float]) -> list[Lacking]:
     """Gives all that lack one the vector of their text's first line; what they were."""
     filled: list[Lacking] = []
-    while waiting := lacking(space, limit=100):
+    while waiting := lacking_vectors(space, limit=100):
         keep_vectors(space, [(one, vectors.get(one.text.splitlines()[0], otherwise)) for one in waiting])
         filled += waiting
     return filled
@@ -27,7 +27,7 @@ def fill(space: Space, vectors: Mapping[str, Sequence[float] | None], *, otherwi
 
 def active(vectors: Mapping[str, Sequence[float] | None], *, model: str = "house/a", dimensions: int = 3) -> Space:
     """The space of these vectors, which answers."""
-    space = wanted(model, dimensions)
+    space = wanted_space(model, dimensions)
     fill(space, vectors, otherwise=[0.1] * dimensions)
-    assert activate(space)
+    assert activate_space(space)
     return space

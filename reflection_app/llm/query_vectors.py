@@ -1,0 +1,83 @@
+"""Questions as vectors, for every process: workers have the model, and the others ask a worker through the broker."""
+
+import logging
+import threading
+
+from django.conf import settings
+from redis import RedisError
+
+from notebook_app.public import active_space, opening
+from reflection_app.llm.embedding import NO_MODEL
+from reflection_app.llm.question_queue import LONGEST_WAIT_S, OUTAGE_LASTS_S, asked, serve_next
+from reflection_app.llm.question_vectors import computed, remembered
+from reflection_app.loops.storable import storable
+
+log = logging.getLogger(__name__)
+
+# About 100 ms of the wheel's model on two cores.
+MOST_TOKENS = 150
+
+
+def query_vector(text: str, *, timeout_s: float = 2.0) -> list[float] | None:
+    """The vector of a question in the space that answers; None where there is none, or nobody gave it in time.
+
+    It is of the beginning of `text`. Whoever gets None finds by text alone, and says so.
+    """
+    is_off = str(settings.EMBEDDING_MODEL).strip().lower() == NO_MODEL
+    question = storable(opening(" ".join(text.split()), most_tokens=MOST_TOKENS))
+    space = active_space() if question and not is_off else None
+    if space is None:
+        return None
+    known = remembered(question, model=space.model)
+    if known is not None:
+        return known
+    give = computed if serving.is_on else asked
+    return give(question, model=space.model, timeout_s=min(timeout_s, LONGEST_WAIT_S))
+
+
+class Serving:
+    """Answers the questions of other processes, from threads of its own, between `start` and `stop`."""
+
+    # While a provider's model takes its time over one, others can be asked about.
+    THREADS = 4
+    LOOK_EVERY_S = 1.0
+
+    def __init__(self) -> None:
+        self._stop = threading.Event()
+        self._threads: list[threading.Thread] = []
+
+    @property
+    def is_on(self) -> bool:
+        """Whether this process has the model, and computes its own questions."""
+        return bool(self._threads)
+
+    def start(self) -> None:
+        """Begins to serve."""
+        self._stop.clear()
+        self._threads = [
+            threading.Thread(target=self._serve, name=f"embed-questions-{number}", daemon=True)
+            for number in range(self.THREADS)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """Takes no more questions; returns once those that were taken are answered, soon in any case."""
+        self._stop.set()
+        for thread in self._threads:
+            thread.join(timeout=2 * self.LOOK_EVERY_S)
+        self._threads = []
+
+    def _serve(self) -> None:
+        while not self._stop.is_set():
+            try:
+                serve_next(wait_s=self.LOOK_EVERY_S)
+            except (RedisError, OSError) as error:
+                log.warning("questions of other processes wait, the broker is away: %s", error)
+                self._stop.wait(OUTAGE_LASTS_S)
+            except Exception:
+                # One question that cannot be answered must not leave all others without an answer.
+                log.exception("a question could not be embedded")
+
+
+serving = Serving()
