@@ -52,6 +52,7 @@ _SIMPLER = dict(
     )
 )
 _PASSES_FOR = {alike: letter for letter, group in _LATIN.items() for alike in group} | _WIDER | _SIMPLER
+LONGEST_UNFOLDED = 4
 # Letters by their nature that show nothing, and the Braille blank.
 _BLANK = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5")
 _NOT_SEEN = frozenset({"Cf", "Mn", "Me", "Co", "Cn", "Cs"})
@@ -86,6 +87,7 @@ def folded_character(character: str) -> str:
     for first in _ENCLOSED:
         if first <= ord(character) < first + 26:
             return chr(ord("a") + ord(character) - first)
-    parts = unicodedata.normalize("NFKD", character)
+    # One character can stand for a sentence of eighteen: none of those passes for a word.
+    parts = unicodedata.normalize("NFKD", character)[:LONGEST_UNFOLDED]
     seen = "".join(part for part in parts if unicodedata.category(part) not in _NOT_SEEN).casefold()
     return "".join(_PASSES_FOR.get(part, part) for part in seen)

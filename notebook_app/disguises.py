@@ -1,0 +1,88 @@
+"""What a text says once its disguise is off: encoded, reversed, shifted, with digits for letters, unseen. Pure.
+
+Bounded: so many pieces are decoded, each so long, and what was decoded is decoded once more at most.
+"""
+
+import base64
+import binascii
+import codecs
+import html
+import re
+import unicodedata
+from collections.abc import Iterator
+from urllib.parse import unquote
+
+MOST_PIECES = 40
+LONGEST_PIECE = 8_000
+SHORTEST_DECODED = 8
+# What is left of text that is none is mostly marks.
+LEAST_READABLE = 0.85
+
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{12,}={0,2}")
+_HEX = re.compile(r"(?:[0-9a-fA-F]{2}[ :,]?){8,}")
+_BITS = re.compile(r"(?:[01]{8}\s?){6,}")
+_ESCAPES = re.compile(r"\\{1,2}(?:x([0-9a-fA-F]{2})|u\{?([0-9a-fA-F]{4,6})\}?|([0-7]{3}))")
+_LEET = ("4@30$5!7+98", "aaeossittgb")
+_TAG_RUN = re.compile("[\U000e0020-\U000e007e]{3,}")
+_FLAG_OF_A_REGION = re.compile("\U0001f3f4[\U000e0020-\U000e007e]{2,6}\U000e007f")
+
+
+def hidden_in_tags(text: str) -> str:
+    """What is written in Unicode's tag characters, which nobody sees; flags of regions are made of them too."""
+    found = _TAG_RUN.findall(_FLAG_OF_A_REGION.sub("", text))
+    return " ".join("".join(chr(ord(letter) - 0xE0000) for letter in run) for run in found)
+
+
+def decoded(text: str) -> Iterator[str]:
+    """The readable texts that pieces of the text, or its escapes, decode to."""
+    for number, piece in enumerate(_pieces(text)):
+        if number >= MOST_PIECES:
+            break
+        found = _readable(piece)
+        if found:
+            yield found
+    for unescaped in (html.unescape(text), unquote(text), _ESCAPES.sub(_unescaped, text)):
+        if unescaped != text:
+            yield unescaped
+
+
+def turned(folded: str) -> Iterator[str]:
+    """The folded text read backwards, shifted by thirteen letters, and with letters for the digits that stand for them.
+
+    A 1 is an i or an l.
+    """
+    yield folded[::-1]
+    yield codecs.encode(folded, "rot13")
+    for one in "il":
+        yield folded.translate(str.maketrans(_LEET[0] + "1|", _LEET[1] + one * 2))
+
+
+def _pieces(text: str) -> Iterator[bytes]:
+    for match in _HEX.finditer(text):
+        digits = re.sub(r"[^0-9a-fA-F]", "", match[0][:LONGEST_PIECE])
+        yield binascii.unhexlify(digits[: len(digits) // 2 * 2])
+    for match in _BITS.finditer(text):
+        bits = re.sub(r"\s", "", match[0][:LONGEST_PIECE])
+        yield bytes(int(bits[place : place + 8], 2) for place in range(0, len(bits) // 8 * 8, 8))
+    for match in _BASE64.finditer(text):
+        plain = match[0][:LONGEST_PIECE].rstrip("=").replace("-", "+").replace("_", "/")
+        try:
+            yield base64.b64decode(
+                plain[: len(plain) // 4 * 4] if len(plain) % 4 == 1 else plain + "=" * (-len(plain) % 4)
+            )
+        except binascii.Error:
+            continue
+
+
+def _readable(data: bytes) -> str:
+    """The bytes as text where they are text, else nothing."""
+    text = data.decode(errors="ignore")
+    if len(text) < SHORTEST_DECODED or len(data) - len(text.encode()) > len(data) // 10:
+        return ""
+    seen = sum(unicodedata.category(letter)[0] in "LNZP" or letter in "\n\t" for letter in text)
+    return text if seen >= LEAST_READABLE * len(text) else ""
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    code = int(match[1] or match[2], 16) if match[1] or match[2] else int(match[3], 8)
+    return chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else ""

@@ -1,0 +1,133 @@
+"""Whether what an entry says is an attempt to give orders to whoever reads it. Pure.
+
+What is flagged is left out of prompts until a curator has looked at it; a false alarm costs a look. Signatures find
+what is known: the boundary (see boundary.py) is what keeps the rest from counting as instructions.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+
+from notebook_app.disguises import decoded, hidden_in_tags, turned
+from notebook_app.look_alikes import folded, folded_character
+from notebook_app.signatures import ENGLISH, SQUEEZED, Signature
+from notebook_app.signatures_chinese import CHINESE
+from notebook_app.signatures_markup import MARKUP
+
+LONGEST_SCREENED = 60_000
+LONGEST_QUOTE = 160
+MOST_FLAGS = 10
+DEEPEST = 2
+
+_EMPHASIS = re.compile("[*`~'’‘´]+")
+_SPACES = re.compile(r"[^\S\n]+")
+_LINES = re.compile(r"\s*\n\s*")
+_LETTERS = re.compile(r"[^a-z]+")
+_CHINESE_SPACE = re.compile(r"(?<=[\u3000-\u9fff\uff00-\uffef:,。])\s+|\s+(?=[\u3000-\u9fff])")
+_TURNS_DIRECTION = re.compile("[\u202a-\u202e\u2066-\u2069]")
+_LATIN_OR_CYRILLIC = re.compile(r"[A-Za-z\u0400-\u04ff]{4,}")
+_UNSEEN_IN_WORD = re.compile("[A-Za-z\u3400-\u9fff][\u00ad\u200b\u200c\u2060-\u2064\ufeff]+[A-Za-z\u3400-\u9fff]")
+_MOST_UNSEEN = 2
+
+
+@dataclass(frozen=True)
+class Flag:
+    """What was found, and the words it was found in as they read without their disguise."""
+
+    rule: str
+    quote: str
+
+    def as_json(self) -> dict[str, str]:
+        return asdict(self)
+
+
+def scan(texts: Sequence[str]) -> list[Flag]:
+    """What screening finds in the fields of an entry, read one after the other; each rule once, at most MOST_FLAGS."""
+    whole = "\n".join(text for text in texts if text)
+    found: dict[str, Flag] = {}
+    if len(whole) > LONGEST_SCREENED:
+        found["too long"] = Flag("too long", f"only {LONGEST_SCREENED:,} of {len(whole):,} characters were screened")
+        whole = whole[:LONGEST_SCREENED]
+    for flag in _flags(whole, depth=0):
+        found.setdefault(flag.rule, flag)
+        if len(found) >= MOST_FLAGS:
+            break
+    return list(found.values())
+
+
+def _flags(text: str, *, depth: int) -> Iterator[Flag]:
+    seen = folded(text).text
+    plain = _plain(seen)
+    yield from _unseen(text)
+    yield from _matches(MARKUP, seen)
+    yield from _matches(ENGLISH, plain)
+    yield from _matches(CHINESE, _without_gaps(plain))
+    yield from _squeezed(plain)
+    for other in turned(seen):
+        yield from _matches(ENGLISH, _plain(other))
+        yield from _squeezed(_plain(other))
+    yield from _matches(CHINESE, _without_gaps(plain[::-1]))
+    if depth < DEEPEST:
+        for said in (*decoded(_as_seen(text)), hidden_in_tags(text)):
+            if said:
+                yield from _flags(said[:LONGEST_SCREENED], depth=depth + 1)
+
+
+def _unseen(text: str) -> Iterator[Flag]:
+    """What has no place in a lesson: text that nobody sees, or that reads in another direction than it is written."""
+    hidden = hidden_in_tags(text)
+    if hidden:
+        yield Flag("hidden text", hidden[:LONGEST_QUOTE])
+    if match := _TURNS_DIRECTION.search(text):
+        yield Flag("turned text", _quote(text, match))
+    if len(_UNSEEN_IN_WORD.findall(text)) > _MOST_UNSEEN:
+        yield Flag("hidden characters", folded(text[:LONGEST_QUOTE]).text)
+    for match in _LATIN_OR_CYRILLIC.finditer(text):
+        latin = sum(letter.isascii() for letter in match[0])
+        if 0 < latin < len(match[0]):
+            yield Flag("look-alikes", match[0][:LONGEST_QUOTE])
+            return
+
+
+def _matches(signatures: Sequence[Signature], text: str) -> Iterator[Flag]:
+    for signature in signatures:
+        if match := signature.pattern.search(text):
+            yield Flag(signature.rule, _quote(text, match))
+
+
+def _squeezed(plain: str) -> Iterator[Flag]:
+    """What the letters say without all that stands between them, where the words as they stand do not say it."""
+    letters = _LETTERS.sub("", plain)
+    words = f" {_LETTERS.sub(' ', plain)} "
+    for signature in SQUEEZED:
+        for match in signature.pattern.finditer(letters):
+            # Written out in whole words it is for the other signatures, which know orders from descriptions.
+            if not _stands_in_words(match[0], words):
+                yield Flag(signature.rule, match[0][:LONGEST_QUOTE])
+                break
+
+
+def _stands_in_words(squeezed: str, words: str) -> bool:
+    first = squeezed[:6]
+    for start in re.finditer(rf" (?={re.escape(first)})", words):
+        told = words[start.end() : start.end() + 2 * len(squeezed)]
+        if told.replace(" ", "").startswith(squeezed) and told.count(" ", 0, len(squeezed)) <= len(squeezed) // 4:
+            return True
+    return False
+
+
+def _plain(seen: str) -> str:
+    return _LINES.sub("\n", _SPACES.sub(" ", _EMPHASIS.sub("", seen))).strip()
+
+
+def _without_gaps(plain: str) -> str:
+    return _CHINESE_SPACE.sub("", plain.replace(", ", ","))
+
+
+def _as_seen(text: str) -> str:
+    """The text without what is not seen, its letters as large or small as they were: codes are about those."""
+    return "".join(letter for letter in text if letter.isascii() or folded_character(letter))
+
+
+def _quote(text: str, match: re.Match[str]) -> str:
+    return " ".join(text[max(match.start() - 10, 0) : match.end() + 20].split())[:LONGEST_QUOTE]
