@@ -23,7 +23,10 @@ RARE = 0.01
 
 @dataclass(frozen=True)
 class Needed:
-    """`more_runs` until a look finds a true `difference` four times out of five; None where that is out of reach."""
+    """`more_runs` until a look finds a true `difference` four times out of five; None where that is out of reach.
+
+    Out of reach it is as well where nothing is withheld.
+    """
 
     difference: float
     is_observed: bool
@@ -41,7 +44,7 @@ def needed(given: Arm, withheld: Arm, *, share: float, looks_passed: int) -> Nee
     total = given.outcomes + withheld.outcomes
     rate = (given.successes + withheld.successes + 1) / (total + 2)
     part = _smaller_part(given, withheld, share=share)
-    runs = runs_needed(difference, rate=rate, smaller_part=part, looks_passed=looks_passed)
+    runs = runs_needed(difference, rate=rate, smaller_part=part, looks_passed=looks_passed) if part else None
     return Needed(difference, is_observed, None if runs is None else rounded(max(runs - total, 1)))
 
 
@@ -85,7 +88,7 @@ def _smaller_part(given: Arm, withheld: Arm, *, share: float) -> float:
     smaller = min(given.outcomes, withheld.outcomes)
     if smaller >= FEWEST_FOR_RATIO:
         return smaller / (given.outcomes + withheld.outcomes)
-    return min(share, 1 - share) if 0 < share < 1 else 0.5
+    return min(share, 1 - share)
 
 
 def _inside(rate: float) -> float:

@@ -7,6 +7,18 @@ from uuid import UUID
 from django.db.models.functions import Left
 
 from notebook_app.changing import locked
+from notebook_app.comparing import compare
+from notebook_app.comparing_due import due
+from notebook_app.conflicts import (
+    OpposedPhrases,
+    SeenConflict,
+    ask_for_suggestion,
+    beside,
+    conflict_of,
+    count_open_conflicts,
+    keep_suggestion,
+    list_conflicts,
+)
 from notebook_app.curation import approve, clear, edit, own, reject, restore, retire, tag
 from notebook_app.embedding_spaces import (
     EmbeddingStatus,
@@ -21,11 +33,35 @@ from notebook_app.embedding_spaces import (
     wanted_space,
 )
 from notebook_app.entry_filter import EntryFilter
-from notebook_app.errors import ChangedMeanwhile, NoSuchEntry, NotebookError, NotPossibleNow, Refused
+from notebook_app.errors import (
+    ChangedMeanwhile,
+    ConflictMovedOn,
+    NoSuchConflict,
+    NoSuchEntry,
+    NotebookError,
+    NotPossibleNow,
+    Refused,
+)
+from notebook_app.exposure_list import ExposurePage, KeptExposure, exposures_of
 from notebook_app.exposures import Drawn, earlier_draws, record_exposures, settle, was_drawn_for, withhold
-from notebook_app.kinds import CATEGORIES, EntryKind, fields_of
+from notebook_app.interchange.exporting import archive, every_entry, json_lines, sessions_of
+from notebook_app.interchange.importing import (
+    Import,
+    begin_import,
+    import_of,
+    import_some,
+    open_imports,
+    preview,
+    project_of_import,
+)
+from notebook_app.interchange.planning import ImportStep, Planned
+from notebook_app.interchange.reading import HandedIn
+from notebook_app.kinds import CATEGORIES, EntryKind, fields_of, lists_of
 from notebook_app.learning import Became, Learned, WhyRefused, keep_learned, memory_names, unlearn
 from notebook_app.life import HOLDING, WAITING, Change, EntryState, may
+from notebook_app.lift import Arm, Interval
+from notebook_app.lift_list import Claim, LessonLift, Measured, lift_of, lift_of_all
+from notebook_app.lift_power import LEAST_DIFFERENCE, runs_needed
 from notebook_app.listing import (
     EntryOrder,
     EntryPage,
@@ -37,9 +73,10 @@ from notebook_app.listing import (
     labels_in_use,
     page_of_entries,
 )
+from notebook_app.looks import Look, level_of
 from notebook_app.meaning import Near, Space, active_space, nearest, vector_of
 from notebook_app.merging import merge, reopen, split, supersede
-from notebook_app.models import Entry
+from notebook_app.models import ConflictKind, ConflictState, Entry, Settlement
 from notebook_app.people import DESK, By
 from notebook_app.proposing import Proposal, Proposed, keep, keep_all, own_evidence, take_back, take_back_proposal
 from notebook_app.reading import (
@@ -58,6 +95,7 @@ from notebook_app.reading import (
 )
 from notebook_app.rules_prompt import without_notebook
 from notebook_app.said import opening
+from notebook_app.settling import Settling, settle_conflict, unsettle_conflict
 from notebook_app.shared_words import LONGEST_READ, most_alike
 from notebook_app.shown import KeptEntry, shown
 from notebook_app.undoing import Undone, undo
@@ -69,11 +107,17 @@ __all__ = [
     "DESK",
     "HOLDING",
     "KEPT",
+    "LEAST_DIFFERENCE",
     "WAITING",
+    "Arm",
     "Became",
     "By",
     "Change",
     "ChangedMeanwhile",
+    "Claim",
+    "ConflictKind",
+    "ConflictMovedOn",
+    "ConflictState",
     "Drawn",
     "EmbeddingStatus",
     "EntryFilter",
@@ -81,23 +125,38 @@ __all__ = [
     "EntryOrder",
     "EntryPage",
     "EntryState",
+    "ExposurePage",
     "FieldDiff",
+    "HandedIn",
+    "Import",
+    "ImportStep",
+    "Interval",
     "KeptConflict",
     "KeptEntry",
+    "KeptExposure",
     "KeptVersion",
     "Lacking",
     "Learned",
+    "LessonLift",
     "Listing",
+    "Look",
+    "Measured",
     "Near",
+    "NoSuchConflict",
     "NoSuchEntry",
     "NotPossibleNow",
     "NotebookError",
     "Occurrence",
     "Offered",
+    "OpposedPhrases",
     "Piece",
+    "Planned",
     "Proposal",
     "Proposed",
     "Refused",
+    "SeenConflict",
+    "Settlement",
+    "Settling",
     "SimilarEntry",
     "Space",
     "Undone",
@@ -106,23 +165,37 @@ __all__ = [
     "activate_space",
     "active_space",
     "approve",
+    "archive",
+    "ask_for_suggestion",
+    "begin_import",
+    "beside",
     "clear",
+    "compare",
+    "conflict_of",
     "conflicts_of",
     "count_by_state",
     "count_entries",
+    "count_open_conflicts",
     "diff_of",
     "drop_other_spaces",
+    "due",
     "earlier_draws",
     "edit",
     "embedding_status",
     "entries_by_id",
     "entry_of",
+    "every_entry",
+    "exposures_of",
     "fields_of",
     "held",
+    "import_of",
+    "import_some",
     "in_open_conflict",
+    "json_lines",
     "keep",
     "keep_all",
     "keep_learned",
+    "keep_suggestion",
     "keep_vectors",
     "known_space",
     "labels_in_use",
@@ -130,6 +203,11 @@ __all__ = [
     "last_change_of",
     "last_version_of",
     "learned_from",
+    "level_of",
+    "lift_of",
+    "lift_of_all",
+    "list_conflicts",
+    "lists_of",
     "may",
     "memory_names",
     "merge",
@@ -137,10 +215,13 @@ __all__ = [
     "name_of",
     "nearest",
     "occurrences_of",
+    "open_imports",
     "opening",
     "own",
     "own_evidence",
     "page_of_entries",
+    "preview",
+    "project_of_import",
     "propose",
     "proposed_from",
     "record_exposures",
@@ -148,7 +229,10 @@ __all__ = [
     "reopen",
     "restore",
     "retire",
+    "runs_needed",
+    "sessions_of",
     "settle",
+    "settle_conflict",
     "shown",
     "similar",
     "split",
@@ -157,6 +241,7 @@ __all__ = [
     "take_back_proposal",
     "undo",
     "unlearn",
+    "unsettle_conflict",
     "vector_of",
     "versions_of",
     "wanted_space",

@@ -41,3 +41,8 @@ class NotebookSettings(Value):
     lessons: LessonSettings | None = LessonSettings()
     rules_most: int = Field(default=10, ge=1, le=100)
     rules_least_occurrences: int = Field(default=1, ge=1, le=1_000)
+
+    @property
+    def holdout_share(self) -> float:
+        """From what share of the runs each lesson is withheld; 0 where runs are told none."""
+        return self.lessons.holdout_share if self.lessons else 0.0

@@ -35,6 +35,7 @@ WORDS: dict[str, Promise] = {
     "entry.undone": _("took a change of an entry back"),
     "instruction.decided": _("decided about an instruction"),
     "panel.disputed": _("the opinions of several reviewers differ"),
+    "notebook.outcome": _("told how work with lessons went"),
     "panel.settled": _("the opinions of several reviewers were settled"),
     "policy.changed": _("changed the review policy"),
     "question.answered": _("answered a question"),
