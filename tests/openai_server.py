@@ -45,6 +45,8 @@ class Reply:
     garbage_after: int | None = None
     tells_end: bool = True
     tells_usage: bool = True
+    # For a request to `/v1/embeddings`: one for each text of its `input`.
+    vectors: Sequence[Sequence[float]] = ()
 
 
 Answer = Callable[[dict[str, Any]], str | Reply]
@@ -82,7 +84,7 @@ class ScriptedAnswers:
 
 
 class OpenAIServer:
-    """Serves `/v1/chat/completions` between `__enter__` and `__exit__`; `url` ends in `/v1`.
+    """Serves `/v1/chat/completions` and `/v1/embeddings` between `__enter__` and `__exit__`; `url` ends in `/v1`.
 
     `answer` is called on the server's only thread, so it must return at once: let it wait by `Reply.delay_s`.
     """
@@ -182,7 +184,7 @@ class OpenAIServer:
             await writer.drain()
 
     def _reply_to(self, request: Request) -> Reply:
-        if not request.path.endswith("/chat/completions"):
+        if not request.path.endswith(("/chat/completions", "/embeddings")):
             return Reply(f"there is no {request.path} here", status=404)
         try:
             answer = self._answer(request.body)
@@ -228,6 +230,15 @@ def _usage(request: Request, reply: Reply) -> dict[str, int]:
 def _payload(request: Request, reply: Reply) -> dict[str, Any]:
     if reply.status != 200:
         return {"error": {"message": reply.text, "type": "error", "param": None, "code": None}}
+    if request.path.endswith("/embeddings"):
+        # Not in their order: what counts is the index.
+        rows = [{"object": "embedding", "index": at, "embedding": list(one)} for at, one in enumerate(reply.vectors)]
+        return {
+            "object": "list",
+            "model": request.body.get("model", ""),
+            "data": rows[::-1],
+            "usage": {"prompt_tokens": 1, "total_tokens": 1},
+        }
     message = {"role": "assistant", "content": reply.text}
     return {
         "id": "chatcmpl-test",
