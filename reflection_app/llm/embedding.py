@@ -13,6 +13,7 @@ from django.conf import settings
 
 from reflection_app.llm.embedding_call import EMBED_WITHIN_S, ask_provider
 from reflection_app.llm.errors import ModelTimedOut, NoModelConfigured
+from reflection_app.llm.question_language import languages, without_language
 from reflection_app.loops.storable import storable
 
 if TYPE_CHECKING:
@@ -61,6 +62,8 @@ class Engine:
         self._model = model
         self._asking = ThreadPoolExecutor(max_workers=1, thread_name_prefix="embed-query")
         self._filling = ThreadPoolExecutor(max_workers=1, thread_name_prefix="embed-entries")
+        # Found before the first question, on the thread of the questions.
+        self._languages = self._asking.submit(languages, self._question, self._entry)
 
     def embed(self, texts: Sequence[str], *, as_query: bool, timeout_s: float) -> list[list[float]]:
         call = self._asking.submit(self._ask, texts) if as_query else self._filling.submit(self._fill, texts)
@@ -71,11 +74,19 @@ class Engine:
             raise ModelTimedOut(f"{WHEELS_MODEL} gave no vector within {timeout_s:.1f} s.") from None
 
     def _ask(self, texts: Sequence[str]) -> list[list[float]]:
-        return [self._model.query(text).tolist() for text in texts]
+        return [without_language(self._question(text), text, self._languages.result()) for text in texts]
 
     def _fill(self, texts: Sequence[str]) -> list[list[float]]:
         # One at a time: a batch takes as long, and all the memory at once.
-        return [self._model.passage(text).tolist() for text in texts]
+        return [self._entry(text) for text in texts]
+
+    def _question(self, text: str) -> list[float]:
+        vector: list[float] = self._model.query(text).tolist()
+        return vector
+
+    def _entry(self, text: str) -> list[float]:
+        vector: list[float] = self._model.passage(text).tolist()
+        return vector
 
 
 _loading = threading.Lock()
