@@ -7,9 +7,10 @@ from uuid import UUID
 from django.db import connection, transaction
 from django.utils import timezone
 
+from notebook_app.conflict_states import follow_entry
 from notebook_app.derived import derive
 from notebook_app.errors import ChangedMeanwhile, NoSuchEntry, NotPossibleNow
-from notebook_app.life import ALLOWED, Change, EntryState, after, may
+from notebook_app.life import ALLOWED, HOLDING, Change, EntryState, after, may
 from notebook_app.models import Entry
 from notebook_app.people import By
 from notebook_app.versions import WORDS, write_version
@@ -34,6 +35,7 @@ def change(
     """
     entry = locked(project_id, entry_id)
     guard(entry, made, expected_version=expected_version)
+    held = entry.state in HOLDING
     for name, value in columns.items():
         setattr(entry, name, value)
     if any(name in WORDS for name in columns):
@@ -45,6 +47,8 @@ def change(
     entry.version += 1
     entry.save()
     write_version(entry, made, by=by, reason=reason, evidence=evidence)
+    if held != (entry.state in HOLDING):
+        follow_entry(entry)
     return entry
 
 

@@ -31,6 +31,21 @@ class ChangedMeanwhile(NotebookError):
         self.version, self.by = version, by
 
 
+class NoSuchConflict(NotebookError):
+    """There is no such conflict in this project's notebook."""
+
+    def __init__(self, conflict_id: UUID) -> None:
+        super().__init__(f"{self.__doc__} ({conflict_id})")
+
+
+class ConflictMovedOn(NotebookError):
+    """The conflict is in another state by now; `by` settled it, where somebody did."""
+
+    def __init__(self, *, state: str, by: str = "") -> None:
+        super().__init__(f"The conflict is {state}{f', by {by}' if by else ''}.")
+        self.state, self.by = state, by
+
+
 class Refused(NotebookError):
     """What was asked of the notebook cannot be accepted; `field` names what is wrong with it."""
 

@@ -1,0 +1,166 @@
+"""Finding what an entry says again, or says the opposite of: candidates by words and by meaning, decided by pairing.py.
+
+A pair has one row. What people settled stays settled until the words of one of the two are others.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Q
+
+from notebook_app.by_words import matching
+from notebook_app.changing import change, lock_notebook, lock_rows
+from notebook_app.conflict_states import reopen
+from notebook_app.entry_filter import EntryFilter
+from notebook_app.errors import ChangedMeanwhile, NotPossibleNow
+from notebook_app.kinds import EntryKind, words_of
+from notebook_app.life import HOLDING, Change, EntryState
+from notebook_app.meaning import nearest, vector_of
+from notebook_app.models import Conflict, ConflictState, Entry, Settlement
+from notebook_app.pairing import Paired, Said, pair_of
+from notebook_app.people import DESK
+from notebook_app.said import hash_of
+
+MOST_BY_WORDS = 20
+MOST_BY_MEANING = 20
+# What is told to agents at work, whatever kind it is kept as; fixes and supplements are about what they fix or add.
+ADVICE = (
+    EntryKind.ERROR_NOTE,
+    EntryKind.ANTI_PATTERN,
+    EntryKind.LESSON,
+    EntryKind.RULE,
+    EntryKind.FACT,
+    EntryKind.PREFERENCE,
+)
+# Of kinds that tell a mistake first, the fields that say what to do about it.
+ADVISING = {
+    EntryKind.ERROR_NOTE: ("suggestion",),
+    EntryKind.ANTI_PATTERN: ("prevention",),
+    EntryKind.LESSON: ("advice",),
+    EntryKind.FIX_PAIR: ("fix",),
+}
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An entry that may be in conflict, and how near it is in meaning, as far as both have vectors."""
+
+    entry: Entry
+    meaning: float | None
+
+
+def compare(project_id: UUID, entry_id: UUID) -> list[Conflict]:
+    """The entry's open conflicts, found and kept; a proposal is screened then. None where it no longer holds."""
+    entry = Entry.objects.filter(project_id=project_id, pk=entry_id, state__in=HOLDING).defer("search").first()
+    if entry is None:
+        return []
+    read = said_of(entry)
+    pairs = [(one, pair_of(read, said_of(one.entry), meaning=one.meaning)) for one in candidates_for(entry)]
+    with transaction.atomic():
+        lock_notebook(project_id)
+        found = [
+            _keep(entry, one, _turned(paired) if paired and one.entry.pk < entry.pk else paired)
+            for one, paired in pairs
+        ]
+        if entry.state == EntryState.PROPOSED:
+            _screened(entry)
+    return [row for row in found if row is not None and row.state == ConflictState.OPEN]
+
+
+def candidates_for(entry: Entry) -> list[Candidate]:
+    """The entries that hold and share its words or its meaning, and those that it is in an open conflict with."""
+    kind = EntryKind(entry.kind)
+    among = EntryFilter(states=HOLDING, kinds=ADVICE if kind in ADVICE else (kind,), agent=entry.agent)
+    vector = vector_of(entry.pk)
+    found: dict[UUID, float | None] = {}
+    for match in matching(entry.project_id, text_of(entry), among=among, limit=MOST_BY_WORDS):
+        found[match.entry_id] = None
+    for near in nearest(entry.project_id, vector, among=among, limit=MOST_BY_MEANING) if vector else []:
+        found[near.entry_id] = near.likeness
+    for pair in Conflict.objects.filter(Q(first=entry) | Q(second=entry), state=ConflictState.OPEN):
+        found.setdefault(pair.second_id if pair.first_id == entry.pk else pair.first_id, None)
+    found.pop(entry.pk, None)
+    rows = Entry.objects.filter(pk__in=found, project_id=entry.project_id).defer("search").order_by("pk")
+    return [Candidate(row, found[row.pk] or _likeness(vector, row.pk)) for row in rows]
+
+
+def _likeness(vector: Sequence[float] | None, other_id: UUID) -> float | None:
+    other = vector_of(other_id) if vector else None
+    if not vector or not other or len(vector) != len(other):
+        return None
+    product = sum(one * another for one, another in zip(vector, other, strict=True))
+    length = math.hypot(*vector) * math.hypot(*other)
+    return min(1.0, max(0.0, product / length)) if length else None
+
+
+def text_of(entry: Entry) -> str:
+    """All that the entry says, its name first."""
+    return "\n".join(text for text in (entry.name, entry.description, entry.content, *words_of(entry.details)) if text)
+
+
+def said_of(entry: Entry) -> Said:
+    """What the entry says, and its advice: of what tells a mistake first, the part that says what to do."""
+    advising = ADVISING.get(EntryKind(entry.kind))
+    text = text_of(entry)
+    if advising is None:
+        return Said(text, text)
+    advice = [str(entry.details[field]) for field in advising if entry.details.get(field)]
+    if EntryKind(entry.kind) is EntryKind.LESSON:
+        advice = [entry.description, entry.content, *advice]
+    return Said(text, "\n".join(["", entry.name, *advice]).strip())
+
+
+def _keep(entry: Entry, other: Candidate, paired: Paired | None) -> Conflict | None:
+    """The row of the pair as it is now; None where the two have nothing to do with each other, or changed meanwhile."""
+    first, second = sorted((entry, other.entry), key=lambda row: row.pk)
+    rows = lock_rows(entry.project_id, (first.pk, second.pk))
+    if len(rows) < 2 or any(row.state not in HOLDING for row in rows.values()):
+        return None
+    hashes = [hash_of(text_of(row)) for row in (first, second)]
+    if hashes != [hash_of(text_of(rows[row.pk])) for row in (first, second)]:
+        return None
+    known = Conflict.objects.select_for_update(of=("self",)).filter(first=first, second=second)
+    if paired is None:
+        # Its words were changed, and there is nothing left to settle.
+        known.filter(state=ConflictState.OPEN).update(state=ConflictState.MOOT)
+        return None
+    told = {
+        "kind": paired.kind.value,
+        "text_likeness": round(paired.alike.overlap, 4),
+        "meaning_likeness": round(paired.meaning, 4) if paired.meaning is not None else None,
+        "why": {
+            "words": list(paired.alike.words),
+            "opposed": [{"kind": one.kind.value, "left": one.left, "right": one.right} for one in paired.opposed],
+            "hashes": hashes,
+        },
+    }
+    row = known.first()
+    if row is None:
+        return Conflict.objects.create(project_id=entry.project_id, first=first, second=second, **told)
+    if row.state == ConflictState.SETTLED and row.settlement == Settlement.KEPT_BOTH and row.why["hashes"] == hashes:
+        return row
+    if row.state != ConflictState.OPEN:
+        reopen(known)
+    if row.why.get("hashes") != hashes:
+        # What a model suggested was for other words.
+        told |= {"suggestion": None, "suggestion_run": None}
+    known.update(**told)
+    row.refresh_from_db()
+    return row
+
+
+def _turned(paired: Paired) -> Paired:
+    """The same with its phrases in the order of the two entries' ids."""
+    opposed = tuple(type(one)(one.kind, one.right, one.left) for one in paired.opposed)
+    return Paired(paired.kind, paired.alike, paired.meaning, opposed)
+
+
+def _screened(entry: Entry) -> None:
+    try:
+        change(entry.project_id, entry.pk, Change.SCREENED, by=DESK, expected_version=entry.version)
+    except (ChangedMeanwhile, NotPossibleNow):
+        # Somebody was quicker: what they made of it is compared in its turn.
+        return
