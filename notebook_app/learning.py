@@ -14,7 +14,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from notebook_app.changing import lock_notebook
+from notebook_app.changing import lock_notebook, lock_rows
 from notebook_app.kinds import EntryKind, words_of
 from notebook_app.life import HOLDING
 from notebook_app.models import Entry, Evidence
@@ -63,6 +63,7 @@ def keep_learned(
     learned from it. A memory of which the name is taken by another is refused.
     """
     lock_notebook(project_id)
+    lock_rows(project_id, ids_known(project_id, proposals))
     told_entries = list(
         Entry.objects.filter(
             project_id=project_id, exposures__subject__in=list(told), exposures__is_withheld=False
@@ -93,7 +94,8 @@ def _learned(
 def _says_the_same(proposal: Proposal, entry: Entry) -> bool:
     if _plain(proposal.name) == _plain(entry.name):
         return True
-    ours = {_plain(text) for text in (proposal.description, proposal.content, *words_of(proposal.details))}
+    ours = {_plain(text) for text in (proposal.name, proposal.description, proposal.content)}
+    ours |= {_plain(text) for text in words_of(proposal.details)}
     theirs = {_plain(text) for text in (entry.name, entry.description, entry.content, *words_of(entry.details))}
     return any(len(text) >= SHORTEST_TELLING for text in ours & theirs)
 

@@ -240,6 +240,12 @@ LLM_ACTOR_MODEL = env.text("LLM_ACTOR_MODEL", "", "the actor's model, where it i
 LLM_CRITIC_MODEL = env.text("LLM_CRITIC_MODEL", "", "the critic's model, where it is not LLM_MODEL; none: no critic")
 LLM_SELF_MODEL = env.text("LLM_SELF_MODEL", "", "the model that evaluates its own work, where it is not the actor's")
 LLM_REFLECTOR_MODEL = env.text("LLM_REFLECTOR_MODEL", "", "the model that reflects, where it is not the actor's")
+LLM_ERROR_REFLECTOR_MODEL = env.text(
+    "LLM_ERROR_REFLECTOR_MODEL", "", "the model that looks for errors once work has ended, if not the reflector's"
+)
+LLM_MEMORY_REFLECTOR_MODEL = env.text(
+    "LLM_MEMORY_REFLECTOR_MODEL", "", "the model that looks for what to remember then, if not the reflector's"
+)
 LLM_CLASSIFIER_MODEL = env.text("LLM_CLASSIFIER_MODEL", "", "the model that names a task's kind, if not LLM_MODEL")
 LLM_TESTER_MODEL = env.text("LLM_TESTER_MODEL", "", "the model that writes tests, where it is not LLM_MODEL")
 LLM_PLANNER_MODEL = env.text("LLM_PLANNER_MODEL", "", "the model that makes plans, where it is not LLM_MODEL")
@@ -300,6 +306,7 @@ CELERY_BEAT_SCHEDULE = {
     "sweep-bulk": {"task": "reflection_app.jobs.sweep_bulk", "schedule": 30.0, "options": {"expires": 30}},
     "embed-entries": {"task": "reflection_app.jobs.embed_entries", "schedule": 10.0, "options": {"expires": 10}},
     "sweep-imports": {"task": "reflection_app.jobs.sweep_imports", "schedule": 30.0, "options": {"expires": 30}},
+    "compare-entries": {"task": "reflection_app.jobs.compare_entries", "schedule": 10.0, "options": {"expires": 10}},
     "lapse": {"task": "reflection_app.jobs.lapse", "schedule": 60.0, "options": {"expires": 60}},
     "mail": {"task": "reflection_app.jobs.send_mail", "schedule": 30.0, "options": {"expires": 30}},
     "tidy": {"task": "reflection_app.tasks.tidy", "schedule": 3600.0, "options": {"expires": 3600}},

@@ -10,8 +10,13 @@ LOCAL_PREFIX = "local/"
 LOCAL_MODEL = f"{LOCAL_PREFIX}smollm2-135m-instruct"
 # The word that says, in the place of the critic's model, that there is to be no critic.
 NO_MODEL = "none"
-# A model that looks back at its own work is the one that did it, unless another is named.
-SAME_AS = {"self": "actor", "reflector": "actor"}
+# A model that looks back at work is the one that did it, unless another is named.
+SAME_AS = {
+    "self": ("actor",),
+    "reflector": ("actor",),
+    "error_reflector": ("reflector", "actor"),
+    "memory_reflector": ("reflector", "actor"),
+}
 
 
 def model_for(role: str, overrides: Mapping[str, str]) -> str:
@@ -43,7 +48,7 @@ def has_escalation(overrides: Mapping[str, str]) -> bool:
 
 def _named(role: str, overrides: Mapping[str, str]) -> str:
     """The name that is configured for the role, or nothing."""
-    roles = [role, *([SAME_AS[role]] if role in SAME_AS else [])]
+    roles = [role, *SAME_AS.get(role, ())]
     names = [overrides.get(one) for one in roles]
     names.append(overrides.get("default"))
     names += [str(getattr(settings, _variable(one), "")) for one in roles]

@@ -14,8 +14,11 @@ from reflection_app.loops.effects import (
     KeepAttempt,
     ProposeEntry,
     ProposeInstruction,
+    RecallLessons,
     RecordCompleteness,
+    RecordFindings,
     RecordFixOutcome,
+    RecordMemories,
     RecordPick,
     RecordPlan,
     RecordReport,
@@ -32,7 +35,9 @@ from reflection_app.runner.completeness_rows import write_what_is_missing
 from reflection_app.runner.failure_rows import write_failure, write_fix_outcome
 from reflection_app.runner.journal import Attempts
 from reflection_app.runner.journal_writes import Follow
+from reflection_app.runner.lessons import write_exposures
 from reflection_app.runner.question_rows import write_question
+from reflection_app.runner.reflector_rows import keep_what_was_found
 from reflection_app.runner.report_rows import write_instruction, write_proposal, write_report
 from reflection_app.runner.review_rows import open_reviews
 from reflection_app.runner.ticket_rows import begin_ticket, write_ticket
@@ -88,10 +93,15 @@ def _write_more(effect: AnyEffect, value: Any, *, run: Run, step: Step, batch: B
             write_instruction(run, batch, instruction=instruction)
         case AskPerson(question=question):
             write_question(run, step, batch, asked=question)
+        case RecallLessons():
+            write_exposures(run, told=value)
         case RecordToolFailure(failure=failure):
             write_failure(run, step, batch, diagnosed=failure)
         case RecordFixOutcome(outcome=outcome):
             write_fix_outcome(run, batch, outcome=outcome)
+        case RecordFindings() | RecordMemories():
+            batch.write()
+            keep_what_was_found(effect, run=run)
         case RecordPlan() | RecordCompleteness() | RecordSupplements():
             write_what_is_missing(effect, run=run, step=step, batch=batch)
 

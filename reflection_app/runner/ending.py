@@ -15,6 +15,8 @@ from reflection_app.models import (
 from reflection_app.runner.best_so_far import best_of
 from reflection_app.runner.first_attempt import settle_first_attempt
 from reflection_app.runner.question_rows import withdraw_questions
+from reflection_app.runner.reflector_rows import end_reflector
+from reflection_app.runner.reflectors import begin_reflectors
 from reflection_app.runner.review_rows import withdraw_reviews
 from reflection_app.runner.ticket_rows import end_tickets
 
@@ -38,3 +40,5 @@ def end_run(run: Run, ended: Ended) -> None:
     add_event(run, EventType.RUN_FINISHED, outcome=ended.outcome.value, best_attempt=best_number)
     run.save()
     settle_first_attempt(run)
+    end_reflector(run)
+    begin_reflectors(run)

@@ -16,9 +16,12 @@ from reflection_app.loops.effects import (
     Noted,
     ProposeEntry,
     ProposeInstruction,
+    ReadSession,
     RecallFix,
     RecordCompleteness,
+    RecordFindings,
     RecordFixOutcome,
+    RecordMemories,
     RecordPick,
     RecordPlan,
     RecordPlanStep,
@@ -33,6 +36,7 @@ from reflection_app.loops.effects import (
 from reflection_app.loops.protocol.reports import KeptReport
 from reflection_app.loops.tickets import Ticket
 from reflection_app.runner.failure_rows import recall_fix
+from reflection_app.runner.looked_back_at import read_session
 from reflection_app.runner.naming import named
 from reflection_app.runner.report_rows import find_similar_issues, is_ours
 
@@ -44,6 +48,8 @@ def value_of(effect: Lookup | Naming | Noted, *, run_id: UUID) -> Any:
             return find_similar_issues(effect, run_id=run_id)
         case RecallFix():
             return recall_fix(effect, run_id=run_id)
+        case ReadSession():
+            return read_session(effect, run_id=run_id)
         case IssueTicket(draft=draft):
             ticket_id, now = named("rewind")
             return Ticket(ticket_id=ticket_id, timestamp=now, **dict(draft))
@@ -64,6 +70,8 @@ def _kept(effect: Noted) -> Any:  # noqa: PLR0911 - one line an effect
         case RecordStage(record=kept) | ProposeEntry(proposal=kept) | ProposeInstruction(instruction=kept):
             return kept
         case RecordToolFailure(failure=kept) | RecordCompleteness(found=kept) | RecordSupplements(done=kept):
+            return kept
+        case RecordFindings(found=kept) | RecordMemories(found=kept):
             return kept
         case RecordReflection(kept=reflection):
             return reflection

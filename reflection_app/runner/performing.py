@@ -29,6 +29,7 @@ from reflection_app.loops.effects import (
     Generation,
     Performed,
     Performing,
+    RecallLessons,
     RunTests,
     Spent,
 )
@@ -36,6 +37,8 @@ from reflection_app.loops.progress import SHORTEST_CALL_S
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.runner.journal import attempt_of
+from reflection_app.runner.lessons import recall_lessons
+from reflection_app.runner.looked_back_at import call_on_session
 from reflection_app.sandbox import SandboxUnavailable, run_tests
 from reflection_app.tools import call_tool
 
@@ -71,6 +74,8 @@ def perform(
         return _run_tests(effect)
     if isinstance(effect, CallTool):
         return _call_tool(effect, run_id=run_id)
+    if isinstance(effect, RecallLessons):
+        return recall_lessons(effect, run_id=run_id)
     with writing(run_id, step=seq, tries=tries, role=effect.role, attempt=attempt_of(effect)) as show:
         on_text = show if settings.LLM_STREAMING and is_watched(run_id) else None
         return _generate(effect, model=model, left_s=effect.timeout_s - used_s, on_text=on_text)
@@ -87,7 +92,7 @@ def _run_tests(effect: RunTests) -> Performed[Any]:
 
 def _call_tool(effect: CallTool, *, run_id: UUID) -> Performed[Any]:
     began = time.monotonic()
-    result = call_tool(effect, run_id=run_id)
+    result = call_on_session(effect, run_id=run_id) or call_tool(effect, run_id=run_id)
     return Performed(value=result, spent=Spent(duration_s=time.monotonic() - began))
 
 

@@ -17,6 +17,7 @@ from reflection_app.models import EventType, Run, RunState, Step, StepState, add
 from reflection_app.runner.best_so_far import best_of
 from reflection_app.runner.first_attempt import settle_first_attempt
 from reflection_app.runner.taking_back_proposals import Proposals
+from reflection_app.runner.taking_back_reflectors import take_back_reflectors
 from reflection_app.runner.taking_back_rows import (
     reopen_tickets,
     restore_reports,
@@ -81,6 +82,7 @@ def take_back_run(run: Run, *, why: str) -> TakenBack:
 
 
 def _forget(run: Run, *, after: int, since: int) -> TakenBack:
+    take_back_reflectors(run)
     gone = Step.objects.filter(run=run, seq__gt=after)
     taken = _taken_back(gone.filter(is_inherited=False))
     kept = Step.objects.filter(run=run, seq__lte=after)

@@ -9,6 +9,8 @@ from reflection_app.tools.files import MOST_LINES, MOST_MATCHES, USUAL_MATCHES, 
 from reflection_app.tools.results import failed, told
 
 LONGEST_PROGRAM_S = 30.0
+# Those that only look at files.
+READING = ("read_file", "grep_search")
 
 
 def _parameters(required: str, **properties: dict[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from reflection_app.loops.tool_arguments import SchemaUnusable, violations
 from reflection_app.loops.tool_calls import ToolFailure, ToolResult
 from reflection_app.models import Run, TaskFile, Tool
 from reflection_app.outgoing import AddressRefused, OutgoingError, TimedOut, TooLarge, Unreachable
-from reflection_app.tools.builtin import call_builtin
+from reflection_app.tools.builtin import READING, SPECS, call_builtin
 from reflection_app.tools.config import BY_KIND, AnyConfig, BuiltinConfig, HttpConfig, McpConfig
 from reflection_app.tools.errors import Misconfigured, UnusableArguments
 from reflection_app.tools.files import Files
@@ -53,6 +53,18 @@ def call_tool(effect: CallTool, *, run_id: UUID) -> ToolResult:
         return failed(ToolFailure.UNKNOWN_TOOL, f"There is no tool named {effect.tool!r} any more.")
     key = idempotency_key(run_id, effect.repeats or effect.key)
     return call_registered(tool, effect.arguments, key=key, task_id=run.task_id, most_s=effect.timeout_s)
+
+
+def call_on_files(name: str, arguments: Mapping[str, Any], *, files: Files, deadline_s: float) -> ToolResult:
+    """What a built-in tool that reads came to on these files and no others, registered or not."""
+    spec = SPECS.get(name)
+    if spec is None or name not in READING:
+        return failed(ToolFailure.UNKNOWN_TOOL, f"There is no tool named {name!r} here.")
+    config = BuiltinConfig.model_validate({"name": name})
+    prepared = Prepared(config, Secrets({}), spec.parameters, deadline_s, files)
+    if not connection.in_atomic_block:
+        connection.close()  # back to the pool: others need it while this thread searches
+    return _call(prepared, arguments, key="", deadline_s=deadline_s)
 
 
 def call_registered(

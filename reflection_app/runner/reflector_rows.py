@@ -1,0 +1,136 @@
+"""What the forks that look back leave behind: their rows, what they propose, and one event once both have ended.
+
+Locks are taken in one order by all who are here: the fork's own run first, which its worker holds; then what is looked
+back at; then the reflectors' rows; then the notebook. Who takes back an end holds what was looked back at already.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from notebook_app.public import Became, Learned, keep_learned
+from reflection_app.live.doorbell import ring
+from reflection_app.loops.after.findings import ErrorFound, MemoryFound
+from reflection_app.loops.effects import RecordFindings, RecordMemories
+from reflection_app.loops.ends import Outcome
+from reflection_app.models import EventType, Reflector, ReflectorKind, Run, Transcript, add_event
+from reflection_app.runner.looked_back_at import REFLECTING, reflector_of
+from reflection_app.runner.reflector_proposals import proposal_of, work_of
+
+MOST_PARENTS = 20
+
+
+def keep_what_was_found(effect: RecordFindings | RecordMemories, *, run: Run) -> None:
+    """Proposes to the notebook what the fork `run` found, and notes on its row what became of each.
+
+    What a person's fork of it finds counts once with it, and leaves the row as it is. Where the end that it looks back
+    at was taken back, nothing is kept.
+    """
+    reflector = reflector_of(run)
+    if reflector is None:
+        return
+    lock_looked_back_at(reflector)
+    reflector = Reflector.objects.select_for_update(of=("self",)).filter(pk=reflector.pk).first()
+    if reflector is None:
+        return
+    found: Sequence[ErrorFound | MemoryFound] = (
+        effect.found.findings if isinstance(effect, RecordFindings) else effect.found.memories
+    )
+    proposals = [proposal_of(one, reflector=reflector) for one in found]
+    became = keep_learned(run.project_id, proposals, work=_work(reflector), told=_told_as(reflector))
+    if reflector.fork_id != run.pk:
+        return
+    reflector.findings = [_noted(one, learned) for one, learned in zip(found, became, strict=True)]
+    reflector.score = effect.found.score if isinstance(effect, RecordFindings) else None
+    reflector.found = len(found)
+    reflector.added = sum(learned.became is Became.ADDED for learned in became)
+    reflector.counted = sum(learned.became is Became.COUNTED for learned in became)
+    reflector.save(update_fields=["findings", "score", "found", "added", "counted"])
+
+
+def _noted(one: ErrorFound | MemoryFound, learned: Learned) -> dict[str, Any]:
+    return one.model_dump(mode="json") | {
+        "became": learned.became.value,
+        "entry": str(learned.entry_id) if learned.entry_id else None,
+        "why": learned.why.value if learned.why else "",
+    }
+
+
+def _line_of(run: Run | None) -> list[UUID]:
+    """The run and those that it was forked from: it begins with what they did."""
+    found: list[UUID] = []
+    while run is not None and len(found) < MOST_PARENTS:
+        found.append(run.pk)
+        run = run.parent
+    return found
+
+
+def _work(reflector: Reflector) -> list[dict[str, str]]:
+    if reflector.run is None:
+        return [work_of(reflector)]
+    return [{"run": str(run_id)} for run_id in _line_of(reflector.run)]
+
+
+def _told_as(reflector: Reflector) -> list[str]:
+    """The names under which lessons may have been drawn for this work."""
+    transcript = reflector.transcript
+    if transcript is None:
+        return [str(run_id) for run_id in _line_of(reflector.run)]
+    names = [str(transcript.pk), str(transcript.run_id or ""), transcript.external_id or ""]
+    return [name for name in names if name]
+
+
+def lock_looked_back_at(reflector: Reflector) -> Run | None:
+    """Locks what the reflector looks back at; its run where it has one, locked and read afresh."""
+    run_id = reflector.run_id
+    if reflector.transcript is not None:
+        run_id = Transcript.objects.filter(pk=reflector.transcript.pk).values_list("run", flat=True).first()
+        if run_id is None:
+            Transcript.objects.select_for_update(of=("self",)).only("pk").get(pk=reflector.transcript.pk)
+    return None if run_id is None else Run.objects.select_for_update(of=("self",)).defer("spec").get(pk=run_id)
+
+
+def end_reflector(fork: Run) -> None:
+    """Notes that the fork has ended, well or not; whichever of the two ends last tells of both.
+
+    Call it in the transaction that ends the run, whatever run it is.
+    """
+    if fork.mode not in REFLECTING:
+        return
+    reflector = Reflector.objects.filter(fork=fork.pk).first()
+    if reflector is None:
+        return
+    subject = lock_looked_back_at(reflector)
+    if not Reflector.objects.filter(pk=reflector.pk).update(finished_at=timezone.now()):
+        return
+    about = Q(run=reflector.run_id) if reflector.run_id else Q(transcript=reflector.transcript_id)
+    both = list(Reflector.objects.filter(about).select_related("fork").defer("fork__spec").order_by("kind"))
+    if all(one.finished_at is not None for one in both):
+        _tell(both, on=subject or _run_that_tells(both, fork=fork), ended=fork)
+
+
+def _run_that_tells(both: Sequence[Reflector], *, fork: Run) -> Run:
+    """The run of the error reflector; of a session without a run, nothing else is there to tell it on."""
+    chosen = next((one for one in both if one.kind == ReflectorKind.ERRORS), both[0])
+    if chosen.fork_id == fork.pk:
+        return fork
+    return Run.objects.select_for_update(of=("self",)).defer("spec").get(pk=chosen.fork_id)
+
+
+def _tell(both: Sequence[Reflector], *, on: Run, ended: Run) -> None:
+    found = {one.kind: one.found for one in both}
+    outcomes = {one.kind: ended.outcome if one.fork_id == ended.pk else one.fork.outcome for one in both}
+    add_event(
+        on,
+        EventType.REFLECTED,
+        errors=found.get(ReflectorKind.ERRORS.value, 0),
+        memories=found.get(ReflectorKind.MEMORY.value, 0),
+        added=sum(one.added for one in both),
+        failed=sorted(kind for kind, outcome in outcomes.items() if outcome != Outcome.SUCCEEDED.value),
+    )
+    on.save(update_fields=["last_event_seq"])
+    transaction.on_commit(lambda: ring(on.pk, project_id=on.project_id))

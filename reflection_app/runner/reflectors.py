@@ -1,0 +1,130 @@
+"""Beginning the two forks that look back, in the transaction in which a run or a session ends.
+
+They are best effort: whatever goes wrong here is logged, and the end stands without them.
+"""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from django.db import transaction
+
+from reflection_app.llm import can_look_back
+from reflection_app.loops.after import error_reflection, memory_reflection
+from reflection_app.loops.ends import Outcome
+from reflection_app.loops.task_spec import NOT_FOR_TASKS, Limits, Mode, TaskSpec
+from reflection_app.models import Project, Reflector, ReflectorKind, Run, Task, Transcript
+from reflection_app.runner.begin_run import begin_run, is_scripted
+from reflection_app.runner.reflection_mode import reflection_mode, said_mode
+
+log = logging.getLogger(__name__)
+
+LONGEST_TITLE = 110
+LIMITS = Limits(max_iterations=5, token_budget=60_000, time_budget_s=300.0)
+
+
+@dataclass(frozen=True)
+class Fork:
+    """One of the two: its mode, the role of its model, and how the keys of its model calls begin."""
+
+    kind: ReflectorKind
+    mode: Mode
+    role: str
+    key: str
+
+
+FORKS = (
+    Fork(ReflectorKind.ERRORS, Mode.ERROR_REFLECTION, error_reflection.ROLE, error_reflection.KEY),
+    Fork(ReflectorKind.MEMORY, Mode.MEMORY_REFLECTION, memory_reflection.ROLE, memory_reflection.KEY),
+)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is looked back at: a run, or a session without one."""
+
+    project: Project
+    title: str
+    agent: str
+    own_mode: str
+    models: dict[str, str]
+    run: Run | None = None
+    transcript: Transcript | None = None
+
+
+def begin_reflectors(run: Run) -> None:
+    """Begins the forks that look back at `run`, where they are wanted; call it in the transaction that ends the run."""
+    if Mode(run.mode) in NOT_FOR_TASKS or run.outcome == Outcome.CANCELLED or not run.attempts_made:
+        return
+    _begin_safely(lambda: _subject_of_run(run), name=str(run))
+
+
+def begin_reflectors_for_transcript(transcript: Transcript) -> None:
+    """Begins the forks that look back at a session which has ended; call it in the transaction that ends it."""
+    if transcript.turns_made:
+        _begin_safely(lambda: _subject_of_transcript(transcript), name=str(transcript))
+
+
+def _subject_of_run(run: Run) -> Subject:
+    task, project = run.task, run.project
+    models: dict[str, str] = run.get_spec().models
+    return Subject(
+        project=project,
+        title=task.title,
+        agent=task.agent,
+        own_mode=task.reflection,
+        # A script plays all the roles of its run; else who looks back is as the project has it by now.
+        models=models if is_scripted(models) else project.models_by_role,
+        run=run,
+    )
+
+
+def _subject_of_transcript(transcript: Transcript) -> Subject:
+    project = transcript.project
+    return Subject(
+        project=project,
+        title=transcript.objective.strip()[:LONGEST_TITLE] or str(transcript),
+        agent=transcript.agent,
+        own_mode=transcript.reflection,
+        models=project.models_by_role,
+        transcript=transcript,
+    )
+
+
+def _begin_safely(subject: Callable[[], Subject], *, name: str) -> None:
+    try:
+        with transaction.atomic():
+            _begin(subject())
+    except Exception:  # whatever it is, the work has ended and that must be kept
+        log.exception("nobody looks back at %s", name)
+
+
+def _begin(subject: Subject) -> None:
+    if not reflection_mode(subject.project, own=subject.own_mode).is_after:
+        return
+    is_asked_for = said_mode(subject.project, own=subject.own_mode) is not None
+    about = {"run": subject.run, "transcript": subject.transcript}
+    begun = set(Reflector.objects.filter(**about).values_list("kind", flat=True))
+    for fork in FORKS:
+        able = can_look_back(fork.role, subject.models, key=fork.key, is_asked_for=is_asked_for)
+        if able and fork.kind not in begun:
+            Reflector.objects.create(project=subject.project, kind=fork.kind, fork=_forked(subject, fork), **about)
+
+
+def _forked(subject: Subject, fork: Fork) -> Run:
+    """The queued run of the fork, with a task of its own."""
+    spec = TaskSpec(
+        objective=f"{fork.kind.label}: {subject.title}",
+        mode=fork.mode,
+        agent=subject.agent,
+        limits=LIMITS,
+        models=subject.models,
+    )
+    task = Task.objects.create(
+        project=subject.project,
+        objective=spec.objective,
+        mode=spec.mode.value,
+        agent=spec.agent,
+        limits=spec.limits.model_dump(mode="json"),
+    )
+    return begin_run(task, spec)
