@@ -3,13 +3,15 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from functools import reduce
+from operator import or_
 from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from notebook_app.entry_filter import EntryFilter
 from notebook_app.life import EntryState
-from notebook_app.models import Conflict, ConflictState, Entry
+from notebook_app.models import Conflict, ConflictState, Entry, Evidence
 from notebook_app.shown import KeptEntry, shown
 
 # Nobody needs more than "999+", and counting further costs time.
@@ -55,6 +57,8 @@ class Listing:
     is_unowned: bool = False
     is_flagged: bool = False
     is_in_conflict: bool = False
+    # Entries with evidence that holds all of one of these, such as {"run": …}.
+    resting_on: tuple[dict[str, str], ...] = ()
     # Approved before then, and given to nobody since.
     unused_since: datetime | None = None
 
@@ -73,6 +77,9 @@ class Listing:
             rows = rows.filter(FLAGGED)
         if self.is_in_conflict:
             rows = rows.filter(_open_conflicts())
+        if self.resting_on:
+            wanted = reduce(or_, (Q(refs__contains=refs) for refs in self.resting_on))
+            rows = rows.filter(pk__in=Evidence.objects.filter(wanted, project_id=project_id).values("entry"))
         if self.unused_since is not None:
             unused = Q(last_recalled_at=None) | Q(last_recalled_at__lt=self.unused_since)
             rows = rows.filter(unused, state=EntryState.APPROVED, decided_at__lt=self.unused_since)

@@ -93,14 +93,27 @@ from notebook_app.reading import (
     occurrences_of,
     versions_of,
 )
-from notebook_app.rules_prompt import without_notebook
+from notebook_app.recall import Recalled, RecalledEntry, recall
+from notebook_app.rows import entry_rows, evidence_rows, stale_rows, version_rows
+from notebook_app.rules_prompt import (
+    RulesPrompt,
+    Told,
+    bounded,
+    fitting,
+    has_approved,
+    new_boundary,
+    rules_prompt,
+    without_notebook,
+)
 from notebook_app.said import opening
 from notebook_app.settling import Settling, settle_conflict, unsettle_conflict
 from notebook_app.shared_words import LONGEST_READ, most_alike
 from notebook_app.shown import KeptEntry, shown
+from notebook_app.telling import told_of
 from notebook_app.undoing import Undone, undo
 from notebook_app.version_diff import FieldDiff, Piece, diff_of
 from notebook_app.versions import KEPT
+from notebook_app.words_changed import words_changed
 
 __all__ = [
     "CATEGORIES",
@@ -153,12 +166,16 @@ __all__ = [
     "Planned",
     "Proposal",
     "Proposed",
+    "Recalled",
+    "RecalledEntry",
     "Refused",
+    "RulesPrompt",
     "SeenConflict",
     "Settlement",
     "Settling",
     "SimilarEntry",
     "Space",
+    "Told",
     "Undone",
     "WhyRefused",
     "WrongDimensions",
@@ -169,6 +186,7 @@ __all__ = [
     "ask_for_suggestion",
     "begin_import",
     "beside",
+    "bounded",
     "clear",
     "compare",
     "conflict_of",
@@ -184,9 +202,13 @@ __all__ = [
     "embedding_status",
     "entries_by_id",
     "entry_of",
+    "entry_rows",
     "every_entry",
+    "evidence_rows",
     "exposures_of",
     "fields_of",
+    "fitting",
+    "has_approved",
     "held",
     "import_of",
     "import_some",
@@ -214,6 +236,7 @@ __all__ = [
     "merged_into",
     "name_of",
     "nearest",
+    "new_boundary",
     "occurrences_of",
     "open_imports",
     "opening",
@@ -224,11 +247,13 @@ __all__ = [
     "project_of_import",
     "propose",
     "proposed_from",
+    "recall",
     "record_exposures",
     "reject",
     "reopen",
     "restore",
     "retire",
+    "rules_prompt",
     "runs_needed",
     "sessions_of",
     "settle",
@@ -236,19 +261,23 @@ __all__ = [
     "shown",
     "similar",
     "split",
+    "stale_rows",
     "supersede",
     "tag",
     "take_back_proposal",
+    "told_of",
     "undo",
     "unlearn",
     "unsettle_conflict",
     "vector_of",
+    "version_rows",
     "versions_of",
     "wanted_space",
     "was_drawn_for",
     "withdraw",
     "withhold",
     "without_notebook",
+    "words_changed",
 ]
 
 # Those that were last learned or learned again are looked through: without an index for it, a person would wait.

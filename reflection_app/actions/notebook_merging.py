@@ -22,7 +22,7 @@ def merge_entries(project: Project, gone_id: UUID, told: MergeInput, *, actor: A
     """
     words: dict[str, Any] = told.words.model_dump(mode="json", exclude_none=True) if told.words else {}
     expected = _expected({gone_id: told.expected_version, told.into: told.into_expected_version})
-    with refusals_told(), transaction.atomic():
+    with refusals_told(into=told.into), transaction.atomic():
         row = public.merge(
             project.pk,
             gone_id=gone_id,
@@ -41,7 +41,7 @@ def merge_entries(project: Project, gone_id: UUID, told: MergeInput, *, actor: A
 def supersede_entry(project: Project, gone_id: UUID, told: SupersedeInput, *, actor: Actor) -> KeptEntry:
     """The entry that holds instead; the other is retired. Raises NotFound, EntryMovedOn or InvalidInput."""
     expected = _expected({gone_id: told.expected_version, told.by: told.by_expected_version})
-    with refusals_told(), transaction.atomic():
+    with refusals_told(by=told.by), transaction.atomic():
         row = public.supersede(
             project.pk,
             gone_id=gone_id,

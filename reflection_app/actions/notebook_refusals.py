@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from uuid import UUID
 
 from django.utils.translation import gettext as _
 
@@ -11,11 +12,17 @@ from reflection_app.actions.notebook_words import change_words, state_words
 
 
 @contextmanager
-def refusals_told() -> Iterator[None]:
-    """Raises what the notebook raises inside as NotFound, EntryMovedOn or InvalidInput."""
+def refusals_told(**named: UUID) -> Iterator[None]:
+    """Raises what the notebook raises inside as NotFound, EntryMovedOn or InvalidInput.
+
+    `named` are the entries that were named in a field: where one is missing, it is the field that is wrong.
+    """
     try:
         yield
-    except NoSuchEntry:
+    except NoSuchEntry as error:
+        for field, entry_id in named.items():
+            if entry_id == error.entry_id:
+                raise wrong(field, str(no_such_entry())) from None
         raise no_such_entry() from None
     except ChangedMeanwhile as error:
         why = _("%(who)s changed this entry meanwhile; it is at version %(version)s now. Nothing was changed.")

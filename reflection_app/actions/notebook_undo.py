@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from notebook_app import public
 from notebook_app.public import Change, KeptEntry, KeptVersion
-from reflection_app.actions.errors import NotYours
+from reflection_app.actions.errors import Conflict, NotYours
 from reflection_app.actions.notebook_input import UndoInput
 from reflection_app.actions.notebook_refusals import no_such_entry, refusals_told
 from reflection_app.actions.notebook_trail import KIND, by_of, note
@@ -29,8 +29,8 @@ class UndoneCuration:
 def undo_curation(project: Project, entry_id: UUID, told: UndoInput, *, actor: Actor) -> UndoneCuration:
     """The entry without its last change.
 
-    Raises NotFound; NotYours; EntryMovedOn where another change is the last by now; InvalidInput where there is nothing
-    that could be taken back.
+    Raises NotFound; NotYours; EntryMovedOn where another change is the last by now; Conflict where nothing can be taken
+    back.
     """
     entry = public.entry_of(project.pk, entry_id)
     last = public.last_change_of(entry) if entry else None
@@ -40,10 +40,17 @@ def undo_curation(project: Project, entry_id: UUID, told: UndoInput, *, actor: A
     with refusals_told(), transaction.atomic():
         if number == last.number and not may_undo(entry, last, actor=actor):
             raise NotYours(_("Only %(who)s and admins can take this back.") % {"who": last.by})
-        undone = public.undo(project.pk, entry_id, number=number, by=by_of(actor))
+        undone = _undo(project, entry_id, number=number, actor=actor)
         shown = public.shown(undone.entry)
         note(shown, UNDONE, actor=actor, more={"undone": undone.change.value, "recalled": undone.recalled})
         return UndoneCuration(shown, undone.change, undone.recalled)
+
+
+def _undo(project: Project, entry_id: UUID, *, number: int, actor: Actor) -> public.Undone:
+    try:
+        return public.undo(project.pk, entry_id, number=number, by=by_of(actor))
+    except public.Refused as error:
+        raise Conflict(str(error)) from None
 
 
 def may_undo(entry: KeptEntry, last: KeptVersion, *, actor: Actor) -> bool:

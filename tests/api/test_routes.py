@@ -9,6 +9,7 @@ from django.urls import URLPattern
 from django.urls.resolvers import RoutePattern
 
 from reflection_app.actions.comments import CommentInput, add_comment
+from reflection_app.actions.notebook_bulk import BulkCuration, BulkDeed, curate_together
 from reflection_app.actions.tools import add_builtin_tools
 from reflection_app.actions.transcript_submission import TranscriptSubmission
 from reflection_app.actions.transcripts import open_transcript
@@ -19,6 +20,7 @@ from tests.api.caller import Caller, assert_problem, make_caller
 from tests.api.stories import waiting_review
 from tests.bulk import done_bulk
 from tests.completeness import completeness_check
+from tests.notebook.entries import make_entry
 from tests.questions import waiting_question
 from tests.reports import begun_run, kept_report
 from tests.tickets import external_run, ticket_of
@@ -53,8 +55,11 @@ ID_NAMES = (
     "instruction_id",
     "bulk_id",
     "comment_id",
+    "entry_id",
+    "entry_bulk_id",
     "name",
 )
+OTHER_ENTRY = uuid4()
 BODIES = {
     "fork": {"from_step": 1},
     "redo": {"instructions": "Again."},
@@ -67,6 +72,14 @@ BODIES = {
     "assign": {"to": None},
     "hand-over": {"lease_token": str(uuid4()), "to": "nobody"},
     "PATCH comments": {"text": "x"},
+    "PATCH notebook": {"content": "Other words."},
+    "retire": {"reason": "No longer so."},
+    "restore": {"version": 1},
+    "tags": {"tags": ["x"]},
+    "owner": {"owner": None},
+    "merge": {"into": str(OTHER_ENTRY)},
+    "supersede": {"by": str(OTHER_ENTRY)},
+    "split": {"into": {"kind": "rule", "name": "A part"}},
     "release": {"lease_token": str(uuid4())},
     "attempts": {"content": "x"},
     "runs/reviews": {"note": "Is it right?"},
@@ -118,6 +131,12 @@ def test_the_ids_of_another_project_are_not_found(method: str, route: str) -> No
         "instruction_id": AgentInstruction.objects.create(project=owner.project, agent="a", text="b", report=kept).pk,
         "bulk_id": done_bulk(review).pk,
         "comment_id": comment.pk,
+        "entry_id": make_entry(owner.project).pk,
+        "entry_bulk_id": curate_together(
+            owner.project,
+            BulkCuration(entries=(make_entry(owner.project, pk=OTHER_ENTRY).pk,), do=BulkDeed.ADD_TAGS, tags=("x",)),
+            actor=by,
+        ).id,
         "name": "python",
     }
     add_builtin_tools(owner.project, actor=Actor())
