@@ -4,13 +4,18 @@ from datetime import timedelta
 from uuid import UUID
 
 from celery import shared_task
+from celery.signals import worker_shutting_down
 from django.utils import timezone
 
+from notebook_app.public import open_imports
 from reflection_app.actions.assign_review import lapse_assignments
 from reflection_app.actions.bulk_items import work_through
+from reflection_app.actions.compare_entries import compare_due
+from reflection_app.actions.embed_entries import embed_waiting, stopping
+from reflection_app.actions.notebook_import import carry_out_import
 from reflection_app.models import BulkDecision, BulkState
 from reflection_app.notices.outbox import send_waiting_mail
-from reflection_app.tasks import WORK_BULK, enqueue_bulk
+from reflection_app.tasks import COMPARE_ENTRIES, EMBED_ENTRIES, WORK_BULK, WORK_IMPORT, enqueue_bulk, enqueue_import
 
 # A bulk decision that is under way for longer than this may have lost its message or its worker.
 LOST_AFTER = timedelta(seconds=30)
@@ -28,6 +33,40 @@ def sweep_bulk() -> None:
     under_way = BulkDecision.objects.filter(state__in=(BulkState.RUNNING, BulkState.UNDOING))
     for bulk_id in under_way.filter(created_at__lt=timezone.now() - LOST_AFTER).values_list("pk", flat=True):
         enqueue_bulk(bulk_id)
+
+
+@shared_task(name=WORK_IMPORT)
+def work_import(import_id: str) -> None:
+    """Carries an import out. A message that comes twice does nothing the second time."""
+    carry_out_import(UUID(import_id))
+
+
+@shared_task(name="reflection_app.jobs.sweep_imports")
+def sweep_imports() -> None:
+    """Asks again for the imports that have begun and not ended: their message or their worker may be lost."""
+    for import_id in open_imports():
+        enqueue_import(import_id)
+
+
+@shared_task(name=EMBED_ENTRIES)
+def embed_entries() -> None:
+    """Gives entries the vectors that they lack, for a while; the rest is left to a message of its own."""
+    if embed_waiting():
+        embed_entries.apply_async(retry=False)
+    # What has its vector now is to be compared with the others.
+    compare_entries.apply_async(retry=False)
+
+
+@shared_task(name=COMPARE_ENTRIES)
+def compare_entries() -> None:
+    """Finds the near-duplicates and contradictions of what is new, or was put into other words."""
+    compare_due()
+
+
+@worker_shutting_down.connect
+def stop_embedding(**_: object) -> None:
+    """What is not embedded yet is left to the next worker."""
+    stopping.set()
 
 
 @shared_task(name="reflection_app.jobs.send_mail")

@@ -1,7 +1,9 @@
 """Celery's tasks. They carry an id and call the runner; all else is in the database."""
 
 import logging
+import math
 import threading
+import time
 from uuid import UUID
 
 from celery import current_app, shared_task
@@ -10,6 +12,8 @@ from django.conf import settings
 from kombu.exceptions import ChannelError, OperationalError
 
 from reflection_app.llm import warm_up
+from reflection_app.llm.embedding import NO_MODEL
+from reflection_app.llm.query_vectors import serving
 from reflection_app.models.idempotency import forget_old_answers
 from reflection_app.runner.advance import advance
 from reflection_app.runner.enqueuing import ADVANCE_RUN, Outage, enqueue
@@ -22,12 +26,29 @@ log = logging.getLogger(__name__)
 
 # Carried out by jobs.py, which stands above the actions that ask for it.
 WORK_BULK = "reflection_app.jobs.work_bulk"
+EMBED_ENTRIES = "reflection_app.jobs.embed_entries"
+COMPARE_ENTRIES = "reflection_app.jobs.compare_entries"
+# Of many changes in a row, this many seconds' worth are embedded together.
+EMBED_DELAY_S = 0.5
+WORK_IMPORT = "reflection_app.jobs.work_import"
 
 
 @worker_ready.connect
 def warm_up_models(**_: object) -> None:
     """Loads the model library beside the worker's first tasks: it takes seconds, which no run should be charged for."""
     threading.Thread(target=warm_up, name="warm-up", daemon=True).start()
+
+
+@worker_ready.connect
+def serve_questions(**_: object) -> None:
+    """Gives other processes the vectors of their questions: only workers have the model and its keys."""
+    serving.start()
+
+
+@worker_shutting_down.connect
+def serve_no_more(**_: object) -> None:
+    """Beside the signal's handler, which must not wait for the questions that are being answered."""
+    threading.Thread(target=serving.stop, name="serve-no-more", daemon=True).start()
 
 
 @worker_shutting_down.connect
@@ -75,10 +96,39 @@ def tidy() -> None:
 
 def enqueue_bulk(bulk_id: UUID) -> None:
     """Asks the workers to work a bulk decision through. Where the broker is away, the sweep asks again."""
+    _ask(WORK_BULK, bulk_id)
+
+
+def enqueue_import(import_id: UUID) -> None:
+    """Asks the workers to carry out an import. Where the broker is away, the sweep asks again."""
+    _ask(WORK_IMPORT, import_id)
+
+
+def _ask(job: str, subject: UUID) -> None:
     if Outage.is_on():
         return
     try:
-        current_app.send_task(WORK_BULK, (str(bulk_id),), retry=False)
+        current_app.send_task(job, (str(subject),), retry=False)
     except OperationalError as error:
         Outage.note()
-        log.warning("bulk decision %s waits for the next sweep, the broker is away: %s", bulk_id, error)
+        log.warning("%s of %s waits for the next sweep, the broker is away: %s", job, subject, error)
+
+
+class LastAsked:
+    """When this process last asked for entries to be embedded, on the monotonic clock."""
+
+    at = -math.inf
+
+
+def embed_soon(**_: object) -> None:
+    """Asks the workers to embed what was changed, at most twice a second; what is not asked for waits a few seconds."""
+    now = time.monotonic()
+    if now < LastAsked.at + EMBED_DELAY_S or Outage.is_on() or settings.EMBEDDING_MODEL.lower() == NO_MODEL:
+        return
+    LastAsked.at = now
+    try:
+        # Late enough for all that is changed until somebody asks again.
+        current_app.send_task(EMBED_ENTRIES, countdown=EMBED_DELAY_S, expires=60, retry=False)
+    except OperationalError as error:
+        Outage.note()
+        log.warning("entries wait for their vectors, the broker is away: %s", error)

@@ -3,14 +3,17 @@
 import io
 import json
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
+from uuid import UUID
 
 from notebook_app.interchange.anti_patterns import file_name, written_markdown
 from notebook_app.interchange.error_notes import index_of, written_note
 from notebook_app.interchange.json_lines import written_line
 from notebook_app.kinds import EntryKind
-from notebook_app.shown import KeptEntry
+from notebook_app.life import EntryState
+from notebook_app.models import Entry, Evidence
+from notebook_app.shown import KeptEntry, shown
 
 
 def json_lines(entries: Iterable[KeptEntry]) -> Iterator[str]:
@@ -49,3 +52,23 @@ def _is_note(entry: KeptEntry) -> bool:
 
 def _pretty(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def every_entry(project_id: UUID, *, state: str = "") -> Iterator[KeptEntry]:
+    """The project's entries, oldest first, those of one state where it is named; read piece by piece."""
+    rows = Entry.objects.filter(project_id=project_id)
+    if state in EntryState:
+        rows = rows.filter(state=state)
+    return (shown(entry) for entry in rows.order_by("created_at", "id").iterator(chunk_size=500))
+
+
+def sessions_of(entry_ids: Sequence[UUID]) -> dict[str, str]:
+    """The run or the session in which each entry was first learned, by the entry's id, where one is known."""
+    found: dict[str, str] = {}
+    for start in range(0, len(entry_ids), 1_000):
+        rows = Evidence.objects.filter(entry__in=entry_ids[start : start + 1_000]).order_by("created_at", "id")
+        for entry_id, refs in rows.values_list("entry_id", "refs"):
+            session = refs.get("transcript") or refs.get("run")
+            if session:
+                found.setdefault(str(entry_id), str(session))
+    return found

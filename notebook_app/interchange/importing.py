@@ -55,6 +55,7 @@ def preview(project_id: UUID, files: Sequence[HandedIn], *, by: By) -> Import:
         items=[item.model_dump(mode="json") for item in found.items],
         problems=[asdict(problem) for problem in found.problems],
         by_label=by.label[:200],
+        by_id=by.user_id,
     )
     return import_of(project_id, batch.pk)
 
@@ -92,11 +93,12 @@ def begin_import(project_id: UUID, import_id: UUID) -> bool:
 
 
 @transaction.atomic
-def import_some(import_id: UUID, *, by: By) -> bool:
+def import_some(import_id: UUID) -> bool:
     """Carries out the next piece of the import; whether some is left. Entries and progress are committed together."""
     batch = ImportBatch.objects.select_for_update().filter(pk=import_id, state=ImportState.APPLYING).first()
     if batch is None:
         return False
+    by = By(batch.by_label, batch.by_id)
     counts = Counter(batch.counts)
     begun = counts["done"]
     items = [ImportItem.model_validate(item) for item in batch.items[begun : begun + AT_ONCE]]
@@ -140,3 +142,8 @@ def _carry_out(project_id: UUID, one: Planned, *, by: By, import_id: UUID) -> st
 def open_imports() -> list[UUID]:
     """The imports that have begun and not ended, for whoever goes on with those that a worker left."""
     return list(ImportBatch.objects.filter(state=ImportState.APPLYING).values_list("pk", flat=True))
+
+
+def project_of_import(import_id: UUID) -> UUID | None:
+    """The project whose notebook the import is for; None where there is no such import."""
+    return ImportBatch.objects.filter(pk=import_id).values_list("project_id", flat=True).first()

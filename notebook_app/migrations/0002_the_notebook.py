@@ -171,6 +171,7 @@ class Migration(migrations.Migration):
                 ('problems', models.JSONField(default=list)),
                 ('counts', models.JSONField(default=dict)),
                 ('by_label', models.CharField(max_length=200)),
+                ('by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('applied_at', models.DateTimeField(blank=True, null=True)),
             ],

@@ -1,5 +1,6 @@
 """Entries read from files that a person handed in, shown before they are added."""
 
+from django.conf import settings
 from django.db import models
 
 from notebook_app.models.entry import new_id
@@ -22,6 +23,7 @@ class ImportBatch(models.Model):
     problems = models.JSONField(default=list)
     counts = models.JSONField(default=dict)
     by_label = models.CharField(max_length=200)
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     applied_at = models.DateTimeField(null=True, blank=True)
 

@@ -246,6 +246,7 @@ LLM_ERROR_REFLECTOR_MODEL = env.text(
 LLM_MEMORY_REFLECTOR_MODEL = env.text(
     "LLM_MEMORY_REFLECTOR_MODEL", "", "the model that looks for what to remember then, if not the reflector's"
 )
+LLM_MERGER_MODEL = env.text("LLM_MERGER_MODEL", "", "the model that suggests merges, if not the reflector's")
 LLM_CLASSIFIER_MODEL = env.text("LLM_CLASSIFIER_MODEL", "", "the model that names a task's kind, if not LLM_MODEL")
 LLM_TESTER_MODEL = env.text("LLM_TESTER_MODEL", "", "the model that writes tests, where it is not LLM_MODEL")
 LLM_PLANNER_MODEL = env.text("LLM_PLANNER_MODEL", "", "the model that makes plans, where it is not LLM_MODEL")

@@ -33,7 +33,7 @@ def project_id() -> UUID:
 def carried_out(project_id: UUID, *files: HandedIn) -> Import:
     shown_first = preview(project_id, files, by=ANNA)
     assert begin_import(project_id, shown_first.id)
-    while import_some(shown_first.id, by=ANNA):
+    while import_some(shown_first.id):
         pass
     return import_of(project_id, shown_first.id)
 
@@ -99,13 +99,13 @@ def test_a_worker_that_was_killed_loses_and_doubles_nothing(project_id: UUID, mo
     many = "\n".join(json.dumps({"kind": "rule", "name": f"Rule number {number}"}) for number in range(250))
     first = preview(project_id, [file("many.jsonl", many)], by=ANNA)
     begin_import(project_id, first.id)
-    assert import_some(first.id, by=ANNA)
+    assert import_some(first.id)
     with monkeypatch.context() as patched:
         killed_at(30, patched)
         with pytest.raises(KeyboardInterrupt):
-            import_some(first.id, by=ANNA)
+            import_some(first.id)
     assert (Entry.objects.count(), import_of(project_id, first.id).done) == (100, 100)
-    while import_some(first.id, by=ANNA):
+    while import_some(first.id):
         pass
     assert (Entry.objects.count(), import_of(project_id, first.id).counts["add"]) == (250, 250)
 

@@ -1,0 +1,82 @@
+"""The notebook as files, over REST."""
+
+import base64
+import json
+
+import pytest
+
+from notebook_app.models import Entry
+from reflection_app.actions.notebook_import import carry_out_import
+from reflection_app.models import Project, Scope
+from tests.api.caller import Caller, make_caller
+from tests.factories import make_project
+from tests.notebook.interchange.test_reading import MARKDOWN, NOTE, zipped
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def project() -> Project:
+    return make_project()
+
+
+@pytest.fixture
+def admin(project: Project) -> Caller:
+    return make_caller(project, [Scope.ADMIN])
+
+
+def test_files_are_read_shown_and_carried_out(admin: Caller) -> None:
+    files = [{"name": "nb.json", "content": json.dumps(NOTE)}, {"name": "x.txt", "content": "?"}]
+    found = admin.post("notebook/imports", {"files": files})
+    assert found.status == 201
+    shown = found.body
+    assert (shown["state"], shown["counts"]) == ("previewed", {"add": 1})
+    assert [(one["kind"], one["step"]) for one in shown["entries"]] == [("error_note", "add")]
+    assert shown["problems"][0]["file"] == "x.txt"
+    begun = admin.post(f"notebook/imports/{shown['id']}/apply", {})
+    assert (begun.status, begun.body["state"]) == (202, "applying")
+    carry_out_import(shown["id"])
+    done = admin.get(f"notebook/imports/{shown['id']}").body
+    assert (done["state"], done["counts"], done["done"]) == ("applied", {"add": 1}, 1)
+    assert Entry.objects.get().state == "proposed"
+
+
+def test_an_archive_comes_in_base64(admin: Caller) -> None:
+    packed = base64.b64encode(zipped({"a.md": MARKDOWN}).content).decode()
+    shown = admin.post("notebook/imports", {"files": [{"name": "n.zip", "content_base64": packed}]}).body
+    assert [one["name"] for one in shown["entries"]] == ["Stopping the search too early"]
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        [],
+        [{"name": "a"}],
+        [{"name": "a", "content": "x", "content_base64": "eA=="}],
+        [{"name": "a", "content_base64": "!"}],
+    ],
+)
+def test_what_is_no_import_is_refused_and_the_field_named(admin: Caller, files: list[object]) -> None:
+    refused = admin.post("notebook/imports", {"files": files})
+    assert refused.status == 400
+    assert refused.body["errors"][0]["field"].startswith("files")
+
+
+def test_every_entry_is_taken_along_by_a_key_that_may_read(project: Project, admin: Caller) -> None:
+    found = admin.post("notebook/imports", {"files": [{"name": "nb.json", "content": json.dumps(NOTE)}]}).body
+    admin.post(f"notebook/imports/{found['id']}/apply", {})
+    carry_out_import(found["id"])
+    reader = make_caller(project, [Scope.NOTEBOOK_READ])
+    answer = reader.get("export/notebook.jsonl")
+    assert answer.headers["content-type"].startswith("application/jsonl")
+    assert answer.body["description"] == NOTE["description"]
+    assert reader.get("export/notebook.jsonl", state="proposed").body == answer.body
+    assert reader.get("export/notebook.jsonl", state="best").status == 400
+    assert reader.post("notebook/imports", {"files": []}).status == 403
+
+
+def test_another_projects_import_is_not_found(admin: Caller) -> None:
+    found = admin.post("notebook/imports", {"files": [{"name": "nb.json", "content": json.dumps(NOTE)}]}).body
+    stranger = make_caller(scopes=[Scope.ADMIN])
+    assert stranger.get(f"notebook/imports/{found['id']}").status == 404
+    assert stranger.post(f"notebook/imports/{found['id']}/apply", {}).status == 404

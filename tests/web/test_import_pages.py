@@ -1,0 +1,122 @@
+"""Bringing entries in from files by the page, and taking them along."""
+
+import io
+import json
+import zipfile
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from notebook_app.models import Entry, ImportBatch
+from reflection_app.actions.notebook_import import carry_out_import
+from reflection_app.models import AuditEntry, Project, Role
+from tests.factories import make_project
+from tests.notebook.interchange.test_reading import MARKDOWN, NOTE
+from tests.web.stories import logged_in
+
+pytestmark = pytest.mark.django_db
+PAGE = "/p/nb/notebook/import/"
+
+
+@pytest.fixture
+def project() -> Project:
+    return make_project("nb")
+
+
+def uploaded(name: str, content: object) -> SimpleUploadedFile:
+    text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
+    return SimpleUploadedFile(name, text.encode())
+
+
+def handed_in(client: Client, *files: SimpleUploadedFile) -> str:
+    """The page that shows the import."""
+    response = client.post(PAGE, {"files": list(files)})
+    assert response.status_code == 302, response.text
+    return str(response["Location"])
+
+
+def test_an_import_is_shown_then_carried_out_then_counted(client: Client, project: Project) -> None:
+    logged_in(client, project, role=Role.CURATOR)
+    shown = handed_in(client, uploaded("nb.json", NOTE), uploaded("p.md", MARKDOWN), uploaded("x.txt", "?"))
+    page = client.get(shown).text
+    assert "Would be added" in page
+    assert "Import 2 entries" in page
+    assert "is none of .json, .jsonl, .md and .zip" in page
+    assert not Entry.objects.exists()
+    assert client.post(f"{shown}apply/").status_code == 302
+    assert 'hx-trigger="every 1s"' in client.get(shown).text
+    carry_out_import(ImportBatch.objects.get().pk)
+    page = client.get(shown, headers={"HX-Request": "true"}).text
+    assert "The import is done." in page
+    assert "2 added" in page
+    assert set(Entry.objects.values_list("state", flat=True)) == {"proposed"}
+    assert {"import.previewed", "import.begun"} <= set(AuditEntry.objects.values_list("action", flat=True))
+
+
+def test_pressing_twice_imports_once(client: Client, project: Project) -> None:
+    logged_in(client, project, role=Role.CURATOR)
+    shown = handed_in(client, uploaded("nb.json", NOTE))
+    for _ in range(2):
+        client.post(f"{shown}apply/")
+        carry_out_import(ImportBatch.objects.get().pk)
+    assert Entry.objects.get().occurrences == 1
+
+
+def test_what_differs_is_named_and_leads_to_the_entry(client: Client, project: Project) -> None:
+    logged_in(client, project, role=Role.CURATOR)
+    client.post(f"{handed_in(client, uploaded('nb.json', NOTE))}apply/")
+    carry_out_import(ImportBatch.objects.get().pk)
+    page = client.get(handed_in(client, uploaded("nb.json", NOTE | {"category": "hallucination"}))).text
+    assert "Would be changed" in page
+    assert "differs in: Category" in page
+    assert f'href="/p/nb/notebook/entries/{Entry.objects.get().pk}/"' in page
+
+
+def test_without_a_file_or_with_too_much_nothing_is_kept(client: Client, project: Project) -> None:
+    logged_in(client, project, role=Role.CURATOR)
+    response = client.post(PAGE)
+    assert (response.status_code, "choose at least one file" in response.text) == (400, True)
+    large = SimpleUploadedFile("a.jsonl", b" " * 20_000_001)
+    assert "At most 200 files of 20 MB in all" in client.post(PAGE, {"files": [large]}).text
+    assert not ImportBatch.objects.exists()
+
+
+def test_hostile_names_and_words_stay_words(client: Client, project: Project) -> None:
+    logged_in(client, project, role=Role.CURATOR)
+    evil = "<script>alert(1)</script>"
+    shown = handed_in(client, uploaded("x.json", NOTE | {"name": evil}), uploaded("<b>.txt", "x"))
+    page = client.get(shown).text
+    assert evil not in page
+    assert "&lt;script&gt;" in page
+    assert "<b>.txt" not in page
+
+
+def test_only_a_curator_imports_and_every_member_exports(client: Client, project: Project) -> None:
+    logged_in(client, project, role=Role.REVIEWER)
+    assert "Only a curator can import." in client.get(PAGE).text
+    assert client.post(PAGE, {"files": [uploaded("nb.json", NOTE)]}).status_code == 403
+    assert not ImportBatch.objects.exists()
+    assert client.get("/p/nb/notebook/notebook.jsonl").status_code == 200
+
+
+def test_another_projects_import_is_not_found(client: Client, project: Project) -> None:
+    logged_in(client, project, role=Role.CURATOR)
+    shown = handed_in(client, uploaded("nb.json", NOTE))
+    logged_in(client, make_project("own"), role=Role.CURATOR)
+    assert client.get(shown.replace("/p/nb/", "/p/own/")).status_code == 404
+    assert client.post(f"{shown.replace('/p/nb/', '/p/own/')}apply/").status_code == 404
+
+
+def test_the_notebook_is_taken_along_as_lines_and_as_an_archive(client: Client, project: Project) -> None:
+    logged_in(client, project, role=Role.CURATOR)
+    client.post(f"{handed_in(client, uploaded('nb.json', NOTE), uploaded('p.md', MARKDOWN))}apply/")
+    carry_out_import(ImportBatch.objects.get().pk)
+    lines = client.get("/p/nb/notebook/notebook.jsonl")
+    assert lines["Content-Disposition"] == 'attachment; filename="notebook-nb.jsonl"'
+    assert [json.loads(line)["kind"] for line in lines.text.splitlines()] == ["error_note", "anti_pattern"]
+    names = zipfile.ZipFile(io.BytesIO(client.get("/p/nb/notebook/notebook.zip").content)).namelist()
+    assert {"index.json", "entries.jsonl"} < set(names)
+    assert [name.split("/")[0] for name in names[2:]] == ["entries", "anti_patterns"]
+    assert client.get("/p/nb/notebook/notebook.exe").status_code == 404
+    assert client.get("/p/nb/notebook/notebook.jsonl?state=approved").text == ""
