@@ -115,6 +115,11 @@ def fields_of(kind: EntryKind) -> tuple[str, ...]:
     return tuple(DETAILS[kind].model_fields)
 
 
+def lists_of(kind: EntryKind) -> frozenset[str]:
+    """Those of the kind's own fields that are lists of texts."""
+    return frozenset(name for name, field in DETAILS[kind].model_fields.items() if field.default_factory is not None)
+
+
 def words_of(details: dict[str, Any]) -> list[str]:
     """All that the fields say, in order."""
     return [text for value in details.values() for text in (value if isinstance(value, list) else [str(value)]) if text]

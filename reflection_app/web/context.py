@@ -13,6 +13,7 @@ from reflection_app.models import Project, Role
 from reflection_app.notices.reading import count_unread
 from reflection_app.web.access import Place
 from reflection_app.web.last_decision import LastDecision, last_decision
+from reflection_app.web.notebook_counts import waiting_entries
 from reflection_app.web.queue_counts import open_reviews
 
 
@@ -35,6 +36,11 @@ class Desk:
         return open_reviews(self.project) if self.project else 0
 
     @cached_property
+    def waiting_entries(self) -> int:
+        """How many proposals wait in the notebook."""
+        return waiting_entries(self.project) if self.project else 0
+
+    @cached_property
     def unread(self) -> int:
         """How many notifications the user has not read, of all their projects."""
         user = self._request.user
@@ -54,6 +60,10 @@ class Desk:
     @property
     def may_review(self) -> bool:
         return self._place is not None and self._place.may(Role.REVIEWER)
+
+    @property
+    def may_curate(self) -> bool:
+        return self._place is not None and self._place.may(Role.CURATOR)
 
     @property
     def may_administer(self) -> bool:

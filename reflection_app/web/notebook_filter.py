@@ -1,0 +1,159 @@
+"""What somebody wants to see of the notebook, read from an address and written again so that it can be shared."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Annotated, Any
+from urllib.parse import urlencode
+
+from django.contrib.auth.models import User
+from django.http import QueryDict
+from django.utils import timezone
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
+
+from notebook_app.public import EntryFilter, EntryKind, EntryOrder, EntryState, Listing
+from reflection_app.loops.storable import Text, storable
+from reflection_app.models import Project
+from reflection_app.web.access import DeskRequest
+
+LONGEST_SEARCH = 200
+LONGEST_QUERY = 2_000
+STALE_AFTER = timedelta(days=30)
+# As owners are named in addresses; no user can be called so.
+MINE, NOBODY = "@me", "@nobody"
+Name = Annotated[Text, StringConstraints(strip_whitespace=True, max_length=LONGEST_SEARCH)]
+SENTENCES: dict[str, str | Promise] = {
+    "kind": gettext_lazy("There is no such kind of entry."),
+    "state": gettext_lazy("There is no such state of an entry."),
+    "sort": gettext_lazy("Entries cannot be sorted like that."),
+    "flagged": gettext_lazy("The filter “flagged” is 1 or nothing."),
+    "conflict": gettext_lazy("The filter “conflict” is 1 or nothing."),
+    "owner": gettext_lazy("There is no member of that name."),
+}
+
+
+class NotebookFilter(BaseModel):
+    """The fields of an address; an empty one asks for nothing."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    q: Name = ""
+    kind: EntryKind | None = None
+    state: EntryState | None = None
+    category: Name = ""
+    agent: Name = ""
+    tag: Name = ""
+    owner: Name = ""
+    flagged: bool = False
+    conflict: bool = False
+    sort: EntryOrder | None = None
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether it asks for more than an order."""
+        return bool(self.model_dump(exclude={"sort"}, exclude_defaults=True))
+
+
+@dataclass(frozen=True)
+class Chip:
+    """A filter that is in force, and the query without it."""
+
+    field: str
+    words: str
+    query: str
+
+
+@dataclass(frozen=True)
+class AskedNotebook:
+    """What was understood of an address, and a sentence for each field that was not."""
+
+    filter: NotebookFilter
+    errors: list[dict[str, str]] = field(default_factory=list)
+
+    @property
+    def query(self) -> str:
+        return query_of(self.filter)
+
+    def query_with(self, **changed: Any) -> str:
+        """The query with other values of some fields."""
+        return query_of(self.filter.model_copy(update=changed))
+
+    @property
+    def without_q(self) -> dict[str, str]:
+        """The fields, as a form carries them that has none of its own for them."""
+        return {name: value for name, value in _given(self.filter).items() if name != "q"}
+
+
+def read_notebook(data: Mapping[str, str]) -> AskedNotebook:
+    """The filter of an address; what cannot be understood is left aside and told of."""
+    given = {name: text for name in NotebookFilter.model_fields if (text := data.get(name, "").strip())}
+    errors: list[dict[str, str]] = []
+    while True:
+        try:
+            return AskedNotebook(NotebookFilter.model_validate(given), errors)
+        except ValidationError as problem:
+            for error in problem.errors(include_url=False, include_input=False):
+                name = str(error["loc"][0])
+                errors.append({"field": name, "message": _sentence(name)})
+                given.pop(name, None)
+
+
+def carried(request: DeskRequest) -> AskedNotebook:
+    """The list that the reader came from, whose query forms carry along as one field."""
+    text = request.POST.get("list") or request.GET.get("list") or ""
+    return read_notebook(QueryDict(storable(text)[:LONGEST_QUERY]))
+
+
+def query_of(asked: NotebookFilter) -> str:
+    """The filter as an address writes it, without what every address means anyway."""
+    return urlencode(_given(asked))
+
+
+def listing_of(
+    asked: AskedNotebook, project: Project, *, user: User, states: tuple[EntryState, ...], order: EntryOrder
+) -> Listing:
+    """The entries that are asked for: of `states` unless the address names one, in `order` unless it names another."""
+    wanted = asked.filter
+    tags = (wanted.tag,) if wanted.tag else ()
+    kinds = (wanted.kind,) if wanted.kind else ()
+    return Listing(
+        among=EntryFilter(
+            states=(wanted.state,) if wanted.state else states, kinds=kinds, category=wanted.category, tags=tags
+        ),
+        order=wanted.sort or order,
+        words=wanted.q,
+        agent=wanted.agent,
+        owner_id=_owner(wanted.owner, project, user=user),
+        is_unowned=wanted.owner == NOBODY,
+        is_flagged=wanted.flagged,
+        is_in_conflict=wanted.conflict,
+    )
+
+
+def stale_listing(project: Project) -> Listing:
+    """The approved entries that nobody was given for a month, those longest approved first."""
+    return Listing(order=EntryOrder.OLDEST, unused_since=timezone.now() - STALE_AFTER)
+
+
+def _owner(name: str, project: Project, *, user: User) -> int | None:
+    if name in {"", NOBODY}:
+        return None
+    if name == MINE:
+        return user.pk
+    # Nobody has the id 0: of a name that is nobody's there are no entries.
+    found = project.memberships.filter(user__username=name).values_list("user", flat=True).first()
+    return found or 0
+
+
+def _given(asked: NotebookFilter) -> dict[str, str]:
+    given = asked.model_dump(mode="json", exclude_defaults=True)
+    return {name: "1" if value is True else str(value) for name, value in given.items()}
+
+
+def _sentence(name: str) -> str:
+    if name in SENTENCES:
+        return str(SENTENCES[name])
+    return _("At most %(most)s characters can be searched for.") % {"most": LONGEST_SEARCH}

@@ -1,0 +1,97 @@
+"""The notebook's reading pages: the inbox, browsing, one entry and what is stale; for each role, and for strangers."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from notebook_app.public import EntryKind, KeptEntry, Proposal, keep_all, shown
+from reflection_app.models import Project, Role
+from tests.factories import make_project, submit
+from tests.web.stories import HOSTILE, logged_in
+
+pytestmark = pytest.mark.django_db(transaction=True)
+PAGES = "/p/desk/notebook/"
+INBOX = f"{PAGES}inbox/"
+
+
+@pytest.fixture
+def project() -> Project:
+    return make_project("desk")
+
+
+def proposed(project: Project, *names: str, **fields: Any) -> list[KeptEntry]:
+    """Proposals with these names, each found as often as its place in the list says."""
+    kind = EntryKind(fields.pop("kind", EntryKind.LESSON))
+    rows = []
+    for number, name in enumerate(names, start=1):
+        for time in range(number):
+            proposal = Proposal(kind, name, evidence={"proposal": f"{name}-{time}"}, **fields)
+            kept = keep_all(project.pk, [proposal])
+        rows.append(shown(kept[0].entry))
+    return rows
+
+
+def test_the_most_frequent_proposal_comes_first_and_is_open_beside_the_list(client: Client, project: Project) -> None:
+    entries = proposed(project, "Seldom", "Twice", "Often")
+    page = logged_in(client, project, Role.CURATOR).get(INBOX).text
+    places = [page.index(f'id="row-{entry.id}"') for entry in reversed(entries)]
+    assert places == sorted(places)
+    assert f'data-entry="{entries[2].id}"' in page
+    assert "×3" in page
+
+
+def test_every_page_shows_hostile_words_as_words(client: Client, project: Project) -> None:
+    entry = proposed(
+        project,
+        HOSTILE,
+        description=HOSTILE,
+        content=HOSTILE,
+        agent=HOSTILE[:100],
+        category=HOSTILE[:100],
+        tags=("<b>x</b>",),
+    )[0]
+    logged_in(client, project, Role.CURATOR)
+    for address in (
+        INBOX,
+        PAGES,
+        f"{PAGES}entries/{entry.id}/",
+        f"{PAGES}entries/{entry.id}/edit/",
+        f"{INBOX}?q=<script>",
+    ):
+        page = client.get(address)
+        assert page.status_code == 200, address
+        assert "<script>alert" not in page.text and "<img src=x" not in page.text and "<b onclick" not in page.text
+        assert "<b>x</b>" not in page.text
+
+
+def test_it_reads_for_viewers_and_decides_for_curators_only(client: Client, project: Project) -> None:
+    entry = proposed(project, "A lesson")[0]
+    logged_in(client, project, Role.VIEWER)
+    page = client.get(INBOX).text
+    assert "A lesson" in page and 'value="approve"' not in page and "New entry" not in page
+    for act in ("curate", "tags", "owner", "restore"):
+        assert client.post(f"{PAGES}entries/{entry.id}/{act}/", {"act": "approve"}).status_code == 403
+    assert client.get(f"{PAGES}entries/new/").status_code == 403
+    logged_in(client, project, Role.REVIEWER)
+    assert "New entry" in client.get(INBOX).text
+    assert client.post(f"{PAGES}entries/{entry.id}/curate/", {"act": "approve"}).status_code == 403
+
+
+def test_the_pages_say_what_to_do_when_there_is_nothing(client: Client, project: Project) -> None:
+    logged_in(client, project, Role.CURATOR)
+    assert "Nothing waits for a curator" in client.get(INBOX).text
+    assert "The notebook is empty" in client.get(PAGES).text
+    assert "Nothing is stale" in client.get(f"{PAGES}stale/").text
+
+
+def test_evidence_leads_to_what_is_in_this_project_only(client: Client, project: Project) -> None:
+    run, strange = submit(project), submit(make_project("other"))
+    keep_all(project.pk, [Proposal(EntryKind.LESSON, "Mine", evidence={"run": str(run.pk)})])
+    entry = shown(
+        keep_all(project.pk, [Proposal(EntryKind.LESSON, "Mine", evidence={"run": str(strange.pk)})])[0].entry
+    )
+    page = logged_in(client, project, Role.VIEWER).get(f"{PAGES}entries/{entry.id}/").text
+    assert f"/p/desk/runs/{run.pk}/" in page
+    assert str(strange.pk) not in page
+    assert "not in this project any more" in page
