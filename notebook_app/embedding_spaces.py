@@ -134,7 +134,9 @@ def drop_other_spaces(model: str) -> None:
 def embedding_status() -> EmbeddingStatus:
     """Which model answers, which is being made ready, and how far that is."""
     active = active_space()
-    filling = EmbeddingSpace.objects.filter(state=SpaceState.FILLING).order_by("-created_at").first()
+    # One that has answered before is on its way out.
+    coming = EmbeddingSpace.objects.filter(state=SpaceState.FILLING, activated_at__isnull=True)
+    filling = coming.order_by("-created_at").first()
     newest = space_of(filling) if filling else active
     entries = Entry.objects.filter(state__in=HOLDING).count()
     lacks = _waiting(newest).count() if newest else entries

@@ -11,3 +11,10 @@ class ReflectionAppConfig(AppConfig):
         # Whoever enqueues, be it a page or a command, has to find our Celery application and not Celery's fallback,
         # which would look for a broker on localhost.
         import_module("reflection_app.config.celery")
+        words_changed = import_module("notebook_app.public").words_changed
+        words_changed.connect(_embed_soon, dispatch_uid="embed-soon")
+
+
+def _embed_soon(**told: object) -> None:
+    # Imported when it is needed: the tasks import all that runs.
+    import_module("reflection_app.tasks").embed_soon(**told)

