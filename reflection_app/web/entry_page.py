@@ -21,6 +21,7 @@ from reflection_app.web.comments import opened_thread
 from reflection_app.web.entry_evidence import lines_of
 from reflection_app.web.entry_versions import version_lines
 from reflection_app.web.entry_view import EntryView, views_of
+from reflection_app.web.lift_view import lift_context
 from reflection_app.web.last_curation import last_curation
 
 # The evidence shown beside the decision; the entry's page shows more.
@@ -75,5 +76,6 @@ def render_entry(request: DeskRequest, entry: KeptEntry, *, refusal: Any = None,
         "merged": views_of(merged_into(entry)),
         "last": last_curation(request),
         "refusal": refusal,
+        **lift_context(request.place.project, entry.id),
     }
     return render(request, "notebook/entry.html", context, status=status)
