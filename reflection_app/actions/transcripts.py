@@ -24,6 +24,7 @@ from reflection_app.loops.session_messages import calls_in, message_text, tool_n
 from reflection_app.loops.tool_failures import is_tool_failure
 from reflection_app.models import Actor, Project, Run, Transcript, TranscriptFile, TranscriptTurn, audit
 from reflection_app.runner.reflection_mode import reflection_mode
+from reflection_app.runner.reflectors import begin_reflectors_for_transcript
 
 # An answer comes soon after its call.
 TURNS_LOOKED_BACK_AT = 100
@@ -59,6 +60,8 @@ def open_transcript(project: Project, submission: TranscriptSubmission, *, actor
     if reflection_mode(project, own=transcript.reflection).is_inline:
         transcript.run = start_session_run(transcript, submission, actor=actor)
         transcript.save(update_fields=["run"])
+    if transcript.is_ended:
+        begin_reflectors_for_transcript(transcript)
     audit(project.pk, actor, "transcript.opened", target=transcript, after={"turns": transcript.turns_made})
     return transcript
 
@@ -103,6 +106,7 @@ def end_transcript(transcript: Transcript, *, actor: Actor) -> Transcript:
     if not locked.is_ended:
         locked.ended_at = timezone.now()
         locked.save(update_fields=["ended_at"])
+        begin_reflectors_for_transcript(locked)
         audit(locked.project_id, actor, "transcript.ended", target=locked, after={"turns": locked.turns_made})
         _tell(run, locked)
     return locked

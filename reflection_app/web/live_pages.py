@@ -17,6 +17,7 @@ from reflection_app.live.partial_text import PartialText
 from reflection_app.models import Membership, Role, Run, RunState, Step, StepState
 from reflection_app.web.access import get_membership_for
 from reflection_app.web.completeness_view import checks_of
+from reflection_app.web.looking_back import looking_back_context
 from reflection_app.web.plan_view import has_plans, plans_of
 from reflection_app.web.protocol_view import has_protocol, rounds_of
 from reflection_app.web.run_graph import draw
@@ -99,6 +100,9 @@ def fragments_of(story: RunStory, *, membership: Membership) -> tuple[Fragment, 
         plan.append(Fragment("run-completeness", drawn("runs/_completeness.html", completeness=completeness)))
     if has_protocol(story.run):
         plan.append(Fragment("run-protocol", drawn("runs/_protocol.html", rounds=rounds_of(story.run))))
+    back = looking_back_context(run=story.run)
+    if story.run.is_finished and back["reflectors"]:
+        plan.append(Fragment("reflectors", drawn("reflectors/_section.html", **back)))
     return (
         Fragment("run-header", drawn("runs/_header.html")),
         *graph,

@@ -15,6 +15,8 @@ from reflection_app.web.access import DeskRequest, get_run_for, get_step_for, pr
 from reflection_app.web.comments import opened_thread
 from reflection_app.web.completeness_view import checks_of
 from reflection_app.web.failure_view import failures_by_place
+from reflection_app.web.looking_back import looked_back_at, looking_back_context
+from reflection_app.web.learned import learned_from_run
 from reflection_app.web.plan_view import has_plans, plans_of
 from reflection_app.web.protocol_view import has_protocol, rounds_of
 from reflection_app.web.redo_page import redo_form_of
@@ -41,11 +43,14 @@ def run_page(request: DeskRequest, run_id: UUID) -> HttpResponse:
         "rounds": rounds_of(run),
         "redo": redo_form_of(run) if may_redo else None,
         "graph": draw(run),
+        "learned": learned_from_run(run),
         "undo": undo_on_run(request, run),
         "may_cancel": request.place.may(Role.REVIEWER),
         "may_fork": request.place.may(Role.REVIEWER),
         "lineage": lineage_of(run),
         "thread": opened_thread(request, About.RUN, run.pk),
+        "looks_back": looked_back_at(run),
+        **looking_back_context(run=run),
     }
     return render(request, "runs/page.html", context)
 

@@ -10,7 +10,9 @@ from django.views.decorators.http import require_safe
 
 from reflection_app.models import Transcript
 from reflection_app.web.access import DeskRequest, get_transcript_for, project_page
+from reflection_app.web.learned import learned_from_session
 from reflection_app.web.list_pages import page_before
+from reflection_app.web.looking_back import looking_back_context
 from reflection_app.web.session_story import SessionStory, tell_news, tell_session
 
 NOTHING_NEW = 204
@@ -43,7 +45,8 @@ def session_page(request: DeskRequest, transcript_id: UUID) -> HttpResponse:
     if request.headers.get("HX-Request") and "after" in request.GET:
         return _news(request, transcript)
     story = tell_session(transcript, before=_number(request, "before") or None)
-    response = render(request, "sessions/page.html", _context(request, story))
+    context = _context(request, story) | {"learned": learned_from_session(transcript)}
+    response = render(request, "sessions/page.html", context)
     patch_vary_headers(response, ["HX-Request"])
     return response
 
@@ -59,7 +62,9 @@ def _news(request: DeskRequest, transcript: Transcript) -> HttpResponse:
 
 def _context(request: DeskRequest, story: SessionStory) -> dict[str, object]:
     last = max((line.row.seq for line in story.lines if hasattr(line, "row")), default=story.first - 1)
-    return {"story": story, "session": story.state.transcript, "project": request.place.project, "last": last}
+    session = story.state.transcript
+    back = looking_back_context(transcript=session)
+    return {"story": story, "session": session, "project": request.place.project, "last": last, **back}
 
 
 def _number(request: DeskRequest, name: str) -> int:
