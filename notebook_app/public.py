@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.db.models.functions import Left
 
-from notebook_app.changing import locked
+from notebook_app.changing import lock_notebook, locked
 from notebook_app.comparing import compare
 from notebook_app.comparing_due import due
 from notebook_app.conflicts import (
@@ -230,6 +230,7 @@ __all__ = [
     "lift_of_all",
     "list_conflicts",
     "lists_of",
+    "lock_notebook",
     "may",
     "memory_names",
     "merge",

@@ -14,11 +14,13 @@ from django.db.models import F, Q
 from django.db.models.functions import Greatest
 from django.utils import timezone
 
+from notebook_app.public import lock_notebook
 from reflection_app.loops.diagnosis.diagnoses import CorrectiveAction, ErrorType, KnownFix, Remedy
 from reflection_app.loops.diagnosis.fallback_tools import is_reading
 from reflection_app.loops.diagnosis.shown_fixes import without_values
 from reflection_app.loops.task_spec import Execution
 from reflection_app.models import FixPair, ToolFailure
+from reflection_app.runner.offered_fixes import offer_fix, withdraw_fix
 
 # The score of 95 % confidence: how bad a fix may be, given how often it was tried.
 Z = 1.96
@@ -106,10 +108,30 @@ def keep_outcome(
     """Counts how a fix went: for the pair that was remembered if its advice was followed, else for what was done.
 
     What was left out (`tool` empty, the others None) was done as advised. Call it inside a transaction, with the
-    failure's row locked; the caller saves the outcome itself. Only what worked becomes a new pair.
+    failure's row locked; the caller saves the outcome itself. Only what worked becomes a new pair, and is offered to
+    the notebook.
     """
     if not failure.error_type:
         return None
+    if worked:
+        # Before any pair is: who takes outcomes back has several pairs in hand, one after the other.
+        lock_notebook(failure.project_id)
+    pair = _counted(failure, worked=worked, tool=tool, params=params, fix=fix, delay_s=delay_s)
+    if worked and pair is not None:
+        offer_fix(pair, failure)
+    return pair
+
+
+def _counted(
+    failure: ToolFailure,
+    *,
+    worked: bool,
+    tool: str,
+    params: Mapping[str, Any] | None,
+    fix: str,
+    delay_s: float | None,
+) -> FixPair | None:
+    """The pair that the outcome was counted for."""
     advised = failure.action or {}
     if failure.fix_pair_id is not None and _was_followed(failure, advised, tool=tool, params=params):
         return _count(FixPair.objects.get(pk=failure.fix_pair_id), worked=worked)
@@ -132,9 +154,12 @@ def uncount_outcome(failure: ToolFailure) -> None:
 
     A pair that nothing worked for any more goes. Call it inside a transaction, with the failure's row locked.
     """
+    lock_notebook(failure.project_id)
     pair = _counted_for(failure)
     if pair is None:
         return
+    if failure.worked:
+        withdraw_fix(pair, failure)
     rows = FixPair.objects.filter(pk=pair.pk)
     if not failure.worked:
         rows.update(failures=Greatest(F("failures") - 1, 0))

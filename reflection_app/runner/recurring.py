@@ -4,9 +4,7 @@ import hashlib
 from collections.abc import Sequence
 from uuid import UUID
 
-from django.db import connection
-
-from notebook_app.public import propose, proposed_from, withdraw
+from notebook_app.public import lock_notebook, propose, proposed_from, withdraw
 from reflection_app.models import Run, Supplement
 
 RECURS_FROM = 3
@@ -23,9 +21,7 @@ def propose_what_recurs(run: Run, supplements: Sequence[Supplement]) -> None:
     if run.parent_id is not None:
         return
     keyed = {source_of(one.task_kind, one.operation_key): one for one in supplements}
-    # All of them before the notebook is touched, which has a lock of its own: nobody waits in a circle.
-    for source in sorted(keyed):
-        lock_source(run, source)
+    lock_notebook(run.project_id)
     for source, one in sorted(keyed.items(), key=lambda item: item[0]):
         if proposed_from(run.project_id, sources=[source]):
             _propose(run, one, source=source, runs=[run.pk])
@@ -38,7 +34,7 @@ def propose_what_recurs(run: Run, supplements: Sequence[Supplement]) -> None:
 def withdraw_what_recurred(run: Run, one: Supplement) -> None:
     """Takes back that `run` lacked it, whose row is gone, and the whole offer where too few other runs did.
 
-    Call it with the source locked.
+    Call it with the notebook locked.
     """
     key, source = one.operation_key, source_of(one.task_kind, one.operation_key)
     lacked = runs_that_lacked(run.project_id, task_kind=one.task_kind, key=key)
@@ -47,14 +43,6 @@ def withdraw_what_recurred(run: Run, one: Supplement) -> None:
     recurs = len(lacked) >= RECURS_FROM
     for evidence in [run.pk, *([] if recurs else lacked)]:
         withdraw(run.project_id, source=source, evidence={"run": str(evidence)})
-
-
-def lock_source(run: Run, source: str) -> None:
-    """Lets one transaction at a time count who lacked this."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"supplement {run.project_id} {source}"]
-        )
 
 
 def source_of(task_kind: str, key: str) -> str:

@@ -10,11 +10,11 @@ from typing import Any, Self
 
 from django.db.models import Q, QuerySet
 
-from notebook_app.public import withdraw
+from notebook_app.public import lock_notebook, withdraw
 from reflection_app.loops.effects import ProposeEntry, ProposeInstruction
 from reflection_app.loops.protocol.reports import Instruction, Proposal
 from reflection_app.models import AgentInstruction, InstructionState, Report, Run, Step, StepState, Supplement
-from reflection_app.runner.recurring import lock_source, source_of, withdraw_what_recurred
+from reflection_app.runner.recurring import source_of, withdraw_what_recurred
 from reflection_app.runner.report_rows import evidence_of
 
 Evidence = tuple[str, dict[str, Any]]
@@ -41,9 +41,8 @@ class Proposals:
 
     def withdraw(self) -> None:
         by_source = {source_of(one.task_kind, one.operation_key): one for one in self.supplements}
-        # As in recurring.py, before the notebook is touched.
-        for source in sorted(by_source):
-            lock_source(self.run, source)
+        # Whoever else counts who lacked a supplement waits from here on.
+        lock_notebook(self.run.project_id)
         for source, evidence in sorted(self.entries, key=lambda entry: entry[0]):
             withdraw(self.run.project_id, source=source, evidence=evidence)
         for instruction in self.instructions:

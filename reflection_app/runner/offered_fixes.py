@@ -1,0 +1,53 @@
+"""Fixes that worked are offered to the notebook, where a person may approve them to be told to every agent.
+
+What is kept of a pair is cleaned of the values of its call already; each time it works is one occurrence.
+"""
+
+import hashlib
+import json
+from typing import Any
+
+from notebook_app.public import propose, withdraw
+from reflection_app.models import FixPair, ToolFailure
+
+KIND = "fix_pair"
+LONGEST_NAME = 200
+LONGEST_FIELD = 4_000
+
+
+def offer_fix(pair: FixPair, failure: ToolFailure) -> None:
+    """Proposes the pair, or counts it once more, on the evidence of the failure that it put right.
+
+    Call it inside the transaction that counted the pair, with the notebook locked.
+    """
+    propose(
+        pair.project_id,
+        kind=KIND,
+        name=f"{pair.tool}: {' '.join(pair.fix.split())}"[:LONGEST_NAME],
+        description="\n".join(pair.symptoms),
+        category=pair.error_type,
+        details={
+            "tool": pair.tool,
+            "error_type": pair.error_type,
+            "symptoms": "\n".join(pair.symptoms)[:LONGEST_FIELD],
+            "fix": pair.fix[:LONGEST_FIELD],
+        },
+        source=_source_of(pair),
+        evidence=_evidence_of(failure),
+    )
+
+
+def withdraw_fix(pair: FixPair, failure: ToolFailure) -> None:
+    """Takes back that the pair put this failure right, as far as nobody has decided on its entry."""
+    withdraw(pair.project_id, source=_source_of(pair), evidence=_evidence_of(failure))
+
+
+def _source_of(pair: FixPair) -> str:
+    """The same for a pair that went and came again, which has another id then."""
+    told = json.dumps([pair.tool, pair.signature, pair.error_type, pair.digest])
+    return f"{KIND}:{hashlib.sha256(told.encode()).hexdigest()[:40]}"
+
+
+def _evidence_of(failure: ToolFailure) -> dict[str, Any]:
+    of_run = {"run": str(failure.run_id)} if failure.run_id else {}
+    return {"tool_failure": str(failure.pk)} | of_run
