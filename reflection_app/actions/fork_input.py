@@ -21,6 +21,7 @@ from reflection_app.loops.effects import (
     Pick,
     ProposeEntry,
     ProposeInstruction,
+    RecallLessons,
     RecordFixOutcome,
     RecordReport,
     RecordVerdict,
@@ -100,6 +101,8 @@ WITHOUT_RESULT = (
     RecordFixOutcome,
     ProposeEntry,
     ProposeInstruction,
+    # Its draws are chance; what the first attempt is told can be edited in its prompt.
+    RecallLessons,
 )
 
 

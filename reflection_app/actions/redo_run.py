@@ -16,12 +16,13 @@ from reflection_app.actions.submit_task import accepted_instructions
 from reflection_app.live.doorbell import ring
 from reflection_app.loops.catalogue import LOOPS
 from reflection_app.loops.storable import storable
-from reflection_app.loops.task_spec import Mode, Redo, TaskSpec
+from reflection_app.loops.task_spec import Execution, Mode, Redo, TaskSpec
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Issue
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.models import Actor, Attempt, EventType, Run, Verdict, add_event, audit
 from reflection_app.runner.begin_run import Origin, begin_run
+from reflection_app.runner.lessons import lessons_of
 
 # Judged by what a model thinks of it: such work is done again by the six steps. Others keep their real signal.
 BY_SIX_STEPS = frozenset({Mode.ACTOR_CRITIC, Mode.REFLEXION, Mode.REFLECTION_PROTOCOL})
@@ -127,5 +128,6 @@ def _spec_for(run: Run, attempt: Attempt, *, instructions: str, issues: tuple[Is
         "mode": redo_mode(run),
         "redo": redo,
         "instructions": accepted_instructions(run.task.project, agent=old.agent),
+        "lessons": lessons_of(run.task.project, is_managed=old.execution is Execution.MANAGED),
     }
     return old.model_copy(update=changed)

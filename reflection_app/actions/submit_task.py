@@ -14,10 +14,11 @@ from reflection_app.loops.catalogue import mode_for
 from reflection_app.loops.completeness.checks import CompletenessSettings
 from reflection_app.loops.requirements import Requirements
 from reflection_app.loops.review_rules import ReviewPolicy
-from reflection_app.loops.task_spec import Mode, TaskSpec
+from reflection_app.loops.task_spec import Execution, Mode, TaskSpec
 from reflection_app.loops.tool_calls import ToolSpec
 from reflection_app.models import Actor, AgentInstruction, InstructionState, Project, Run, Task, TaskFile, Tool, audit
 from reflection_app.runner.begin_run import begin_run, is_scripted
+from reflection_app.runner.lessons import lessons_of
 
 NO_CRITIC = "This project has no critic: its critic's model is “none”. Choose another mode."
 NO_JUDGE = (
@@ -85,6 +86,7 @@ def start_run(task: Task, *, submission: TaskSubmission, models: dict[str, str])
         has_escalation=has_escalation(models),
         knowledge_tool=knowledge_tool_of(project),
         completeness=completeness_of(project),
+        lessons=lessons_of(project, is_managed=submission.execution is Execution.MANAGED),
         limits=submission.limits.over(project.get_limits()),
         thresholds=project.get_thresholds(),
         review_policy=_policy_of(project, models=models),

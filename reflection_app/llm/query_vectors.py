@@ -4,6 +4,7 @@ import logging
 import threading
 
 from django.conf import settings
+from django.db import connection
 from redis import RedisError
 
 from notebook_app.public import active_space, opening
@@ -28,6 +29,9 @@ def query_vector(text: str, *, timeout_s: float = 2.0) -> list[float] | None:
     space = active_space() if question and not is_off else None
     if space is None:
         return None
+    # Back to the pool: a model may take its time. Inside of a transaction the connection is not ours to give back.
+    if not connection.in_atomic_block:
+        connection.close()
     known = remembered(question, model=space.model)
     if known is not None:
         return known

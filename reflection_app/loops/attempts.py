@@ -2,6 +2,7 @@
 
 from reflection_app.loops.chain_of_thought import asking_for_parts
 from reflection_app.loops.effects import AwaitAttempt, Generate
+from reflection_app.loops.lessons import Lessons, recall_for, with_lessons
 from reflection_app.loops.messages import Message, assistant, user
 from reflection_app.loops.progress import PriceUnknown, Progress
 from reflection_app.loops.prompts import prompt
@@ -26,7 +27,7 @@ async def make_attempt(
     if number > 1:
         await send_back(spec, run, number=number - 1)
     key = f"attempt-{number}/answer"
-    messages = told(spec, messages, number=number)
+    messages = told(spec, messages, number=number, lessons=await _lessons(spec, run, number=number))
     if spec.execution is Execution.EXTERNAL:
         handed_in = await run.perform(AwaitAttempt(key=key, attempt=number, messages=messages))
         run.handed_in[number] = handed_in
@@ -53,11 +54,27 @@ async def make_attempt(
     return text
 
 
-def told(spec: TaskSpec, messages: tuple[Message, ...], *, number: int) -> tuple[Message, ...]:
+async def _lessons(spec: TaskSpec, run: Progress, *, number: int) -> Lessons | None:
+    """What the notebook has for the first attempt of our own models; an outside agent recalls by itself.
+
+    A run whose specification names no lessons performs just the effects that it performed before there were any: the
+    loops' versions stay as they are, and what waited meanwhile goes on.
+    """
+    recall = recall_for(spec) if number == 1 and spec.execution is Execution.MANAGED else None
+    if recall is None:
+        return None
+    return await run.perform(recall)
+
+
+def told(
+    spec: TaskSpec, messages: tuple[Message, ...], *, number: int, lessons: Lessons | None = None
+) -> tuple[Message, ...]:
     """The messages with what holds in every loop: accepted instructions, and for the first attempt a person's order.
 
-    The first attempt of work that was not ordered again is also told what earlier runs noted for a better start.
+    The first attempt is told lessons as well and, where its work was not ordered again, what earlier runs noted for a
+    better start.
     """
+    messages = with_lessons(messages, lessons)
     if spec.instructions and messages and messages[0].role == "system":
         listed = "\n".join(f"- {text}" for text in spec.instructions)
         first = messages[0].model_copy(

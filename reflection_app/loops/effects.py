@@ -16,6 +16,8 @@ from reflection_app.loops.attempt_effects import (
 )
 from reflection_app.loops.completeness_effects import RecordCompleteness, RecordSupplements
 from reflection_app.loops.effect import Effect, EffectFailed, EffectTimedOut, Performed, Spent
+from reflection_app.loops.lessons import Lesson, Lessons, RecallLessons
+from reflection_app.loops.merging import RecordMergeSuggestion
 from reflection_app.loops.plan_effects import ChooseLoop, RecordPlan, RecordPlanStep, Route
 from reflection_app.loops.protocol_effects import (
     FindSimilarIssues,
@@ -61,6 +63,8 @@ __all__ = [
     "HandedInRepair",
     "IssueTicket",
     "KeepAttempt",
+    "Lesson",
+    "Lessons",
     "Lookup",
     "Naming",
     "Noted",
@@ -71,10 +75,12 @@ __all__ = [
     "ProposeInstruction",
     "ReadSession",
     "RecallFix",
+    "RecallLessons",
     "RecordCompleteness",
     "RecordFindings",
     "RecordFixOutcome",
     "RecordMemories",
+    "RecordMergeSuggestion",
     "RecordPick",
     "RecordPlan",
     "RecordPlanStep",
@@ -97,7 +103,7 @@ __all__ = [
 ]
 
 # Takes time outside of any transaction.
-Performing = Generate | RunTests | CallTool
+Performing = Generate | RunTests | CallTool | RecallLessons
 # Somebody else, or time, brings the result.
 Waiting = AskReviewer | AwaitAttempt | AwaitTurns | AskPerson | Wait
 # Asks the desk's own memory.
@@ -124,5 +130,6 @@ Noted = (
     | RecordSupplements
     | RecordFindings
     | RecordMemories
+    | RecordMergeSuggestion
 )
 AnyEffect = Performing | Waiting | Lookup | Naming | Noted

@@ -151,6 +151,7 @@ READERS: dict[str, Callable[[RecordedStep], Words]] = {
     "run_tests": lambda step: (NodeKind.VALIDATION, "Tests", _tests(step)),
     "record_verdict": lambda step: (NodeKind.VALIDATION, _referee(step), _requirements(step)),
     "ask_reviewer": lambda step: (NodeKind.REVIEW, "Review", _decision(step)),
+    "recall_lessons": lambda _step: (NodeKind.STEP, "Lessons", ""),
     "request_audit": lambda _step: (NodeKind.REVIEW, "Random check", ""),
     "await_turns": lambda _step: (NodeKind.TURNS, "Turns", ""),
     "record_plan": lambda _step: (NodeKind.PLAN, "Plan", ""),

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from notebook_app.public import keep_suggestion
 from reflection_app.loops.best_attempt import best_attempt
 from reflection_app.loops.effects import (
     AnyEffect,
@@ -19,6 +20,7 @@ from reflection_app.loops.effects import (
     RecordFindings,
     RecordFixOutcome,
     RecordMemories,
+    RecordMergeSuggestion,
     RecordPick,
     RecordPlan,
     RecordReport,
@@ -93,17 +95,26 @@ def _write_more(effect: AnyEffect, value: Any, *, run: Run, step: Step, batch: B
             write_instruction(run, batch, instruction=instruction)
         case AskPerson(question=question):
             write_question(run, step, batch, asked=question)
-        case RecallLessons():
-            write_exposures(run, told=value)
         case RecordToolFailure(failure=failure):
             write_failure(run, step, batch, diagnosed=failure)
         case RecordFixOutcome(outcome=outcome):
             write_fix_outcome(run, batch, outcome=outcome)
+        case RecordPlan() | RecordCompleteness() | RecordSupplements():
+            write_what_is_missing(effect, run=run, step=step, batch=batch)
+        case _:
+            _write_to_notebook(effect, value, run=run, batch=batch)
+
+
+def _write_to_notebook(effect: AnyEffect, value: Any, *, run: Run, batch: Batch) -> None:
+    """What the notebook has of a step: who was told what, what was found, and what was suggested."""
+    match effect:
+        case RecallLessons():
+            write_exposures(run, told=value)
         case RecordFindings() | RecordMemories():
             batch.write()
             keep_what_was_found(effect, run=run)
-        case RecordPlan() | RecordCompleteness() | RecordSupplements():
-            write_what_is_missing(effect, run=run, step=step, batch=batch)
+        case RecordMergeSuggestion(suggestion=suggestion):
+            keep_suggestion(run.project_id, run_id=run.pk, suggestion=suggestion.model_dump(mode="json"))
 
 
 def _make_attempt(run: Run, step: Step, *, number: int, content: str) -> Attempt:

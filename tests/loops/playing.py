@@ -21,8 +21,10 @@ from reflection_app.loops.effects import (
     Generation,
     IssueTicket,
     KeepAttempt,
+    Lessons,
     Performed,
     RecallFix,
+    RecallLessons,
     RecordReport,
     RequestAudit,
     RunTests,
@@ -131,6 +133,8 @@ def _remembered(effect: AnyEffect) -> Any:
         return SimilarIssues()
     if isinstance(effect, RecallFix):
         return FixRecall()
+    if isinstance(effect, RecallLessons):
+        return Lessons()
     if isinstance(effect, IssueTicket):
         return Ticket(ticket_id=f"rewind_20260101_120000_{effect.draft.attempt}", timestamp=NOON, **dict(effect.draft))
     if isinstance(effect, RecordReport):
