@@ -211,6 +211,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddField(
             model_name='entry',
+            name='is_compared',
+            field=models.BooleanField(default=False),
+        ),
+        migrations.AddField(
+            model_name='entry',
             name='is_cleared',
             field=models.BooleanField(default=False),
         ),
@@ -288,6 +293,10 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name='entry',
             index=models.Index(fields=['project_id', 'owner', 'state'], name='entry_by_owner'),
+        ),
+        migrations.AddIndex(
+            model_name='entry',
+            index=models.Index(condition=models.Q(('is_compared', False)), fields=['created_at', 'id'], name='entry_to_compare'),
         ),
         migrations.AddIndex(
             model_name='entry',
@@ -391,7 +400,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='exposure',
-            index=models.Index(condition=models.Q(('is_counted', True), ('succeeded__isnull', False)), fields=['entry', 'settled_at', 'id'], name='exposure_settled'),
+            index=models.Index(condition=models.Q(('is_counted', True), ('succeeded__isnull', False)), fields=['project_id', 'entry', 'settled_at', 'id'], include=('is_withheld', 'succeeded', 'share'), name='exposure_settled'),
         ),
         migrations.AddConstraint(
             model_name='exposure',

@@ -65,6 +65,8 @@ class Entry(models.Model):
     last_recalled_at = models.DateTimeField(null=True, blank=True)
     # The words that it is found by, English by their stems, Chinese by pairs of characters (see search_text.py).
     search = SearchVectorField(null=True)
+    # Whether these words were compared with the other entries'.
+    is_compared = models.BooleanField(default=False)
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
 
@@ -85,6 +87,7 @@ class Entry(models.Model):
             ),
             models.Index(fields=("project_id", "state", "last_recalled_at"), name="entry_by_last_recall"),
             models.Index(fields=("project_id", "owner", "state"), name="entry_by_owner"),
+            models.Index(fields=("created_at", "id"), name="entry_to_compare", condition=Q(is_compared=False)),
             GinIndex(fields=("tags",), name="entry_by_tag"),
             GinIndex(fields=("search",), name="entry_by_words"),
         )

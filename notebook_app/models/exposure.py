@@ -33,7 +33,9 @@ class Exposure(models.Model):
         indexes = (
             models.Index(fields=("entry", "-created_at", "-id"), name="exposure_newest"),
             models.Index(
-                fields=("entry", "settled_at", "id"),
+                fields=("project_id", "entry", "settled_at", "id"),
+                # The lift of all lessons is read from the index alone.
+                include=("is_withheld", "succeeded", "share"),
                 name="exposure_settled",
                 condition=Q(is_counted=True, succeeded__isnull=False),
             ),
