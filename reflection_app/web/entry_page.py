@@ -21,8 +21,8 @@ from reflection_app.web.comments import opened_thread
 from reflection_app.web.entry_evidence import lines_of
 from reflection_app.web.entry_versions import version_lines
 from reflection_app.web.entry_view import EntryView, views_of
-from reflection_app.web.lift_view import lift_context
 from reflection_app.web.last_curation import last_curation
+from reflection_app.web.lift_view import lift_context
 
 # The evidence shown beside the decision; the entry's page shows more.
 SHOWN_BESIDE = 5
