@@ -22,6 +22,7 @@ from reflection_app.api.waiting import WaitQuery, wait_until_settled
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.task_spec import Mode
 from reflection_app.models import Run, RunState, Scope
+from reflection_app.models.run import NOT_OF_THE_DESK
 
 FORKS = {
     "Another verdict": {
@@ -37,7 +38,7 @@ FORKS = {
 class RunFilters(PageQuery):
     state: RunState | None = None
     outcome: Outcome | None = None
-    mode: Mode | None = None
+    mode: Mode | None = Field(default=None, description="without it, no runs that look back at others")
     task: UUID | None = Field(default=None, description="the id of a task")
     parent: UUID | None = Field(default=None, description="the id of a run: its forks")
 
@@ -50,6 +51,8 @@ class RunList(DeskView):
         query = read_query(request, RunFilters)
         wanted = query.model_dump(exclude_none=True, include={"state", "outcome", "mode", "task", "parent"})
         runs = runs_to_show(Run.objects.filter(project=self.project, **wanted))
+        if not wanted.keys() & {"mode", "task", "parent"}:
+            runs = runs.filter(NOT_OF_THE_DESK)
         page = get_page(runs, request=request, query=query, order=NEWEST_FIRST)
         return Response(page.with_results(run_answers(page.rows)))
 

@@ -22,6 +22,7 @@ from reflection_app.api.task_answers import BatchAnswer, TaskAnswer, TaskPage, s
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.values import Value
 from reflection_app.models import Scope, Task
+from reflection_app.models.run import NOT_OF_THE_DESK
 
 MOST_IN_A_BATCH = 500
 
@@ -79,6 +80,8 @@ class TaskList(DeskView):
         query = read_query(request, TaskFilters)
         wanted = query.model_dump(exclude_none=True, include={"external_id", "kind", "agent", "mode"})
         tasks = Task.objects.filter(project=self.project, **wanted).defer("tests")
+        if query.mode is None:
+            tasks = tasks.filter(NOT_OF_THE_DESK)
         page = get_page(tasks, request=request, query=query, order=NEWEST_FIRST)
         return Response(page.with_results(task_answers(page.rows)))
 

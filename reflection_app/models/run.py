@@ -6,10 +6,13 @@ from django.db import models
 from django.db.models import Q
 
 from reflection_app.loops.ends import Outcome
-from reflection_app.loops.task_spec import Mode, TaskSpec
+from reflection_app.loops.task_spec import OF_THE_DESK, Mode, TaskSpec
 from reflection_app.models.identifiers import new_id
 from reflection_app.models.project import Project
 from reflection_app.models.task import Task
+
+# Of runs and of tasks: those of people and pipelines, without what the desk does about them by itself.
+NOT_OF_THE_DESK = ~Q(mode__in=sorted(mode.value for mode in OF_THE_DESK))
 
 
 class RunState(models.TextChoices):

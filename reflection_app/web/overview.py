@@ -22,6 +22,7 @@ from reflection_app.models import (
     Run,
     RunState,
 )
+from reflection_app.models.run import NOT_OF_THE_DESK
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.runs import runs_for_list
 
@@ -43,7 +44,7 @@ def home(request: HttpRequest) -> HttpResponse:
 @require_safe
 def project_overview(request: DeskRequest) -> HttpResponse:
     project = request.place.project
-    runs = runs_for_list(project)
+    runs = runs_for_list(project).filter(NOT_OF_THE_DESK)
     reviews = Review.objects.filter(project=project, state__in=OPEN).select_related("run__task", "verdict", "attempt")
     questions = Question.objects.filter(project=project, state=QuestionState.OPEN).select_related("run__task")
     proposed = AgentInstruction.objects.filter(project=project, state=InstructionState.PROPOSED)
@@ -55,8 +56,8 @@ def project_overview(request: DeskRequest) -> HttpResponse:
         "in_progress": runs.exclude(state__in=[RunState.FINISHED, RunState.WAITING_REVIEW])[:SHOWN],
         "recent": runs.filter(state=RunState.FINISHED).order_by("-finished_at", "-id")[:SHOWN],
         "week": outcomes_of_week(project),
-        "is_new": not Run.objects.filter(project=project).exists(),
-        "has_examples_only": not Run.objects.filter(project=project, is_scripted=False).exists(),
+        "is_new": not Run.objects.filter(NOT_OF_THE_DESK, project=project).exists(),
+        "has_examples_only": not Run.objects.filter(NOT_OF_THE_DESK, project=project, is_scripted=False).exists(),
     }
     return render(request, "overview.html", context)
 
@@ -79,7 +80,7 @@ class Week:
 
 def outcomes_of_week(project: Project) -> Week:
     rows = (
-        Run.objects.filter(project=project, finished_at__gte=timezone.now() - WEEK)
+        Run.objects.filter(NOT_OF_THE_DESK, project=project, finished_at__gte=timezone.now() - WEEK)
         .order_by()
         .values_list(F("outcome"))
         .annotate(Count("pk"))

@@ -11,12 +11,15 @@ from reflection_app.loops.ends import Outcome
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import Mode
 from reflection_app.models import Project, Run, RunState, Verdict
+from reflection_app.models.run import NOT_OF_THE_DESK
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.list_pages import list_response, page_before
 
 LONGEST_SEARCH = 200
 STATES = (RunState.QUEUED, RunState.RUNNING, RunState.WAITING_REVIEW, RunState.WAITING_AGENT)
 MODES = (Mode.EXTERNAL_LOOP, Mode.ACTOR_CRITIC, Mode.REFLECTION_PROTOCOL, Mode.INLINE_REFLECTION)
+# Shown where they are asked for: what the desk does about other work is not among it.
+DESK_MODES = (Mode.ERROR_REFLECTION, Mode.MEMORY_REFLECTION)
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ def read_filters(request: DeskRequest) -> Filters:
     known = {*RunState.values, *(outcome.value for outcome in Outcome)}
     return Filters(
         status=status if status in known else "",
-        mode=mode if mode in {mode.value for mode in MODES} else "",
+        mode=mode if mode in {mode.value for mode in (*MODES, *DESK_MODES)} else "",
         q=storable(request.GET.get("q", "").strip())[:LONGEST_SEARCH],
     )
 
@@ -77,6 +80,8 @@ def run_list(request: DeskRequest) -> HttpResponse:
     filters = read_filters(request)
     project = request.place.project
     runs = filtered(runs_for_list(project), filters)
+    if not filters.mode:
+        runs = runs.filter(NOT_OF_THE_DESK)
     page = page_before(runs, request, among=Run.objects.filter(project=project))
     context = {
         "runs": page.rows,
@@ -85,6 +90,6 @@ def run_list(request: DeskRequest) -> HttpResponse:
         "filters": filters,
         "states": STATES,
         "outcomes": list(Outcome),
-        "modes": MODES,
+        "modes": (*MODES, *DESK_MODES),
     }
     return list_response(request, "runs/list.html", context)

@@ -5,11 +5,14 @@ from typing import Any
 
 import pytest
 from django.db import connections
+from django.test import Client
 from pytest_django.fixtures import Settings
 
 from notebook_app.models import Entry, Evidence, Exposure
 from notebook_app.public import By, Drawn, approve, propose, record_exposures
 from reflection_app.actions.cancel_run import cancel_run
+from reflection_app.actions.fork_input import ForkInput
+from reflection_app.actions.fork_run import fork_run
 from reflection_app.loops.ends import Ended, Outcome
 from reflection_app.models import Actor, Event, EventType, Project, Reflector, Run, RunState, Step
 from reflection_app.runner import journal_writes, reflectors
@@ -17,6 +20,7 @@ from reflection_app.runner.advance import advance
 from reflection_app.runner.ending import end_run
 from reflection_app.runner.reflector_proposals import name_of_finding
 from reflection_app.runner.sweep import take_back_expired
+from tests.factories import make_api_key, make_member
 from tests.looking_back import (
     BOTH,
     DONE,
@@ -277,3 +281,42 @@ def test_a_step_of_the_fork_shows_what_was_read_and_found() -> None:
 )
 def test_an_error_is_named_by_its_first_sentence(description: str, name: str) -> None:
     assert name_of_finding(description) == name
+
+
+def test_what_a_persons_fork_of_it_finds_is_proposed_too_and_the_same_counts_once() -> None:
+    run = ended_run()
+    rows = looked_back(run)
+    other = errors_said(finding(), finding("It gave up."))
+    wanted = ForkInput.model_validate({"from_step": 3, "result": {"text": other, "model": "a person"}})
+    fork = fork_run(rows["errors"].fork, wanted.model_copy(update={"from_step": 2}), actor=Actor())
+    advance(fork.pk)
+    fork.refresh_from_db()
+    assert fork.outcome == "succeeded", fork.error
+    kept = Entry.objects.filter(project_id=run.project_id, kind="error_note")
+    assert dict(kept.values_list("name", "occurrences")) == {"It searched all files.": 1, "It gave up.": 1}
+    assert forks_of(run)["errors"].found == 1
+    assert len(told_of(run)) == 1
+
+
+def test_they_are_not_among_the_work_of_people_unless_asked_for(client: Client) -> None:
+    project = watched_project()
+    run = ended_run(project=project)
+    fork = forks_of(run)["memory"].fork
+    client.force_login(make_member(project))
+    _, secret = make_api_key(project)
+    bearer = {"HTTP_AUTHORIZATION": f"Bearer {secret}"}
+
+    def runs(query: str = "") -> list[str]:
+        return [one["id"] for one in client.get(f"/api/v1/runs{query}", **bearer).json()["results"]]
+
+    assert runs() == [str(run.pk)]
+    assert runs("?mode=memory_reflection") == [str(fork.pk)]
+    assert [one["id"] for one in client.get("/api/v1/tasks", **bearer).json()["results"]] == [str(run.task_id)]
+    listed = client.get(f"/p/{project.slug}/runs/").content.decode()
+    assert str(run.pk) in listed
+    assert str(fork.pk) not in listed
+    assert str(fork.pk) in client.get(f"/p/{project.slug}/runs/?mode=memory_reflection").content.decode()
+    assert str(fork.pk) not in client.get(f"/p/{project.slug}/").content.decode()
+    looked_back(run)
+    page = client.get(f"/p/{project.slug}/runs/{fork.pk}/")
+    assert page.status_code == 200
