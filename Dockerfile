@@ -1,4 +1,5 @@
-# The desk for production: no embedded engines and no local model (the group "local" is left out).
+# The desk for production: no embedded engines and no local models (the group "local" is left out). Entries of the
+# notebook are found by text alone until EMBEDDING_MODEL names a provider's model.
 FROM python:3.13-slim AS build
 RUN pip install --no-cache-dir uv==0.13.9
 WORKDIR /app

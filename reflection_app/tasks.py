@@ -12,7 +12,7 @@ from django.conf import settings
 from kombu.exceptions import ChannelError, OperationalError
 
 from reflection_app.llm import warm_up
-from reflection_app.llm.embedding import NO_MODEL
+from reflection_app.llm.embedding import NO_MODEL, embedding_model
 from reflection_app.llm.query_vectors import serving
 from reflection_app.models.idempotency import forget_old_answers
 from reflection_app.runner.advance import advance
@@ -42,6 +42,8 @@ def warm_up_models(**_: object) -> None:
 @worker_ready.connect
 def serve_questions(**_: object) -> None:
     """Gives other processes the vectors of their questions: only workers have the model and its keys."""
+    if embedding_model() is None:
+        log.info("entries are found by text alone: no EMBEDDING_MODEL is set that could find them by meaning")
     serving.start()
 
 
