@@ -130,7 +130,7 @@ STORIES = (
 def tell_demo_stories(project: Project) -> list[Run]:
     """The runs of all stories, each as far as it goes by itself."""
     reviewer, _ = User.objects.get_or_create(username=DEMO_REVIEWER, defaults={"is_active": False})
-    Membership.objects.get_or_create(project=project, user=reviewer, defaults={"role": Role.REVIEWER})
+    Membership.objects.get_or_create(project=project, user=reviewer, defaults={"role": Role.CURATOR})
     return [_tell(story, project=project, reviewer=reviewer) for story in STORIES]
 
 

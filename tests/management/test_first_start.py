@@ -8,6 +8,7 @@ from django.core.management import call_command
 from django.test import Client
 from pytest_django.fixtures import Settings
 
+from notebook_app.models import Entry
 from reflection_app.actions.claim_review import claim_review
 from reflection_app.actions.decide_review import DecisionInput, decide_review
 from reflection_app.config.desk_address import note_address
@@ -89,11 +90,22 @@ def test_the_demo_shows_a_report_an_instruction_to_accept_and_calls_that_were_pu
     assert FixPair.objects.filter(project__slug="demo").count() == 2
 
 
+def test_the_demo_has_a_notebook_with_entries_that_hold_that_wait_and_that_screening_holds_back() -> None:
+    first_start()
+    entries = Entry.objects.exclude(kind="fix_pair")
+    assert sorted(entries.values_list("state", flat=True)) == ["approved"] * 5 + ["proposed"] * 5
+    assert entries.get(name__startswith="多次使用").occurrences == 4
+    assert [entry.name for entry in entries if entry.flags] == ["Handling long transcripts"]
+    lesson = entries.get(agent="coder")
+    [run] = Run.objects.filter(task__agent="coder")
+    assert lesson.evidence.filter(refs={"run": str(run.pk)}).exists()
+
+
 def test_a_second_start_changes_nothing() -> None:
     first_start()
-    before = Run.objects.count(), User.objects.count()
+    before = Run.objects.count(), User.objects.count(), Entry.objects.count()
     assert "Password" not in first_start()
-    assert (Run.objects.count(), User.objects.count()) == before
+    assert (Run.objects.count(), User.objects.count(), Entry.objects.count()) == before
 
 
 def test_a_first_start_that_was_stopped_half_way_is_taken_up_again(monkeypatch: pytest.MonkeyPatch) -> None:

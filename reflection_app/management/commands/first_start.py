@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand
 from django.db import transaction
 
+from reflection_app.actions.demo_notebook import fill_demo_notebook
 from reflection_app.actions.demo_stories import tell_demo_stories
 from reflection_app.actions.demo_talk import talk_in_demo
 from reflection_app.actions.tools import add_builtin_tools
@@ -34,6 +35,7 @@ class Command(BaseCommand):
         add_builtin_tools(project, actor=Actor())
         if not settings.PRODUCTION and not project.tasks.exists():
             tell_demo_stories(project)
+            fill_demo_notebook(project)
         # Last of all: who stops a first start half-way has not lost a password that nobody saw.
         password = secrets.token_urlsafe(12)
         admin = make_admin(project, password=password)
