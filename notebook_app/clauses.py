@@ -21,6 +21,7 @@ from notebook_app.opposed_words import (
 from notebook_app.quantities import Amount, amounts_in
 
 MOST_CLAUSES = 40
+MOST_TITLES = 3
 LONGEST_CLAUSE = 300
 LONGEST_READ = 6_000
 _SENTENCES = re.compile(
@@ -85,7 +86,7 @@ def clauses_of(text: str) -> tuple[Clause, ...]:
     if not body.strip():
         title, body = "", title
     titles = [clause for clause in _split(title) if clause.is_demand]
-    return tuple((titles + _split(body))[:MOST_CLAUSES])
+    return (*_split(body), *titles[:MOST_TITLES])
 
 
 def scopes_differ(left: str, right: str) -> bool:

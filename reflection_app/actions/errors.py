@@ -172,6 +172,12 @@ class EntryMovedOn(Conflict):
         self.errors = [{"field": "expected_version", "message": now}]
 
 
+class ConflictSettled(Conflict):
+    """The conflict of two entries is settled by now, or was not."""
+
+    title = gettext_noop("Conflict moved on")
+
+
 class StillStands(Conflict):
     """The decision cannot be taken back. `from_step` is where a fork begins that decides otherwise, if anywhere."""
 

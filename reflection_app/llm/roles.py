@@ -14,6 +14,7 @@ NO_MODEL = "none"
 SAME_AS = {
     "self": ("actor",),
     "reflector": ("actor",),
+    "merger": ("reflector", "actor"),
     "error_reflector": ("reflector", "actor"),
     "memory_reflector": ("reflector", "actor"),
 }

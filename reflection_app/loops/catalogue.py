@@ -11,6 +11,7 @@ from reflection_app.loops.effects import EffectFailed, EffectTimedOut
 from reflection_app.loops.ends import Ended, Outcome
 from reflection_app.loops.external_loop import external_loop
 from reflection_app.loops.inline_reflection import inline_reflection
+from reflection_app.loops.merge_suggestion import merge_suggestion
 from reflection_app.loops.planning import planning
 from reflection_app.loops.progress import LimitReached, Progress
 from reflection_app.loops.reflection_protocol import reflection_protocol
@@ -26,6 +27,7 @@ LOOPS: dict[Mode, Loop] = {
     Mode.COMPLETENESS_CHECK: completeness_check,
     Mode.ERROR_REFLECTION: error_reflection,
     Mode.MEMORY_REFLECTION: memory_reflection,
+    Mode.MERGE_SUGGESTION: merge_suggestion,
     Mode.INLINE_REFLECTION: inline_reflection,
     Mode.PLANNING: planning,
     Mode.REFLECTION_PROTOCOL: reflection_protocol,
@@ -42,6 +44,7 @@ VERSIONS: dict[Mode, int] = {
     Mode.COMPLETENESS_CHECK: 1,
     Mode.ERROR_REFLECTION: 1,
     Mode.MEMORY_REFLECTION: 1,
+    Mode.MERGE_SUGGESTION: 1,
     Mode.INLINE_REFLECTION: 1,
     Mode.PLANNING: 2,
     Mode.REFLECTION_PROTOCOL: 1,

@@ -12,6 +12,7 @@ from pydantic import Field
 from reflection_app.loops.code_tests import CodeTests
 from reflection_app.loops.completeness.checks import CompletenessSettings, HistoryStep
 from reflection_app.loops.diagnosis.diagnoses import FailedCall
+from reflection_app.loops.merging import EntryToMerge
 from reflection_app.loops.notebook_settings import LessonSettings
 from reflection_app.loops.requirements import Requirements
 from reflection_app.loops.review_rules import ReviewPolicy
@@ -142,6 +143,7 @@ class TaskSpec(Value):
     completeness: CompletenessSettings | None = None
     failed_call: FailedCall | None = None
     lessons: LessonSettings | None = None
+    to_merge: tuple[EntryToMerge, ...] = ()
     history: tuple[HistoryStep, ...] = ()
     limits: Limits = Limits()
     thresholds: Thresholds = Thresholds()

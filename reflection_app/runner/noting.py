@@ -22,6 +22,7 @@ from reflection_app.loops.effects import (
     RecordFindings,
     RecordFixOutcome,
     RecordMemories,
+    RecordMergeSuggestion,
     RecordPick,
     RecordPlan,
     RecordPlanStep,
@@ -71,7 +72,7 @@ def _kept(effect: Noted) -> Any:  # noqa: PLR0911 - one line an effect
             return kept
         case RecordToolFailure(failure=kept) | RecordCompleteness(found=kept) | RecordSupplements(done=kept):
             return kept
-        case RecordFindings(found=kept) | RecordMemories(found=kept):
+        case RecordFindings(found=kept) | RecordMemories(found=kept) | RecordMergeSuggestion(suggestion=kept):
             return kept
         case RecordReflection(kept=reflection):
             return reflection

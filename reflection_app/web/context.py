@@ -7,6 +7,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.http import HttpRequest
 
+from notebook_app.public import count_open_conflicts
 from reflection_app.llm.errors import ModelError
 from reflection_app.llm.roles import LOCAL_PREFIX, model_for
 from reflection_app.models import Project, Role
@@ -60,6 +61,11 @@ class Desk:
     @property
     def may_review(self) -> bool:
         return self._place is not None and self._place.may(Role.REVIEWER)
+
+    @cached_property
+    def open_conflicts(self) -> int:
+        """How many conflicts wait in the notebook."""
+        return count_open_conflicts(self.project.pk) if self.project else 0
 
     @property
     def may_curate(self) -> bool:

@@ -1,0 +1,88 @@
+"""Asking a model for one entry in the place of two. It suggests; nothing is changed by it."""
+
+import json
+from typing import Annotated, Any, Self
+
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+
+from reflection_app.loops.effects import EffectFailed, Generate, RecordMergeSuggestion
+from reflection_app.loops.ends import Outcome
+from reflection_app.loops.lenient_values import Lenient
+from reflection_app.loops.merging import LONGEST_NAME, LONGEST_TEXT, EntryToMerge, MergeSuggestion
+from reflection_app.loops.messages import system, user
+from reflection_app.loops.progress import Progress
+from reflection_app.loops.prompts import prompt
+from reflection_app.loops.structured_answers import ask
+from reflection_app.loops.task_spec import TaskSpec
+from reflection_app.loops.tool_frames import framed
+
+ROLE = "merger"
+TEMPERATURE = 0.2
+LONGEST_SHOWN = 12_000
+
+ANSWER_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "required": ["name", "description", "content", "note"],
+    "properties": {name: {"type": "string"} for name in ("name", "description", "content", "note")},
+}
+
+
+def _text(value: Any) -> Any:
+    """Null is no text, and a list of lines is one."""
+    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+        return "\n".join(value)
+    return "" if value is None else value
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())[:LONGEST_NAME]
+
+
+def _long(text: str) -> str:
+    return text.strip()[:LONGEST_TEXT]
+
+
+Line = Annotated[str, BeforeValidator(_text), AfterValidator(_line)]
+Long = Annotated[str, BeforeValidator(_text), AfterValidator(_long)]
+
+
+class MergeAnswer(Lenient):
+    """What a model says; a name is needed, and something that it names."""
+
+    name: Line = Field(min_length=1)
+    description: Long = ""
+    content: Long = ""
+    note: Long = ""
+
+    @model_validator(mode="after")
+    def check_it_says_something(self) -> Self:
+        if not self.name or not (self.description or self.content):
+            raise ValueError("the name, and one of description and content, must say something")
+        return self
+
+
+async def merge_suggestion(spec: TaskSpec, run: Progress) -> Outcome:
+    """Succeeded once the suggestion is kept."""
+    if len(spec.to_merge) != 2:
+        raise EffectFailed("There are not two entries to merge.")
+    first, second = spec.to_merge
+    asked = prompt("merge_entries", first=_shown(first, name="first"), second=_shown(second, name="second"))
+    request = Generate(
+        key="merge",
+        role=ROLE,
+        messages=(system(prompt("merge_system")), user(asked)),
+        temperature=TEMPERATURE,
+        max_tokens=run.tokens_left,
+        timeout_s=run.time_left_s(),
+        json_schema=ANSWER_SCHEMA,
+    )
+    answer = await ask(run, request, schema=MergeAnswer)
+    suggestion = MergeSuggestion.model_validate(answer.model_dump())
+    await run.perform(RecordMergeSuggestion(key="suggestion", suggestion=suggestion))
+    return Outcome.SUCCEEDED
+
+
+def _shown(entry: EntryToMerge, *, name: str) -> str:
+    """The entry as data, in a frame that it cannot close."""
+    told = {key: value for key, value in entry.model_dump(mode="json").items() if value}
+    return framed(json.dumps(told, ensure_ascii=False, indent=1), name=name, most=LONGEST_SHOWN)
