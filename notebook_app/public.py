@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from django.db.models.functions import Left
-
+from notebook_app.by_words import matching
 from notebook_app.changing import lock_notebook, locked
 from notebook_app.comparing import compare
 from notebook_app.comparing_due import due
@@ -15,9 +14,11 @@ from notebook_app.conflicts import (
     ask_for_suggestion,
     beside,
     conflict_of,
+    conflict_rows,
     count_open_conflicts,
     keep_suggestion,
     list_conflicts,
+    seen,
 )
 from notebook_app.curation import approve, clear, edit, own, reject, restore, retire, tag
 from notebook_app.embedding_spaces import (
@@ -106,8 +107,8 @@ from notebook_app.rules_prompt import (
     without_notebook,
 )
 from notebook_app.said import opening
+from notebook_app.search_index import refresh_search
 from notebook_app.settling import Settling, settle_conflict, unsettle_conflict
-from notebook_app.shared_words import LONGEST_READ, most_alike
 from notebook_app.shown import KeptEntry, shown
 from notebook_app.telling import told_of
 from notebook_app.undoing import Undone, undo
@@ -190,6 +191,7 @@ __all__ = [
     "clear",
     "compare",
     "conflict_of",
+    "conflict_rows",
     "conflicts_of",
     "count_by_state",
     "count_entries",
@@ -231,6 +233,7 @@ __all__ = [
     "list_conflicts",
     "lists_of",
     "lock_notebook",
+    "matching",
     "may",
     "memory_names",
     "merge",
@@ -250,12 +253,14 @@ __all__ = [
     "proposed_from",
     "recall",
     "record_exposures",
+    "refresh_search",
     "reject",
     "reopen",
     "restore",
     "retire",
     "rules_prompt",
     "runs_needed",
+    "seen",
     "sessions_of",
     "settle",
     "settle_conflict",
@@ -281,8 +286,8 @@ __all__ = [
     "words_changed",
 ]
 
-# Those that were last learned or learned again are looked through: without an index for it, a person would wait.
-MOST_LOOKED_THROUGH = 500
+MOST_LOOKED_THROUGH = 50
+MOSTLY = 0.4
 
 
 @dataclass(frozen=True)
@@ -320,16 +325,15 @@ def name_of(project_id: UUID, *, entry_id: UUID) -> str | None:
 
 
 def similar(project_id: UUID, text: str, *, limit: int = 5) -> list[SimilarEntry]:
-    """The accepted and proposed entries that share most of their telling words with `text`, the likest first."""
-    looked_through = list(
-        Entry.objects.filter(project_id=project_id, state__in=HOLDING)
-        .order_by("-updated_at", "-id")
-        .values_list("pk", "name", Left("description", LONGEST_READ), Left("content", LONGEST_READ))[
-            :MOST_LOOKED_THROUGH
-        ]
-    )
-    texts = ["\n".join(entry[1:]) for entry in looked_through]
-    alike = most_alike(text, texts, limit=limit)
-    found = Entry.objects.in_bulk([looked_through[one.place][0] for one in alike])
-    rows = ((found.get(looked_through[one.place][0]), one.words) for one in alike)
-    return [SimilarEntry(shown(entry), shared=words) for entry, words in rows if entry is not None]
+    """The accepted and proposed entries that share most of their telling words with `text`, the likest first.
+
+    One word in common is chance, unless it is nearly all that the text says.
+    """
+    held = EntryFilter(states=tuple(HOLDING))
+    matches = [
+        match
+        for match in matching(project_id, text, among=held, limit=MOST_LOOKED_THROUGH)
+        if len(match.words) > 1 or match.score >= MOSTLY
+    ][:limit]
+    found = Entry.objects.in_bulk([match.entry_id for match in matches])
+    return [SimilarEntry(shown(found[one.entry_id]), shared=one.words) for one in matches if one.entry_id in found]

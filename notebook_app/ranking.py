@@ -10,9 +10,11 @@ from uuid import UUID
 
 # Of reciprocal rank fusion: how little it matters whether something stands first or second.
 RANK_CONSTANT = 10
-# What shares one word in ten with the question stands first in its list for nothing.
+# An identifier that was asked for goes before what is near in meaning. What has one of a question's many words hardly
+# counts: it stands first in its list for want of something better.
 TEXT_WEIGHT = 1.2
 FULL_TEXT_SCORE = 0.5
+TEXT_POWER = 1.5
 # Without the other list's word for it, an entry has to say this much for itself.
 LEAST_TEXT_SCORE = 0.2
 LEAST_TEXT_SCORE_ALONE = 0.1
@@ -80,7 +82,8 @@ def _placed(scores: Mapping[UUID, float]) -> dict[UUID, Found]:
 def _fused_score(in_text: Found | None, in_meaning: Found | None) -> float:
     score = 0.0
     if in_text is not None:
-        score += TEXT_WEIGHT * min(1.0, in_text.score / FULL_TEXT_SCORE) / (RANK_CONSTANT + in_text.rank)
+        share = min(1.0, in_text.score / FULL_TEXT_SCORE) ** TEXT_POWER
+        score += TEXT_WEIGHT * share / (RANK_CONSTANT + in_text.rank)
     if in_meaning is not None:
         score += 1 / (RANK_CONSTANT + in_meaning.rank)
     return score
