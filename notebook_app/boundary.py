@@ -33,9 +33,11 @@ _MARKER = re.compile(rf"{_OPEN}notebook(?::|%3a)(begin|end)(?::|%3a)({_RANDOM})"
 _AFTER_MARKER = re.compile(r"(?:\\{0,4}\]|%5d|&#93;|&rsqb;|\\{1,4}u005d){0,2}", re.IGNORECASE)
 # Read without spaces, and after folding (see look_alikes.py).
 _FORGED = re.compile(
-    r"(?:[\[(<{]{2}|[=#-]{3}|[\[<]/)(?:begin|end|start)?notebook"
+    r"(?:(?:[\[(<{]{2}|[=#-]{3}|[\[<]/)(?:begin|end|start)?notebook"
     r"|[\[<]notebook[\]>:]"
-    r"|notebook[^a-z0-9\u3400-\u9fff]{1,4}(?P<word>begin|start|end|stop|close)"
+    r"|notebook[^a-z0-9\u3400-\u9fff]{1,4}(?P<word>begin|start|end|stop|close))"
+    # With the rest of it, such as the token of a boundary that was seen elsewhere.
+    r"(?:[^a-z0-9]{0,3}(?:begin|end|start|close))?(?:[^a-z0-9]{0,3}[0-9a-f]{16,64})?[\]>}]{0,3}"
 )
 _SPACE = re.compile(r"\s")
 
@@ -102,7 +104,7 @@ def defused(text: str, *, boundary: str = "") -> str:
         match.span()
         for match in _FORGED.finditer(squeezed)
         # Not where a longer word goes on, as in "notebook: endpoints".
-        if not (match["word"] and seen.text[kept[match.end() - 1] + 1 : kept[match.end() - 1] + 2].isalpha())
+        if not (match["word"] and _goes_on(seen.text, kept[match.end("word") - 1]))
     ]
     if boundary:
         spans += [match.span() for match in re.finditer(re.escape(boundary.casefold()), squeezed)]
@@ -114,6 +116,10 @@ def defused(text: str, *, boundary: str = "") -> str:
         pieces += [text[after : max(first, after)], REMOVED]
         after = last + 1
     return "".join([*pieces, text[after:]])
+
+
+def _goes_on(text: str, place: int) -> bool:
+    return text[place + 1 : place + 2].isalpha()
 
 
 def without_notebook(text: str) -> str:

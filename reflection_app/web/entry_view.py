@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from notebook_app.public import Change, EntryKind, KeptEntry, fields_of, in_open_conflict, may
 from reflection_app.web.hidden_characters import HiddenCharacter, hidden_in, revealed
 from reflection_app.web.notebook_words import BADGES, KINDS, STATES, Words, category_words, field_words
+from reflection_app.web.screening_words import rule_words
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class EntryView:
     def flags(self) -> list[dict[str, str]]:
         """What screening found: by which rule, in which words."""
         return [
-            {"rule": str(flag.get("rule", "")).replace("_", " "), "quote": revealed(str(flag.get("quote", "")))}
+            {"rule": rule_words(str(flag.get("rule", ""))), "quote": revealed(str(flag.get("quote", "")))}
             for flag in self.entry.flags
         ]
 

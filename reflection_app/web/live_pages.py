@@ -22,6 +22,7 @@ from reflection_app.web.plan_view import has_plans, plans_of
 from reflection_app.web.protocol_view import has_protocol, rounds_of
 from reflection_app.web.run_graph import draw
 from reflection_app.web.run_story import RunStory, tell
+from reflection_app.web.told_view import told_to
 
 
 def look_at_run(
@@ -96,6 +97,8 @@ def fragments_of(story: RunStory, *, membership: Membership) -> tuple[Fragment, 
     has_news = has_news or any(not line.is_running or line.step.seq == 1 for line in story.steps)
     graph = [Fragment("run-graph", drawn("runs/_graph.html", graph=draw(story.run)))] if has_news else []
     plan = [Fragment("run-plan", drawn("runs/_plan.html", plans=plans_of(story.run)))] if has_plans(story.run) else []
+    if told := told_to(story.run):
+        plan.append(Fragment("run-told", drawn("runs/_told.html", told=told)))
     if completeness := checks_of(story.run):
         plan.append(Fragment("run-completeness", drawn("runs/_completeness.html", completeness=completeness)))
     if has_protocol(story.run):

@@ -15,8 +15,8 @@ from reflection_app.web.access import DeskRequest, get_run_for, get_step_for, pr
 from reflection_app.web.comments import opened_thread
 from reflection_app.web.completeness_view import checks_of
 from reflection_app.web.failure_view import failures_by_place
-from reflection_app.web.looking_back import looked_back_at, looking_back_context
 from reflection_app.web.learned import learned_from_run
+from reflection_app.web.looking_back import looked_back_at, looking_back_context
 from reflection_app.web.plan_view import has_plans, plans_of
 from reflection_app.web.protocol_view import has_protocol, rounds_of
 from reflection_app.web.redo_page import redo_form_of
@@ -25,6 +25,7 @@ from reflection_app.web.run_lineage import lineage_of
 from reflection_app.web.run_story import tell
 from reflection_app.web.run_undo import undo_on_run
 from reflection_app.web.step_lines import StepLine
+from reflection_app.web.told_view import told_to
 
 
 @project_page()
@@ -42,6 +43,7 @@ def run_page(request: DeskRequest, run_id: UUID) -> HttpResponse:
         "has_protocol": has_protocol(run),
         "rounds": rounds_of(run),
         "redo": redo_form_of(run) if may_redo else None,
+        "told": told_to(run),
         "graph": draw(run),
         "learned": learned_from_run(run),
         "undo": undo_on_run(request, run),

@@ -67,6 +67,7 @@ def test_what_looks_like_a_marker_is_taken_out_of_entries(disguise: str) -> None
     assert block.endswith(closing(TOKEN))
     assert "before" in block
     assert "after" in block
+    assert OTHER not in block
 
 
 def test_a_marker_cannot_be_put_together_of_a_name_and_a_text() -> None:
