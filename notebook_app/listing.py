@@ -43,7 +43,7 @@ ORDERS: dict[EntryOrder, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Listing:
-    """Which entries, in which order. `ids` are those that a search has found; None searches for nothing.
+    """Which entries, in which order. `words` stand in them as they are, or `ids` were found by these otherwise.
 
     `agent` is the entry's own agent, unlike that of an EntryFilter, which also lets through what holds for all.
     """
@@ -51,7 +51,7 @@ class Listing:
     among: EntryFilter = field(default_factory=lambda: EntryFilter(states=()))
     order: EntryOrder = EntryOrder.NEWEST
     words: str = ""
-    ids: tuple[UUID, ...] | None = None
+    ids: tuple[UUID, ...] = ()
     agent: str = ""
     owner_id: int | None = None
     is_unowned: bool = False
@@ -65,10 +65,8 @@ class Listing:
     def rows(self, project_id: UUID) -> QuerySet[Entry]:
         """The entries that are meant, in no order."""
         rows = self.among.among(project_id)
-        if self.ids is not None:
-            rows = rows.filter(pk__in=self.ids)
-        for word in self.words.split():
-            rows = rows.filter(Q(name__icontains=word) | Q(description__icontains=word) | Q(content__icontains=word))
+        if self.words:
+            rows = rows.filter(_standing(self.words) | Q(pk__in=self.ids))
         if self.agent:
             rows = rows.filter(agent=self.agent)
         if self.owner_id is not None or self.is_unowned:
@@ -149,6 +147,14 @@ def labels_in_use(project_id: UUID) -> Offered:
 
 def _first(words: set[str]) -> list[str]:
     return sorted(words - {""})[:MOST_OFFERED]
+
+
+def _standing(words: str) -> Q:
+    """All of the words, each somewhere in what the entry says."""
+    every = Q()
+    for word in words.split():
+        every &= Q(name__icontains=word) | Q(description__icontains=word) | Q(content__icontains=word)
+    return every
 
 
 def _open_conflicts() -> Q:

@@ -61,7 +61,8 @@ def _links(refs: dict[str, Any], known: dict[tuple[str, str], EvidenceLink]) -> 
         if link is None:
             link = EvidenceLink(kind, str(PLAIN[kind])) if kind in PLAIN else _gone(kind)
         links.append(link)
-    return links or [EvidenceLink("", _("Nothing was named"))]
+    # Beside something that it leads to, what only keeps proposals apart says nothing.
+    return [link for link in links if link.address] or links or [EvidenceLink("", _("Nothing was named"))]
 
 
 def _gone(kind: str) -> EvidenceLink:

@@ -9,6 +9,7 @@ from django.shortcuts import redirect
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext_lazy
+from django.views.decorators.http import require_POST
 from pydantic import ValidationError
 
 from notebook_app.public import KeptEntry, entries_by_id
@@ -77,7 +78,7 @@ def curate_many(request: DeskRequest) -> HttpResponse:
 
 
 @project_page(role=Role.CURATOR)
-@post_only(page="notebook_inbox")
+@require_POST
 def undo_many(request: DeskRequest, bulk_id: UUID) -> HttpResponse:
     """Takes back what was done to many together, as far as nobody changed them since."""
     result = undo_together(request.place.project, bulk_id, actor=request.place.actor)

@@ -14,13 +14,15 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
-from notebook_app.public import EntryFilter, EntryKind, EntryOrder, EntryState, Listing
+from notebook_app.public import EntryFilter, EntryKind, EntryOrder, EntryState, Listing, matching
 from reflection_app.loops.storable import Text, storable
 from reflection_app.models import Project
 from reflection_app.web.access import DeskRequest
 
 LONGEST_SEARCH = 200
 LONGEST_QUERY = 2_000
+# Of what a search finds by the stems of its words, the best.
+MOST_FOUND = 200
 STALE_AFTER = timedelta(days=30)
 # As owners are named in addresses; no user can be called so.
 MINE, NOBODY = "@me", "@nobody"
@@ -119,12 +121,15 @@ def listing_of(
     wanted = asked.filter
     tags = (wanted.tag,) if wanted.tag else ()
     kinds = (wanted.kind,) if wanted.kind else ()
+    among = EntryFilter(
+        states=(wanted.state,) if wanted.state else states, kinds=kinds, category=wanted.category, tags=tags
+    )
+    found = matching(project.pk, wanted.q, among=among, limit=MOST_FOUND) if wanted.q else []
     return Listing(
-        among=EntryFilter(
-            states=(wanted.state,) if wanted.state else states, kinds=kinds, category=wanted.category, tags=tags
-        ),
+        among=among,
         order=wanted.sort or order,
         words=wanted.q,
+        ids=tuple(match.entry_id for match in found),
         agent=wanted.agent,
         owner_id=_owner(wanted.owner, project, user=user),
         is_unowned=wanted.owner == NOBODY,

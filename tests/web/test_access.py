@@ -6,6 +6,8 @@ import pytest
 from django.test import Client
 from django.urls import URLPattern, reverse
 
+from notebook_app.models import Conflict, ImportBatch
+from notebook_app.public import EntryKind, Proposal, keep
 from reflection_app.actions.comments import CommentInput, add_comment
 from reflection_app.actions.tools import add_builtin_tools
 from reflection_app.actions.transcript_submission import TranscriptSubmission
@@ -26,6 +28,8 @@ FAILURE_PAGES = ("tool_failure", "tool_outcome")
 TOOL_PAGES = {"tool", "edit_tool", "try_tool", "switch_tool", "delete_tool"}
 REPORT_PAGES = {"report", "report_document", "report_markdown"}
 PROTOCOL_PAGES = {"question", "answer_question", "decide_instruction", "correct_class"}
+ENTRY_PAGES = {"entry", "entry_news", "edit_entry", "merge_entry", "split_entry"}
+CURATE = ("curate_entry", "edit_entry", "merge_entry", "tag_entry", "curate_entries", "undo_entries", "new_entry")
 PEOPLE_PAGES = {"comments", "edit_comment", "take_back_comment", "assign_review", "hand_over_review"}
 CHANGE_TOOLS = ("add_builtins", "new_tool", "import_tools", "keep_secret", "delete_secret")
 
@@ -39,6 +43,7 @@ def addresses() -> dict[str, str]:
     transcript = open_transcript(project, TranscriptSubmission(), actor=Actor())
     kept = Secret.objects.create(project=project, name="TOKEN", origin="https://a.example:443", ciphertext="x")
     written = kept_report(begun_run(project))
+    entry, second = (keep(project.pk, Proposal(EntryKind.RULE, name)).entry for name in ("One", "Another"))
     ids = {
         "reflection_id": written.reflection_id,
         "instruction_id": AgentInstruction.objects.create(project=project, agent="a", text="b", report=written).pk,
@@ -57,6 +62,11 @@ def addresses() -> dict[str, str]:
         "about_id": review.pk,
         "comment_id": add_comment(project, About.REVIEW, review.pk, CommentInput(text="x"), actor=Actor()).pk,
         "ticket_id": ticket_of(external_run(project=project)).ticket_id,
+        "entry_id": entry.pk,
+        "conflict_id": Conflict.objects.create(
+            project_id=project.pk, first=entry, second=second, kind="duplicate", text_likeness=1
+        ).pk,
+        "import_id": ImportBatch.objects.create(project_id=project.pk).pk,
     }
     found = {}
     for page in project_pages:
@@ -100,6 +110,7 @@ def test_a_projects_things_are_not_found_under_another_slug(client: Client, addr
             "review",
             "revoke_key",
             *PEOPLE_PAGES,
+            *ENTRY_PAGES,
             *TOOL_PAGES,
             "delete_secret",
             *FAILURE_PAGES,
@@ -142,7 +153,9 @@ def test_a_viewer_reads_and_changes_nothing(client: Client, addresses: dict[str,
         assert client.get(addresses[name]).status_code == 200, name
     for name in ("tools", "tool", "tool_failures", "tool_failure", "tool_cheat_sheet"):
         assert client.get(addresses[name]).status_code == 200, name
-    for name in (*CHANGE_TOOLS, *TOOL_PAGES - {"tool"}):
+    for name in ("notebook", "notebook_inbox", "stale_entries", "entry"):
+        assert client.get(addresses[name]).status_code == 200, name
+    for name in (*CHANGE_TOOLS, *TOOL_PAGES - {"tool"}, *CURATE):
         assert client.post(addresses[name]).status_code == 403, name
     changing = ("new_task", "cancel_run", "next_review", "claim_review", "decide_review", "create_key", "revoke_key")
     for name in (*changing, "settings", "tool_outcome", "close_ticket", "redo_run", "ask_for_review", "undo_review"):

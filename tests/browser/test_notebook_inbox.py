@@ -1,0 +1,207 @@
+"""The notebook's inbox by keyboard in headless Chromium: each key, two curators at once, and what is on the screen."""
+
+from collections.abc import Callable
+from uuid import UUID
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from notebook_app.public import EntryKind, EntryState, KeptEntry, Proposal, entry_of, keep, shown
+from reflection_app.actions.notebook_curation import approve_entry, tag_entry
+from reflection_app.actions.notebook_input import CurationInput, TagsInput
+from reflection_app.models import Actor, Comment, Project, Role
+from tests.browser.conftest import Visitor
+from tests.factories import make_member, make_project
+
+pytestmark = pytest.mark.django_db(transaction=True)
+Visit = Callable[..., Visitor]
+INBOX = "/p/desk/notebook/inbox/"
+
+
+@pytest.fixture
+def project() -> Project:
+    return make_project("desk")
+
+
+@pytest.fixture
+def entries(project: Project) -> list[KeptEntry]:
+    """Four proposals, the most frequent first."""
+    found = []
+    for number, name in enumerate(("First", "Second", "Third", "Fourth")):
+        for time in range(5 - number):
+            proposal = Proposal(EntryKind.LESSON, name, content=f"About the {name}", evidence={"proposal": f"{time}"})
+            kept = keep(project.pk, proposal)
+        found.append(shown(kept.entry))
+    return found
+
+
+def opened(page: Page, entry: KeptEntry) -> Page:
+    """The page once the entry is on the screen and the keys are for it."""
+    page.wait_for_selector(f"[data-keys=ready][data-painted='{entry.id}']")
+    return page
+
+
+def state_of(entry: KeptEntry) -> EntryState:
+    return now(entry).state
+
+
+def now(entry: KeptEntry) -> KeptEntry:
+    found = entry_of(entry.project_id, entry.id)
+    assert found is not None
+    return found
+
+
+def test_keys_move_approve_reject_and_undo(visit: Visit, project: Project, entries: list[KeptEntry]) -> None:
+    page = opened(visit(make_member(project, Role.CURATOR)).go(INBOX), entries[0])
+    page.evaluate("window.sameDocument = true")
+    page.keyboard.press("j")
+    opened(page, entries[1])
+    page.keyboard.press("k")
+    opened(page, entries[0])
+    page.keyboard.press("a")
+    opened(page, entries[1])
+    assert state_of(entries[0]) is EntryState.APPROVED
+    expect(page.locator("#notebook-said")).to_contain_text("Approved: First")
+    expect(page.locator(f"#row-{entries[0].id}")).to_have_count(0)
+    expect(page.locator("#notebook-waiting .count")).to_contain_text("3")
+
+    page.keyboard.press("r")
+    page.keyboard.type("Nobody needs it")
+    page.keyboard.press("Enter")
+    opened(page, entries[2])
+    assert state_of(entries[1]) is EntryState.REJECTED
+    assert now(entries[1]).reason == "Nobody needs it"
+
+    page.keyboard.press("u")
+    opened(page, entries[1])
+    assert state_of(entries[1]) in {EntryState.PROPOSED, EntryState.SCREENED}
+    expect(page.locator(f"#row-{entries[1].id}")).to_have_count(1)
+    assert page.evaluate("window.sameDocument")
+
+
+def test_keys_edit_tag_comment_search_and_help(visit: Visit, project: Project, entries: list[KeptEntry]) -> None:
+    page = opened(visit(make_member(project, Role.CURATOR)).go(INBOX), entries[0])
+    page.keyboard.press("e")
+    expect(page.locator("#id_name")).to_be_focused()
+    page.locator("#id_content").fill("Other words")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#entry-body")).to_contain_text("Other words")
+    assert now(entries[0]).content == "Other words"
+    opened(page, entries[0])
+
+    page.keyboard.press("t")
+    expect(page.locator("#entry-tags")).to_be_focused()
+    page.keyboard.type("one, two")
+    page.keyboard.press("Enter")
+    expect(page.locator("#inbox-item .entry-tag").first).to_have_text("#one")
+    assert now(entries[0]).tags == ("one", "two")
+    opened(page, entries[0])
+
+    page.keyboard.press("c")
+    expect(page.locator("#comment-text")).to_be_focused()
+    page.keyboard.type("Is it so? a")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#comment-list")).to_contain_text("Is it so?")
+    assert Comment.objects.get().about_id == entries[0].id
+    page.keyboard.press("Escape")
+    page.keyboard.press("/")
+    expect(page.locator("#notebook-q")).to_be_focused()
+    page.keyboard.press("Escape")
+    page.keyboard.press("?")
+    expect(page.locator("dialog[open]")).to_contain_text("Approve it, and go to the next")
+    page.keyboard.press("a")
+    page.keyboard.press("Escape")
+    page.keyboard.press("m")
+    page.wait_for_url(f"**/entries/{entries[0].id}/merge/")
+    assert all(state_of(entry) is not EntryState.APPROVED for entry in entries)
+
+
+def test_many_are_selected_and_approved_with_one_key(visit: Visit, project: Project, entries: list[KeptEntry]) -> None:
+    page = opened(visit(make_member(project, Role.CURATOR)).go(INBOX), entries[0])
+    page.keyboard.press("x")
+    page.keyboard.press("j")
+    opened(page, entries[1])
+    page.keyboard.press("j")
+    opened(page, entries[2])
+    page.keyboard.press("x")
+    expect(page.locator("[data-shift-key=A]")).to_contain_text("Approve 2 selected")
+    page.keyboard.press("Shift+A")
+    expect(page.locator("#notebook-said")).to_contain_text("Approved 2 entries.")
+    assert [state_of(entry) is EntryState.APPROVED for entry in entries] == [True, False, True, False]
+    opened(page, entries[1])
+    page.keyboard.press("u")
+    expect(page.locator(f"#row-{entries[2].id}")).to_have_count(1)
+    assert all(state_of(entry) is not EntryState.APPROVED for entry in entries)
+
+
+def test_two_curators_at_once_see_each_other_and_lose_nothing(
+    visit: Visit, project: Project, entries: list[KeptEntry]
+) -> None:
+    other = Actor(user=make_member(project, Role.CURATOR))
+    page = opened(visit(make_member(project, Role.CURATOR)).go(INBOX), entries[0])
+    page.wait_for_selector("[data-bell-state=open]")
+    approve_entry(project, entries[1].id, CurationInput(), actor=other)
+    expect(page.locator(f"#row-{entries[1].id}")).to_have_count(0)
+    tag_entry(project, entries[0].id, TagsInput(tags=("theirs",)), actor=other)
+    expect(page.locator("#entry-news")).to_contain_text(f"{other.label} changed its tags while you were reading.")
+    page.keyboard.press("r")
+    page.keyboard.type("My reason")
+    page.keyboard.press("Enter")
+    expect(page.locator("#inbox-item [role=alert]")).to_contain_text(f"{other.label} changed this entry meanwhile")
+    expect(page.locator("#reject-reason")).to_have_value("My reason")
+    expect(page.locator("#inbox-item .entry-tag")).to_have_text("#theirs")
+    assert state_of(entries[0]) is not EntryState.REJECTED
+    page.locator("#reject-reason").press("Enter")
+    opened(page, entries[2])
+    assert now(entries[0]).reason == "My reason"
+
+
+def test_a_key_does_not_act_before_the_entry_is_on_the_screen(
+    visit: Visit, project: Project, entries: list[KeptEntry]
+) -> None:
+    page = opened(visit(make_member(project, Role.CURATOR)).go(INBOX), entries[0])
+    # Two presses within one moment: the second one was meant for what has gone by then.
+    page.evaluate(
+        """() => { for (let i = 0; i < 2; i++)
+        document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "a", bubbles: true, cancelable: true })); }"""
+    )
+    opened(page, entries[1])
+    page.wait_for_timeout(500)
+    assert [state_of(entry) is EntryState.APPROVED for entry in entries] == [True, False, False, False]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_pages_are_accessible_wide_and_narrow(
+    visit: Visit, project: Project, entries: list[KeptEntry], scheme: str
+) -> None:
+    visitor = visit(make_member(project, Role.CURATOR), scheme=scheme)
+    for path in (INBOX, f"{INBOX}?entry={entries[0].id}", "/p/desk/notebook/?q=First", *entry_pages(entries[0].id)):
+        page = visitor.go(path)
+        for width in (1280, 390):
+            page.set_viewport_size({"width": width, "height": 844})
+            found = Axe().run(page)
+            assert found.violations_count == 0, path + found.generate_report()
+            assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), (path, width)
+
+
+def entry_pages(entry_id: UUID) -> list[str]:
+    entry = f"/p/desk/notebook/entries/{entry_id}/"
+    return [entry, f"{entry}edit/", f"{entry}merge/", f"{entry}split/", "/p/desk/notebook/entries/new/"]
+
+
+def test_it_decides_without_scripts(visit: Visit, project: Project, entries: list[KeptEntry]) -> None:
+    visitor = visit(make_member(project, Role.CURATOR))
+    browser = visitor.page.context.browser
+    assert browser is not None
+    plain = browser.new_context(java_script_enabled=False)
+    plain.add_cookies(visitor.context.cookies())  # type: ignore[arg-type]
+    page = plain.new_page()
+    page.goto(f"{visitor.address}{INBOX}")
+    page.get_by_role("button", name="Approve a").click()
+    assert page.locator("#item-title").inner_text() == "Second"
+    assert state_of(entries[0]) is EntryState.APPROVED
+    page.get_by_role("button", name="Undo").click()
+    assert page.locator("#item-title").inner_text() == "First"
+    assert state_of(entries[0]) is not EntryState.APPROVED
+    plain.close()
