@@ -105,6 +105,15 @@ def list_conflicts(
     return [seen(row) for row in rows.order_by("-created_at", "-id")[:limit]]
 
 
+def conflict_rows(
+    project_id: UUID, *, state: ConflictState | None = None, kind: ConflictKind | None = None
+) -> QuerySet[Any]:
+    """The conflicts that are meant, in no order; each can be `seen`."""
+    rows = _rows(project_id).order_by()
+    rows = rows.filter(state=state) if state is not None else rows
+    return rows.filter(kind=kind) if kind is not None else rows
+
+
 def beside(conflict: SeenConflict) -> tuple[UUID | None, UUID | None]:
     """The open conflicts before and after this one in the inbox, which shows the newest first."""
     rows = Conflict.objects.filter(project_id=conflict.project_id, state=ConflictState.OPEN)
