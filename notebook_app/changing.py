@@ -26,11 +26,13 @@ def change(
     reason: str = "",
     expected_version: int | None = None,
     evidence: dict[str, Any] | None = None,
+    put_back: dict[str, Any] | None = None,
     **columns: Any,
 ) -> Entry:
     """The entry after the change, locked until the caller's transaction ends.
 
-    With `expected_version` only what the caller has seen is changed. Raises NoSuchEntry, NotPossibleNow or
+    With `expected_version` only what the caller has seen is changed. `put_back` are columns of an earlier decision,
+    which stand in the place of this one. Raises NoSuchEntry, NotPossibleNow or
     ChangedMeanwhile; nothing is changed then.
     """
     entry = locked(project_id, entry_id)
@@ -44,6 +46,8 @@ def change(
     if ALLOWED[made][1] is not None:
         entry.state = after(made, EntryState(entry.state)).value
         entry.reason, entry.decided_by_label, entry.decided_at = reason, by.label[:200], timezone.now()
+    for name, value in (put_back or {}).items():
+        setattr(entry, name, value)
     entry.version += 1
     entry.save()
     write_version(entry, made, by=by, reason=reason, evidence=evidence)

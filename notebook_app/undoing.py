@@ -66,7 +66,15 @@ def undo(project_id: UUID, entry_id: UUID, *, number: int, by: By, reason: str =
         _part(entry, others, rows, by=by, reason=reason)
     told = Exposure.objects.filter(entry=entry, is_withheld=False, created_at__gte=last.created_at)
     recalled = told.count() if made is Change.APPROVED else 0
-    undone = change(project_id, entry_id, Change.UNDONE, by=by, reason=reason, **_columns(was, made, entry))
+    undone = change(
+        project_id,
+        entry_id,
+        Change.UNDONE,
+        by=by,
+        reason=reason,
+        put_back=_decided(was, made, entry),
+        **_columns(was, entry),
+    )
     return Undone(undone, made, recalled)
 
 
@@ -87,7 +95,7 @@ def _why_not(made: Change) -> str:
     return _("There is nothing to take back.")
 
 
-def _columns(was: EntryVersion, made: Change, entry: Entry) -> dict[str, Any]:
+def _columns(was: EntryVersion, entry: Entry) -> dict[str, Any]:
     """What differs between the entry and what it was, as columns."""
     kept: dict[str, Any] = was.kept
     columns = {
@@ -96,16 +104,22 @@ def _columns(was: EntryVersion, made: Change, entry: Entry) -> dict[str, Any]:
     if "owner_id" in kept and kept["owner_id"] != entry.owner_id:
         # Who looked after it may be gone by now.
         columns["owner_id"] = get_user_model().objects.filter(pk=kept["owner_id"]).values_list("pk", flat=True).first()
-    if ALLOWED[made][1] is not None:
-        decided_at = kept.get("decided_at")
-        columns |= {
-            "state": was.state,
-            "reason": kept.get("reason", ""),
-            "decided_by_label": kept.get("decided_by_label", ""),
-            "decided_at": datetime.fromisoformat(decided_at) if decided_at else None,
-            "merged_into_id": _still_there(entry.project_id, kept.get("merged_into_id")),
-        }
     return columns
+
+
+def _decided(was: EntryVersion, made: Change, entry: Entry) -> dict[str, Any]:
+    """The state before, with who decided it and why, where the change led to another."""
+    if ALLOWED[made][1] is None:
+        return {}
+    kept: dict[str, Any] = was.kept
+    decided_at = kept.get("decided_at")
+    return {
+        "state": was.state,
+        "reason": kept.get("reason", ""),
+        "decided_by_label": kept.get("decided_by_label", ""),
+        "decided_at": datetime.fromisoformat(decided_at) if decided_at else None,
+        "merged_into_id": _still_there(entry.project_id, kept.get("merged_into_id")),
+    }
 
 
 def _still_there(project_id: UUID, entry_id: str | None) -> UUID | None:
