@@ -304,14 +304,14 @@ def test_they_are_not_among_the_work_of_people_unless_asked_for(client: Client) 
     fork = forks_of(run)["memory"].fork
     client.force_login(make_member(project))
     _, secret = make_api_key(project)
-    bearer = {"HTTP_AUTHORIZATION": f"Bearer {secret}"}
+    bearer = {"Authorization": f"Bearer {secret}"}
 
     def runs(query: str = "") -> list[str]:
-        return [one["id"] for one in client.get(f"/api/v1/runs{query}", **bearer).json()["results"]]
+        return [one["id"] for one in client.get(f"/api/v1/runs{query}", headers=bearer).json()["results"]]
 
     assert runs() == [str(run.pk)]
     assert runs("?mode=memory_reflection") == [str(fork.pk)]
-    assert [one["id"] for one in client.get("/api/v1/tasks", **bearer).json()["results"]] == [str(run.task_id)]
+    assert [one["id"] for one in client.get("/api/v1/tasks", headers=bearer).json()["results"]] == [str(run.task_id)]
     listed = client.get(f"/p/{project.slug}/runs/").content.decode()
     assert str(run.pk) in listed
     assert str(fork.pk) not in listed

@@ -96,7 +96,7 @@ def test_of_a_session_that_was_reflected_on_while_it_happened_its_run_tells_of_b
 
 @pytest.mark.parametrize(("own", "begun"), [("off", False), ("inline", False), ("post_hoc", True), ("", True)])
 def test_a_session_says_for_itself_whether_it_is_looked_back_at(own: str, *, begun: bool) -> None:
-    transcript = opened(**({"reflection": own} if own else {}))
+    transcript = opened(reflection=own or {})
     assert bool(forks_of(transcript)) is begun
 
 
