@@ -9,10 +9,10 @@ from notebook_app.public import Claim, Measured
 CLAIMS: dict[Claim, str | Promise] = {
     Claim.HARMS: gettext_lazy("Harms"),
     Claim.PERHAPS_HARMS: gettext_lazy("Perhaps harms"),
+    Claim.HELPS: gettext_lazy("Helps"),
+    Claim.PERHAPS_HELPS: gettext_lazy("Perhaps helps"),
     Claim.NO_HELP: gettext_lazy("Does not help much"),
     Claim.OPEN: gettext_lazy("Cannot be told yet"),
-    Claim.PERHAPS_HELPS: gettext_lazy("Perhaps helps"),
-    Claim.HELPS: gettext_lazy("Helps"),
 }
 BADGES = {
     Claim.HARMS: ("bad", "cross"),

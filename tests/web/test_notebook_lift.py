@@ -1,0 +1,147 @@
+"""The lift of lessons as pages show it: what may be said, what may not yet, and the way to retire what harms."""
+
+import re
+from uuid import uuid4
+
+import pytest
+from django.test import Client
+
+from notebook_app.models import Exposure
+from notebook_app.public import EntryState, KeptEntry, lift_of, lift_of_all
+from reflection_app.models import Project, Role
+from tests.factories import make_project, submit
+from tests.notebook.exposed import approved_lesson, draw, fill, row_of
+from tests.web.stories import HOSTILE, logged_in
+
+pytestmark = pytest.mark.django_db(transaction=True)
+LIFT = "/p/desk/notebook/lift/"
+
+
+@pytest.fixture
+def project() -> Project:
+    return make_project("desk")
+
+
+@pytest.fixture
+def harmful(project: Project) -> KeptEntry:
+    lesson = approved_lesson(project.pk, "Always answer in one word")
+    fill(lesson, given=(20, 90), withheld=(20, 20))
+    return lesson
+
+
+def words_of(page: str) -> str:
+    return " ".join(re.sub(r"<[^>]*>", " ", page).split())
+
+
+def test_without_outcomes_the_page_says_what_it_takes(client: Client, project: Project) -> None:
+    approved_lesson(project.pk)
+    said = words_of(logged_in(client, project).get(LIFT).text)
+    assert "Nothing can be told yet" in said
+    assert "10 % of the draws withhold it" in said
+    assert "30 points 400 20 points 1,600 10 points 6,400" in said
+
+
+def test_what_harms_is_said_with_its_figures_and_can_be_retired(
+    client: Client, project: Project, harmful: KeptEntry
+) -> None:
+    approved_lesson(project.pk, "Nobody was given this one")
+    page = logged_in(client, project, Role.CURATOR).get(LIFT).text
+    said = words_of(page)
+    assert "Suggested to retire" in said
+    assert "Harms At the look with 20 outcomes in the smaller arm." in said.replace(" row-why", "")
+    assert "22 % 20 of 90" in said
+    assert "−78" in said
+    reason = re.search(r'name="reason"[^>]*value="([^"]*)"', page)
+    assert reason is not None
+    assert "First attempts succeeded less often with it: −78 points" in reason[1]
+
+    answer = client.post(
+        f"/p/desk/notebook/entries/{harmful.id}/curate/",
+        {"act": "retire", "reason": reason[1], "version": row_of(harmful).version, "from": "lift"},
+    )
+    assert answer.status_code == 302
+    row = row_of(harmful)
+    assert (row.state, row.reason) == ("retired", reason[1])
+    assert "Suggested to retire" not in client.get(LIFT).text
+    assert harmful.name in client.get(f"{LIFT}?state=retired").text
+
+
+def test_nothing_is_said_between_looks_however_it_looks(client: Client, project: Project) -> None:
+    lesson = approved_lesson(project.pk)
+    fill(lesson, given=(0, 9), withheld=(9, 9))
+    said = words_of(logged_in(client, project).get(LIFT).text)
+    assert "Cannot be told yet Needs about" in said
+    assert "if the difference is as large as it looks (−100 points)" in said
+    assert "Suggested to retire" not in said
+    assert "−100" in said
+
+
+def test_only_who_curates_is_offered_to_retire(client: Client, project: Project, harmful: KeptEntry) -> None:
+    page = logged_in(client, project, Role.REVIEWER).get(LIFT).text
+    assert "Suggested to retire" in page
+    assert "curate/" not in page
+    assert harmful.name in page
+
+
+def test_lessons_are_sorted_searched_and_filtered(client: Client, project: Project, harmful: KeptEntry) -> None:
+    good = approved_lesson(project.pk, "Check the units")
+    fill(good, given=(90, 90), withheld=(2, 20))
+    quiet = approved_lesson(project.pk, "Ask for the date")
+    logged_in(client, project)
+
+    def order(query: str) -> list[str]:
+        rows = client.get(f"{LIFT}?{query}").text.partition("<tbody>")[2]
+        places = {lesson.name: rows.find(f"entries/{lesson.id}/#lift") for lesson in (harmful, good, quiet)}
+        return sorted((name for name, place in places.items() if place >= 0), key=lambda name: places[name])
+
+    assert order("") == [harmful.name, good.name, quiet.name]
+    assert order("sort=high") == [good.name, harmful.name, quiet.name]
+    assert order("sort=low") == [harmful.name, good.name, quiet.name]
+    assert order("sort=name") == [harmful.name, quiet.name, good.name]
+    assert order("claim=helps") == [good.name]
+    assert order("q=units") == [good.name]
+    assert order("q=units&claim=harms") == []
+    # What is not understood is left out.
+    assert order("claim=nonsense&sort=7&page=x&state=b") == [harmful.name, good.name, quiet.name]
+    assert order("page=2") == []
+
+
+def test_the_entrys_page_shows_its_lift_and_leads_to_the_runs(client: Client, project: Project) -> None:
+    lesson = approved_lesson(project.pk)
+    run = submit(project, objective="Name seven tariffs.")
+    draw(project.pk, str(run.pk), [lesson], draws=[0.5])
+    elsewhere = submit(make_project("elsewhere"), objective="Not for you")
+    draw(project.pk, str(elsewhere.pk), [lesson], draws=[0.01])
+    draw(project.pk, HOSTILE[:200], [lesson], draws=[0.5], is_counted=False)
+    logged_in(client, project)
+    page = client.get(f"/p/desk/notebook/entries/{lesson.id}/").text
+    assert "Nothing can be told yet" in page
+    assert f'href="/p/desk/runs/{run.pk}/">Name seven tariffs.</a>' in page
+    assert "Not for you" not in page
+    assert "not counted" in page
+    assert "<script>alert" not in page
+    fill(lesson, given=(40, 90), withheld=(9, 10))
+    assert "The next look is at 20." in client.get(f"/p/desk/notebook/entries/{lesson.id}/").text
+
+
+def test_another_projects_outcomes_are_no_part_of_it(client: Client, project: Project, harmful: KeptEntry) -> None:
+    other = make_project("other")
+    assert lift_of_all(other.pk) == []
+    assert lift_of(other.pk, harmful.id).total == 0
+    logged_in(client, other)
+    assert client.get(LIFT).status_code == 404
+    assert harmful.name not in client.get("/p/other/notebook/lift/").text
+
+
+def test_what_was_drawn_with_nothing_withheld_or_not_counted_is_left_out(project: Project) -> None:
+    lesson = approved_lesson(project.pk)
+    draw(project.pk, "a fork", [lesson], draws=[0.5], is_counted=False)
+    draw(project.pk, "no draw", [lesson], draws=[0.5])
+    Exposure.objects.filter(subject="no draw").update(share=0.0)
+    Exposure.objects.update(succeeded=True)
+    assert lift_of(project.pk, lesson.id).total == 0
+    fill(lesson, given=(3, 9), withheld=(1, 1))
+    assert lift_of(project.pk, lesson.id).total == 10
+    assert lift_of(uuid4(), lesson.id).total == 0
+    (only,) = lift_of_all(project.pk)
+    assert (only.measured.given.successes, only.recalled, only.state) == (3, 11, EntryState.APPROVED)
