@@ -7,7 +7,7 @@ from celery import shared_task
 from celery.signals import worker_shutting_down
 from django.utils import timezone
 
-from notebook_app.public import open_imports
+from notebook_app.public import open_imports, refresh_search
 from reflection_app.actions.assign_review import lapse_assignments
 from reflection_app.actions.bulk_items import work_through
 from reflection_app.actions.compare_entries import compare_due
@@ -55,6 +55,12 @@ def embed_entries() -> None:
         embed_entries.apply_async(retry=False)
     # What has its vector now is to be compared with the others.
     compare_entries.apply_async(retry=False)
+
+
+@shared_task(name="reflection_app.jobs.index_entries")
+def index_entries() -> None:
+    """Makes findable by their words what was written past the notebook's own ways, such as by an upgrade."""
+    refresh_search()
 
 
 @shared_task(name=COMPARE_ENTRIES)

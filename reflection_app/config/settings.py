@@ -307,6 +307,7 @@ CELERY_BEAT_SCHEDULE = {
     "sweep-bulk": {"task": "reflection_app.jobs.sweep_bulk", "schedule": 30.0, "options": {"expires": 30}},
     "embed-entries": {"task": "reflection_app.jobs.embed_entries", "schedule": 10.0, "options": {"expires": 10}},
     "sweep-imports": {"task": "reflection_app.jobs.sweep_imports", "schedule": 30.0, "options": {"expires": 30}},
+    "index-entries": {"task": "reflection_app.jobs.index_entries", "schedule": 60.0, "options": {"expires": 60}},
     "compare-entries": {"task": "reflection_app.jobs.compare_entries", "schedule": 10.0, "options": {"expires": 10}},
     "lapse": {"task": "reflection_app.jobs.lapse", "schedule": 60.0, "options": {"expires": 60}},
     "mail": {"task": "reflection_app.jobs.send_mail", "schedule": 30.0, "options": {"expires": 30}},

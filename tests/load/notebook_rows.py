@@ -16,25 +16,24 @@ BATCH = 2_000
 # As spread as the vectors of different texts of one subject are.
 SPREAD = 0.6
 SYLLABLES = "ba con der fil gra hol in ket lor men nor par qui rest sul ter".split()  # noqa: SIM905
-COLUMNS = (
-    "project_id, kind, state, version, name, description, content, details, agent, category, tags, owner_id,"
-    " occurrences, last_seen_at, flags, is_cleared, reason, decided_by_label, recalled, created_at, updated_at"
-)
+OWN = {"id", "project_id", "source", "fingerprint", "search"}
 
 
 def fill_two_projects(entries: int) -> tuple[UUID, UUID]:
     """Two projects of so many approved entries each, alike but for their ids; both have vectors in the active space."""
+    from notebook_app.models import Entry
     from notebook_app.search_index import MARK_LENGTH
 
     chance = random.Random(7)
     first, other = uuid4(), uuid4()
     _keep(first, texts(entries, chance), chance)
+    alike = ", ".join(field.column for field in Entry._meta.concrete_fields if field.column not in OWN)
     with connection.cursor() as cursor:
         cursor.execute(
-            f"INSERT INTO notebook_app_entry (id, source, fingerprint, search, {COLUMNS}) "
-            "SELECT gen_random_uuid(), source, fingerprint, replace(search::text, %s, %s)::tsvector, "
-            f"%s, {COLUMNS.partition(', ')[2]} FROM notebook_app_entry",
-            [first.hex[-MARK_LENGTH:], other.hex[-MARK_LENGTH:], other],
+            f"INSERT INTO notebook_app_entry (id, project_id, source, fingerprint, search, {alike}) "
+            f"SELECT gen_random_uuid(), %s, source, fingerprint, replace(search::text, %s, %s)::tsvector, {alike} "
+            "FROM notebook_app_entry",
+            [other, first.hex[-MARK_LENGTH:], other.hex[-MARK_LENGTH:]],
         )
     _embed()
     with connection.cursor() as cursor:
