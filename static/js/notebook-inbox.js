@@ -118,9 +118,11 @@
   function settle(target) {
     const item = reviewItem.current();
     if (target === "inbox-item") {
-      const told = item?.querySelector("[role=alert]");
+      const told = item?.querySelector(".alert[role=alert]") ?? item?.querySelector("#item-title");
       const reason = item?.querySelector(".entry-action[open] input[data-key-goes]");
-      (reason ?? told)?.focus();
+      // A field of the entry before would keep the focus, and take the next key as a letter.
+      if (told) told.tabIndex = -1;
+      (reason ?? told ?? document.getElementById("main"))?.focus({ preventScroll: true });
       document.querySelector(".inbox-pane")?.scrollTo(0, 0);
     }
     reviewItem.settle();
