@@ -70,7 +70,9 @@ def fuse(
         fits_by_text = in_text is not None and in_text.score >= least_text
         fits_by_meaning = in_meaning is not None and in_meaning.score >= least_likeness
         if fits_by_text or fits_by_meaning:
-            score = _fused_score(in_text, in_meaning) * (1 + _for_use((use or {}).get(entry_id, Use())))
+            score = _fused_score(in_text, in_meaning if fits_by_meaning else None) * (
+                1 + _for_use((use or {}).get(entry_id, Use()))
+            )
             fused.append(Fused(entry_id, round(score, 6), in_text, in_meaning))
     return sorted(fused, key=lambda one: (-one.score, one.entry_id))
 

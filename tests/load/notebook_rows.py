@@ -27,7 +27,7 @@ def fill_two_projects(entries: int) -> tuple[UUID, UUID]:
     chance = random.Random(7)
     first, other = uuid4(), uuid4()
     _keep(first, texts(entries, chance), chance)
-    alike = ", ".join(field.column for field in Entry._meta.concrete_fields if field.column not in OWN)
+    alike = ", ".join(field.column for field in Entry._meta.concrete_fields if field.column and field.column not in OWN)
     with connection.cursor() as cursor:
         cursor.execute(
             f"INSERT INTO notebook_app_entry (id, project_id, source, fingerprint, search, {alike}) "
