@@ -38,13 +38,15 @@ class Opposed:
 
 
 def contradictions(left: str, right: str) -> tuple[Opposed, ...]:
-    """The opposed phrases of the two texts, at most MOST_FOUND; none where they can both be followed."""
-    found = []
+    """The opposed phrases of the two texts, each once and at most MOST_FOUND; none where both can be followed."""
+    found: list[Opposed] = []
+    taken: set[str] = set()
     for one in clauses_of(left):
         for other in clauses_of(right):
-            kind = _opposed(one, other)
+            kind = _opposed(one, other) if not {one.text, other.text} & taken else None
             if kind is not None:
                 found.append(Opposed(kind, one.text, other.text))
+                taken |= {one.text, other.text}
     return tuple(found[:MOST_FOUND])
 
 

@@ -8,6 +8,7 @@ import pytest
 from django.urls import URLPattern
 from django.urls.resolvers import RoutePattern
 
+from notebook_app.models import Conflict
 from reflection_app.actions.comments import CommentInput, add_comment
 from reflection_app.actions.notebook_bulk import BulkCuration, BulkDeed, curate_together
 from reflection_app.actions.tools import add_builtin_tools
@@ -57,6 +58,7 @@ ID_NAMES = (
     "comment_id",
     "entry_id",
     "entry_bulk_id",
+    "conflict_id",
     "name",
 )
 OTHER_ENTRY = uuid4()
@@ -78,6 +80,7 @@ BODIES = {
     "tags": {"tags": ["x"]},
     "owner": {"owner": None},
     "merge": {"into": str(OTHER_ENTRY)},
+    "settle": {"settlement": "keep_both", "reason": "Two services."},
     "supersede": {"by": str(OTHER_ENTRY)},
     "split": {"into": {"kind": "rule", "name": "A part"}},
     "release": {"lease_token": str(uuid4())},
@@ -137,6 +140,13 @@ def test_the_ids_of_another_project_are_not_found(method: str, route: str) -> No
             BulkCuration(entries=(make_entry(owner.project, pk=OTHER_ENTRY).pk,), do=BulkDeed.ADD_TAGS, tags=("x",)),
             actor=by,
         ).id,
+        "conflict_id": Conflict.objects.create(
+            project_id=owner.project.pk,
+            first=(pair := sorted((make_entry(owner.project) for _ in range(2)), key=lambda row: row.pk))[0],
+            second=pair[1],
+            kind="duplicate",
+            text_likeness=1,
+        ).pk,
         "name": "python",
     }
     add_builtin_tools(owner.project, actor=Actor())
