@@ -11,7 +11,7 @@ _PIECES = re.compile(
     r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]|[^\W\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+|\s+|."
 )
 # Comparing takes time that grows with the square: longer texts are compared by lines.
-MOST_PIECES = 2_000
+MOST_PIECES = 1_000
 
 
 @dataclass(frozen=True)
@@ -54,13 +54,30 @@ def diff_of(before: Mapping[str, Any], after: Mapping[str, Any], *, fields: tupl
 
 def pieces_of(before: str, after: str) -> tuple[Piece, ...]:
     """The parts of both texts, in order: without the added ones it is `before`, without the removed ones `after`."""
+    # What is the same at both ends, mostly nearly all, needs no comparing.
     one, other = _cut(before), _cut(after)
+    head = _alike(one, other)
+    tail = _alike(one[head:][::-1], other[head:][::-1])
+    middle = _compared(one[head : len(one) - tail], other[head : len(other) - tail])
+    return (*_all_of("same", "".join(one[:head])), *middle, *_all_of("same", "".join(one[len(one) - tail :])))
+
+
+def _alike(one: list[str], other: list[str]) -> int:
+    """How many pieces are the same from the beginning on."""
+    return next(
+        (at for at, (this, that) in enumerate(zip(one, other, strict=False)) if this != that), min(len(one), len(other))
+    )
+
+
+def _compared(one: list[str], other: list[str]) -> tuple[Piece, ...]:
+    before, after = "".join(one), "".join(other)
     if max(len(one), len(other)) > MOST_PIECES:
         one, other = before.splitlines(keepends=True), after.splitlines(keepends=True)
     if max(len(one), len(other)) > MOST_PIECES:
         return _all_of("removed", before) + _all_of("added", after)
     found: list[Piece] = []
-    for kind, i, j, k, m in difflib.SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
+    # Its own bound on what repeats is needed: without it a text of two words, repeated, takes minutes.
+    for kind, i, j, k, m in difflib.SequenceMatcher(None, one, other, autojunk=True).get_opcodes():
         if kind == "equal":
             found.append(Piece("same", "".join(one[i:j])))
             continue

@@ -6,9 +6,11 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
+from notebook_app.models import Entry
 from reflection_app.models import FixPair, Project, ToolFailure
-from reflection_app.runner.fix_pairs import best_fix, keep_outcome, reliability
+from reflection_app.runner.fix_pairs import best_fix, keep_outcome, reliability, uncount_outcome
 from tests.factories import make_project, submit
+from tests.notebook.at_once import at_once
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -131,3 +133,52 @@ def test_an_agent_is_told_anothers_values_only_for_what_reads(project: Project) 
     assert values_for(project, tool="lookup", asked_by="key two") == {"city": "Evil"}
     assert values_for(project, tool="transfer", asked_by="key two") is None
     assert values_for(project, tool="transfer", asked_by="key one") == {"city": "Evil"}
+
+
+def test_a_fix_that_worked_is_offered_to_the_notebook_and_counted_each_time(project: Project) -> None:
+    done = {"params": {"city": "Roma", "key": "s3cret"}, "fix": "Write the city in its own language"}
+    first, second = failure(project), failure(project)
+    told(first, **done)
+    told(second, **done)
+    told(failure(project), worked=False, **done)
+    (entry,) = Entry.objects.filter(project_id=project.pk)
+    assert (entry.kind, entry.state, entry.occurrences) == ("fix_pair", "proposed", 2)
+    assert entry.details["tool"] == "lookup"
+    assert entry.details["fix"] == "Write the city in its own language"
+    assert "s3cret" not in f"{entry.details}{entry.description}{entry.content}{entry.name}"
+    assert {one.refs["tool_failure"] for one in entry.evidence.all()} == {str(first.pk), str(second.pk)}
+
+
+def test_a_fix_whose_outcome_is_taken_back_is_no_longer_offered(project: Project) -> None:
+    failures = [failure(project), failure(project)]
+    done = {"params": {"city": "Roma", "key": "s3cret"}}
+    for one in failures:
+        told(one, **done)
+        one.worked, one.outcome = True, {"tool": "", "fix": "", "delay_s": None, **done}
+        one.save()
+    for left, one in zip((1, 0), failures, strict=True):
+        with transaction.atomic():
+            uncount_outcome(one)
+        assert [entry.occurrences for entry in Entry.objects.filter(project_id=project.pk)] == [1] * left
+
+
+def test_outcomes_told_while_others_are_taken_back_wait_for_nobody_in_a_circle(project: Project) -> None:
+    tools = ("one", "two", "three")
+    done = {"params": {"city": "Roma", "key": "s3cret"}}
+    kept = [failure(project, tool=tool) for tool in tools]
+    for one in kept:
+        told(one, **done)
+        one.worked, one.outcome = True, {"tool": "", "fix": "", "delay_s": None, **done}
+        one.save()
+
+    def act(turn: int) -> None:
+        order = tools if turn % 2 else tools[::-1]
+        with transaction.atomic():
+            for tool in order:
+                keep_outcome(failure(project, tool=tool), worked=True, tool="", fix="", delay_s=None, **done)
+
+    at_once(act, range(8), threads=4)
+    with transaction.atomic():
+        for one in kept:
+            uncount_outcome(one)
+    assert set(Entry.objects.filter(project_id=project.pk).values_list("occurrences", flat=True)) == {8}

@@ -1,0 +1,153 @@
+"""The notebook over REST: proposals are counted, lists filtered, and only keys that may decide do."""
+
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from reflection_app.models import Scope
+from tests.api.caller import Caller, assert_problem, make_caller
+from tests.factories import make_member
+from tests.notebook.entries import make_entry
+
+pytestmark = pytest.mark.django_db
+
+RULE = {"kind": "rule", "name": "Dates", "content": "Write dates as 2026-01-31."}
+
+
+@pytest.fixture
+def pipeline() -> Caller:
+    return make_caller(scopes=[Scope.NOTEBOOK_READ, Scope.NOTEBOOK_WRITE])
+
+
+@pytest.fixture
+def decider(pipeline: Caller) -> Caller:
+    return make_caller(pipeline.project, [Scope.NOTEBOOK_WRITE, Scope.REVIEWS_WRITE])
+
+
+def names(caller: Caller, **query: Any) -> list[str]:
+    answer = caller.get("notebook/entries", **query)
+    assert answer.status == 200, answer.body
+    return [one["name"] for one in answer.body["results"]]
+
+
+def test_a_proposal_is_new_once_and_counted_after(pipeline: Caller) -> None:
+    first = pipeline.post("notebook/entries", RULE)
+    again = pipeline.post("notebook/entries", RULE | {"content": "write DATES as 2026-01-31"})
+    assert (first.status, again.status) == (201, 200)
+    assert (first.body["is_new"], again.body["is_new"], again.body["is_counted"]) == (True, False, True)
+    assert again.body["entry"]["occurrences"] == 2
+    assert first.body["entry"]["state"] in {"proposed", "screened"}
+
+
+def test_a_proposal_sent_twice_with_one_key_is_one(pipeline: Caller) -> None:
+    for _ in range(2):
+        answer = pipeline.post("notebook/entries", RULE, idempotency_key="one")
+        assert (answer.status, answer.body["entry"]["occurrences"]) == (201, 1)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field"),
+    [
+        ({"kind": "poem"}, "kind"),
+        ({"name": " "}, "name"),
+        ({"content": "x" * 20_001}, "content"),
+        ({"details": {"cause": "x"}}, "details.cause"),
+        ({"tags": ["x"] * 21}, "tags"),
+        ({"evidence": {"run": 1}}, "evidence.run"),
+        ({"state": "approved"}, "state"),
+    ],
+)
+def test_a_proposal_that_cannot_be_kept_names_the_field(pipeline: Caller, wrong: dict[str, Any], field: str) -> None:
+    answer = pipeline.post("notebook/entries", RULE | wrong)
+    assert_problem(answer, 400)
+    assert field in {error["field"] for error in answer.body["errors"]}
+    assert names(pipeline) == []
+
+
+def test_a_key_that_only_proposes_decides_nothing(pipeline: Caller, decider: Caller) -> None:
+    path = f"notebook/entries/{make_entry(pipeline.project).pk}"
+    for act in ("approve", "reject", "retire", "reopen", "clear", "merge", "split", "tags", "owner", "restore", "undo"):
+        assert_problem(pipeline.post(f"{path}/{act}", {}), 403)
+    assert_problem(pipeline.call("PATCH", path, data='{"name": "x"}'), 403)
+    assert_problem(pipeline.post("notebook/bulk", {}), 403)
+    assert_problem(make_caller(pipeline.project, [Scope.REVIEWS_WRITE]).post(f"{path}/approve"), 403)
+    assert decider.post(f"{path}/approve").body["state"] == "approved"
+
+
+def test_who_came_second_is_told_by_whom_and_which_version_there_is(decider: Caller) -> None:
+    path = f"notebook/entries/{make_entry(decider.project).pk}"
+    assert decider.post(f"{path}/approve", {"expected_version": 1}).status == 200
+    answer = decider.post(f"{path}/reject", {"expected_version": 1})
+    assert_problem(answer, 409)
+    assert f"key {decider.key.name}" in answer.body["detail"]
+    assert answer.body["errors"][0]["field"] == "expected_version"
+
+
+def test_entries_are_filtered_and_sorted(pipeline: Caller) -> None:
+    project, run = pipeline.project, str(uuid4())
+    anna = make_member(project)
+    make_entry(project, name="seldom", occurrences=2, owner=anna, category="dates", agent="billing")
+    make_entry(project, name="often", occurrences=9, state="approved", tags=["x", "y"])
+    make_entry(project, name="found in the run", kind="rule").evidence.create(
+        project_id=project.pk, refs={"run": run, "attempt": "1"}, refs_key="k"
+    )
+    make_entry(make_caller().project, name="of another project")
+    assert names(pipeline) == ["found in the run", "often", "seldom"]
+    assert names(pipeline, sort="occurrences")[:2] == ["often", "seldom"]
+    assert names(pipeline, sort="stale") == ["often"]
+    assert names(pipeline, state="approved", tag="y") == ["often"]
+    assert (
+        names(pipeline, kind="rule") == names(pipeline, run=run) == names(pipeline, q="THE run") == ["found in the run"]
+    )
+    assert names(pipeline, owner=anna.username) == names(pipeline, category="dates", agent="billing") == ["seldom"]
+    assert names(pipeline, owner="") == ["found in the run", "often"]
+    assert names(pipeline, flagged="true") == []
+    first = pipeline.get("notebook/entries", sort="occurrences", limit=2)
+    rest = pipeline.get(first.body["next"])
+    assert [one["name"] for one in rest.body["results"]] == ["found in the run"]
+
+
+def test_versions_are_listed_compared_and_restored(decider: Caller) -> None:
+    path = f"notebook/entries/{make_entry(decider.project, content='Read net_total.').pk}"
+    decider.call("PATCH", path, data='{"content": "Read gross_total.", "reason": "Tax"}')
+    versions = decider.get(f"{path}/versions").body["results"]
+    assert [(one["number"], one["change"], one["reason"]) for one in versions] == [
+        (2, "edited", "Tax"),
+        (1, "proposed", ""),
+    ]
+    assert "merged_into_id" not in versions[0]["words"]
+    (field,) = decider.get(f"{path}/versions/diff", before=1, after=2).body["fields"]
+    assert (field["field"], field["before"], field["after"]) == ("content", "Read net_total.", "Read gross_total.")
+    assert decider.post(f"{path}/restore", {"version": 1}).body["content"] == "Read net_total."
+    assert_problem(decider.post(f"{path}/restore", {"version": 9}), 400)
+    assert_problem(decider.get(f"{path}/versions/diff", before=9), 404)
+
+
+def test_merging_into_an_entry_of_another_project_names_the_field(decider: Caller) -> None:
+    entry, elsewhere = make_entry(decider.project), make_entry(make_caller().project)
+    answer = decider.post(f"notebook/entries/{entry.pk}/merge", {"into": str(elsewhere.pk)})
+    assert_problem(answer, 400)
+    assert answer.body["errors"][0]["field"] == "into"
+
+
+def test_many_are_curated_together_and_taken_back(decider: Caller) -> None:
+    entry, missing = make_entry(decider.project), str(uuid4())
+    answer = decider.post("notebook/bulk", {"entries": [str(entry.pk), missing], "do": "reject", "reason": "No"})
+    assert (answer.body["done"], answer.body["refused"]) == (1, 1)
+    assert answer.body["items"][1] == {
+        "entry_id": missing,
+        "is_done": False,
+        "version": None,
+        "why": "There is no such entry.",
+    }
+    undone = decider.post(f"notebook/bulk/{answer.body['id']}/undo")
+    assert (undone.status, undone.body["done"]) == (200, 1)
+    entry.refresh_from_db()
+    assert entry.state == "proposed"
+
+
+def test_an_undo_with_nothing_to_take_back_is_a_conflict(decider: Caller) -> None:
+    entry = make_entry(decider.project)
+    admin = make_caller(decider.project, [Scope.ADMIN])
+    assert_problem(admin.post(f"notebook/entries/{entry.pk}/undo"), 409)
