@@ -7,6 +7,7 @@ from uuid import UUID
 from django.db.models import Manager
 from django.urls import reverse
 
+from notebook_app.public import entries_by_id
 from reflection_app.models import (
     ApiKey,
     AuditEntry,
@@ -58,6 +59,8 @@ def _addresses(target: str, ids: set[UUID], *, project: Project) -> dict[UUID, s
     if target == "task":
         newest = Run.objects.filter(project=project, task__in=ids).order_by("created_at").values_list("task", "pk")
         return {task: reverse("run", args=(slug, run)) for task, run in newest}
+    if target == "entry":
+        return {pk: reverse("entry", args=(slug, pk)) for pk in entries_by_id(project.pk, list(ids))}
     if target in LISTS:
         manager, page = LISTS[target]
         return dict.fromkeys(_rows(manager, ids, project, "pk"), reverse(page, args=(slug,)))

@@ -136,7 +136,7 @@ def test_an_agent_is_told_anothers_values_only_for_what_reads(project: Project) 
 
 
 def test_a_fix_that_worked_is_offered_to_the_notebook_and_counted_each_time(project: Project) -> None:
-    done = {"params": {"city": "Roma", "key": "s3cret"}, "fix": "Write the city in its own language"}
+    done: dict[str, Any] = {"params": {"city": "Roma", "key": "s3cret"}, "fix": "Write the city in its own language"}
     first, second = failure(project), failure(project)
     told(first, **done)
     told(second, **done)
@@ -151,7 +151,7 @@ def test_a_fix_that_worked_is_offered_to_the_notebook_and_counted_each_time(proj
 
 def test_a_fix_whose_outcome_is_taken_back_is_no_longer_offered(project: Project) -> None:
     failures = [failure(project), failure(project)]
-    done = {"params": {"city": "Roma", "key": "s3cret"}}
+    done: dict[str, Any] = {"params": {"city": "Roma", "key": "s3cret"}}
     for one in failures:
         told(one, **done)
         one.worked, one.outcome = True, {"tool": "", "fix": "", "delay_s": None, **done}
@@ -164,7 +164,7 @@ def test_a_fix_whose_outcome_is_taken_back_is_no_longer_offered(project: Project
 
 def test_outcomes_told_while_others_are_taken_back_wait_for_nobody_in_a_circle(project: Project) -> None:
     tools = ("one", "two", "three")
-    done = {"params": {"city": "Roma", "key": "s3cret"}}
+    done: dict[str, Any] = {"params": {"city": "Roma", "key": "s3cret"}}
     kept = [failure(project, tool=tool) for tool in tools]
     for one in kept:
         told(one, **done)
