@@ -10,6 +10,7 @@ from django.utils.translation import gettext_noop
 from django.views.decorators.http import require_http_methods
 from pydantic import ValidationError
 
+from notebook_app.public import embedding_status
 from reflection_app.actions.change_notebook_settings import change_notebook_settings
 from reflection_app.loops.notebook_settings import LessonSettings, NotebookSettings, ReflectionMode
 from reflection_app.models import Project, Role
@@ -70,6 +71,7 @@ def _typed_of(project: Project) -> Typed:
 
 
 def _page(request: DeskRequest, typed: Typed, *, status: int = 200) -> HttpResponse:
+    embeddings = embedding_status()
     roles: list[RoleModel] = models_by_role(request.place.project, roles=REFLECTORS)
     context = {
         "form": typed,
@@ -78,5 +80,8 @@ def _page(request: DeskRequest, typed: Typed, *, status: int = 200) -> HttpRespo
         "usual_mode": _(MODES[ReflectionMode(django_settings.REFLECTION_MODE)]),
         "may_change": request.place.may(Role.ADMIN),
         "role_models": roles,
+        "embeddings": embeddings,
+        # A share alone: how many entries other projects have is none of this one's business.
+        "embedded": embeddings.embedded / embeddings.entries if embeddings.entries else 1.0,
     }
     return render(request, "settings/notebook.html", context, status=status)
