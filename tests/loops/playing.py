@@ -7,6 +7,7 @@ from decimal import Decimal
 from functools import partial
 from typing import Any
 
+from reflection_app.loops.after.findings import SessionRead
 from reflection_app.loops.catalogue import run_loop
 from reflection_app.loops.code_tests import CallCase, CodeTests, FailureReason, TestReport, TestResult
 from reflection_app.loops.diagnosis.diagnoses import FixRecall
@@ -23,6 +24,7 @@ from reflection_app.loops.effects import (
     KeepAttempt,
     Lessons,
     Performed,
+    ReadSession,
     RecallFix,
     RecallLessons,
     RecordReport,
@@ -121,6 +123,8 @@ def noted(effect: AnyEffect) -> Any:
         return Drawn(value=0.999, share=effect.share)
     if isinstance(effect, RequestAudit | KeepAttempt | Wait):
         return None
+    if isinstance(effect, ReadSession):
+        return SessionRead(objective="do it", conversation="[1] user: do it")
     if (remembered := _remembered(effect)) is not None:
         return remembered
     [recorded] = [getattr(effect, name) for name in type(effect).model_fields if name != "key"]

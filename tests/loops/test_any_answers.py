@@ -94,6 +94,7 @@ repairs = st.builds(
     ),
 )
 data = st.sampled_from(['{"city": "Bern", "n": 1}', '{"n": "many"}', "a text"])
+readings = st.just('{"tool": "read_file", "arguments": {"path": "session.txt"}}')
 texts_of_nobody = st.sampled_from(["{}", "?"])
 # What fits each role, so that loops get far; anything else comes now and then, too.
 fitting = {
@@ -107,6 +108,8 @@ fitting = {
     "escalation": data,
     "diagnoser": texts_of_nobody,
     "completeness": texts_of_nobody,
+    "error_reflector": readings | st.just('{"score": 40, "findings": [{"description": "It was late."}]}'),
+    "memory_reflector": readings | st.just('{"memories": [{"type": "rule", "name": "n", "content": "c"}]}'),
 }
 texts = st.one_of(st.text(max_size=60), critiques, opinions, kinds, data, calls, plans)
 failures = st.one_of(
