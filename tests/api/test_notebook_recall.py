@@ -1,0 +1,86 @@
+"""Recall over REST."""
+
+from uuid import uuid4
+
+import pytest
+
+from reflection_app.loops.notebook_settings import LessonSettings, NotebookSettings
+from reflection_app.models import Project, Scope
+from tests.api.caller import Caller, assert_problem, fields, make_caller
+from tests.notebook.embedding_rows import kept
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def caller() -> Caller:
+    return make_caller(scopes=[Scope.NOTEBOOK_READ])
+
+
+def hold_out(project: Project, share: float) -> None:
+    settings = NotebookSettings(lessons=LessonSettings(holdout_share=share))
+    Project.objects.filter(pk=project.pk).update(notebook=settings.model_dump(mode="json"))
+
+
+def test_entries_are_told_with_the_reason_and_as_text_for_a_prompt(caller: Caller) -> None:
+    entry = kept(caller.project.pk, "Zeppelins need a shed", category="air")
+    kept(caller.project.pk, "Customs forms")
+    answer = caller.get("notebook/recall", q="zeppelin")
+    assert answer.status == 200
+    [found] = answer.body["entries"]
+    assert (found["id"], found["version"], found["words"]) == (str(entry.pk), entry.version, ["zeppelin"])
+    assert (answer.body["withheld"], answer.body["used_meaning"]) == (0, False)
+    assert answer.body["why_not_meaning"]
+    assert "Zeppelins need a shed" in answer.body["text"]
+    assert answer.body["text"].startswith("[[notebook:begin:")
+    assert caller.get("notebook/recall", q="zeppelin", category="sea").body["entries"] == []
+    assert caller.get("notebook/recall", q="zeppelin", kind="rule").body["entries"] == []
+
+
+def test_nothing_is_recorded_without_a_name_and_withheld_entries_are_counted_and_not_told(caller: Caller) -> None:
+    entry = kept(caller.project.pk, "Zeppelins need a shed")
+    hold_out(caller.project, 0.5)
+    given = {True: 0, False: 0}
+    for number in range(40):
+        subject = f"job/{number}"
+        first = caller.get("notebook/recall", q="zeppelin", **{"for": subject}).body
+        assert len(first["entries"]) + first["withheld"] == 1
+        assert ("Zeppelins" in first["text"]) == bool(first["entries"])
+        again = caller.post("notebook/recall", {"q": "A zeppelin again", "for": subject}).body
+        assert again["withheld"] == first["withheld"]
+        given[bool(first["entries"])] += 1
+    assert min(given.values()) >= 5
+    entry.refresh_from_db()
+    assert entry.recalled == given[True]
+    assert caller.get("notebook/recall", q="zeppelin").body["withheld"] == 0
+    entry.refresh_from_db()
+    assert entry.recalled == given[True]
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ({}, "q"),
+        ({"q": " "}, "q"),
+        ({"q": "x" * 2_001}, "q"),
+        ({"q": "x", "limit": 21}, "limit"),
+        ({"q": "x", "k": 1}, "k"),
+    ],
+)
+def test_what_cannot_be_asked_is_named(caller: Caller, query: dict[str, object], field: str) -> None:
+    answer = caller.get("notebook/recall", **query)
+    assert_problem(answer, 400)
+    assert field in fields(answer)
+
+
+def test_a_whole_objective_can_be_handed_in(caller: Caller) -> None:
+    kept(caller.project.pk, "Zeppelins need a shed")
+    answer = caller.post("notebook/recall", {"q": "Where is the zeppelin? " + "and so on " * 1_500})
+    assert answer.status == 200
+    assert len(answer.body["entries"]) == 1
+
+
+def test_another_project_and_a_key_without_the_scope_are_told_nothing(caller: Caller) -> None:
+    kept(uuid4(), "Zeppelins of others")
+    assert caller.get("notebook/recall", q="zeppelin").body["entries"] == []
+    assert make_caller(scopes=[Scope.RUNS_READ]).get("notebook/recall", q="zeppelin").status == 403
