@@ -132,7 +132,7 @@ def test_stale_entries_are_listed_and_retired_with_a_reason(curator: Client, pro
     chosen = {"entry": [str(old.id)], "act": "retire", "from": "stale"}
     refused = curator.post(f"{PAGES}together/", chosen, follow=True)
     assert now(old).state is EntryState.APPROVED
-    assert "Say why it is retired" in refused.text
+    assert "Say why they are retired" in refused.text
     curator.post(f"{PAGES}together/", chosen | {"reason": "Nobody asks"})
     assert now(old).state is EntryState.RETIRED
     assert now(old).reason == "Nobody asks"
