@@ -61,11 +61,12 @@ def measure(project_id: UUID, asked: Sequence[tuple[str, Vector]]) -> None:
         ),
     }
     common = [one for place, one in enumerate(asked) if place % 3 == 0]
-    for name, way in ways.items():
-        for text, vector in asked[:10]:
-            way(text, vector)
-        report(name, 1, [timed(way, *one) for one in asked])
-        with ThreadPoolExecutor(THREADS) as pool:
+    # One pool for all: each of its threads holds a connection as long as it lives.
+    with ThreadPoolExecutor(THREADS) as pool:
+        for name, way in ways.items():
+            for text, vector in asked[:10]:
+                way(text, vector)
+            report(name, 1, [timed(way, *one) for one in asked])
             report(name, THREADS, list(pool.map(lambda one, way=way: timed(way, *one), asked)))
     report("recall, common words", 1, [timed(ways["recall"], *one) for one in common])
 
