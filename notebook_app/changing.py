@@ -46,6 +46,8 @@ def change(
     if ALLOWED[made][1] is not None:
         entry.state = after(made, EntryState(entry.state)).value
         entry.reason, entry.decided_by_label, entry.decided_at = reason, by.label[:200], timezone.now()
+    # What came meanwhile has never met it.
+    entry.is_compared = entry.is_compared and entry.state in HOLDING
     for name, value in (put_back or {}).items():
         setattr(entry, name, value)
     entry.version += 1

@@ -65,6 +65,8 @@ def compare(project_id: UUID, entry_id: UUID) -> list[Conflict]:
             _keep(entry, one, _turned(paired) if paired and one.entry.pk < entry.pk else paired)
             for one, paired in pairs
         ]
+        # Before the screening, which is another version of the same words.
+        Entry.objects.filter(pk=entry.pk, version=entry.version).update(is_compared=True)
         if entry.state == EntryState.PROPOSED:
             _screened(entry)
     return [row for row in found if row is not None and row.state == ConflictState.OPEN]

@@ -12,7 +12,7 @@ def derive(entry: Entry) -> None:
 
     Once the change is committed, those who listen to `words_changed` are told.
     """
-    entry.is_cleared = False
+    entry.is_cleared = entry.is_compared = False
     # Category and agent are told with an entry, but have no room for orders that the words would not show.
     entry.flags = [
         flag.as_json() for flag in scan([entry.name, entry.description, entry.content, *words_of(entry.details)])

@@ -304,7 +304,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='entry',
-            index=django.contrib.postgres.indexes.GinIndex(fields=['search'], name='entry_by_words'),
+            index=django.contrib.postgres.indexes.GinIndex(fastupdate=False, fields=['search'], name='entry_by_words'),
+        ),
+        migrations.AddIndex(
+            model_name='entry',
+            index=models.Index(condition=models.Q(('search__isnull', True)), fields=['id'], name='entry_not_indexed'),
         ),
         migrations.AddConstraint(
             model_name='entry',

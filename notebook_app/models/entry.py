@@ -89,7 +89,9 @@ class Entry(models.Model):
             models.Index(fields=("project_id", "owner", "state"), name="entry_by_owner"),
             models.Index(fields=("created_at", "id"), name="entry_to_compare", condition=Q(is_compared=False)),
             GinIndex(fields=("tags",), name="entry_by_tag"),
-            GinIndex(fields=("search",), name="entry_by_words"),
+            # Else each search reads through what was written lately and is not in the tree yet, up to 4 MB of it.
+            GinIndex(fields=("search",), name="entry_by_words", fastupdate=False),
+            models.Index(fields=("id",), name="entry_not_indexed", condition=Q(search__isnull=True)),
         )
 
     def __str__(self) -> str:
