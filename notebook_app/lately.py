@@ -14,17 +14,17 @@ SELECT asked.id,
     count(*) FILTER (WHERE newest.is_withheld), count(*) FILTER (WHERE newest.is_withheld AND newest.succeeded)
 FROM unnest(%s::uuid[]) AS asked (id), LATERAL (
     SELECT is_withheld, succeeded FROM notebook_app_exposure
-    WHERE entry_id = asked.id AND is_counted AND succeeded IS NOT NULL
+    WHERE project_id = %s AND entry_id = asked.id AND is_counted AND succeeded IS NOT NULL
     ORDER BY settled_at DESC, id DESC LIMIT %s
 ) AS newest
 GROUP BY asked.id
 """
 
 
-def lifts_lately(entry_ids: Iterable[UUID]) -> dict[UUID, float]:
-    """By how much attempts go better with each of the entries, from -1 to 1; without those that nothing is known of."""
+def lifts_lately(project_id: UUID, entry_ids: Iterable[UUID]) -> dict[UUID, float]:
+    """By how much attempts go better with each of the project's entries, from -1 to 1; without those that nothing is known of."""
     with connection.cursor() as cursor:
-        cursor.execute(OUTCOMES, [list(entry_ids), NEWEST])
+        cursor.execute(OUTCOMES, [list(entry_ids), project_id, NEWEST])
         return {
             row[0]: lift_of(given=row[1], helped=row[2], withheld=row[3], succeeded_without=row[4])
             for row in cursor.fetchall()

@@ -64,7 +64,9 @@ def recall(
         {match.entry_id: match.score for match in matches if match.entry_id in found},
         {one.entry_id: one.likeness for one in near if one.entry_id in found} if used_meaning else None,
         least_likeness=least_likeness(space),
-        use=_use(found, [*[match.entry_id for match in matches[:limit]], *[one.entry_id for one in near[:limit]]]),
+        use=_use(
+            project_id, found, [*[match.entry_id for match in matches[:limit]], *[one.entry_id for one in near[:limit]]]
+        ),
     )[:limit]
     return Recalled(_recalled(fused, matches), used_meaning)
 
@@ -80,8 +82,8 @@ def _told(project_id: UUID, ids: Iterable[UUID]) -> dict[UUID, tuple[int, int]]:
     return {row[0]: (row[1], row[2]) for row in rows.values_list("pk", "occurrences", "recalled")}
 
 
-def _use(found: dict[UUID, tuple[int, int]], best: Iterable[UUID]) -> dict[UUID, Use]:
-    lifts = lifts_lately(dict.fromkeys(best))
+def _use(project_id: UUID, found: dict[UUID, tuple[int, int]], best: Iterable[UUID]) -> dict[UUID, Use]:
+    lifts = lifts_lately(project_id, dict.fromkeys(best))
     return {
         entry_id: Use(occurrences=occurrences, recalled=recalled, lift=lifts.get(entry_id, 0.0))
         for entry_id, (occurrences, recalled) in found.items()
