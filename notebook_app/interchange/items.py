@@ -6,6 +6,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from notebook_app.kinds import EntryKind, words_of
+from notebook_app.storable_text import storable
 
 LONGEST_TEXT = 20_000
 MOST_ITEMS = 5_000
@@ -34,9 +35,10 @@ class ImportItem(BaseModel):
     @model_validator(mode="after")
     def check_it_can_be_stored(self) -> "ImportItem":
         texts = (self.file, self.key, self.name, self.description, self.content, self.agent, self.category)
-        said = "".join((*texts, *self.tags, *words_of(self.details)))
-        if "\0" in said:
-            raise ValueError("a text holds a NUL character, which cannot be stored")
+        # What the details are is checked later, by their kind: they may hold anything yet.
+        said = "".join((*texts, *self.tags, *map(str, words_of(self.details))))
+        if storable(said) != said:
+            raise ValueError("a text holds a NUL character or half a surrogate pair, which cannot be stored")
         return self
 
 

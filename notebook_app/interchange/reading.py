@@ -2,7 +2,9 @@
 
 import io
 import json
+import struct
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,13 +17,27 @@ from notebook_app.interchange.items import MOST_ITEMS, MOST_PROBLEMS, ImportItem
 from notebook_app.interchange.json_lines import read_line
 from notebook_app.interchange.reports import is_report, read_report
 from notebook_app.kinds import UnusableDetails, read_details
+from notebook_app.storable_text import storable
 
 LARGEST_FILE = 10_000_000
-# What an archive unpacks to, over all its files: a bomb unpacks to any size.
+# What all archives together unpack to: a bomb unpacks to any size.
 LARGEST_UNPACKED = 50_000_000
 MOST_FILES = 6_000
 LONGEST_NAME = 300
 ZIP = b"PK\x03\x04"
+# Python unpacks the other methods whole, however little of a file is asked for.
+UNPACKED_PIECEWISE = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+# What a damaged archive makes zipfile raise.
+DAMAGED = (
+    zipfile.BadZipFile,
+    NotImplementedError,
+    RuntimeError,
+    OSError,
+    EOFError,
+    ValueError,
+    zlib.error,
+    struct.error,
+)
 NUL = "\x00"
 
 
@@ -41,6 +57,7 @@ class Readings:
     problems: list[Problem] = field(default_factory=list)
     # The notes that an index lists, by their keys, with the index's own name.
     listed: dict[str, str] = field(default_factory=dict)
+    left_to_unpack: int = LARGEST_UNPACKED
 
     def add(self, items: Iterable[ImportItem]) -> None:
         for item in items:
@@ -51,7 +68,7 @@ class Readings:
 
     def blame(self, file: str, where: str, message: str) -> None:
         if len(self.problems) < MOST_PROBLEMS:
-            self.problems.append(Problem(file, where, message[:500]))
+            self.problems.append(Problem(storable(file), storable(where), storable(message[:500])))
 
 
 def read_files(files: Sequence[HandedIn]) -> Readings:
@@ -77,7 +94,6 @@ def _texts(file: HandedIn, found: Readings) -> Iterator[tuple[str, str]]:
 
 
 def _unpacked(archive: str, content: bytes, found: Readings) -> Iterator[tuple[str, str]]:
-    left = LARGEST_UNPACKED
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as opened:
             for number, inside in enumerate(opened.infolist()):
@@ -86,16 +102,19 @@ def _unpacked(archive: str, content: bytes, found: Readings) -> Iterator[tuple[s
                     return
                 if inside.is_dir():
                     continue
+                if inside.compress_type not in UNPACKED_PIECEWISE:
+                    found.blame(archive, inside.filename[:LONGEST_NAME], "is packed in a way that is not read")
+                    continue
                 # Not what the archive says of its size, which it may say wrongly.
                 with opened.open(inside) as unpacking:
-                    raw = unpacking.read(min(LARGEST_FILE, left) + 1)
-                left -= len(raw)
-                if left < 0 or len(raw) > LARGEST_FILE:
+                    raw = unpacking.read(min(LARGEST_FILE, found.left_to_unpack) + 1)
+                found.left_to_unpack = max(0, found.left_to_unpack - len(raw))
+                if not found.left_to_unpack or len(raw) > LARGEST_FILE:
                     found.blame(archive, inside.filename[:LONGEST_NAME], "unpacks to more than is read")
                     return
                 if (text := _decoded(inside.filename[:LONGEST_NAME], raw, found)) is not None:
                     yield inside.filename[:LONGEST_NAME], text
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, EOFError) as error:
+    except DAMAGED as error:
         found.blame(archive, "", f"is no archive that can be read: {error}")
 
 
@@ -116,7 +135,8 @@ def _read_text(name: str, text: str, found: Readings) -> None:
     if ending in {"md", "markdown"}:
         _keep(found, name, "", lambda: [read_markdown(text, file=name)])
     elif ending in {"jsonl", "ndjson"}:
-        for number, line in enumerate(text.splitlines(), start=1):
+        # Not at what else Unicode calls a line's end: that stands inside of texts as it is.
+        for number, line in enumerate(text.split("\n"), start=1):
             if line.strip():
                 _read_json(name, f"line {number}", line, found)
     elif ending == "json":
