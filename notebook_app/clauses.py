@@ -81,12 +81,21 @@ def clauses_of(text: str) -> tuple[Clause, ...]:
 
     The first line is a title where others follow: it counts where it demands something, and not as a mere subject.
     """
-    folded = unicodedata.normalize("NFKC", text[:LONGEST_READ]).replace("’", "'").strip()
-    title, _, body = folded.partition("\n")
-    if not body.strip():
-        title, body = "", title
+    title, body = _title_and_body(text)
     titles = [clause for clause in _split(title) if clause.is_demand]
     return (*_split(body), *titles[:MOST_TITLES])
+
+
+@lru_cache(maxsize=1024)
+def titles_of(text: str) -> tuple[Clause, ...]:
+    """The clauses of the title alone, also where it states and demands nothing; not those that tell what happened."""
+    return tuple(clause for clause in _split(_title_and_body(text)[0])[:MOST_TITLES] if not clause.is_report)
+
+
+def _title_and_body(text: str) -> tuple[str, str]:
+    folded = unicodedata.normalize("NFKC", text[:LONGEST_READ]).replace("’", "'").strip()
+    title, _, body = folded.partition("\n")
+    return (title, body) if body.strip() else ("", title)
 
 
 def scopes_differ(left: str, right: str) -> bool:

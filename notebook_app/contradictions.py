@@ -7,8 +7,9 @@ It finds what is said in so many words; a contradiction that takes knowledge of 
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import chain, product
 
-from notebook_app.clauses import Clause, clauses_of
+from notebook_app.clauses import Clause, clauses_of, titles_of
 from notebook_app.opposed_words import CHOICES
 
 # How much of the words of two clauses has to be shared for them to be about the same, measured on labelled pairs.
@@ -38,15 +39,18 @@ class Opposed:
 
 
 def contradictions(left: str, right: str) -> tuple[Opposed, ...]:
-    """The opposed phrases of the two texts, each once and at most MOST_FOUND; none where both can be followed."""
+    """The opposed phrases of the two texts, each once and at most MOST_FOUND; none where both can be followed.
+
+    A title that merely states, as “The customer chooses”, is opposed by a title alone, as “The customer never chooses”.
+    """
     found: list[Opposed] = []
     taken: set[str] = set()
-    for one in clauses_of(left):
-        for other in clauses_of(right):
-            kind = _opposed(one, other) if not {one.text, other.text} & taken else None
-            if kind is not None:
-                found.append(Opposed(kind, one.text, other.text))
-                taken |= {one.text, other.text}
+    titles = product(titles_of(left), titles_of(right))
+    for one, other in chain(product(clauses_of(left), clauses_of(right)), titles):
+        kind = _opposed(one, other) if not {one.text, other.text} & taken else None
+        if kind is not None:
+            found.append(Opposed(kind, one.text, other.text))
+            taken |= {one.text, other.text}
     return tuple(found[:MOST_FOUND])
 
 

@@ -103,6 +103,16 @@ def test_what_can_both_be_followed_is_no_contradiction(left: str, right: str) ->
     assert contradictions(left, right) == ()
 
 
+def test_titles_that_state_the_opposite_are_a_contradiction() -> None:
+    stated = "The customer chooses between a refund and a replacement\nOffer both in the first reply."
+    denied = "The customer never chooses between a refund and a replacement\nDo not offer both: send what is in stock."
+    (found,) = contradictions(stated, denied)
+    assert found.kind is Opposition.DEMAND
+    assert found.left == "The customer chooses between a refund and a replacement"
+    happened, missed = "The rows were counted\nCount them twice.", "The rows were not counted\nCount them once a day."
+    assert not contradictions(happened, missed)
+
+
 def test_a_short_entry_is_found_in_a_longer_one() -> None:
     short = "Round invoice totals to two decimals."
     long = f"{short} The ledger of the finance team refuses anything else, and its import stops without a message."
