@@ -15,6 +15,11 @@ from notebook_app.models import Entry
 from notebook_app.people import By
 from notebook_app.versions import WORDS, write_version
 
+# After these its conflicts follow the entry, which are rows that others come to from the other side.
+FOLLOWED = frozenset(
+    {Change.REJECTED, Change.RETIRED, Change.MERGED, Change.SUPERSEDED, Change.REOPENED, Change.UNDONE}
+)
+
 
 @transaction.atomic
 def change(
@@ -35,6 +40,8 @@ def change(
     which stand in the place of this one. Raises NoSuchEntry, NotPossibleNow or
     ChangedMeanwhile; nothing is changed then.
     """
+    if made in FOLLOWED:
+        lock_notebook(project_id)
     entry = locked(project_id, entry_id)
     guard(entry, made, expected_version=expected_version)
     held = entry.state in HOLDING
@@ -80,10 +87,10 @@ def locked(project_id: UUID, entry_id: UUID) -> Entry:
 
 
 def lock_notebook(project_id: UUID) -> None:
-    """Lets one transaction at a time lock several of the project's entries, or add some.
+    """Lets one transaction at a time lock several of the project's entries or conflicts, or add some.
 
     Whoever holds two rows and wants a third, or an index entry that somebody else is adding, could otherwise wait in a
-    circle. Rows are locked after it, in the order of their ids; who changes a single row needs it not.
+    circle. Every row is locked after it; only who locks a single row, and waits for nothing then, needs it not.
     """
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"notebook {project_id}"])

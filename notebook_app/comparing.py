@@ -15,7 +15,7 @@ from notebook_app.by_words import matching
 from notebook_app.changing import change, lock_notebook, lock_rows
 from notebook_app.conflict_states import reopen
 from notebook_app.entry_filter import EntryFilter
-from notebook_app.errors import ChangedMeanwhile, NotPossibleNow
+from notebook_app.errors import ChangedMeanwhile, NoSuchEntry, NotPossibleNow
 from notebook_app.kinds import EntryKind, words_of
 from notebook_app.life import HOLDING, Change, EntryState
 from notebook_app.meaning import nearest, vector_of
@@ -61,8 +61,11 @@ def compare(project_id: UUID, entry_id: UUID) -> list[Conflict]:
     pairs = [(one, pair_of(read, said_of(one.entry), meaning=one.meaning)) for one in candidates_for(entry)]
     with transaction.atomic():
         lock_notebook(project_id)
+        # In few questions: everybody else who has to do with several entries is waiting.
+        now = lock_rows(project_id, [entry.pk, *(one.entry.pk for one, _ in pairs)])
+        known = _known(entry)
         found = [
-            _keep(entry, one, _turned(paired) if paired and one.entry.pk < entry.pk else paired)
+            _keep(Now(now, known), entry, one, _turned(paired) if paired and one.entry.pk < entry.pk else paired)
             for one, paired in pairs
         ]
         # Before the screening, which is another version of the same words.
@@ -115,19 +118,34 @@ def said_of(entry: Entry) -> Said:
     return Said(text, "\n".join(["", entry.name, *advice]).strip())
 
 
-def _keep(entry: Entry, other: Candidate, paired: Paired | None) -> Conflict | None:
+@dataclass(frozen=True)
+class Now:
+    """The entries, locked, and the conflicts of the one that is compared by the other's id."""
+
+    entries: dict[UUID, Entry]
+    conflicts: dict[UUID, Conflict]
+
+
+def _known(entry: Entry) -> dict[UUID, Conflict]:
+    rows = Conflict.objects.select_for_update(of=("self",)).filter(Q(first=entry) | Q(second=entry)).order_by("pk")
+    return {row.second_id if row.first_id == entry.pk else row.first_id: row for row in rows}
+
+
+def _keep(now: Now, entry: Entry, other: Candidate, paired: Paired | None) -> Conflict | None:
     """The row of the pair as it is now; None where the two have nothing to do with each other, or changed meanwhile."""
     first, second = sorted((entry, other.entry), key=lambda row: row.pk)
-    rows = lock_rows(entry.project_id, (first.pk, second.pk))
+    rows = {row.pk: now.entries[row.pk] for row in (first, second) if row.pk in now.entries}
     if len(rows) < 2 or any(row.state not in HOLDING for row in rows.values()):
         return None
     hashes = [hash_of(text_of(row)) for row in (first, second)]
     if hashes != [hash_of(text_of(rows[row.pk])) for row in (first, second)]:
         return None
-    known = Conflict.objects.select_for_update(of=("self",)).filter(first=first, second=second)
+    row = now.conflicts.get(other.entry.pk)
+    known = Conflict.objects.filter(first=first, second=second)
     if paired is None:
-        # Its words were changed, and there is nothing left to settle.
-        known.filter(state=ConflictState.OPEN).update(state=ConflictState.MOOT)
+        if row is not None and row.state == ConflictState.OPEN:
+            # Its words were changed, and there is nothing left to settle.
+            known.update(state=ConflictState.MOOT)
         return None
     told = {
         "kind": paired.kind.value,
@@ -139,7 +157,6 @@ def _keep(entry: Entry, other: Candidate, paired: Paired | None) -> Conflict | N
             "hashes": hashes,
         },
     }
-    row = known.first()
     if row is None:
         return Conflict.objects.create(project_id=entry.project_id, first=first, second=second, **told)
     if row.state == ConflictState.SETTLED and row.settlement == Settlement.KEPT_BOTH and row.why["hashes"] == hashes:
@@ -163,6 +180,6 @@ def _turned(paired: Paired) -> Paired:
 def _screened(entry: Entry) -> None:
     try:
         change(entry.project_id, entry.pk, Change.SCREENED, by=DESK, expected_version=entry.version)
-    except (ChangedMeanwhile, NotPossibleNow):
-        # Somebody was quicker: what they made of it is compared in its turn.
+    except (ChangedMeanwhile, NoSuchEntry, NotPossibleNow):
+        # Somebody was quicker: what they made of it is compared in its turn, and what was taken back is gone.
         return

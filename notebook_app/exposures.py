@@ -13,6 +13,7 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
+from notebook_app.changing import lock_notebook
 from notebook_app.models import Entry, Exposure
 from notebook_app.shown import KeptEntry
 
@@ -67,7 +68,8 @@ def record_exposures(project_id: UUID, *, subject: str, drawn: Iterable[Drawn], 
     What is recorded once the subject's outcome is known cannot have helped, and is kept but not counted.
     """
     wanted = {one.entry_id: one for one in drawn}
-    # The rows' locks, taken in one order, are what makes of two draws for the same entry a first and a second.
+    lock_notebook(project_id)
+    # The rows' locks are what makes of two draws for the same entry a first and a second.
     rows = Entry.objects.filter(project_id=project_id, pk__in=wanted).select_for_update(no_key=True).order_by("pk")
     known = set(rows.values_list("pk", flat=True))
     exposures = Exposure.objects.filter(project_id=project_id, subject=subject)

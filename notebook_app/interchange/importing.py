@@ -8,13 +8,14 @@ from uuid import UUID
 from django.db import transaction
 from django.utils import timezone
 
+from notebook_app.changing import lock_notebook
 from notebook_app.curation import edit
 from notebook_app.errors import NoSuchEntry, NotebookError, Refused
 from notebook_app.interchange.items import ImportItem, Problem
-from notebook_app.interchange.planning import COMPARED, ImportStep, Planned, plan, proposal_of
+from notebook_app.interchange.planning import COMPARED, ImportStep, Planned, imported_by, plan, proposal_of
 from notebook_app.interchange.reading import HandedIn, read_files
 from notebook_app.life import Change
-from notebook_app.models import ImportBatch, ImportState
+from notebook_app.models import EntryVersion, ImportBatch, ImportState
 from notebook_app.people import By
 from notebook_app.proposing import keep
 
@@ -71,7 +72,7 @@ def import_of(project_id: UUID, import_id: UUID) -> Import:
         id=batch.pk,
         state=ImportState(batch.state),
         file_names=tuple(batch.file_names),
-        planned=tuple(plan(project_id, items)) if is_open else (),
+        planned=tuple(plan(project_id, items, by=By(batch.by_label, batch.by_id))) if is_open else (),
         problems=tuple(Problem(**problem) for problem in batch.problems),
         counts=batch.counts,
         total=len(items),
@@ -99,10 +100,12 @@ def import_some(import_id: UUID) -> bool:
     if batch is None:
         return False
     by = By(batch.by_label, batch.by_id)
+    # Before the first of its entries: it goes on to others with that one in hand.
+    lock_notebook(batch.project_id)
     counts = Counter(batch.counts)
     begun = counts["done"]
     items = [ImportItem.model_validate(item) for item in batch.items[begun : begun + AT_ONCE]]
-    for one in plan(batch.project_id, items):
+    for one in plan(batch.project_id, items, by=by):
         counts[_carry_out(batch.project_id, one, by=by, import_id=import_id)] += 1
     counts["done"] = begun + len(items)
     batch.counts = dict(counts)
@@ -119,7 +122,7 @@ def _carry_out(project_id: UUID, one: Planned, *, by: By, import_id: UUID) -> st
     try:
         with transaction.atomic():
             if one.step is ImportStep.ADD:
-                kept = keep(project_id, proposal_of(one.item), by=by, made=Change.IMPORTED)
+                kept = keep(project_id, proposal_of(one.item, import_id=import_id), by=by, made=Change.IMPORTED)
                 if kept.is_new:
                     kept.entry.occurrences = one.item.occurrences
                     kept.entry.save(update_fields=["occurrences"])
@@ -132,11 +135,18 @@ def _carry_out(project_id: UUID, one: Planned, *, by: By, import_id: UUID) -> st
                 by=by,
                 reason=f"as in {one.item.file}",
                 expected_version=one.entry.version,
+                evidence=imported_by(import_id),
                 **words,
             )
             return ImportStep.CHANGE.value
     except NotebookError:
         return "refused"
+
+
+def imports_of(entry_id: UUID) -> list[str]:
+    """The imports that brought the entry, or put it into other words."""
+    found = EntryVersion.objects.filter(entry=entry_id, evidence__has_key="import")
+    return [str(refs["import"]) for refs in found.values_list("evidence", flat=True)]
 
 
 def open_imports() -> list[UUID]:

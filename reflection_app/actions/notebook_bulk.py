@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from uuid import UUID
 
 from django.contrib.auth.models import User
+from django.db import connection
 from django.utils.translation import gettext as _
 from pydantic import Field
 
@@ -78,9 +79,9 @@ class BulkResult:
 def curate_together(project: Project, told: BulkCuration, *, actor: Actor) -> BulkResult:
     """What became of each entry; every one is changed, and told in the trail, by itself. Raises InvalidInput."""
     owner = _check(project, told)
+    _lock_together(project)
     results: dict[UUID, BulkItemResult] = {}
-    # Two of these at once, each inside a transaction of its caller's, lock in the same order.
-    for entry_id in sorted(set(told.entries)):
+    for entry_id in dict.fromkeys(told.entries):
         before = public.entry_of(project.pk, entry_id)
         results[entry_id] = _result(entry_id, _deed(project, told, owner, before, actor=actor), before)
     items = tuple(results[entry_id] for entry_id in dict.fromkeys(told.entries))
@@ -108,6 +109,7 @@ def undo_together(project: Project, bulk_id: UUID, *, actor: Actor) -> BulkResul
         raise NotYours(_("Only %(who)s and admins can take this back.") % {"who": begun.actor_label})
     if trail.filter(action=UNDONE).exists():
         raise Conflict(_("This bulk change was taken back already."))
+    _lock_together(project)
     items = tuple(
         _undone(project, UUID(entry_id), version, actor=actor)
         for entry_id, version in sorted(begun.after["versions"].items())
@@ -116,6 +118,12 @@ def undo_together(project: Project, bulk_id: UUID, *, actor: Actor) -> BulkResul
     after = {"done": undone.done, "refused": len(items) - undone.done}
     audit(project.pk, actor, UNDONE, target=Target(KIND, bulk_id), after=after)
     return undone
+
+
+def _lock_together(project: Project) -> None:
+    """Inside of a transaction of the caller's every entry stays locked until its end: one such at a time, then."""
+    if connection.in_atomic_block:
+        public.lock_notebook(project.pk)
 
 
 def _check(project: Project, told: BulkCuration) -> User | None:

@@ -1,0 +1,106 @@
+"""Whoever has to do with several rows of a notebook waits for it before the first: nobody waits in a circle."""
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from uuid import UUID
+
+import pytest
+from django.db import connection, transaction
+
+from notebook_app import public
+from notebook_app.changing import lock_notebook, lock_rows
+from notebook_app.interchange.importing import begin_import, import_some, preview
+from notebook_app.interchange.reading import HandedIn
+from notebook_app.kinds import EntryKind
+from notebook_app.models import Conflict, Entry
+from notebook_app.people import By
+from notebook_app.proposing import Proposal
+from reflection_app.actions.notebook_bulk import BulkCuration, BulkDeed, curate_together
+from reflection_app.models import Actor, Project
+from tests.factories import make_project
+from tests.notebook.entries import make_entry
+
+pytestmark = pytest.mark.django_db(transaction=True)
+ANNA = By("anna")
+Act = Callable[[Project, Entry, Entry], object]
+
+
+def import_both(project: Project, one: Entry, other: Entry) -> None:
+    """The first is changed by it, and something is added after."""
+    lines = [
+        {"kind": "lesson", "id": str(one.pk), "name": one.name, "content": "Other words"},
+        {"kind": "lesson", "name": "Something that is new"},
+    ]
+    handed_in = HandedIn("entries.jsonl", "\n".join(map(json.dumps, lines)).encode())
+    shown = preview(project.pk, [handed_in], by=ANNA)
+    assert shown.would == {"change": 1, "add": 1}
+    begin_import(project.pk, shown.id)
+    import_some(shown.id)
+
+
+def draw_both(project: Project, one: Entry, other: Entry) -> None:
+    drawn = [public.Drawn(entry.pk, 1, 1, 1.0, 0.1, 0.5, is_withheld=False) for entry in (one, other)]
+    public.record_exposures(project.pk, subject="run", drawn=drawn, is_counted=True)
+
+
+def approve_both_at_once(project: Project, one: Entry, other: Entry) -> None:
+    told = BulkCuration(entries=(one.pk, other.pk), do=BulkDeed.APPROVE)
+    with transaction.atomic():
+        curate_together(project, told, actor=Actor())
+
+
+ACTS: dict[str, Act] = {
+    "import": import_both,
+    "draw": draw_both,
+    "bulk": approve_both_at_once,
+    "reject": lambda project, one, _: public.reject(project.pk, one.pk, by=ANNA),
+    "merge": lambda project, one, other: public.merge(project.pk, gone_id=one.pk, into_id=other.pk, by=ANNA),
+    "propose": lambda project, one, _: public.keep(project.pk, Proposal(EntryKind.LESSON, "Something that is new")),
+    "compare": lambda project, one, _: public.compare(project.pk, one.pk),
+    "unlearn": lambda project, one, _: public.unlearn(project.pk, refs={"run": "1"}),
+}
+
+
+@pytest.mark.parametrize("name", ACTS)
+def test_who_waits_for_the_notebook_holds_none_of_its_rows(name: str) -> None:
+    project = make_project()
+    one, other = (make_entry(project, name=f"Close the file {n}", flags=[]) for n in "ab")
+    pair = sorted((one, other), key=lambda entry: entry.pk)
+    conflict = Conflict.objects.create(
+        project_id=project.pk, first=pair[0], second=pair[1], kind="duplicate", text_likeness=1.0
+    )
+    raised: list[Exception] = []
+
+    def act() -> None:
+        try:
+            ACTS[name](project, one, other)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the test tells it
+            raised.append(error)
+        finally:
+            connection.close()
+
+    acting = threading.Thread(target=act)
+    with transaction.atomic(), connection.cursor() as cursor:
+        lock_notebook(project.pk)
+        acting.start()
+        _wait_for_who_waits(project.pk, acting)
+        cursor.execute("SET LOCAL lock_timeout = '2s'")
+        assert len(lock_rows(project.pk, (one.pk, other.pk))) == 2
+        assert list(Conflict.objects.select_for_update(of=("self",)).values_list("pk", flat=True)) == [conflict.pk]
+    acting.join(timeout=30)
+    assert not raised
+
+
+def _wait_for_who_waits(project_id: UUID, acting: threading.Thread) -> None:
+    waits = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+    until = time.monotonic() + 30
+    with connection.cursor() as cursor:
+        while time.monotonic() < until:
+            cursor.execute(waits)
+            if cursor.fetchone() == (1,):
+                return
+            assert acting.is_alive(), "it did not wait for the notebook"
+            time.sleep(0.01)
+    raise AssertionError("it did not wait for the notebook")
