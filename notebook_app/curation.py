@@ -61,6 +61,7 @@ def edit(
     reason: str = "",
     expected_version: int | None = None,
     made: Change = Change.EDITED,
+    evidence: dict[str, Any] | None = None,
     **columns: Any,
 ) -> Entry:
     """The entry in other words; of `columns` only what a version keeps. Raises Refused, which names the field.
@@ -74,7 +75,9 @@ def edit(
         entry = locked(project_id, entry_id)
         guard(entry, made, expected_version=expected_version)
         changed = other_columns(entry, columns)
-        return change(project_id, entry_id, made, by=by, reason=reason, **changed) if changed else entry
+        if not changed:
+            return entry
+        return change(project_id, entry_id, made, by=by, reason=reason, evidence=evidence, **changed)
 
 
 def other_columns(entry: Entry, columns: dict[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from notebook_app.interchange.items import ImportItem
 from notebook_app.kinds import EntryKind
 from notebook_app.life import HOLDING, EntryState
 from notebook_app.models import Entry
+from notebook_app.people import By
 from notebook_app.proposing import Proposal
 from notebook_app.versions import KEPT
 
@@ -23,7 +24,7 @@ class ImportStep(StrEnum):
     CHANGE = "change"
     SAME = "same"
     TWICE = "twice"
-    # It is known, and a person decided against it.
+    # It is known, and was decided against; or approved, and whoever imports is no person.
     DECIDED = "decided"
 
 
@@ -37,8 +38,8 @@ class Planned:
     changes: tuple[str, ...] = ()
 
 
-def plan(project_id: UUID, items: Sequence[ImportItem]) -> list[Planned]:
-    """What an import of the items would do now, in their order."""
+def plan(project_id: UUID, items: Sequence[ImportItem], *, by: By) -> list[Planned]:
+    """What an import of the items by this one would do now, in their order."""
     planned: list[Planned] = []
     seen: set[str] = set()
     for start in range(0, len(items), AT_ONCE):
@@ -48,18 +49,20 @@ def plan(project_id: UUID, items: Sequence[ImportItem]) -> list[Planned]:
             names = set(_names(item))
             found = next((known[name] for name in _names(item) if name in known), None)
             names |= {str(found.pk)} if found else set()
-            planned.append(Planned(item, ImportStep.TWICE, found) if names & seen else _planned(item, found))
+            planned.append(Planned(item, ImportStep.TWICE, found) if names & seen else _planned(item, found, by=by))
             seen |= names
     return planned
 
 
-def _planned(item: ImportItem, entry: Entry | None) -> Planned:
+def _planned(item: ImportItem, entry: Entry | None, *, by: By) -> Planned:
     if entry is None:
         return Planned(item, ImportStep.ADD)
     changes = tuple(name for name in COMPARED if _given(item, name) != getattr(entry, name))
     if not changes:
         return Planned(item, ImportStep.SAME, entry)
-    if EntryState(entry.state) not in HOLDING:
+    # What agents are told gets other words from people alone.
+    is_kept = by.user_id is None and entry.state == EntryState.APPROVED
+    if is_kept or EntryState(entry.state) not in HOLDING:
         return Planned(item, ImportStep.DECIDED, entry, changes)
     return Planned(item, ImportStep.CHANGE, entry, changes)
 
@@ -68,7 +71,12 @@ def _given(item: ImportItem, name: str) -> object:
     return getattr(item, name)
 
 
-def proposal_of(item: ImportItem) -> Proposal:
+def imported_by(import_id: UUID) -> dict[str, str]:
+    """What the evidence of an import says."""
+    return {"import": str(import_id)}
+
+
+def proposal_of(item: ImportItem, *, import_id: UUID | None = None) -> Proposal:
     """The item as something proposed."""
     return Proposal(
         kind=item.kind,
@@ -80,6 +88,7 @@ def proposal_of(item: ImportItem) -> Proposal:
         category=item.category,
         tags=tuple(item.tags),
         source=source_of(item),
+        evidence=imported_by(import_id) if import_id else {},
     )
 
 

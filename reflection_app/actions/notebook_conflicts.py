@@ -17,8 +17,9 @@ from notebook_app import public
 from notebook_app.public import ConflictMovedOn, ConflictState, NoSuchConflict, SeenConflict, Settlement, Settling
 from reflection_app.actions.errors import AskedAlready, ConflictSettled, NotFound
 from reflection_app.actions.notebook_input import MergedWords, Reason, Version
+from reflection_app.actions.notebook_own_words import refuse_rewording
 from reflection_app.actions.notebook_refusals import refusals_told, wrong
-from reflection_app.actions.notebook_trail import by_of, ring_notebook
+from reflection_app.actions.notebook_trail import by_of, note, ring_notebook
 from reflection_app.loops.merging import EntryToMerge
 from reflection_app.loops.task_spec import Limits, Mode, TaskSpec
 from reflection_app.loops.values import Value
@@ -77,6 +78,10 @@ def settle(project: Project, conflict_id: UUID, told: SettleInput, *, actor: Act
     with _told(), transaction.atomic():
         public.settle_conflict(project.pk, conflict_id, settling, by=by_of(actor))
         conflict = conflict_for(project, conflict_id)
+        for was, now in zip(before.entries, conflict.entries, strict=True):
+            refuse_rewording(was, now, actor=actor)
+            if told.words is not None and now.id == told.stays:
+                note(now, "entry.absorbed", actor=actor, more={"conflict": str(conflict_id)})
         _note(conflict, "conflict.settled", before=before, actor=actor)
     return conflict
 

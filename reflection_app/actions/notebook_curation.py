@@ -15,19 +15,18 @@ from django.utils.translation import gettext as _
 from notebook_app import public
 from notebook_app.public import By, KeptEntry
 from reflection_app.actions.notebook_input import CurationInput, EntryEdit, OwnerInput, RestoreInput, TagsInput
+from reflection_app.actions.notebook_own_words import refuse_own_words, refuse_rewording
 from reflection_app.actions.notebook_refusals import refusals_told, wrong
 from reflection_app.actions.notebook_trail import by_of, note
 from reflection_app.loops.storable import storable
-from reflection_app.models import Actor, AuditEntry, Membership, Project
+from reflection_app.models import Actor, Membership, Project
 
 PROPOSED = "entry.proposed"
 
 
 def approve_entry(project: Project, entry_id: UUID, told: CurationInput, *, actor: Actor) -> KeptEntry:
-    """The entry, which agents are told from now on. A key cannot approve what it proposed itself."""
-    if actor.api_key is not None and _proposed_with(entry_id) == actor.api_key.pk:
-        raise wrong("", _("This key proposed the entry. Somebody else has to approve it."))
-    return _curated(public.approve, "entry.approved", project, entry_id, told, actor=actor)
+    """The entry, which agents are told from now on. A key cannot approve words of its own."""
+    return _curated(public.approve, "entry.approved", project, entry_id, told, actor=actor, is_of_others=True)
 
 
 def reject_entry(project: Project, entry_id: UUID, told: CurationInput, *, actor: Actor) -> KeptEntry:
@@ -46,8 +45,8 @@ def reopen_entry(project: Project, entry_id: UUID, told: CurationInput, *, actor
 
 
 def clear_flags(project: Project, entry_id: UUID, told: CurationInput, *, actor: Actor) -> KeptEntry:
-    """The entry with what screening found in it marked as looked at."""
-    return _curated(public.clear, "entry.cleared", project, entry_id, told, actor=actor)
+    """The entry with what screening found in it marked as looked at. A key cannot clear words of its own."""
+    return _curated(public.clear, "entry.cleared", project, entry_id, told, actor=actor, is_of_others=True)
 
 
 def edit_entry(project: Project, entry_id: UUID, told: EntryEdit, *, actor: Actor) -> KeptEntry:
@@ -125,9 +124,14 @@ def _curated(
     told: CurationInput,
     *,
     actor: Actor,
+    is_of_others: bool = False,
 ) -> KeptEntry:
     def make(by: By) -> Any:
-        return change(project.pk, entry_id, by=by, reason=told.reason, expected_version=told.expected_version)
+        entry = change(project.pk, entry_id, by=by, reason=told.reason, expected_version=told.expected_version)
+        if is_of_others:
+            # Only now is the entry locked, and nobody puts it into other words meanwhile.
+            refuse_own_words(entry_id, actor=actor)
+        return entry
 
     return _made(make, action, actor=actor)
 
@@ -146,12 +150,7 @@ def _made_unless_same(
     with refusals_told(), transaction.atomic():
         before = public.held(project.pk, entry_id)
         entry = public.shown(make(by_of(actor)))
+        refuse_rewording(before, entry, actor=actor)
         if entry.version != before.version:
             note(entry, action, actor=actor)
         return entry
-
-
-def _proposed_with(entry_id: UUID) -> UUID | None:
-    """The key that proposed the entry first. Its label is no proof: keys may have the same name."""
-    first = AuditEntry.objects.filter(target_id=entry_id, action=PROPOSED).order_by("created_at", "id")
-    return first.values_list("api_key_id", flat=True).first()

@@ -9,6 +9,7 @@ from notebook_app import public
 from notebook_app.public import KeptEntry
 from reflection_app.actions.notebook_curation import PROPOSED, edit_entry
 from reflection_app.actions.notebook_input import MergeInput, SplitInput, SupersedeInput
+from reflection_app.actions.notebook_own_words import refuse_rewording
 from reflection_app.actions.notebook_proposing import proposal_of
 from reflection_app.actions.notebook_refusals import no_such_entry, refusals_told
 from reflection_app.actions.notebook_trail import by_of, note
@@ -23,6 +24,7 @@ def merge_entries(project: Project, gone_id: UUID, told: MergeInput, *, actor: A
     words: dict[str, Any] = told.words.model_dump(mode="json", exclude_none=True) if told.words else {}
     expected = _expected({gone_id: told.expected_version, told.into: told.into_expected_version})
     with refusals_told(into=told.into), transaction.atomic():
+        before = public.entry_of(project.pk, told.into)
         row = public.merge(
             project.pk,
             gone_id=gone_id,
@@ -34,6 +36,8 @@ def merge_entries(project: Project, gone_id: UUID, told: MergeInput, *, actor: A
         )
         note(_entry(project, gone_id), "entry.merged", actor=actor, more={"into": str(told.into)})
         stays = public.shown(row)
+        if before is not None:
+            refuse_rewording(before, stays, actor=actor)
         note(stays, "entry.absorbed", actor=actor, more={"entry": str(gone_id)})
         return stays
 
