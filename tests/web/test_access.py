@@ -153,7 +153,7 @@ def test_a_viewer_reads_and_changes_nothing(client: Client, addresses: dict[str,
         assert client.get(addresses[name]).status_code == 200, name
     for name in ("tools", "tool", "tool_failures", "tool_failure", "tool_cheat_sheet"):
         assert client.get(addresses[name]).status_code == 200, name
-    for name in ("notebook", "notebook_inbox", "stale_entries", "entry"):
+    for name in ("notebook", "notebook_inbox", "stale_entries", "try_recall", "entry"):
         assert client.get(addresses[name]).status_code == 200, name
     for name in (*CHANGE_TOOLS, *TOOL_PAGES - {"tool"}, *CURATE):
         assert client.post(addresses[name]).status_code == 403, name

@@ -1,0 +1,60 @@
+"""The page that tries recall: what would be told for a task, and why; nothing that is tried counts."""
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from notebook_app.models import Entry, Exposure
+from reflection_app.models import Role
+from reflection_app.web.recall_page import LONGEST_QUESTION
+from tests.factories import make_member, make_project
+from tests.notebook.entries import make_entry
+
+pytestmark = pytest.mark.django_db
+
+
+def page(client: Client, slug: str, *, status: int = 200, **query: str) -> str:
+    response = client.get(reverse("try_recall", args=[slug]), query)
+    assert response.status_code == status
+    return response.content.decode()
+
+
+def test_what_is_recalled_is_shown_with_its_reason_and_counts_nowhere(client: Client) -> None:
+    project = make_project()
+    client.force_login(make_member(project, Role.VIEWER))
+    make_entry(project, name="State the currency of a refund <b>", state="approved")
+    make_entry(project, name="A refund that waits", state="proposed")
+    make_entry(project, name="Close the file", state="approved")
+    shown = page(client, project.slug, q="What refund, in which currency?").split('id="recalled-title"')[1]
+    assert "State the currency of a refund &lt;b&gt;" in shown
+    assert "Shared words: " in shown
+    assert "no. 1 by words" in shown
+    assert "Found by words alone" in shown
+    assert "[[notebook:begin:" in shown
+    assert not [other for other in ("A refund that waits", "Close the file", "<b>") if other in shown]
+    assert not Exposure.objects.exists()
+    assert set(Entry.objects.values_list("recalled", flat=True)) == {0}
+
+
+def test_empty_answers_say_why_and_what_to_do(client: Client) -> None:
+    project = make_project()
+    client.force_login(make_member(project, Role.VIEWER))
+    assert "GET /api/v1/notebook/recall" in page(client, project.slug)
+    assert "No entry is approved yet" in page(client, project.slug, q="refund")
+    make_entry(project, name="Close the file", state="approved")
+    assert "No approved entry has enough to do with it" in page(client, project.slug, q="refund\x00", kind="?")
+
+
+def test_a_question_that_is_too_long_is_kept_and_not_looked_up(client: Client) -> None:
+    project = make_project()
+    client.force_login(make_member(project, Role.VIEWER))
+    shown = page(client, project.slug, status=400, q="退" * (LONGEST_QUESTION + 1))
+    assert f"At most {LONGEST_QUESTION} characters" in shown
+    assert "退" * (LONGEST_QUESTION + 1) in shown
+    assert 'id="recalled-title"' not in shown
+
+
+def test_nobody_tries_the_notebook_of_another_project(client: Client) -> None:
+    mine, other = make_project(), make_project()
+    client.force_login(make_member(mine))
+    assert client.get(reverse("try_recall", args=[other.slug]), {"q": "refund"}).status_code == 404
