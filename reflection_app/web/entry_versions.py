@@ -5,7 +5,7 @@ from typing import Any
 
 from django.utils.safestring import SafeString
 
-from notebook_app.public import KeptEntry, KeptVersion, versions_of
+from notebook_app.public import KEPT, KeptEntry, KeptVersion, versions_of
 from reflection_app.web.hidden_characters import revealed
 from reflection_app.web.notebook_words import KINDS, change_words, field_words
 from reflection_app.web.text_diff import marked
@@ -62,8 +62,8 @@ def _changed(before: dict[str, Any], after: dict[str, Any], *, left: int) -> lis
 
 
 def _texts(kept: dict[str, Any]) -> dict[str, str]:
-    """Each field's words by its name; those of the entry's kind among the others."""
-    flat = {name: value for name, value in kept.items() if name != "details"} | dict(kept.get("details") or {})
+    """Each field's words by its name; those of the entry's kind among the others. Who decided is no field of it."""
+    flat = {name: kept[name] for name in KEPT if name in kept and name != "details"} | dict(kept.get("details") or {})
     return {name: revealed(_text(name, value)) for name, value in flat.items()}
 
 

@@ -53,7 +53,7 @@ def test_the_prompt_is_shown_and_copied_and_what_is_flagged_is_named(visit: Call
     page.get_by_role("button", name="Copy").click()
     copied = page.evaluate("navigator.clipboard.readText()")
     assert copied == (page.locator("#rules-text").text_content() or "").strip()
-    page.get_by_label("At most entries").fill("1")
+    page.get_by_label("Most entries").fill("1")
     page.get_by_role("button", name="Show").click()
     expect(page.locator("#rules-text")).not_to_contain_text("回答前先读文件")
 

@@ -173,3 +173,11 @@ def test_filters_of_the_address_narrow_the_lists_and_what_is_senseless_is_told(
     page = curator.get(f"{PAGES}?kind=nonsense&state=approved&owner=nobody-known").text
     assert "There is no such kind of entry." in page
     assert "No entry matches" in page
+
+
+def test_a_version_tells_what_changed_in_the_words_and_nothing_of_the_row(curator: Client, project: Project) -> None:
+    [entry] = proposed(project, "Alpha")
+    curate(curator, entry, "approve")
+    page = curator.get(page_of(entry)).text
+    assert "approved it" in page
+    assert not [inner for inner in ("decided at", "decided by label", "fields changed", "+00:00<") if inner in page]
