@@ -2,10 +2,11 @@
 
 from reflection_app.loops.chain_of_thought import asking_for_parts
 from reflection_app.loops.effects import AwaitAttempt, Generate
-from reflection_app.loops.lessons import Lessons, recall_for, with_lessons
+from reflection_app.loops.lessons import Lessons, with_lessons
 from reflection_app.loops.messages import Message, assistant, user
 from reflection_app.loops.progress import PriceUnknown, Progress
 from reflection_app.loops.prompts import prompt
+from reflection_app.loops.recalling import lessons_for
 from reflection_app.loops.task_spec import Execution, TaskSpec
 from reflection_app.loops.ticketing import send_back
 from reflection_app.loops.tool_frames import framed
@@ -27,7 +28,8 @@ async def make_attempt(
     if number > 1:
         await send_back(spec, run, number=number - 1)
     key = f"attempt-{number}/answer"
-    messages = told(spec, messages, number=number, lessons=await _lessons(spec, run, number=number))
+    lessons = await lessons_for(spec, run) if number == 1 else None
+    messages = told(spec, messages, number=number, lessons=lessons)
     if spec.execution is Execution.EXTERNAL:
         handed_in = await run.perform(AwaitAttempt(key=key, attempt=number, messages=messages))
         run.handed_in[number] = handed_in
@@ -52,18 +54,6 @@ async def make_attempt(
             run.cut_off.add(number)
     run.attempts.append(number)
     return text
-
-
-async def _lessons(spec: TaskSpec, run: Progress, *, number: int) -> Lessons | None:
-    """What the notebook has for the first attempt of our own models; an outside agent recalls by itself.
-
-    A run whose specification names no lessons performs just the effects that it performed before there were any: the
-    loops' versions stay as they are, and what waited meanwhile goes on.
-    """
-    recall = recall_for(spec) if number == 1 and spec.execution is Execution.MANAGED else None
-    if recall is None:
-        return None
-    return await run.perform(recall)
 
 
 def told(

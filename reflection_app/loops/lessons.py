@@ -72,9 +72,12 @@ class RecallLessons(Effect[Lessons]):
     share: Share
 
 
-def recall_for(spec: TaskSpec) -> RecallLessons | None:
-    """The effect that brings the lessons of a run; None where it is told none, or its budget has no room for them."""
-    room = min(LONGEST_LESSONS, int(spec.limits.token_budget * LESSONS_SHARE * CHARACTERS_IN_TOKEN))
+def recall_for(spec: TaskSpec, *, prompts: int = 1) -> RecallLessons | None:
+    """The effect that brings the lessons of a run; None where it is told none, or its budget has no room for them.
+
+    `prompts` is how many prompts repeat them.
+    """
+    room = min(LONGEST_LESSONS, int(spec.limits.token_budget * LESSONS_SHARE * CHARACTERS_IN_TOKEN / prompts))
     if spec.lessons is None or room < SHORTEST_LESSONS:
         return None
     return RecallLessons(

@@ -8,12 +8,15 @@ from reflection_app.loops.plan_work import Work
 from reflection_app.loops.plans import MOST_STEPS, PLAN_SCHEMA, CheckedPlan, Plan, PlanIssue, check_plan
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
+from reflection_app.loops.recalling import task_with_lessons
 from reflection_app.loops.structured_answers import ask
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.loops.tool_tries import describe, task_of
 
 MOST_REVISIONS = 2
 TEMPERATURE = 0.3
+# Lessons are told where the first plan is made and where its answer is written.
+PROMPTS_TOLD = 2
 MOST_ISSUES_SHOWN = 20
 
 
@@ -22,7 +25,11 @@ async def make_plan(spec: TaskSpec, run: Progress, work: Work, *, number: int, p
 
     Raises EffectFailed where it still cannot after `MOST_REVISIONS` revisions.
     """
-    first = first_messages(spec, work)
+    is_first = number == 1 and not part
+    goal = task_of(spec)
+    if is_first:
+        goal = await task_with_lessons(spec, run, task=goal, prompts=PROMPTS_TOLD)
+    first = first_messages(spec, work, goal=goal)
     base = f"attempt-{number}{part}/plan"
     messages, key = first, f"{base}/make"
     for revision in range(MOST_REVISIONS + 1):
@@ -57,9 +64,9 @@ async def _ask(run: Progress, *, key: str, messages: tuple[Message, ...]) -> Pla
     return await ask(run, request, schema=Plan)
 
 
-def first_messages(spec: TaskSpec, work: Work) -> tuple[Message, ...]:
+def first_messages(spec: TaskSpec, work: Work, *, goal: str) -> tuple[Message, ...]:
     """What the planner is asked: the goal, the tools and, after a plan that was not all done, what came of it."""
-    asked = prompt("plan_make", goal=task_of(spec), tools=describe(spec.tools), so_far=work.so_far(), most=MOST_STEPS)
+    asked = prompt("plan_make", goal=goal, tools=describe(spec.tools), so_far=work.so_far(), most=MOST_STEPS)
     return (system(prompt("plan_system")), user(asked))
 
 

@@ -20,6 +20,7 @@ from reflection_app.loops.effects import (
     Wait,
 )
 from reflection_app.loops.ends import Ended, Outcome
+from reflection_app.loops.lessons import Lessons
 from reflection_app.loops.over_correction import is_over_corrected
 from reflection_app.loops.questions import Choice, PersonsAnswer
 from reflection_app.loops.task_spec import Limits
@@ -58,6 +59,7 @@ class Progress:
         self.tickets: dict[int, Ticket] = {}
         self.handed_in: dict[int, HandedIn] = {}
         self.cut_off: set[int] = set()
+        self.lessons: Lessons | None = None
         self.waited_s = 0.0
         self._questions = 0
 

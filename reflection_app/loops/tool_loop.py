@@ -19,6 +19,7 @@ from reflection_app.loops.diagnosis.acting import Calls
 from reflection_app.loops.effects import EffectTimedOut, KeepAttempt
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.progress import LimitReached, Progress
+from reflection_app.loops.recalling import task_with_lessons
 from reflection_app.loops.structured_answers import UnusableAnswerError, read_answer
 from reflection_app.loops.task_spec import Execution, TaskSpec
 from reflection_app.loops.tool_calls import ToolCall, ToolResult, ToolSpec
@@ -40,9 +41,12 @@ async def tool_loop(spec: TaskSpec, run: Progress) -> Outcome:
     So it does where a person was asked for a permission and says to go on without.
     """
     is_external = spec.execution is Execution.EXTERNAL
+    task = task_of(spec)
+    if not _is_given(spec, 1):
+        task = await task_with_lessons(spec, run, task=task, prompts=1 + MOST_RETRIES)
     calls = Calls(
         run,
-        task=task_of(spec),
+        task=task,
         tools=callable_tools(spec),
         key=lambda what, number: f"attempt-{number}/{what}",
         attempt=lambda number: number,

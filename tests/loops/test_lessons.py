@@ -13,6 +13,7 @@ from reflection_app.loops.lessons import LONGEST_LESSONS, recall_for
 from reflection_app.loops.messages import assistant, system, user
 from reflection_app.loops.notebook_settings import LessonSettings
 from reflection_app.loops.task_spec import Execution, Limits, Mode, Redo, TaskSpec
+from reflection_app.loops.tool_calls import ToolCall, ToolResult, ToolSpec
 from tests.critiques import critique
 from tests.loops.playing import TESTS, noted, play, report, said
 
@@ -107,6 +108,46 @@ def test_a_run_without_lessons_asks_for_none(name: str) -> None:
     spec, answers = LOOPS[name]
     effects = played(spec.model_copy(update={"lessons": None}), answers)
     assert not any(isinstance(effect, RecallLessons) for effect in effects)
+
+
+def test_a_plan_is_made_knowing_the_lessons_and_so_is_its_answer() -> None:
+    tools = (ToolSpec(name="look", description="Looks.", parameters={"type": "object"}),)
+    plan = '{"steps": [{"id": "1", "description": "think", "tool": null, "requires": []}]}'
+    answers = {
+        "attempt-1/plan/make": plan,
+        "attempt-1/step-1/answer": "thought",
+        "attempt-1/answer": "a",
+        "attempt-1/critique": critique(40),
+        "attempt-2/answer": "b",
+        "attempt-2/critique": critique(90, approved=True),
+    }
+    spec = spec_of(Mode.PLANNING, tools=tools)
+    effects = played(spec, answers)
+    [recall] = [effect for effect in effects if isinstance(effect, RecallLessons)]
+    prompts = {effect.key: effect.messages[-1].content for effect in effects if isinstance(effect, Generate)}
+    assert [key for key, words in prompts.items() if BLOCK in words] == ["attempt-1/plan/make", "attempt-1/answer"]
+    plan_words = prompts["attempt-1/plan/make"]
+    assert plan_words.index("the task") < plan_words.index(BLOCK) < plan_words.index("Answer with one JSON object")
+    assert effects.index(recall) == 0
+    assert recall.most_characters == LONGEST_LESSONS
+    small = spec.model_copy(update={"limits": Limits(token_budget=10_000)})
+    [recall] = [effect for effect in played(small, answers) if isinstance(effect, RecallLessons)]
+    assert recall.most_characters == 2_000
+
+
+def test_a_call_is_chosen_knowing_the_lessons_and_one_that_came_with_the_task_asks_for_none() -> None:
+    tools = (ToolSpec(name="look", description="Looks.", parameters={"type": "object"}),)
+    spec = spec_of(Mode.EXTERNAL_LOOP, tools=tools)
+    answers = {
+        "attempt-1/arguments": '{"tool": "look", "arguments": {}}',
+        "attempt-1/call": ToolResult(ok=True, content="seen"),
+    }
+    effects = played(spec, answers)
+    assert [effect.key for effect in effects][:2] == ["lessons", "attempt-1/arguments"]
+    [asked] = [effect for effect in effects if isinstance(effect, Generate)]
+    assert BLOCK in asked.messages[-1].content
+    given = spec.model_copy(update={"tool_call": ToolCall(tool="look", arguments={})})
+    assert not any(isinstance(effect, RecallLessons) for effect in played(given, answers))
 
 
 def test_an_outside_agent_recalls_by_itself() -> None:

@@ -165,9 +165,7 @@ def test_every_loop_ends_as_without_lessons(name: str) -> None:
     advance(run.pk)
     run.refresh_from_db()
     assert run.outcome == story.outcome, run.error
-    # A loop whose answer is a call of a tool makes no attempt of its own words.
-    recalls = 0 if name == "tool" else 1
-    assert Step.objects.filter(run=run, kind="recall_lessons", state="done").count() == recalls
+    assert Step.objects.filter(run=run, kind="recall_lessons", state="done").count() == 1
 
 
 def test_a_project_without_approved_entries_or_with_lessons_off_tells_nothing() -> None:
