@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from notebook_app.public import Occurrence, entries_by_id
-from reflection_app.models import Project, Report, Review, Run, ToolFailure, Transcript
+from reflection_app.models import Attempt, Project, Report, Review, Run, ToolFailure, Transcript, Verdict
 from reflection_app.models.identifiers import id_from
 
 SHORT = 80
@@ -70,11 +70,7 @@ def _gone(kind: str) -> EvidenceLink:
 
 
 def _known(project: Project, wanted: dict[str, set[UUID]]) -> dict[tuple[str, str], EvidenceLink]:
-    known: dict[tuple[str, str], EvidenceLink] = {}
-    for kind in ("run", "reflector"):
-        for run in _runs(project, wanted.get(kind, set())):
-            words = _("Reflector: %(title)s") if kind == "reflector" else _("Run: %(title)s")
-            known[kind, str(run.pk)] = _link(kind, words % {"title": _short(run.task.title)}, "run", project, run.pk)
+    known = _of_runs(project, wanted)
     for transcript in Transcript.objects.filter(project=project, pk__in=wanted.get("transcript", ())):
         title = transcript.objective or transcript.external_id or transcript.agent or _("without a title")
         words = _("Session: %(title)s") % {"title": _short(title)}
@@ -83,14 +79,31 @@ def _known(project: Project, wanted: dict[str, set[UUID]]) -> dict[tuple[str, st
     for review in reviews.only("pk", "run__task__objective"):
         words = _("Review: %(title)s") % {"title": _short(review.run.task.title)}
         known["review", str(review.pk)] = _link("review", words, "review", project, review.pk)
-    for failure in ToolFailure.objects.filter(project=project, pk__in=wanted.get("tool_failure", ())).defer(
-        "run__spec"
-    ):
+    failures = ToolFailure.objects.filter(project=project, pk__in=wanted.get("tool_failure", ()))
+    for failure in failures.defer("run__spec"):
         words = _("Tool failure: %(tool)s") % {"tool": _short(failure.tool)}
         known["tool_failure", str(failure.pk)] = _link("tool_failure", words, "tool_failure", project, failure.pk)
     for entry in entries_by_id(project.pk, [*wanted.get("entry", ())]).values():
         words = _("Entry: %(title)s") % {"title": _short(entry.name)}
         known["entry", str(entry.id)] = _link("entry", words, "entry", project, entry.id)
+    return known
+
+
+def _of_runs(project: Project, wanted: dict[str, set[UUID]]) -> dict[tuple[str, str], EvidenceLink]:
+    """Runs, and what stands on the page of one: attempts and verdicts."""
+    known: dict[tuple[str, str], EvidenceLink] = {}
+    for kind in ("run", "reflector"):
+        for run in _runs(project, wanted.get(kind, set())):
+            words = _("Reflector: %(title)s") if kind == "reflector" else _("Run: %(title)s")
+            known[kind, str(run.pk)] = _link(kind, words % {"title": _short(run.task.title)}, "run", project, run.pk)
+    attempts = Attempt.objects.filter(run__project=project, pk__in=wanted.get("attempt", ()))
+    for pk, run_id, number in attempts.values_list("pk", "run", "number"):
+        words = _("Attempt %(number)s of a run") % {"number": number}
+        known["attempt", str(pk)] = _link("attempt", words, "run", project, run_id, place=f"attempt-{number}")
+    verdicts = Verdict.objects.filter(attempt__run__project=project, pk__in=wanted.get("verdict", ()))
+    for pk, run_id, number in verdicts.values_list("pk", "attempt__run", "attempt__number"):
+        words = _("Verdict on attempt %(number)s of a run") % {"number": number}
+        known["verdict", str(pk)] = _link("verdict", words, "run", project, run_id, place=f"attempt-{number}")
     return known
 
 
@@ -108,8 +121,9 @@ def _reports(project: Project, ids: set[str]) -> dict[tuple[str, str], EvidenceL
     }
 
 
-def _link(kind: str, words: str, page: str, project: Project, thing: UUID | str) -> EvidenceLink:
-    return EvidenceLink(kind, words, reverse(page, args=(project.slug, thing)))
+def _link(kind: str, words: str, page: str, project: Project, thing: UUID | str, *, place: str = "") -> EvidenceLink:
+    address = reverse(page, args=(project.slug, thing))
+    return EvidenceLink(kind, words, f"{address}#{place}" if place else address)
 
 
 def _short(text: str) -> str:

@@ -23,6 +23,7 @@ from reflection_app.web.access import DeskRequest, Place, project_page
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.complaints import complaints
 from reflection_app.web.forms import Typed, blame, read_typed
+from reflection_app.web.learned import learned_from_report
 from reflection_app.web.list_pages import list_response, page_before
 from reflection_app.web.report_view import CLASSES, ReportShown
 
@@ -171,6 +172,7 @@ def _show(
     status: int = 200,
 ) -> HttpResponse:
     shown = ReportShown(report)
+    proposed = {entry.id for entry in shown.proposals}
     context: dict[str, Any] = {
         "report": shown,
         "run": report.run,
@@ -179,6 +181,7 @@ def _show(
         "is_form_open": form is not None,
         "general": form.general if form else [],
         "problem": problem,
+        "learned": [view for view in learned_from_report(report) if view.entry.id not in proposed],
         "may_review": request.place.may(Role.REVIEWER),
     }
     return render(request, "reports/page.html", context, status=status)

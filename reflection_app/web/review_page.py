@@ -16,6 +16,7 @@ from reflection_app.web.access import DeskRequest, get_review_for, project_page
 from reflection_app.web.assigning import assigning_of
 from reflection_app.web.comments import opened_thread, thread_of
 from reflection_app.web.decision_form import DecisionForm, begun_by_anybody, begun_by_majority, holds_more, prefilled
+from reflection_app.web.learned import learned_from_review
 from reflection_app.web.panel_view import panel_of
 from reflection_app.web.queue_filter import carried
 from reflection_app.web.review_context import review_context
@@ -55,6 +56,7 @@ def show(
         "kept": problem is not None and form.is_typed and holds_more(form, review),
         "is_mine": is_mine,
         "panel": panel_of(review, reader=request.place.actor),
+        "learned": learned_from_review(review),
         "version": version_of(review),
         "within": carried(request).within,
         "held_by_other": is_held(review) and review.holder_id != request.user.pk,

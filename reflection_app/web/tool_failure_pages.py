@@ -24,6 +24,7 @@ from reflection_app.web.access import DeskRequest, get_tool_failure_for, project
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.failure_view import FailureShown
 from reflection_app.web.forms import Typed, blame, read_typed
+from reflection_app.web.learned import learned_from_failure
 from reflection_app.web.list_pages import list_response, page_before
 
 LONGEST_SEARCH = 200
@@ -142,6 +143,7 @@ def _page(request: DeskRequest, failure: ToolFailure, *, form: Typed | None = No
         "failure": FailureShown(failure),
         "similar": [FailureShown(row) for row in alike.order_by("-created_at", "-id")[: SIMILAR_SHOWN + 1]],
         "similar_shown": SIMILAR_SHOWN,
+        "learned": learned_from_failure(failure),
         "form": form,
         "fields": form.fields,
         "may_tell": request.place.may(Role.REVIEWER) and failure.is_diagnosed,
