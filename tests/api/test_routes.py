@@ -8,7 +8,7 @@ import pytest
 from django.urls import URLPattern
 from django.urls.resolvers import RoutePattern
 
-from notebook_app.models import Conflict
+from notebook_app.models import Conflict, ImportBatch
 from reflection_app.actions.comments import CommentInput, add_comment
 from reflection_app.actions.notebook_bulk import BulkCuration, BulkDeed, curate_together
 from reflection_app.actions.tools import add_builtin_tools
@@ -59,6 +59,7 @@ ID_NAMES = (
     "entry_id",
     "entry_bulk_id",
     "conflict_id",
+    "import_id",
     "name",
 )
 OTHER_ENTRY = uuid4()
@@ -147,6 +148,7 @@ def test_the_ids_of_another_project_are_not_found(method: str, route: str) -> No
             kind="duplicate",
             text_likeness=1,
         ).pk,
+        "import_id": ImportBatch.objects.create(project_id=owner.project.pk).pk,
         "name": "python",
     }
     add_builtin_tools(owner.project, actor=Actor())
