@@ -14,6 +14,9 @@ SECTIONS = {
     "symptoms": ("symptom", "症状", "表现"),
     "prevention": ("prevent", "prevention", "how to avoid", "预防", "避免", "防止"),
 }
+# What would begin a heading or a list, and what was held back of that before.
+MARKS = re.compile(r"\\*[#*+-]")
+HELD_BACK = re.compile(r"^\\(?=\\*[#*+-])")
 UNSAFE = re.compile(r"[^\w-]+")
 LONGEST_STEM = 60
 
@@ -37,8 +40,8 @@ def read_markdown(text: str, *, file: str) -> ImportItem:
         key=key_of(name),
         kind=EntryKind.ANTI_PATTERN,
         name=name[:200],
-        description="\n".join(parts[""]).strip(),
-        details={"symptoms": _items(parts["symptoms"]), "prevention": "\n".join(parts["prevention"]).strip()},
+        description=_text(parts[""]),
+        details={"symptoms": _items(parts["symptoms"]), "prevention": _text(parts["prevention"])},
     )
 
 
@@ -90,11 +93,16 @@ def _items(lines: list[str]) -> list[str]:
     return [item for item in items if item]
 
 
+def _text(lines: list[str]) -> str:
+    """The lines as they were before a file was written of them."""
+    return "\n".join(HELD_BACK.sub("", line) for line in lines).strip()
+
+
 def _line(text: str) -> str:
     return " ".join(text.split())
 
 
 def _paragraph(text: str) -> str:
-    """The text with each line that would begin a heading or a list held back by a space that Markdown ignores."""
+    """The text with each line that would begin a heading or a list held back by a backslash, which is not shown."""
     lines = (line.strip() for line in text.splitlines())
-    return "\n".join(f"\\{line}" if line.startswith(("#", "-", "*", "+")) else line for line in lines if line)
+    return "\n".join(f"\\{line}" if MARKS.match(line) else line for line in lines if line)

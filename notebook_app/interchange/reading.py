@@ -15,6 +15,7 @@ from notebook_app.interchange.anti_patterns import read_markdown
 from notebook_app.interchange.error_notes import is_note, read_note
 from notebook_app.interchange.items import MOST_ITEMS, MOST_PROBLEMS, ImportItem, Problem, Unreadable
 from notebook_app.interchange.json_lines import read_line
+from notebook_app.interchange.records import is_record, read_record
 from notebook_app.interchange.reports import is_report, read_report
 from notebook_app.kinds import UnusableDetails, read_details
 from notebook_app.storable_text import storable
@@ -172,6 +173,8 @@ def _entries(value: Any, *, file: str) -> list[ImportItem]:
         return read_report(value, file=file)
     if isinstance(value, dict) and "kind" not in value and is_note(value):
         return [read_note(value, file=file)]
+    if is_record(value):
+        return [read_record(value, file=file)]
     return [read_line(value, file=file)]
 
 

@@ -3,12 +3,16 @@
 import io
 import json
 import zipfile
+from uuid import uuid4
 
 import pytest
 
+from notebook_app.interchange.anti_patterns import written_markdown
 from notebook_app.interchange.items import MOST_ITEMS, Problem
 from notebook_app.interchange.reading import LARGEST_FILE, HandedIn, Readings, read_files
 from notebook_app.kinds import EntryKind
+from notebook_app.models import Entry
+from notebook_app.shown import shown
 
 NOTE = {
     "id": "nb_xxx001",
@@ -90,6 +94,50 @@ def test_an_anti_pattern_in_markdown_is_read_in_its_parts() -> None:
         "symptoms": ["only one source is named", "no second query in another language"],
         "prevention": "Ask for a second source before summing up.",
     }
+
+
+def test_the_records_that_the_seed_keeps_by_themselves_are_read() -> None:
+    pattern = {
+        "pattern_name": "共识点识别不足",
+        "symptoms": ["只收集讨论，不提炼共识", "缺少跨帖子的模式识别"],
+        "prevention": "明确要求在每 5 个帖子后提炼一次共识点",
+        "error_type": "3.3.1",
+    }
+    fix = {
+        "pattern_id": "tool_fail_001",
+        "tool": "mcp__arxiv-mcp-server__search_papers",
+        "error_type": "external_service_exception",
+        "symptoms": ["Timeout", "无响应"],
+        "successful_fix": "简化查询词，减少 max_results",
+        "timestamp": "2026-02-21T10:45:30Z",
+    }
+    found = read_files([file("anti_pattern.json", pattern), file("knowledge.jsonl", json.dumps(fix))])
+    assert not found.problems
+    one, other = found.items
+    assert (one.kind, one.name, one.category) == (EntryKind.ANTI_PATTERN, "共识点识别不足", "3.3.1")
+    assert one.details == {"symptoms": pattern["symptoms"], "prevention": pattern["prevention"]}
+    assert (other.kind, other.category) == (EntryKind.FIX_PAIR, "external_service_exception")
+    assert other.details["fix"] == "简化查询词，减少 max_results"
+    assert other.details["symptoms"] == "Timeout\n无响应"
+    wrong = [pattern | {"pattern_name": " "}, pattern | {"symptoms": "one"}, fix | {"successful_fix": ["x"]}]
+    problems = read_files([file("wrong.json", wrong)]).problems
+    assert [problem.message for problem in problems] == [
+        "pattern_name is missing",
+        "symptoms is not a list",
+        "successful_fix is not a text",
+    ]
+
+
+@pytest.mark.parametrize(
+    "words", ["1. First\n- then\n# and\n+ more", "\\- kept\n\\\\# so", "*bold* is no list", "plain"]
+)
+def test_what_a_markdown_file_says_is_the_same_after_another_round(words: str) -> None:
+    details = {"symptoms": ["- a", "# b"], "prevention": words}
+    entry = shown(Entry(project_id=uuid4(), kind="anti_pattern", name="A", description=words, details=details))
+    written = written_markdown(entry)
+    [item] = read_files([file("a.md", written)]).items
+    assert (item.description, item.details["prevention"]) == (words, words)
+    assert item.details["symptoms"] == ["- a", "# b"]
 
 
 def test_json_lines_are_read_line_by_line_and_a_wrong_one_stops_no_other() -> None:
