@@ -7,6 +7,7 @@ import pytest
 from reflection_app.actions.tools import add_builtin_tools
 from reflection_app.loops.tool_calls import ToolFailure
 from reflection_app.models import Actor, Run
+from reflection_app.tools.files import grep_search
 from tests.factories import make_project
 from tests.tools.making import call, run_of
 
@@ -128,3 +129,14 @@ def test_a_pattern_that_is_none_or_never_ends_is_told(run: Run) -> None:
     result = call(evil, "grep_search", pattern=r"^(a|a|aa)+(\1)*$")
     assert result.failure is ToolFailure.TIMED_OUT
     assert time.process_time() - began < 4
+
+
+def test_of_a_long_line_the_part_that_matches_is_shown() -> None:
+    line = "x" * 3_000 + " the needle " + "y" * 3_000
+    files = {"session.txt": line}
+    found = grep_search(files, {"pattern": "needle"}, deadline_s=5).content
+    assert "the needle" in found
+    assert found.startswith("session.txt:1: …")
+    assert found.endswith("…")
+    assert len(found) < 600
+    assert grep_search(files, {"pattern": "^x"}, deadline_s=5).content.startswith("session.txt:1: xxx")
