@@ -19,6 +19,7 @@ from reflection_app.tasks import COMPARE_ENTRIES, EMBED_ENTRIES, WORK_BULK, WORK
 
 # A bulk decision that is under way for longer than this may have lost its message or its worker.
 LOST_AFTER = timedelta(seconds=30)
+COMPARED_WITHIN_S = 10
 
 
 @shared_task(name=WORK_BULK)
@@ -53,8 +54,8 @@ def embed_entries() -> None:
     """Gives entries the vectors that they lack, for a while; the rest is left to a message of its own."""
     if embed_waiting():
         embed_entries.apply_async(retry=False)
-    # What has its vector now is to be compared with the others.
-    compare_entries.apply_async(retry=False)
+    # What has its vector now is to be compared with the others. Who comes to it late finds it done, or asked for again.
+    compare_entries.apply_async(retry=False, expires=COMPARED_WITHIN_S)
 
 
 @shared_task(name="reflection_app.jobs.index_entries")

@@ -6,7 +6,8 @@ from kombu.exceptions import OperationalError
 from pytest_django.fixtures import Settings
 
 from reflection_app import jobs, tasks
-from reflection_app.actions.embed_entries import Turn
+from reflection_app.actions.embed_entries import TURN
+from reflection_app.actions.turn import Turn
 from reflection_app.runner.enqueuing import Outage
 from tests.notebook.embedding_rows import kept
 
@@ -55,11 +56,11 @@ def test_a_broker_that_is_away_keeps_nobody_from_changing_entries(monkeypatch: p
 
 @pytest.mark.django_db(transaction=True)
 def test_the_job_gives_way_to_a_worker_that_is_at_it() -> None:
-    turn = Turn()
+    turn = Turn(TURN)
     assert turn.take()
     jobs.embed_entries()
     turn.give_up()
-    assert Turn().take()
+    assert Turn(TURN).take()
 
 
 def test_entries_do_not_wait_behind_runs() -> None:

@@ -1,4 +1,7 @@
-"""Compares what was proposed, or put into other words, with the rest of its notebook; by any number of workers."""
+"""Compares what was proposed, or put into other words, with the rest of its notebook: by one worker at a time.
+
+It computes much and waits for little: more of them would only keep runs from the workers.
+"""
 
 import logging
 import time
@@ -9,20 +12,29 @@ from django.utils import timezone
 
 from notebook_app.public import compare, due
 from reflection_app.actions.notebook_trail import ring_notebook
+from reflection_app.actions.turn import Turn
 
 log = logging.getLogger(__name__)
 
 BATCH = 200
 WORKS_FOR_S = 20.0
+TURN = "compare-entries:turn"
 
 
 def compare_due(*, works_for_s: float = WORKS_FOR_S) -> int:
-    """How many entries were compared. One that cannot be keeps no other from it, and has its turn again."""
+    """How many entries were compared; none where another worker is at it. One that cannot be keeps no other from it."""
+    turn = Turn(TURN)
+    if not turn.take():
+        return 0
     until, compared = time.monotonic() + works_for_s, 0
-    for project_id, entry_id in due(timezone.now(), limit=BATCH):
-        if time.monotonic() >= until:
-            break
-        compared += _compared(project_id, entry_id)
+    try:
+        for project_id, entry_id in due(timezone.now(), limit=BATCH):
+            if time.monotonic() >= until:
+                break
+            turn.renew()
+            compared += _compared(project_id, entry_id)
+    finally:
+        turn.give_up()
     return compared
 
 

@@ -3,11 +3,11 @@
 No transaction and no connection is held while a model computes. What is lost in a crash is one batch.
 """
 
+import hashlib
 import logging
 import threading
 import time
 from collections.abc import Sequence
-from uuid import uuid4
 
 from django.core.cache import cache
 from django.db import DatabaseError, connection
@@ -25,6 +25,7 @@ from notebook_app.public import (
     lacking_vectors,
     wanted_space,
 )
+from reflection_app.actions.turn import Turn
 from reflection_app.llm import ModelError, TextRefused, embed, embedding_model
 
 log = logging.getLogger(__name__)
@@ -33,38 +34,9 @@ log = logging.getLogger(__name__)
 BATCH = 16
 WORKS_FOR_S = 20.0
 TRIED = "What an entry says."
-
-
-class Turn:
-    """Whose turn it is, kept in the broker and passed on when a worker falls silent."""
-
-    KEY = "embed-entries:turn"
-    LASTS_S = 120
-
-    def __init__(self) -> None:
-        self._mine = uuid4().hex
-
-    def take(self) -> bool:
-        """Whether it is mine now. Without a broker it is nobody's."""
-        try:
-            return bool(cache.add(self.KEY, self._mine, self.LASTS_S))
-        except (RedisError, OSError) as error:
-            log.warning("entries wait for their vectors, the broker is away: %s", error)
-            return False
-
-    def renew(self) -> None:
-        # Two workers at once would do some work twice, and nothing wrong.
-        try:
-            cache.touch(self.KEY, self.LASTS_S)
-        except (RedisError, OSError) as error:
-            log.warning("the turn at embedding entries could not be renewed: %s", error)
-
-    def give_up(self) -> None:
-        try:
-            if cache.get(self.KEY) == self._mine:
-                cache.delete(self.KEY)
-        except (RedisError, OSError) as error:
-            log.warning("the turn at embedding entries ends by itself: %s", error)
+TURN = "embed-entries:turn"
+# A provider that gives other vectors than before is paid for them in vain until somebody changes something.
+RESTS_S = 3_600
 
 
 # Set when the worker stops: what is not done by then is done by the next.
@@ -74,13 +46,16 @@ stopping = threading.Event()
 def embed_waiting(*, works_for_s: float = WORKS_FOR_S) -> bool:
     """Embeds what waits for it, for a while; whether there is more. Nothing where another worker is at it."""
     model = embedding_model()
-    turn = Turn()
+    turn = Turn(TURN)
     if model is None or not turn.take():
         return False
     try:
-        return _embed(model, turn, until=time.monotonic() + works_for_s)
-    except (ModelError, WrongDimensions) as error:
+        return not _rests(model) and _embed(model, turn, until=time.monotonic() + works_for_s)
+    except (ModelError, RedisError, OSError) as error:
         log.warning("entries wait for their vectors: %s", error)
+        return False
+    except WrongDimensions as error:
+        _rest(model, error)
         return False
     finally:
         turn.give_up()
@@ -102,11 +77,29 @@ def _embed(model: str, turn: Turn, *, until: float) -> bool:
 
 
 def _fill_while_it_can(space: Space, turn: Turn, *, until: float) -> None:
+    if _rests(space.model):
+        return
     try:
         while time.monotonic() < until and not stopping.is_set() and _fill(space, turn):
             pass
-    except (ModelError, WrongDimensions) as error:
+    except WrongDimensions as error:
+        _rest(space.model, error)
+    except ModelError as error:
         log.warning("new entries are found by meaning once another model has taken over: %s", error)
+
+
+def _rests(model: str) -> bool:
+    return cache.get(resting_key(model)) is not None
+
+
+def _rest(model: str, error: WrongDimensions) -> None:
+    log.error("entries wait for vectors of %s, which is asked again in an hour: %s", model, error)
+    cache.set(resting_key(model), "1", RESTS_S)
+
+
+def resting_key(model: str) -> str:
+    """Under what the cache knows that the model is not asked for a while."""
+    return f"embed-entries:rests:{hashlib.sha256(model.encode()).hexdigest()}"
 
 
 def _fill(space: Space, turn: Turn) -> bool:

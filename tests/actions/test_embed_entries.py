@@ -12,7 +12,8 @@ from notebook_app.meaning import active_space, nearest, vector_of
 from notebook_app.models import Embedding, EmbeddingSpace
 from notebook_app.people import DESK
 from notebook_app.public import edit, embedding_status
-from reflection_app.actions.embed_entries import BATCH, Turn, embed_waiting
+from reflection_app.actions.embed_entries import BATCH, TURN, embed_waiting, resting_key
+from reflection_app.actions.turn import Turn
 from reflection_app.llm import embed
 from reflection_app.llm.embedding import WHEELS_MODEL
 from tests.notebook.embedding_rows import kept
@@ -24,7 +25,7 @@ OLD, NEW = "openai/old-embedding", "openai/new-embedding"
 
 @pytest.fixture(autouse=True)
 def _fresh() -> None:
-    cache.delete(Turn.KEY)
+    cache.delete_many([TURN, resting_key(OLD), resting_key(NEW)])
 
 
 @pytest.fixture
@@ -196,7 +197,7 @@ def test_while_one_worker_is_at_it_another_does_nothing_and_its_turn_ends_with_i
 ) -> None:
     settings.EMBEDDING_MODEL = OLD
     kept(uuid4(), "money")
-    busy = Turn()
+    busy = Turn(TURN)
     with OpenAIServer(Provider()) as server:
         configured(server)
         assert busy.take()
@@ -205,4 +206,25 @@ def test_while_one_worker_is_at_it_another_does_nothing_and_its_turn_ends_with_i
         busy.give_up()
         assert not embed_waiting(works_for_s=600)
     assert active_space() is not None
-    assert Turn().take()
+    assert Turn(TURN).take()
+
+
+def test_a_provider_that_gives_other_vectors_than_before_is_not_paid_for_them_again_and_again(
+    settings: Settings, configured: Callable[[OpenAIServer], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    settings.EMBEDDING_MODEL = OLD
+    provider = Provider()
+    kept(uuid4(), "money")
+    with OpenAIServer(provider) as server, caplog.at_level(logging.ERROR):
+        configured(server)
+        assert not embed_waiting(works_for_s=600)
+        kept(uuid4(), "tests")
+        provider.vector = lambda text, *, model: [0.5] * 7  # type: ignore[method-assign]
+        assert not embed_waiting(works_for_s=600)
+        asked = len(server.requests)
+        assert not embed_waiting(works_for_s=600)
+        assert len(server.requests) == asked
+        assert "asked again in an hour" in caplog.text
+        settings.EMBEDDING_MODEL = NEW
+        embed_waiting(works_for_s=600)
+        assert len(server.requests) > asked
