@@ -11,6 +11,7 @@ LONGEST_SHOWN = 24_000
 # Turns are shortened evenly before any is left out: in hindsight the first are worth as much as the last.
 TURN_LENGTHS = (24_000, 8_000, 4_000, 2_000, 1_000, 500, 300)
 FIRST_TURNS = 5
+INDENTED = "\n  "
 LONGEST_FILE = 4_000_000
 
 
@@ -42,7 +43,11 @@ def _both_ends(lines: Sequence[str]) -> str:
 
 
 def line_of(turn: Turn, *, longest: int | None = None) -> str:
-    """The turn with its number, who spoke, and whether a tool failed."""
+    """The turn with its number, who spoke, and whether a tool failed.
+
+    Its further lines are indented: none of them can pass for the beginning of another turn.
+    """
     who = " ".join(f"{turn.role} {turn.tool_name}".split())[:120]
     mark = " FAILED" if turn.is_tool_failure else ""
-    return f"[{turn.seq}] {who}{mark}: {turn.content if longest is None else shortened(turn.content, longest)}"
+    said = turn.content if longest is None else shortened(turn.content, longest)
+    return f"[{turn.seq}] {who}{mark}: {INDENTED.join(said.splitlines())}"

@@ -6,6 +6,7 @@ from reflection_app.loops.prompts import prompt
 from reflection_app.loops.tool_frames import framed
 
 LONGEST_OBJECTIVE = 4_000
+LONGEST_ENDED = 1_000
 LONGEST_ERRORS = 6_000
 LONGEST_NAMES = 3_000
 LONGEST_KNOWN = 6_000
@@ -18,7 +19,8 @@ def shown_session(session: SessionRead) -> str:
     return prompt(
         "after_session",
         objective=framed(session.objective or "(not stated)", name="objective", most=LONGEST_OBJECTIVE),
-        ended=session.ended or "It has ended.",
+        # An error quotes what a model said.
+        ended=framed(session.ended or "It has ended.", name="ended", most=LONGEST_ENDED),
         conversation=framed(session.conversation or "(empty)", name="session", most=LONGEST_SHOWN),
         errors=framed(errors or "(none)", name="errors", most=LONGEST_ERRORS),
         files=framed(files, name="files", most=LONGEST_NAMES),
