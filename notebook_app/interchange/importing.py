@@ -19,7 +19,8 @@ from notebook_app.models import EntryVersion, ImportBatch, ImportState
 from notebook_app.people import By
 from notebook_app.proposing import keep
 
-AT_ONCE = 100
+# For so long everybody else who has to do with several entries of the notebook waits: runs that end, among others.
+AT_ONCE = 25
 
 
 @dataclass(frozen=True)
@@ -100,12 +101,13 @@ def import_some(import_id: UUID) -> bool:
     if batch is None:
         return False
     by = By(batch.by_label, batch.by_id)
-    # Before the first of its entries: it goes on to others with that one in hand.
-    lock_notebook(batch.project_id)
     counts = Counter(batch.counts)
     begun = counts["done"]
-    items = [ImportItem.model_validate(item) for item in batch.items[begun : begun + AT_ONCE]]
-    for one in plan(batch.project_id, items, by=by):
+    read = [ImportItem.model_validate(item) for item in batch.items[: begun + AT_ONCE]]
+    items = read[begun:]
+    # Before the first of its entries: it goes on to others with that one in hand.
+    lock_notebook(batch.project_id)
+    for one in plan(batch.project_id, items, by=by, done=read[:begun]):
         counts[_carry_out(batch.project_id, one, by=by, import_id=import_id)] += 1
     counts["done"] = begun + len(items)
     batch.counts = dict(counts)

@@ -1,6 +1,6 @@
 """What an import would do, entry by entry, before it does anything."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from uuid import UUID
@@ -38,10 +38,10 @@ class Planned:
     changes: tuple[str, ...] = ()
 
 
-def plan(project_id: UUID, items: Sequence[ImportItem], *, by: By) -> list[Planned]:
-    """What an import of the items by this one would do now, in their order."""
+def plan(project_id: UUID, items: Sequence[ImportItem], *, by: By, done: Iterable[ImportItem] = ()) -> list[Planned]:
+    """What an import of the items by this one would do now, in their order, after those that are `done`."""
     planned: list[Planned] = []
-    seen: set[str] = set()
+    seen = {name for item in done for name in _names(item)}
     for start in range(0, len(items), AT_ONCE):
         some = items[start : start + AT_ONCE]
         known = _known(project_id, some)

@@ -101,10 +101,10 @@ def test_a_worker_that_was_killed_loses_and_doubles_nothing(project_id: UUID, mo
     begin_import(project_id, first.id)
     assert import_some(first.id)
     with monkeypatch.context() as patched:
-        killed_at(30, patched)
+        killed_at(importing.AT_ONCE // 2, patched)
         with pytest.raises(KeyboardInterrupt):
             import_some(first.id)
-    assert (Entry.objects.count(), import_of(project_id, first.id).done) == (100, 100)
+    assert (Entry.objects.count(), import_of(project_id, first.id).done) == (importing.AT_ONCE, importing.AT_ONCE)
     while import_some(first.id):
         pass
     assert (Entry.objects.count(), import_of(project_id, first.id).counts["add"]) == (250, 250)
@@ -174,3 +174,16 @@ def test_an_id_of_another_projects_entry_is_none_of_this_ones(project_id: UUID) 
     assert carried_out(project_id, file("a.jsonl", line)).counts == {"add": 1, "done": 1}
     theirs.refresh_from_db()
     assert theirs.name == "theirs"
+
+
+def test_what_stands_in_a_file_twice_is_taken_once_however_small_the_pieces(
+    project_id: UUID, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = keep(project_id, Proposal(EntryKind.RULE, "Close the file")).entry
+    said = [{"kind": "rule", "id": str(entry.pk), "name": "Close the file", "content": text} for text in ("One", "Two")]
+    handed_in = HandedIn("entries.jsonl", "\n".join(map(json.dumps, said)).encode())
+    monkeypatch.setattr(importing, "AT_ONCE", 1)
+    assert preview(project_id, [handed_in], by=ANNA).would == {"change": 1, "twice": 1}
+    done = carried_out(project_id, handed_in)
+    assert done.counts == {"change": 1, "twice": 1, "done": 2}
+    assert Entry.objects.get(pk=entry.pk).content == "One"
