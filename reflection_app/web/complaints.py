@@ -54,9 +54,24 @@ KINDS = {
 }
 
 
+# Fields that are called like those of other forms.
+OF_AN_ENTRY = {
+    "name": gettext_noop("Give it a name, in at most 200 characters."),
+    "tags": gettext_noop("At most 20 tags, of at most 60 characters each."),
+}
+
+
 def complaints(error: ValidationError) -> list[dict[str, str]]:
     """Each field that is wrong with a plain sentence, in the order of the form."""
     return [_complaint(problem) for problem in error.errors(include_url=False, include_input=False)]
+
+
+def complaints_of_entry(error: ValidationError) -> list[dict[str, str]]:
+    """The same for the form of an entry."""
+    return [
+        complaint | {"message": _(own)} if (own := OF_AN_ENTRY.get(complaint["field"].partition(".")[0])) else complaint
+        for complaint in complaints(error)
+    ]
 
 
 def in_plain_words(errors: Iterable[Mapping[str, str]]) -> list[dict[str, str]]:

@@ -28,7 +28,7 @@ from reflection_app.actions.notebook_input import CurationInput, OwnerInput, Res
 from reflection_app.models import Role
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.action_addresses import post_only
-from reflection_app.web.complaints import complaints
+from reflection_app.web.complaints import complaints_of_entry
 from reflection_app.web.entry_answer import (
     INBOX,
     after_change,
@@ -128,7 +128,7 @@ def _changed(
     try:
         changed = change(entry)
     except ValidationError as error:
-        problems = complaints(error)
+        problems = complaints_of_entry(error)
         refused = InvalidInput("; ".join(one["message"] for one in problems), errors=problems)
         return not_changed(request, entry, refusal_of(refused, act=act, reason=typed))
     except ActionError as error:

@@ -17,7 +17,7 @@ from reflection_app.actions.notebook_input import EntryEdit, EntryInput
 from reflection_app.actions.notebook_proposing import propose_entry
 from reflection_app.models import Role
 from reflection_app.web.access import DeskRequest, project_page
-from reflection_app.web.complaints import complaints
+from reflection_app.web.complaints import complaints_of_entry
 from reflection_app.web.entry_answer import (
     after_change,
     inbox_address,
@@ -103,7 +103,7 @@ def _refused(
 ) -> EntryForm:
     """The form with what was typed and what is wrong with it."""
     if isinstance(error, ValidationError):
-        problems = complaints(error)
+        problems = complaints_of_entry(error)
         error = InvalidInput(_("Look at the fields below."), errors=problems)
     assert isinstance(error, ActionError)
     refusal = refusal_of(error, act="edit")

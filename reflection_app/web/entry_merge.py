@@ -27,7 +27,7 @@ from reflection_app.loops.storable import storable
 from reflection_app.models import Role
 from reflection_app.models.identifiers import id_from
 from reflection_app.web.access import DeskRequest, project_page
-from reflection_app.web.complaints import complaints
+from reflection_app.web.complaints import complaints_of_entry
 from reflection_app.web.entry_answer import Refusal, refusal_of, version_seen
 from reflection_app.web.entry_form import EntryForm, form_of, given_by, typed_in
 from reflection_app.web.entry_page import get_entry_for
@@ -149,6 +149,6 @@ def _split_page(request: DeskRequest, entry: KeptEntry, form: EntryForm, *, stat
 def _refusal(request: DeskRequest, error: ValidationError | ActionError) -> Refusal:
     reason = request.POST.get("reason", "")
     if isinstance(error, ValidationError):
-        problems = complaints(error)
+        problems = complaints_of_entry(error)
         error = InvalidInput("; ".join(one["message"] for one in problems), errors=problems)
     return refusal_of(error, act=request.POST.get("act", ""), reason=reason)

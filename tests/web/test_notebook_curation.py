@@ -181,3 +181,15 @@ def test_a_version_tells_what_changed_in_the_words_and_nothing_of_the_row(curato
     page = curator.get(page_of(entry)).text
     assert "approved it" in page
     assert not [inner for inner in ("decided at", "decided by label", "fields changed", "+00:00<") if inner in page]
+
+
+def test_an_entry_without_a_name_is_told_so_in_its_own_words_and_nothing_typed_is_lost(
+    curator: Client, project: Project
+) -> None:
+    typed = {"kind": "lesson", "name": "  ", "content": "All that I typed", "tags": "x" * 61}
+    answer = curator.post(f"{PAGES}entries/new/", typed)
+    assert answer.status_code == 400
+    assert "Give it a name, in at most 200 characters." in answer.text
+    assert "At most 20 tags, of at most 60 characters each." in answer.text
+    assert "All that I typed" in answer.text
+    assert "key is for" not in answer.text
