@@ -91,6 +91,11 @@ CATEGORY_WORDS: dict[str, Words] = {
     "hallucination": _("Hallucination"),
     "context_mismanagement": _("Context mismanagement"),
     "other": _("Other"),
+    # Those of fix pairs are the types of a tool's failures.
+    "parameter_error": _("Wrong parameters"),
+    "wrong_tool": _("Wrong tool"),
+    "permission_denied": _("No permission"),
+    "external_service_error": _("Service failed"),
 }
 
 

@@ -1,0 +1,41 @@
+"""What is where on the notebook's pages in headless Chromium: nothing covers anything, and the open tab is in view."""
+
+from collections.abc import Callable
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from reflection_app.models import Role
+from tests.browser.conftest import Visitor
+from tests.factories import make_member, make_project
+from tests.notebook.exposed import approved_lesson
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_on_a_phone_the_open_tab_is_in_view_and_a_task_can_be_tried(visit: Callable[..., Visitor]) -> None:
+    project = make_project("desk")
+    approved_lesson(project.pk, "State the currency of every refund")
+    page = visit(make_member(project, Role.CURATOR)).go("/p/desk/notebook/import/")
+    page.set_viewport_size({"width": 390, "height": 800})
+    for path, tab in (("import/", "Import and export"), ("lift/", "Lift"), ("recall/", "Recall")):
+        page.goto(page.url.split("/notebook/")[0] + "/notebook/" + path)
+        expect(page.get_by_role("navigation", name="Notebook").get_by_role("link", name=tab)).to_be_in_viewport(ratio=0.9)
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    page.get_by_label("A task or a question").fill("How do I tell a customer of a refund?")
+    page.get_by_role("button", name="Recall").click()
+    expect(page.get_by_role("list").filter(has_text="State the currency")).to_contain_text("Shared words: refund")
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+
+
+def test_no_hint_of_the_settings_covers_a_field(visit: Callable[..., Visitor]) -> None:
+    page = visit(make_member(make_project("desk"), Role.ADMIN)).go("/p/desk/settings/notebook/")
+    for width in (1400, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        covered = page.evaluate("""() => [...document.querySelectorAll("main .hint")].filter((hint) => {
+            const before = hint.previousElementSibling;
+            return before && before.getBoundingClientRect().bottom > hint.getBoundingClientRect().top + 1;
+        }).map((hint) => hint.textContent)""")
+        assert not covered
