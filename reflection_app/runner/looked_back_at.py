@@ -13,7 +13,7 @@ from reflection_app.loops.after.findings import KnownMemory, SessionRead
 from reflection_app.loops.effects import CallTool, ReadSession, Turn
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.tool_calls import ToolResult
-from reflection_app.models import Reflector, Run, TaskFile, Transcript, TranscriptFile, TranscriptTurn
+from reflection_app.models import Attempt, Reflector, Run, TaskFile, Transcript, TranscriptFile, TranscriptTurn
 from reflection_app.runner.run_conversation import turns_of_run
 from reflection_app.tools import call_on_files
 
@@ -83,12 +83,27 @@ def readable_files(reflector: Reflector) -> dict[str, str]:
 def _files(reflector: Reflector) -> dict[str, str]:
     if reflector.run is not None:
         found = dict(TaskFile.objects.filter(task=reflector.run.task_id).values_list("path", "content"))
+        found = _artifacts(reflector.run) | found
     else:
         rows = TranscriptFile.objects.filter(transcript=reflector.transcript_id)
         found = dict(rows.values_list("path", "content"))
     if SESSION_FILE in found:
         found[f"{HANDED_IN}/{SESSION_FILE}"] = found.pop(SESSION_FILE)
     return found
+
+
+def _artifacts(run: Run) -> dict[str, str]:
+    """What an outside agent made beside its answers, under the number of the attempt. What lies elsewhere stays there.
+
+    Names are keys of this dictionary and nothing else.
+    """
+    rows = Attempt.objects.filter(run=run).exclude(artifacts=[]).order_by("number").values_list("number", "artifacts")
+    return {
+        f"attempt-{number}/{one['name']}": one["content"]
+        for number, artifacts in rows
+        for one in artifacts
+        if one.get("content")
+    }
 
 
 def _objective(reflector: Reflector) -> str:

@@ -16,6 +16,7 @@ from reflection_app.loops.task_spec import NOT_FOR_TASKS, Limits, Mode, TaskSpec
 from reflection_app.models import Project, Reflector, ReflectorKind, Run, Task, Transcript
 from reflection_app.runner.begin_run import begin_run, is_scripted
 from reflection_app.runner.reflection_mode import reflection_mode, said_mode
+from reflection_app.runner.run_conversation import has_conversation
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +55,7 @@ class Subject:
 
 def begin_reflectors(run: Run) -> None:
     """Begins the forks that look back at `run`, where they are wanted; call it in the transaction that ends the run."""
-    if Mode(run.mode) in NOT_FOR_TASKS or run.outcome == Outcome.CANCELLED or not run.attempts_made:
+    if Mode(run.mode) in NOT_FOR_TASKS or run.outcome == Outcome.CANCELLED or not has_conversation(run):
         return
     _begin_safely(lambda: _subject_of_run(run), name=str(run))
 

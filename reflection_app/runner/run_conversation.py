@@ -6,16 +6,19 @@ from typing import Any
 
 from reflection_app.loops.code_tests import TestReport
 from reflection_app.loops.effects import (
+    AskPerson,
     AskReviewer,
     AwaitAttempt,
     CallTool,
     Generate,
+    HandedIn,
     KeepAttempt,
     RecordVerdict,
     ReviewDecision,
     RunTests,
     Turn,
 )
+from reflection_app.loops.questions import PersonsAnswer, Question
 from reflection_app.loops.verdicts import Judgement
 from reflection_app.models import Run, Step, StepState
 
@@ -25,8 +28,10 @@ LONGEST_TOOL_NAME = 120
 # Who speaks, in what words, by which tool, and whether that failed.
 Said = tuple[str, str, str, bool]
 KINDS = tuple(
-    effect.kind for effect in (Generate, AwaitAttempt, CallTool, RunTests, KeepAttempt, RecordVerdict, AskReviewer)
+    effect.kind
+    for effect in (Generate, AwaitAttempt, CallTool, RunTests, KeepAttempt, RecordVerdict, AskReviewer, AskPerson)
 )
+CHOOSES_THE_LOOP = "classifier"
 
 
 def turns_of_run(run: Run) -> list[Turn]:
@@ -38,6 +43,12 @@ def turns_of_run(run: Run) -> list[Turn]:
         Turn(seq=seq, role=role, content=content, tool_name=tool, is_tool_failure=failed)
         for seq, (role, content, tool, failed) in enumerate(said, start=1)
     ]
+
+
+def has_conversation(run: Run) -> bool:
+    """Whether anything of the work itself was answered: else there is nothing in the run to be looked back at."""
+    answered = Step.objects.filter(run=run, kind__in=KINDS, state=StepState.DONE)
+    return run.attempts_made > 0 or answered.exclude(role=CHOOSES_THE_LOOP).exists()
 
 
 def _said(step: Step, *, known: set[tuple[str, str]]) -> Iterator[Said]:
@@ -60,6 +71,9 @@ def _asked(step: Step, *, known: set[tuple[str, str]]) -> Iterator[Said]:
         case CallTool.kind:
             arguments = json.dumps(request["arguments"], ensure_ascii=False)
             yield "call", f"{request['tool']}({arguments})", "", False
+        case AskPerson.kind:
+            question = Question.model_validate(request["question"])
+            yield "question", "\n".join((question.text, *question.context)), "", False
 
 
 def _came_back(step: Step) -> Iterator[Said]:
@@ -68,7 +82,7 @@ def _came_back(step: Step) -> Iterator[Said]:
         case Generate.kind:
             yield "assistant", result["text"], step.role, False
         case AwaitAttempt.kind:
-            yield "assistant", result["content"], "", False
+            yield from _handed_in(HandedIn.model_validate(result))
         case KeepAttempt.kind:
             yield "assistant", step.request["content"], "", False
         case CallTool.kind:
@@ -81,6 +95,15 @@ def _came_back(step: Step) -> Iterator[Said]:
         case AskReviewer.kind:
             decision = ReviewDecision.model_validate(result)
             yield "reviewer", f"{decision.decision.value}: {decision.verdict.value}. {decision.reason}", "", False
+        case AskPerson.kind:
+            answer = PersonsAnswer.model_validate(result)
+            yield "person", answer.text or answer.choice.value, "", False
+
+
+def _handed_in(attempt: HandedIn) -> Iterator[Said]:
+    yield "assistant", attempt.content, "", False
+    if attempt.self_check:
+        yield "self-check", json.dumps(attempt.self_check, ensure_ascii=False), "", False
 
 
 def _tests(report: TestReport) -> str:
