@@ -9,6 +9,7 @@ from reflection_app.models import Run, Supplement
 
 RECURS_FROM = 3
 MOST_EVIDENCE = 50
+MOST_TOOLS = 30
 KIND = "supplement"
 
 
@@ -59,7 +60,6 @@ def runs_that_lacked(project_id: UUID, *, task_kind: str, key: str) -> list[UUID
 
 def _propose(run: Run, one: Supplement, *, source: str, runs: list[UUID]) -> None:
     kind = f"of the kind “{one.task_kind}”" if one.task_kind else "without a kind"
-    tools = f"\n\nTools: {', '.join(one.suggested_tools)}" if one.suggested_tools else ""
     reason = f"\n\nWhy: {one.reason}" if one.reason else ""
     for evidence in runs:
         propose(
@@ -69,6 +69,7 @@ def _propose(run: Run, one: Supplement, *, source: str, runs: list[UUID]) -> Non
             source=source,
             category=one.task_kind,
             description=f"Tasks {kind} were found to lack this again and again.",
-            content=f"Before it is summed up: {one.operation}{reason}{tools}",
+            content=f"Before it is summed up: {one.operation}{reason}",
+            details={"operation": one.operation, "suggested_tools": one.suggested_tools[:MOST_TOOLS]},
             evidence={"run": str(evidence)},
         )
