@@ -154,17 +154,27 @@ def _told(project: Project, found: Recalled, *, subject: str) -> list[RecalledEn
     if not subject:
         return list(found.entries)
     ids = [one.entry.id for one in found.entries]
+    run = _run_named(project, subject)
+    if run is not None:
+        subject = str(run.pk)
+        if run.get_spec().lessons is not None:
+            # The desk tells this run itself, and draws for it then. A draw of somebody else's would stand before that.
+            return _not_withheld(project, found, subject=subject)
     drawn = withhold(found.entries, share=project.get_notebook().holdout_share, chance=SystemRandom().random)
-    record_exposures(project.pk, subject=subject, drawn=drawn, is_counted=_counts(project, subject))
+    record_exposures(project.pk, subject=subject, drawn=drawn, is_counted=run is None or can_still_count(run))
     # Of two that ask at once, the first draw stands for both.
     draws = earlier_draws(project.pk, subject, ids)
     return [one for one in found.entries if one.entry.id in draws and not draws[one.entry.id].is_withheld]
 
 
-def _counts(project: Project, subject: str) -> bool:
+def _run_named(project: Project, subject: str) -> Run | None:
     run_id = id_from(subject)
-    run = Run.objects.filter(project=project, pk=run_id).first() if run_id else None
-    return run is None or can_still_count(run)
+    return Run.objects.filter(project=project, pk=run_id).first() if run_id else None
+
+
+def _not_withheld(project: Project, found: Recalled, *, subject: str) -> list[RecalledEntry]:
+    draws = earlier_draws(project.pk, subject, [one.entry.id for one in found.entries])
+    return [one for one in found.entries if one.entry.id not in draws or not draws[one.entry.id].is_withheld]
 
 
 def _why_not(*, is_asked: bool) -> str:
