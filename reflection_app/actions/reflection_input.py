@@ -22,7 +22,10 @@ def _mode_alone(value: Any) -> Any:
 class ReflectionInput(Value):
     """When to reflect; without a mode as the project has it. Inline: after so many turns, and when a tool fails."""
 
-    mode: ReflectionMode | None = None
+    mode: ReflectionMode | None = Field(
+        default=None,
+        description="post_hoc: once it has ended; inline: while it happens, sessions only; unset: as its project says",
+    )
     every_turns: int = Field(default=5, ge=1, le=100)
 
 
