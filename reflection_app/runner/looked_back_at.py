@@ -87,9 +87,15 @@ def _files(reflector: Reflector) -> dict[str, str]:
     else:
         rows = TranscriptFile.objects.filter(transcript=reflector.transcript_id)
         found = dict(rows.values_list("path", "content"))
-    if SESSION_FILE in found:
-        found[f"{HANDED_IN}/{SESSION_FILE}"] = found.pop(SESSION_FILE)
-    return found
+    return beside_the_session(found)
+
+
+def beside_the_session(files: dict[str, str]) -> dict[str, str]:
+    """All of the files, none under the name of the conversation's own."""
+    name = SESSION_FILE
+    while name in files:
+        name = f"{HANDED_IN}/{name}"
+    return {name if path == SESSION_FILE else path: content for path, content in files.items()}
 
 
 def _artifacts(run: Run) -> dict[str, str]:
