@@ -255,3 +255,13 @@ def test_what_was_suggested_for_other_words_is_not_kept() -> None:
     advance(Run.objects.get(mode="merge_suggestion").pk)
     conflict.refresh_from_db()
     assert conflict.suggestion is None
+
+
+def test_who_lets_a_proposal_stay_is_told_that_it_has_still_to_be_approved() -> None:
+    project = make_project()
+    conflict = open_conflict(project)
+    client, _ = logged_in(project)
+    approve(project.pk, conflict.first_id, by=By(label="system"))
+    shown = client.get(page("conflict", project, conflict)).text
+    waiting, told = ("Entry 1 is a proposal", "Entry 2 is a proposal")
+    assert (waiting in shown) != (told in shown)
