@@ -6,6 +6,7 @@ whatever the clocks of two machines say. Workers leave a mark while they serve; 
 
 import json
 import logging
+import math
 import time
 from functools import cache
 from uuid import uuid4
@@ -25,7 +26,8 @@ SERVED = "desk-embed:served"
 MOST_WAITING = 200
 LONGEST_WAIT_S = 30.0
 CONNECT_WITHIN_S = 1.0
-# Each vain question costs the asker up to CONNECT_WITHIN_S.
+ANSWERS_WITHIN_S = 2.0
+# Each vain question costs the asker up to ANSWERS_WITHIN_S.
 OUTAGE_LASTS_S = 5.0
 MARK_LASTS_S = 5
 
@@ -42,7 +44,7 @@ def asked(question: str, *, model: str, timeout_s: float) -> list[float] | None:
         return None
     try:
         name = _put(question, model=model, patience_ms=max(1, round(timeout_s * 1_000)))
-        answer = broker().blpop([_answer_key(name)], timeout=timeout_s) if name else None
+        answer = broker(math.ceil(timeout_s)).blpop([_answer_key(name)], timeout=timeout_s) if name else None
     except (RedisError, OSError) as error:
         Outage.until = time.monotonic() + OUTAGE_LASTS_S
         log.warning("questions are answered by text alone, the broker is away: %s", error)
@@ -53,7 +55,7 @@ def asked(question: str, *, model: str, timeout_s: float) -> list[float] | None:
 def serve_next(*, wait_s: float) -> None:
     """Answers the next question, if one comes within `wait_s`. Raises RedisError, or OSError, without a broker."""
     broker().set(SERVED, b"1", ex=MARK_LASTS_S)
-    taken = broker().blpop([QUESTIONS], timeout=wait_s)
+    taken = broker(math.ceil(wait_s)).blpop([QUESTIONS], timeout=wait_s)
     if taken is not None:
         _answer(_bytes(taken[1]).decode())
 
@@ -90,13 +92,13 @@ def _answer(name: str) -> None:
 
 
 @cache
-def broker() -> Redis:
-    """The broker, by connections of this process."""
+def broker(waits_s: int = 0) -> Redis:
+    """The broker, by connections of this process, for questions that it takes so long over on purpose."""
     return Redis.from_url(
         str(settings.CACHES["default"]["LOCATION"]),
         socket_connect_timeout=CONNECT_WITHIN_S,
-        # Longer than any answer is waited for: the waiting itself is bounded by BLPOP.
-        socket_timeout=LONGEST_WAIT_S + CONNECT_WITHIN_S,
+        # A broker that hangs must not keep who asks for longer than one that is away.
+        socket_timeout=waits_s + ANSWERS_WITHIN_S,
         retry=Retry(NoBackoff(), 0),
     )
 

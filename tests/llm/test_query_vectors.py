@@ -1,4 +1,5 @@
 import json
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -188,3 +189,23 @@ def test_questions_are_bounded(configured: Callable[[OpenAIServer], None]) -> No
         assert [len(request.body["input"][0]) for request in server.requests] == [600, 150]
         assert query_vector("  \n ") is None
         assert len(server.requests) == 2
+
+
+def test_a_broker_that_hangs_keeps_who_asks_no_longer_than_it_wants_to_wait(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answering()
+    broker.cache_clear()
+    with socket.create_server(("127.0.0.1", 0)) as hanging:
+        # The kernel takes the connection; nobody ever reads from it.
+        place = f"redis://127.0.0.1:{hanging.getsockname()[1]}/0"
+        monkeypatch.setattr(question_queue, "ANSWERS_WITHIN_S", 0.2)
+        monkeypatch.setattr(settings, "CACHES", {"default": settings.CACHES["default"] | {"LOCATION": place}})
+        asked = threading.Thread(target=question_queue.asked, args=("why?",), kwargs={"model": MODEL, "timeout_s": 1.0})
+        asked.start()
+        asked.join(timeout=15)
+        is_waiting = asked.is_alive()
+    asked.join()
+    broker.cache_clear()
+    assert not is_waiting
+    assert question_queue.Outage.until > 0
