@@ -8,12 +8,12 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from notebook_app.conflict_states import follow_entry
-from notebook_app.derived import derive
+from notebook_app.derived import derive, screen_labels
 from notebook_app.errors import ChangedMeanwhile, NoSuchEntry, NotPossibleNow
 from notebook_app.life import ALLOWED, HOLDING, Change, EntryState, after, may
 from notebook_app.models import Entry
 from notebook_app.people import By
-from notebook_app.versions import WORDS, write_version
+from notebook_app.versions import KEPT, WORDS, write_version
 
 # After these its conflicts follow the entry, which are rows that others come to from the other side.
 FOLLOWED = frozenset(
@@ -50,6 +50,8 @@ def change(
     if any(name in WORDS for name in columns):
         derive(entry)
         entry.is_cleared = columns.get("is_cleared", entry.is_cleared)
+    elif any(name in KEPT for name in columns):
+        screen_labels(entry)
     if ALLOWED[made][1] is not None:
         entry.state = after(made, EntryState(entry.state)).value
         entry.reason, entry.decided_by_label, entry.decided_at = reason, by.label[:200], timezone.now()

@@ -13,9 +13,24 @@ def derive(entry: Entry) -> None:
     Once the change is committed, those who listen to `words_changed` are told.
     """
     entry.is_cleared = entry.is_compared = False
-    # Category and agent are told with an entry, but have no room for orders that the words would not show.
-    entry.flags = [
-        flag.as_json() for flag in scan([entry.name, entry.description, entry.content, *words_of(entry.details)])
-    ]
+    entry.flags = flags_of(entry)
     entry.search = search_of(entry)
     announce(entry)
+
+
+def flags_of(entry: Entry) -> list[dict[str, str]]:
+    """What screening finds in all that anybody may be told of the entry: in its words, and apart from them its labels.
+
+    Read together, another tag would change what is quoted of the words, which a curator has cleared.
+    """
+    words = (entry.name, entry.description, entry.content, *words_of(entry.details))
+    labels = (entry.agent, entry.category, *entry.tags)
+    return [flag.as_json() for flag in (*scan(words), *scan(labels))]
+
+
+def screen_labels(entry: Entry) -> None:
+    """Sets, without saving, what is found now that its labels are others; nothing new leaves a clearing as it is."""
+    flags = flags_of(entry)
+    if any(flag not in entry.flags for flag in flags):
+        entry.is_cleared = False
+    entry.flags = flags

@@ -22,7 +22,7 @@ GROUP BY asked.id
 
 
 def lifts_lately(project_id: UUID, entry_ids: Iterable[UUID]) -> dict[UUID, float]:
-    """By how much attempts go better with each of the project's entries, from -1 to 1; without those that nothing is known of."""
+    """By how much attempts go better with each of these entries, from -1 to 1; without what nothing is known of."""
     with connection.cursor() as cursor:
         cursor.execute(OUTCOMES, [list(entry_ids), project_id, NEWEST])
         return {

@@ -39,7 +39,9 @@ _AMOUNT = re.compile(
 )
 # A number that names a thing is no amount of it.
 _NAMES_A_THING = re.compile(
-    r"(?:http|status|error|code|errors|issue|step|page|chapter|section|rfc|cve|pep|no\.|#|状态码|错误码?|第|步骤)\s*[:：#-]?\s*$",
+    r"(?:http|status|error|code|errors|issue|step|page|chapter|section|rfc|cve|pep|no\.|#|状态码|错误码?|第|步骤|"
+    r"\b(?:case|example|run|task|test|session|user|customer|order|booking|item|line|row|turn|ticket|lesson|entry|number)|"
+    r"案例|用例|运行|任务|会话|用户|客户|订单|条目|编号)\s*[:：#-]?\s*$",
     re.IGNORECASE,
 )
 

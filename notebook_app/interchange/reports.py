@@ -1,5 +1,6 @@
 """Error trace reports of the fourth design seed, `reflection_<id>.json`: their anti-pattern and what was learned."""
 
+import hashlib
 from typing import Any
 
 from notebook_app.interchange.items import ImportItem, Unreadable, first_sentence
@@ -31,7 +32,7 @@ def _anti_pattern(value: dict[str, Any], *, file: str, agent: str) -> ImportItem
     symptoms = pattern.get("symptoms")
     return ImportItem(
         file=file,
-        key=f"report:{value['reflection_id']}:anti-pattern"[:200],
+        key=f"report:{_name_of(value)}:anti-pattern",
         kind=EntryKind.ANTI_PATTERN,
         name=str(pattern["pattern_name"]).strip(),
         description=_surface(value),
@@ -50,7 +51,7 @@ def _lesson(value: dict[str, Any], *, file: str, agent: str, name: str) -> Impor
         return None
     return ImportItem(
         file=file,
-        key=f"report:{name}:lesson"[:200],
+        key=f"report:{_name_of(value)}:lesson",
         kind=EntryKind.LESSON,
         name=first_sentence(notes),
         description=_surface(value),
@@ -68,3 +69,9 @@ def _surface(value: dict[str, Any]) -> str:
 def _class(value: dict[str, Any]) -> str:
     classed = value.get("error_classification")
     return str(classed.get("type") or "")[:120] if isinstance(classed, dict) else ""
+
+
+def _name_of(value: dict[str, Any]) -> str:
+    """What tells the report from others: pipelines number theirs anew, so that its id alone does not."""
+    told = "\0".join(str(value.get(name) or "") for name in ("reflection_id", "timestamp", "agent", "rewind_ticket_id"))
+    return f"{value['reflection_id'][:100]}:{hashlib.sha256(told.encode(errors='surrogatepass')).hexdigest()[:16]}"

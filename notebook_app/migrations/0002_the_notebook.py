@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from itertools import islice
 from typing import Any
 
 import django.contrib.postgres.fields
@@ -17,9 +18,13 @@ from pgvector.django import VectorExtension
 
 from notebook_app.fingerprints import fingerprint_of
 from notebook_app.kinds import EntryKind
+from notebook_app.screening import scan
 
 # As versions keep them from here on.
 KEPT = ("kind", "name", "description", "content", "details", "agent", "category", "tags")
+
+
+AT_ONCE = 500
 
 
 def as_rows(apps: Any, schema_editor: Any) -> None:
@@ -27,32 +32,46 @@ def as_rows(apps: Any, schema_editor: Any) -> None:
     Evidence = apps.get_model("notebook_app", "Evidence")
     EntryVersion = apps.get_model("notebook_app", "EntryVersion")
     seen = set()
-    for entry in Entry.objects.order_by("created_at", "id").iterator():
-        entry.fingerprint = fingerprint_of(
-            EntryKind(entry.kind), name=entry.name, description=entry.description, content=entry.content, details={},
-            agent=entry.agent, category=entry.category,
-        )
-        # Two sources may have proposed the same words; the later one keeps its own row, known by its source.
-        if (entry.project_id, entry.fingerprint) in seen:
-            entry.fingerprint = hashlib.sha256(f"{entry.fingerprint} {entry.pk}".encode()).hexdigest()
-        seen.add((entry.project_id, entry.fingerprint))
-        entry.last_seen_at = entry.updated_at
-        # Not by save(), which would make the entry look changed today.
-        Entry.objects.filter(pk=entry.pk).update(fingerprint=entry.fingerprint, last_seen_at=entry.last_seen_at)
-        for refs in entry.former_evidence:
-            key = hashlib.sha256(json.dumps(refs, sort_keys=True, default=str).encode()).hexdigest()
-            Evidence.objects.get_or_create(
-                entry=entry, refs_key=key, defaults={"project_id": entry.project_id, "refs": refs}
+    rows = Entry.objects.order_by("created_at", "id").iterator(chunk_size=AT_ONCE)
+    while some := list(islice(rows, AT_ONCE)):
+        for entry in some:
+            entry.fingerprint = fingerprint_of(
+                EntryKind(entry.kind), name=entry.name, description=entry.description, content=entry.content,
+                details={}, agent=entry.agent, category=entry.category,
             )
-        EntryVersion.objects.create(
-            entry=entry, number=1, change="proposed", state=entry.state, by_label="system",
-            kept={name: getattr(entry, name) for name in KEPT},
+            # Two sources may have proposed the same words; the later one keeps its own row, known by its source.
+            if (entry.project_id, entry.fingerprint) in seen:
+                entry.fingerprint = hashlib.sha256(f"{entry.fingerprint} {entry.pk}".encode()).hexdigest()
+            seen.add((entry.project_id, entry.fingerprint))
+            entry.last_seen_at = entry.updated_at
+            entry.flags = [flag.as_json() for flag in scan([entry.name, entry.description, entry.content])]
+        # Not by save(), which would make the entries look changed today.
+        Entry.objects.bulk_update(some, ["fingerprint", "last_seen_at", "flags"])
+        Evidence.objects.bulk_create(
+            [
+                Evidence(entry=entry, project_id=entry.project_id, refs=refs, refs_key=key_of(refs))
+                for entry in some for refs in entry.former_evidence
+            ],
+            ignore_conflicts=True,
         )
+        EntryVersion.objects.bulk_create(
+            EntryVersion(
+                entry=entry, number=1, change="proposed", state=entry.state, by_label="system",
+                kept={name: getattr(entry, name) for name in KEPT},
+            )
+            for entry in some
+        )
+
+
+def key_of(refs: Any) -> str:
+    return hashlib.sha256(json.dumps(refs, sort_keys=True, default=str).encode()).hexdigest()
 
 
 def as_they_were(apps: Any, schema_editor: Any) -> None:
     Entry = apps.get_model("notebook_app", "Entry")
-    for entry in Entry.objects.iterator():
+    # What it was merged into is forgotten, and going forward again nothing may be merged into nothing.
+    Entry.objects.filter(state="merged").update(state="retired")
+    for entry in Entry.objects.iterator(chunk_size=AT_ONCE):
         refs = list(entry.evidence.order_by("created_at", "id").values_list("refs", flat=True))
         Entry.objects.filter(pk=entry.pk).update(former_evidence=refs)
 

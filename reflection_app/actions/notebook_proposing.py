@@ -6,7 +6,6 @@ from django.db import transaction
 
 from notebook_app import public
 from notebook_app.public import KeptEntry, Proposal, own_evidence
-from reflection_app.actions.notebook_curation import PROPOSED
 from reflection_app.actions.notebook_input import EntryInput
 from reflection_app.actions.notebook_refusals import refusals_told
 from reflection_app.actions.notebook_trail import by_of, note, ring_notebook
@@ -28,7 +27,7 @@ def propose_entry(project: Project, told: EntryInput, *, actor: Actor) -> Propos
         kept = public.keep(project.pk, proposal_of(told), by=by_of(actor))
         entry = public.shown(kept.entry)
         if kept.is_new:
-            note(entry, PROPOSED, actor=actor)
+            note(entry, "entry.proposed", actor=actor)
         else:
             ring_notebook(project.pk)
         return ProposedEntry(entry, is_new=kept.is_new, is_counted=kept.is_counted)

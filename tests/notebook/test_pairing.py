@@ -126,3 +126,15 @@ def test_a_short_entry_is_found_in_a_longer_one() -> None:
 def test_any_text_is_compared_in_bounded_work(text: str) -> None:
     assert len(contradictions(text, f"always {text}")) <= 5
     assert 0 <= alike(text, text).overlap <= 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Check the units before the answer, case 67", "Check the units before the answer, case 298"),
+        ("查询订单 1001 前先核对姓名", "查询订单 2002 前先核对姓名"),
+    ],
+)
+def test_numbers_that_name_a_thing_are_no_amounts_that_clash(one: str, other: str) -> None:
+    found = pair_of(Said(one, one), Said(other, other), meaning=None)
+    assert found is None or found.kind is not Pair.CONTRADICTION
