@@ -7,10 +7,10 @@ import hashlib
 import json
 from typing import Any
 
-from notebook_app.public import propose, withdraw
+from notebook_app.public import EntryKind, Proposal, keep, take_back_proposal
 from reflection_app.models import FixPair, ToolFailure
 
-KIND = "fix_pair"
+KIND = EntryKind.FIX_PAIR
 LONGEST_NAME = 200
 LONGEST_FIELD = 4_000
 
@@ -20,8 +20,16 @@ def offer_fix(pair: FixPair, failure: ToolFailure) -> None:
 
     Call it inside the transaction that counted the pair, with the notebook locked.
     """
-    propose(
-        pair.project_id,
+    keep(pair.project_id, _proposal(pair, failure))
+
+
+def withdraw_fix(pair: FixPair, failure: ToolFailure) -> None:
+    """Takes back that the pair put this failure right, as far as nobody has decided on its entry."""
+    take_back_proposal(pair.project_id, _proposal(pair, failure))
+
+
+def _proposal(pair: FixPair, failure: ToolFailure) -> Proposal:
+    return Proposal(
         kind=KIND,
         name=f"{pair.tool}: {' '.join(pair.fix.split())}"[:LONGEST_NAME],
         description="\n".join(pair.symptoms),
@@ -35,11 +43,6 @@ def offer_fix(pair: FixPair, failure: ToolFailure) -> None:
         source=_source_of(pair),
         evidence=_evidence_of(failure),
     )
-
-
-def withdraw_fix(pair: FixPair, failure: ToolFailure) -> None:
-    """Takes back that the pair put this failure right, as far as nobody has decided on its entry."""
-    withdraw(pair.project_id, source=_source_of(pair), evidence=_evidence_of(failure))
 
 
 def _source_of(pair: FixPair) -> str:

@@ -4,13 +4,13 @@ import hashlib
 from collections.abc import Sequence
 from uuid import UUID
 
-from notebook_app.public import lock_notebook, propose, proposed_from, withdraw
+from notebook_app.public import EntryKind, Proposal, keep_all, lock_notebook, proposed_from, take_back_proposal
 from reflection_app.models import Run, Supplement
 
 RECURS_FROM = 3
 MOST_EVIDENCE = 50
 MOST_TOOLS = 30
-KIND = "supplement"
+KIND = EntryKind.SUPPLEMENT
 
 
 def propose_what_recurs(run: Run, supplements: Sequence[Supplement]) -> None:
@@ -25,11 +25,11 @@ def propose_what_recurs(run: Run, supplements: Sequence[Supplement]) -> None:
     lock_notebook(run.project_id)
     for source, one in sorted(keyed.items(), key=lambda item: item[0]):
         if proposed_from(run.project_id, sources=[source]):
-            _propose(run, one, source=source, runs=[run.pk])
+            keep_all(run.project_id, [_proposal(one, source=source, run_id=run.pk)])
             continue
         runs = runs_that_lacked(run.project_id, task_kind=one.task_kind, key=one.operation_key)
         if len(runs) >= RECURS_FROM:
-            _propose(run, one, source=source, runs=runs[-MOST_EVIDENCE:])
+            keep_all(run.project_id, [_proposal(one, source=source, run_id=each) for each in runs[-MOST_EVIDENCE:]])
 
 
 def withdraw_what_recurred(run: Run, one: Supplement) -> None:
@@ -42,8 +42,8 @@ def withdraw_what_recurred(run: Run, one: Supplement) -> None:
     if run.pk in lacked:
         return
     recurs = len(lacked) >= RECURS_FROM
-    for evidence in [run.pk, *([] if recurs else lacked)]:
-        withdraw(run.project_id, source=source, evidence={"run": str(evidence)})
+    for run_id in [run.pk, *([] if recurs else lacked)]:
+        take_back_proposal(run.project_id, _proposal(one, source=source, run_id=run_id))
 
 
 def source_of(task_kind: str, key: str) -> str:
@@ -58,18 +58,16 @@ def runs_that_lacked(project_id: UUID, *, task_kind: str, key: str) -> list[UUID
     return list(dict.fromkeys(found.values_list("completeness_check__run", flat=True)))
 
 
-def _propose(run: Run, one: Supplement, *, source: str, runs: list[UUID]) -> None:
+def _proposal(one: Supplement, *, source: str, run_id: UUID) -> Proposal:
     kind = f"of the kind “{one.task_kind}”" if one.task_kind else "without a kind"
     reason = f"\n\nWhy: {one.reason}" if one.reason else ""
-    for evidence in runs:
-        propose(
-            run.project_id,
-            kind=KIND,
-            name=one.operation,
-            source=source,
-            category=one.task_kind,
-            description=f"Tasks {kind} were found to lack this again and again.",
-            content=f"Before it is summed up: {one.operation}{reason}",
-            details={"operation": one.operation, "suggested_tools": one.suggested_tools[:MOST_TOOLS]},
-            evidence={"run": str(evidence)},
-        )
+    return Proposal(
+        kind=KIND,
+        name=one.operation,
+        source=source,
+        category=one.task_kind,
+        description=f"Tasks {kind} were found to lack this again and again.",
+        content=f"Before it is summed up: {one.operation}{reason}",
+        details={"operation": one.operation, "suggested_tools": one.suggested_tools[:MOST_TOOLS]},
+        evidence={"run": str(run_id)},
+    )

@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 
 from notebook_app.models import Entry
 from reflection_app.actions.fork_input import ForkInput
@@ -13,6 +13,7 @@ from reflection_app.actions.fork_run import fork_run
 from reflection_app.loops.completeness.words import operation_key
 from reflection_app.models import Actor, CompletenessCheck, Event, Run, Step, Supplement
 from reflection_app.runner.advance import advance
+from reflection_app.runner.recurring import withdraw_what_recurred
 from tests.completeness import SAVE, completeness_check, planned_run, reading_project, supplemented
 from tests.loops.completeness.scenes import checked, wanted
 
@@ -125,6 +126,23 @@ def test_a_supplement_that_three_runs_of_a_kind_lacked_is_offered_to_the_noteboo
     supplemented(project)
     entry.refresh_from_db()
     assert (Entry.objects.count(), entry.occurrences) == (1, 4)
+
+
+def test_a_supplement_known_by_its_words_alone_is_taken_back_where_it_was_counted() -> None:
+    project = reading_project()
+    before = [supplemented(project) for _ in range(3)]
+    Entry.objects.update(source="imported by a person")
+    run = supplemented(project)
+    assert Entry.objects.get().occurrences == 4
+    one = Supplement.objects.get(completeness_check__run=run)
+    Supplement.objects.filter(pk=one.pk).delete()
+    with transaction.atomic():
+        withdraw_what_recurred(run, one)
+    entry = Entry.objects.get()
+    assert (entry.occurrences, [found.refs["run"] for found in entry.evidence.all()]) == (
+        3,
+        [str(other.pk) for other in before],
+    )
 
 
 def test_forks_are_no_evidence_of_their_own() -> None:

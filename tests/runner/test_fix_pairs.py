@@ -162,6 +162,21 @@ def test_a_fix_whose_outcome_is_taken_back_is_no_longer_offered(project: Project
         assert [entry.occurrences for entry in Entry.objects.filter(project_id=project.pk)] == [1] * left
 
 
+def test_a_fix_known_by_its_words_alone_is_taken_back_where_it_was_counted(project: Project) -> None:
+    first, second = failure(project), failure(project)
+    done: dict[str, Any] = {"params": {"city": "Roma", "key": "s3cret"}}
+    told(first, **done)
+    Entry.objects.filter(project_id=project.pk).update(source="imported by a person")
+    told(second, **done)
+    second.worked, second.outcome = True, {"tool": "", "fix": "", "delay_s": None, **done}
+    second.save()
+    assert Entry.objects.get(project_id=project.pk).occurrences == 2
+    with transaction.atomic():
+        uncount_outcome(second)
+    entry = Entry.objects.get(project_id=project.pk)
+    assert (entry.occurrences, entry.evidence.get().refs["tool_failure"]) == (1, str(first.pk))
+
+
 def test_outcomes_told_while_others_are_taken_back_wait_for_nobody_in_a_circle(project: Project) -> None:
     tools = ("one", "two", "three")
     done: dict[str, Any] = {"params": {"city": "Roma", "key": "s3cret"}}
