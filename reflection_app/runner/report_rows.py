@@ -4,7 +4,8 @@ from collections import defaultdict
 from typing import Any
 from uuid import UUID
 
-from notebook_app.public import propose
+from notebook_app.public import EntryKind, keep
+from notebook_app.public import Proposal as EntryProposal
 from reflection_app.loops.effects import FindSimilarIssues
 from reflection_app.loops.protocol.error_classes import SimilarIssues
 from reflection_app.loops.protocol.reports import Instruction, KeptReport, Proposal
@@ -118,22 +119,22 @@ def write_proposal(run: Run, batch: Batch, *, proposal: Proposal) -> None:
 
 def keep_proposal(run: Run, proposal: Proposal) -> None:
     """Proposes it to the notebook with the run and the report as its evidence; made twice, it counts once."""
-    propose(
-        run.project_id,
-        kind=proposal.kind.value,
+    keep(run.project_id, entry_proposal(run, proposal))
+
+
+def entry_proposal(run: Run, proposal: Proposal) -> EntryProposal:
+    """The proposal as the notebook gets it, and as it is taken back."""
+    return EntryProposal(
+        kind=EntryKind(proposal.kind.value),
         name=proposal.name,
         source=proposal.source,
         description=proposal.description,
         content=proposal.content,
+        details=proposal.details,
         agent=proposal.agent,
         category=proposal.category,
-        evidence=evidence_of(run, proposal),
+        evidence={"run": str(run.pk)} | ({"report": proposal.reflection_id} if proposal.reflection_id else {}),
     )
-
-
-def evidence_of(run: Run, proposal: Proposal) -> dict[str, str]:
-    """Where the notebook is told that it was learned."""
-    return {"run": str(run.pk)} | ({"report": proposal.reflection_id} if proposal.reflection_id else {})
 
 
 def write_instruction(run: Run, batch: Batch, *, instruction: Instruction) -> None:

@@ -6,18 +6,17 @@ instruction stands for the other run that proposed it.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 from django.db.models import Q, QuerySet
 
-from notebook_app.public import lock_notebook, withdraw
+from notebook_app.public import Proposal as EntryProposal
+from notebook_app.public import lock_notebook, take_back_proposal
 from reflection_app.loops.effects import ProposeEntry, ProposeInstruction
 from reflection_app.loops.protocol.reports import Instruction, Proposal
 from reflection_app.models import AgentInstruction, InstructionState, Report, Run, Step, StepState, Supplement
 from reflection_app.runner.recurring import source_of, withdraw_what_recurred
-from reflection_app.runner.report_rows import evidence_of
-
-Evidence = tuple[str, dict[str, Any]]
+from reflection_app.runner.report_rows import entry_proposal
 
 
 @dataclass(frozen=True)
@@ -25,7 +24,7 @@ class Proposals:
     """What goes, found out while the steps are still there; `withdraw` takes it back once they are gone."""
 
     run: Run
-    entries: tuple[Evidence, ...]
+    entries: tuple[EntryProposal, ...]
     instructions: tuple[AgentInstruction, ...]
     supplements: tuple[Supplement, ...]
 
@@ -34,7 +33,7 @@ class Proposals:
         stays = list(_entries(run, kept))
         return cls(
             run=run,
-            entries=tuple(one for one in _entries(run, gone) if one not in stays),
+            entries=tuple(one for one in _entries(run, gone) if not any(_is_same(one, other) for other in stays)),
             instructions=tuple(proposed_instructions(run, gone).filter(state=InstructionState.PROPOSED)),
             supplements=tuple(Supplement.objects.filter(completeness_check__step__in=gone)),
         )
@@ -43,8 +42,8 @@ class Proposals:
         by_source = {source_of(one.task_kind, one.operation_key): one for one in self.supplements}
         # Whoever else counts who lacked a supplement waits from here on.
         lock_notebook(self.run.project_id)
-        for source, evidence in sorted(self.entries, key=lambda entry: entry[0]):
-            withdraw(self.run.project_id, source=source, evidence=evidence)
+        for proposal in sorted(self.entries, key=lambda one: one.source):
+            take_back_proposal(self.run.project_id, proposal)
         for instruction in self.instructions:
             _withdraw_instruction(self.run, instruction)
         for source in sorted(by_source):
@@ -53,7 +52,7 @@ class Proposals:
 
 def proposed_sources(run: Run, gone: QuerySet[Step]) -> list[str]:
     """By what sources the notebook knows what these steps proposed."""
-    return list(dict.fromkeys(source for source, _ in _entries(run, gone)))
+    return list(dict.fromkeys(one.source for one in _entries(run, gone)))
 
 
 def proposed_instructions(run: Run, gone: QuerySet[Step]) -> QuerySet[AgentInstruction]:
@@ -67,10 +66,15 @@ def proposed_instructions(run: Run, gone: QuerySet[Step]) -> QuerySet[AgentInstr
     return AgentInstruction.objects.filter(theirs, project=run.project_id, text__in=told)
 
 
-def _entries(run: Run, steps: QuerySet[Step]) -> Iterator[Evidence]:
+def _entries(run: Run, steps: QuerySet[Step]) -> Iterator[EntryProposal]:
     for result in steps.filter(kind=ProposeEntry.kind, state=StepState.DONE).values_list("result", flat=True):
-        proposal = Proposal.model_validate(result)
-        yield proposal.source, evidence_of(run, proposal)
+        yield entry_proposal(run, Proposal.model_validate(result))
+
+
+def _is_same(one: EntryProposal, other: EntryProposal) -> bool:
+    """Whether the two were counted as one."""
+    said = one.source == other.source or one.fingerprint == other.fingerprint
+    return said and one.evidence == other.evidence
 
 
 def _withdraw_instruction(run: Run, row: AgentInstruction) -> None:

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from django.db.models import F
 
 from notebook_app.models import Entry
 from reflection_app.actions.errors import Conflict, NotYours
@@ -232,13 +233,15 @@ def test_report_and_proposals_of_the_six_steps_go_and_come_again() -> None:
     assert (Report.objects.count(), AgentInstruction.objects.count()) == followed
 
 
-def test_an_entry_that_another_run_proposed_as_well_keeps_that_ones_evidence() -> None:
+@pytest.mark.parametrize("source", ["", "imported by a person"], ids=["known by its source", "known by its words"])
+def test_an_entry_that_another_run_proposed_as_well_keeps_that_ones_evidence(source: str) -> None:
     project = make_project(review_policy=SENT_BACK_WAITS)
     issue = {"category": "completeness", "severity": "high", "description": "two papers are missing from the list"}
     answers = SIX_STEPS | {"attempt-1/answer": "draft", "attempt-1/critique": critique(40, issues=[issue])}
     task: dict[str, Any] = {"mode": "reflection_protocol", "agent": "porter", "limits": {"token_budget": 100_000}}
     reviews = []
     for _ in range(3):
+        Entry.objects.filter(project_id=project.pk).update(source=source or F("source"))
         run = gone_on(scripted_run(answers, project=project, **task))
         reviews.append(Review.objects.get(run=run))
         actor = person(reviews[-1])

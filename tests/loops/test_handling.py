@@ -1,9 +1,8 @@
 import pytest
-from markdown_it import MarkdownIt
 
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.handling import instruction_for, proposals_for
-from reflection_app.loops.protocol.reports import ProposalKind
+from reflection_app.loops.protocol.reports import Proposal, ProposalKind
 from reflection_app.loops.protocol.stages import AntiPattern
 from tests.loops.reporting import AGENT, ISSUE, seed_report
 
@@ -21,20 +20,18 @@ def test_a_capability_is_proposed_as_an_anti_pattern_in_the_words_of_the_seed() 
     assert (proposal.kind, proposal.name) == (ProposalKind.ANTI_PATTERN, "共识点识别不足")
     assert (proposal.agent, proposal.category) == ("community-listener", "completeness")
     assert proposal.reflection_id == "ref_001"
-    assert proposal.content == (
-        "# 共识点识别不足\n\n"
-        "Error type: 3.3.1  \nAgent: community-listener\n\n"
-        "## Symptoms\n\n- 只收集讨论，不提炼共识\n- 缺少跨帖子的模式识别\n\n"
-        "## Prevention\n\n明确要求在每 5 个帖子后提炼一次共识点\n"
-    )
+    assert proposal.content == "Error type: 3.3.1"
+    assert proposal.details == {
+        "symptoms": ["只收集讨论，不提炼共识", "缺少跨帖子的模式识别"],
+        "prevention": "明确要求在每 5 个帖子后提炼一次共识点",
+    }
 
 
 def test_without_a_named_pattern_the_report_itself_says_what_it_is() -> None:
     report = seed_report(type=ErrorClass.MODEL_CAPABILITY, anti_pattern=None)
     (proposal,) = proposals_for(report, agent=AGENT)
     assert proposal.name == "仅收集了 3 篇论文"
-    assert f"- {ISSUE.description}" in proposal.content
-    assert report.learning_notes in proposal.content
+    assert proposal.details == {"symptoms": [ISSUE.description], "prevention": report.learning_notes}
 
 
 def test_a_report_that_says_nothing_still_makes_a_proposal_that_can_be_kept() -> None:
@@ -50,8 +47,7 @@ def test_a_report_that_says_nothing_still_makes_a_proposal_that_can_be_kept() ->
     )
     (proposal,) = proposals_for(report, agent="")
     assert proposal.name == "A mistake made again"
-    assert "None were named." in proposal.content
-    assert "Agent" not in proposal.content
+    assert proposal.details == {"symptoms": [], "prevention": ""}
 
 
 def test_the_same_pattern_of_the_same_agent_has_the_same_source_in_whatever_report() -> None:
@@ -66,12 +62,16 @@ def test_the_same_pattern_of_the_same_agent_has_the_same_source_in_whatever_repo
     assert proposals_for(first, agent="somebody-else")[0].source not in sources
 
 
-def test_hostile_names_cannot_change_the_structure_of_the_entry() -> None:
-    pattern = AntiPattern(pattern_name="a\n# b", symptoms=("c\n\n## d", "- e"), prevention="f\n\n# g\n```")
-    (proposal,) = proposals_for(seed_report(type=ErrorClass.MODEL_CAPABILITY, anti_pattern=pattern), agent="h\n# i")
-    tokens = MarkdownIt("commonmark").parse(proposal.content)
-    assert [token.tag for token in tokens if token.type == "heading_open"] == ["h1", "h2", "h2"]
-    assert not [token for token in tokens if token.type == "fence"]
+def test_symptoms_of_several_lines_are_one_line_each_and_empty_ones_are_left_out() -> None:
+    pattern = AntiPattern(pattern_name="a", symptoms=("c\n\nd", " \n", "# max_steps <b>"))
+    (proposal,) = proposals_for(seed_report(type=ErrorClass.MODEL_CAPABILITY, anti_pattern=pattern), agent=AGENT)
+    assert proposal.details["symptoms"] == ["c d", "# max_steps <b>"]
+
+
+def test_a_proposal_that_was_recorded_without_details_has_none() -> None:
+    (proposal,) = proposals_for(seed_report(type=ErrorClass.MODEL_CAPABILITY), agent=AGENT)
+    recorded = proposal.model_dump(mode="json", exclude={"details"})
+    assert Proposal.model_validate(recorded) == proposal.model_copy(update={"details": {}})
 
 
 def test_a_long_name_is_cut_to_what_an_entry_holds() -> None:

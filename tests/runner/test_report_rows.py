@@ -7,6 +7,7 @@ from reflection_app.loops.effects import FindSimilarIssues
 from reflection_app.loops.protocol.error_classes import ErrorClass, SimilarIssues
 from reflection_app.loops.protocol.handling import instruction_for, proposals_for
 from reflection_app.loops.protocol.reports import KeptReport
+from reflection_app.loops.protocol.stages import AntiPattern
 from reflection_app.loops.verdicts import Issue, IssueCategory
 from reflection_app.models import AgentInstruction, Attempt, Project, Report, Run
 from reflection_app.runner.batch import Batch
@@ -124,6 +125,30 @@ def test_a_proposal_made_twice_counts_once_and_of_another_run_again(project: Pro
     assert [one.refs for one in entry.evidence.all()] == [
         {"run": str(run.pk), "report": name} for run, name in zip((first, second), reports, strict=True)
     ]
+
+
+def test_an_anti_pattern_has_its_symptoms_and_its_prevention_in_fields_of_its_own(project: Project) -> None:
+    run = begun_run(project)
+    report = kept_report(run, type=ErrorClass.MODEL_CAPABILITY)
+    pattern = report.get_value().anti_pattern
+    assert pattern is not None
+    for proposal in proposals_for(report.get_value(), agent=report.agent):
+        keep_proposal(run, proposal)
+    entry = Entry.objects.get(project_id=project.pk)
+    assert entry.details == {"symptoms": list(pattern.symptoms), "prevention": pattern.prevention}
+    assert pattern.prevention not in entry.content
+
+
+def test_an_anti_pattern_that_says_more_than_an_entry_holds_is_kept_as_far_as_it_does(project: Project) -> None:
+    run = begun_run(project)
+    symptoms = (" ", *(f"{place}\n{'x' * 5_000}" for place in range(40)))
+    pattern = AntiPattern(pattern_name="Too much", symptoms=symptoms, prevention="y" * 5_000)
+    report = kept_report(run, type=ErrorClass.MODEL_CAPABILITY, anti_pattern=pattern)
+    for proposal in proposals_for(report.get_value(), agent=report.agent):
+        keep_proposal(run, proposal)
+    details = Entry.objects.get(project_id=project.pk).details
+    assert [one[:3] for one in details["symptoms"]] == [f"{place} x"[:3] for place in range(30)]
+    assert {len(one) for one in [*details["symptoms"], details["prevention"]]} == {4_000}
 
 
 def test_the_same_instruction_is_proposed_to_an_agent_once(project: Project) -> None:

@@ -5,14 +5,19 @@ After the table of "Error Type Handling" in the third design seed. What a class 
 
 import hashlib
 
+from pydantic import JsonValue
+
 from reflection_app.loops.protocol.error_classes import ErrorClass
-from reflection_app.loops.protocol.markdown import line, paragraph
+from reflection_app.loops.protocol.listed import one_line
 from reflection_app.loops.protocol.reports import Instruction, Proposal, ProposalKind, Report
 from reflection_app.loops.protocol.stages import AntiPattern
 
 LONGEST_NAME = 200
 LONGEST_INSTRUCTION = 2_000
 MOST_SYMPTOMS = 10
+# What the fields of an entry hold.
+LONGEST_FIELD = 4_000
+MOST_IN_LIST = 30
 
 
 def proposals_for(report: Report, *, agent: str) -> tuple[Proposal, ...]:
@@ -53,29 +58,25 @@ def anti_pattern_of(report: Report) -> AntiPattern:
     )
 
 
-def anti_pattern_markdown(pattern: AntiPattern, *, error_type: ErrorClass, agent: str) -> str:
-    """The entry's text, with the fields of the seed's anti-pattern record."""
-    symptoms = "\n".join(f"- {line(symptom)}" for symptom in pattern.symptoms if symptom.strip())
-    parts = [
-        f"# {line(pattern.pattern_name)}",
-        f"Error type: {error_type.value}" + (f"  \nAgent: {line(agent)}" if agent.strip() else ""),
-        f"## Symptoms\n\n{symptoms or 'None were named.'}",
-        f"## Prevention\n\n{paragraph(pattern.prevention) or 'None was named.'}",
-    ]
-    return "\n\n".join(parts) + "\n"
-
-
 def _anti_pattern(report: Report, pattern: AntiPattern, *, agent: str) -> Proposal:
     return Proposal(
         kind=ProposalKind.ANTI_PATTERN,
         name=pattern.pattern_name.strip()[:LONGEST_NAME],
         description=report.surface_issue or report.description,
-        content=anti_pattern_markdown(pattern, error_type=report.type, agent=agent),
+        content=f"Error type: {report.type.value}",
+        details=_details(pattern),
         agent=agent,
         category=_category(report),
         source=_source(ProposalKind.ANTI_PATTERN, agent, pattern.pattern_name),
         reflection_id=report.reflection_id,
     )
+
+
+def _details(pattern: AntiPattern) -> dict[str, JsonValue]:
+    """The entry's own fields, as far as they hold what the pattern says; each symptom is one line."""
+    lines = (one_line(symptom)[:LONGEST_FIELD].strip() for symptom in pattern.symptoms)
+    symptoms: list[JsonValue] = [symptom for symptom in lines if symptom]
+    return {"symptoms": symptoms[:MOST_IN_LIST], "prevention": pattern.prevention.strip()[:LONGEST_FIELD]}
 
 
 def _lesson(report: Report, *, agent: str) -> Proposal:

@@ -1,12 +1,13 @@
 """Error trace reports, as they are kept; protocol/report_documents.py writes them in the form of the design seed."""
 
 from enum import StrEnum
+from typing import Annotated
 
-from pydantic import AwareDatetime, Field
+from pydantic import AfterValidator, AwareDatetime, Field, JsonValue
 
 from reflection_app.loops.protocol.error_classes import ErrorClass, FailureFacts
 from reflection_app.loops.protocol.stages import AntiPattern, RepairStatus
-from reflection_app.loops.storable import Text
+from reflection_app.loops.storable import Text, storable_value
 from reflection_app.loops.tickets import Trigger
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Issue
@@ -69,12 +70,13 @@ class ProposalKind(StrEnum):
 
 
 class Proposal(Value):
-    """Something proposed to the notebook. Of the same `source` it is proposed once."""
+    """Something proposed to the notebook. Of the same `source` it is proposed once; `details` are its kind's fields."""
 
     kind: ProposalKind
     name: Text = Field(max_length=200)
     description: Text = ""
     content: Text = ""
+    details: Annotated[dict[str, JsonValue], AfterValidator(storable_value)] = Field(default_factory=dict)
     agent: Text = ""
     category: Text = ""
     source: str = Field(max_length=200)
