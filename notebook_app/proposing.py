@@ -214,11 +214,6 @@ def own_evidence() -> dict[str, str]:
     return {"proposal": str(uuid4())}
 
 
-def take_back(project_id: UUID, *, source: str, refs: dict[str, Any]) -> None:
-    """Takes back that this was proposed under this source with this evidence; see `take_back_proposal`."""
-    take_back_where(project_id, Q(source=storable(source)[:LONGEST_SOURCE]), refs=storable(refs))
-
-
 def take_back_proposal(project_id: UUID, proposal: Proposal) -> None:
     """Takes back that this was proposed with its evidence; an entry that nothing else speaks for goes.
 

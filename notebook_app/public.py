@@ -80,7 +80,7 @@ from notebook_app.meaning import Near, Space, active_space, nearest, vector_of
 from notebook_app.merging import merge, reopen, split, supersede
 from notebook_app.models import ConflictKind, ConflictState, Entry, Settlement
 from notebook_app.people import DESK, By
-from notebook_app.proposing import Proposal, Proposed, keep, keep_all, own_evidence, take_back, take_back_proposal
+from notebook_app.proposing import Proposal, Proposed, keep, keep_all, own_evidence, take_back_proposal
 from notebook_app.reading import (
     KeptConflict,
     KeptVersion,
@@ -282,7 +282,6 @@ __all__ = [
     "versions_of",
     "wanted_space",
     "was_drawn_for",
-    "withdraw",
     "withhold",
     "without_notebook",
     "words_changed",
@@ -303,11 +302,6 @@ class SimilarEntry:
 def propose(project_id: UUID, *, kind: str, evidence: dict[str, Any] | None = None, **given: Any) -> KeptEntry:
     """The entry that this is kept as; see `keep`, which this calls with a Proposal of these fields."""
     return shown(keep(project_id, Proposal(kind=EntryKind(kind), evidence=evidence or {}, **given)).entry)
-
-
-def withdraw(project_id: UUID, *, source: str, evidence: dict[str, Any]) -> None:
-    """Takes back that this was proposed with this evidence; see `take_back`."""
-    take_back(project_id, source=source, refs=evidence)
 
 
 def held(project_id: UUID, entry_id: UUID) -> KeptEntry:

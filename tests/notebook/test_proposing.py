@@ -12,7 +12,7 @@ from notebook_app.life import EntryState
 from notebook_app.merging import merge
 from notebook_app.models import Entry, Evidence
 from notebook_app.people import By
-from notebook_app.proposing import Proposal, keep, keep_all, own_evidence, take_back, take_back_proposal
+from notebook_app.proposing import Proposal, keep, keep_all, own_evidence, take_back_proposal
 from tests.notebook.at_once import at_once
 from tests.notebook.entries import SOMEBODY, make_entry
 
@@ -152,15 +152,16 @@ def test_what_is_taken_back_was_never_proposed() -> None:
     take_back_proposal(project_id, mistake("It forgot the tax!", source="two", evidence=mine))
     entry = Entry.objects.get(project_id=project_id)
     assert (entry.occurrences, entry.evidence.get().refs) == (1, others)
-    take_back(project_id, source="one", refs=others)
+    take_back_proposal(project_id, mistake("In other words", source="one", evidence=others))
     assert not Entry.objects.filter(project_id=project_id).exists()
 
 
 def test_what_somebody_worked_on_is_not_taken_back() -> None:
     project_id, refs = uuid4(), {"run": "r"}
-    entry = keep(project_id, mistake("It forgot the tax", source="one", evidence=refs)).entry
+    proposal = mistake("It forgot the tax", source="one", evidence=refs)
+    entry = keep(project_id, proposal).entry
     gone = make_entry(project_id)
     merge(project_id, gone_id=gone.pk, into_id=entry.pk, by=By("anna"))
-    take_back(project_id, source="one", refs=refs)
+    take_back_proposal(project_id, proposal)
     entry.refresh_from_db()
     assert entry.occurrences == 2
