@@ -13,7 +13,7 @@ from kombu.exceptions import ChannelError, OperationalError
 
 from reflection_app.llm import warm_up
 from reflection_app.llm.embedding import NO_MODEL, embedding_model
-from reflection_app.llm.query_vectors import serving
+from reflection_app.llm.query_vectors import prepare_questions, serving
 from reflection_app.models.idempotency import forget_old_answers
 from reflection_app.runner.advance import advance
 from reflection_app.runner.enqueuing import ADVANCE_RUN, Outage, enqueue
@@ -45,6 +45,8 @@ def serve_questions(**_: object) -> None:
     if embedding_model() is None:
         log.info("entries are found by text alone: no EMBEDDING_MODEL is set that could find them by meaning")
     serving.start()
+    # Beside those who serve: a question that comes meanwhile may still have its vector in time.
+    threading.Thread(target=prepare_questions, name="prepare-questions", daemon=True).start()
 
 
 @worker_shutting_down.connect

@@ -51,6 +51,15 @@ def embed(texts: Sequence[str], *, model: str, as_query: bool, timeout_s: float 
     return ask_provider(read, model=model, as_query=as_query, timeout_s=timeout_s)
 
 
+def prepare(model: str) -> None:
+    """Returns once the wheel's model is ready for its first question. Raises NoModelConfigured without the wheel.
+
+    A provider's model has nothing to be prepared.
+    """
+    if model == WHEELS_MODEL:
+        _engine().wait_until_ready()
+
+
 class Engine:
     """The wheel's model. Its code keeps nothing between calls, so two threads can use it at once.
 
@@ -72,6 +81,10 @@ class Engine:
         except FutureTimeout:
             call.cancel()
             raise ModelTimedOut(f"{WHEELS_MODEL} gave no vector within {timeout_s:.1f} s.") from None
+
+    def wait_until_ready(self) -> None:
+        """Returns once a question has to wait for nothing but itself."""
+        self._languages.result()
 
     def _ask(self, texts: Sequence[str]) -> list[list[float]]:
         return [without_language(self._question(text), text, self._languages.result()) for text in texts]
@@ -106,6 +119,9 @@ def _load() -> Engine:
             f"Entries are embedded by {WHEELS_MODEL}, and the wheel {WHEEL} cannot be used here ({error}). Install it, "
             "or set EMBEDDING_MODEL to a litellm name such as openai/text-embedding-3-small, or to none."
         ) from None
+    # Its threads spin while they wait for each other, unless told not to: where the processors are busy with runs, two
+    # of them then take five times as long as one. It reads this when it is loaded, and what the operator says first.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     # It sets the variable of OpenMP for the whole process; what the operator says goes before it.
     threads = None if os.environ.get("OMP_NUM_THREADS") else min(MOST_CPUS, os.cpu_count() or 1)
     return Engine(E5(num_threads=threads))

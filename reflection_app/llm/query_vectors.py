@@ -4,11 +4,12 @@ import logging
 import threading
 
 from django.conf import settings
-from django.db import connection
+from django.db import DatabaseError, connection
 from redis import RedisError
 
 from notebook_app.public import active_space, opening
-from reflection_app.llm.embedding import NO_MODEL
+from reflection_app.llm.embedding import NO_MODEL, embedding_model, prepare
+from reflection_app.llm.errors import ModelError
 from reflection_app.llm.question_queue import LONGEST_WAIT_S, OUTAGE_LASTS_S, asked, serve_next
 from reflection_app.llm.question_vectors import computed, remembered
 from reflection_app.loops.storable import storable
@@ -24,9 +25,8 @@ def query_vector(text: str, *, timeout_s: float = 2.0) -> list[float] | None:
 
     It is of the beginning of `text`. Whoever gets None finds by text alone, and says so.
     """
-    is_off = str(settings.EMBEDDING_MODEL).strip().lower() == NO_MODEL
     question = storable(opening(" ".join(text.split()), most_tokens=MOST_TOKENS))
-    space = active_space() if question and not is_off else None
+    space = active_space() if question and not _is_off() else None
     if space is None:
         return None
     # Back to the pool: a model may take its time. Inside of a transaction the connection is not ours to give back.
@@ -37,6 +37,31 @@ def query_vector(text: str, *, timeout_s: float = 2.0) -> list[float] | None:
         return known
     give = computed if serving.is_on else asked
     return give(question, model=space.model, timeout_s=min(timeout_s, LONGEST_WAIT_S))
+
+
+def prepare_questions() -> None:
+    """Has the model ready that answers, or will: what takes seconds, and the first who asks would not wait for."""
+    if _is_off():
+        return
+    try:
+        space = active_space()
+    except DatabaseError as error:
+        log.warning("the first question will have to wait for the model, the database is away: %s", error)
+        return
+    finally:
+        if not connection.in_atomic_block:
+            connection.close()
+    model = space.model if space else embedding_model()
+    if model is None:
+        return
+    try:
+        prepare(model)
+    except ModelError as error:
+        log.warning("questions will be answered by text alone: %s", error)
+
+
+def _is_off() -> bool:
+    return str(settings.EMBEDDING_MODEL).strip().lower() == NO_MODEL
 
 
 class Serving:
