@@ -1,5 +1,6 @@
 """Rows for tests, made by the same actions that make them in life wherever there is one."""
 
+from collections.abc import Sequence
 from itertools import count
 from typing import Any
 from uuid import UUID
@@ -36,10 +37,10 @@ def make_member(project: Project, role: Role = Role.REVIEWER, *, user: User | No
     return user
 
 
-def make_api_key(project: Project, scopes: list[str] | None = None, **fields: Any) -> tuple[ApiKey, str]:
+def make_api_key(project: Project, scopes: Sequence[str] | None = None, **fields: Any) -> tuple[ApiKey, str]:
     """A key and its secret; with the usual scopes unless others are named."""
     fields.setdefault("name", f"key {next(_numbers)}")
-    return create_api_key(project, scopes=scopes or [*USUAL_SCOPES], actor=Actor(), **fields)
+    return create_api_key(project, scopes=list(scopes or USUAL_SCOPES), actor=Actor(), **fields)
 
 
 def submit(project: Project, *, actor: Actor | None = None, **submission: Any) -> Run:

@@ -2,13 +2,13 @@ from datetime import timedelta
 from uuid import uuid4
 
 import pytest
+from celery import current_app
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 from pytest_django.fixtures import Settings
 
 from reflection_app import tasks
 from reflection_app.models import IdempotentAnswer, Run
-from reflection_app.runner import enqueuing
 from reflection_app.runner.enqueuing import Outage
 from reflection_app.tasks import queue_length, sweep, tidy
 from tests.factories import make_api_key, make_project, submit
@@ -22,7 +22,7 @@ def test_a_broker_that_is_away_is_asked_once_and_not_for_every_run(monkeypatch: 
         raise OperationalError("connection refused")
 
     monkeypatch.setattr(Outage, "until", 0.0)
-    monkeypatch.setattr(enqueuing.current_app, "send_task", away)
+    monkeypatch.setattr(current_app, "send_task", away)
     for _ in range(500):
         tasks.enqueue(uuid4())
     assert len(asked) == 1

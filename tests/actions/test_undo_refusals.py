@@ -172,6 +172,14 @@ def test_an_entry_that_the_notebook_has_taken_up() -> None:
     Entry.objects.update(state="approved")
     refused(review, actor, "notebook has taken up the entry")
 
+    # Known by its words alone, it was counted there as well.
+    Entry.objects.update(state="proposed", source="imported by a person")
+    run = gone_on(scripted_run(answers, project=project, **task))
+    review, actor = decided(Review.objects.get(run=run), "approve")
+    assert Entry.objects.get().occurrences == 2
+    Entry.objects.update(state="approved")
+    refused(review, actor, "notebook has taken up the entry")
+
 
 def test_a_closed_ticket() -> None:
     project = make_project(review_policy={"audit_share": 0})

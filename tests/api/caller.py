@@ -1,6 +1,7 @@
 """A pipeline that calls the REST interface with its key."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,7 +60,7 @@ class Caller:
         )
 
 
-def make_caller(project: Project | None = None, scopes: list[str] | None = None) -> Caller:
+def make_caller(project: Project | None = None, scopes: Sequence[str] | None = None) -> Caller:
     project = project or make_project()
     key, secret = make_api_key(project, scopes)
     return Caller(project, key, secret)

@@ -21,7 +21,9 @@ def test_on_a_phone_the_open_tab_is_in_view_and_a_task_can_be_tried(visit: Calla
     page.set_viewport_size({"width": 390, "height": 800})
     for path, tab in (("import/", "Import and export"), ("lift/", "Lift"), ("recall/", "Recall")):
         page.goto(page.url.split("/notebook/")[0] + "/notebook/" + path)
-        expect(page.get_by_role("navigation", name="Notebook").get_by_role("link", name=tab)).to_be_in_viewport(ratio=0.9)
+        expect(page.get_by_role("navigation", name="Notebook").get_by_role("link", name=tab)).to_be_in_viewport(
+            ratio=0.9
+        )
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     page.get_by_label("A task or a question").fill("How do I tell a customer of a refund?")
     page.get_by_role("button", name="Recall").click()
