@@ -139,6 +139,16 @@ def ids_known(project_id: UUID, proposals: Sequence[Proposal]) -> set[UUID]:
     return found
 
 
+def ids_counted_on(project_id: UUID, proposals: Sequence[Proposal]) -> set[UUID]:
+    """Those of the entries that the proposals may be counted on that have the evidence of one."""
+    found: set[UUID] = set()
+    for proposal in map(_checked, proposals):
+        known = ids_known(project_id, [proposal])
+        told = Evidence.objects.filter(entry__in=known, refs_key=refs_key(proposal.evidence))
+        found.update(told.values_list("entry_id", flat=True))
+    return found
+
+
 def _keep(project_id: UUID, proposal: Proposal, *, by: By, made: Change) -> Proposed:
     entry = _known(project_id, proposal)
     return _new(project_id, proposal, by=by, made=made) if entry is None else _count(entry, proposal)

@@ -1,5 +1,6 @@
 """All of the notebook that others may call."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -80,7 +81,7 @@ from notebook_app.meaning import Near, Space, active_space, nearest, vector_of
 from notebook_app.merging import merge, reopen, split, supersede
 from notebook_app.models import ConflictKind, ConflictState, Entry, Settlement
 from notebook_app.people import DESK, By
-from notebook_app.proposing import Proposal, Proposed, keep, keep_all, own_evidence, take_back_proposal
+from notebook_app.proposing import Proposal, Proposed, ids_counted_on, keep, keep_all, own_evidence, take_back_proposal
 from notebook_app.reading import (
     KeptConflict,
     KeptVersion,
@@ -197,6 +198,7 @@ __all__ = [
     "count_by_state",
     "count_entries",
     "count_open_conflicts",
+    "counted_on",
     "diff_of",
     "drop_other_spaces",
     "due",
@@ -313,6 +315,11 @@ def proposed_from(project_id: UUID, *, sources: list[str]) -> list[KeptEntry]:
     """The entries that were proposed from any of `sources`, oldest first."""
     found = Entry.objects.filter(project_id=project_id, source__in=sources).order_by("created_at", "id")
     return [shown(entry) for entry in found]
+
+
+def counted_on(project_id: UUID, proposals: Sequence[Proposal]) -> list[KeptEntry]:
+    """The entries that any of the proposals was counted on, by its source or by its words; see `ids_counted_on`."""
+    return [shown(entry) for entry in Entry.objects.filter(pk__in=ids_counted_on(project_id, proposals)).order_by("id")]
 
 
 def name_of(project_id: UUID, *, entry_id: UUID) -> str | None:

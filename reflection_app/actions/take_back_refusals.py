@@ -9,7 +9,6 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from notebook_app.public import proposed_from
 from reflection_app.loops.catalogue import version_of
 from reflection_app.loops.effects import AwaitAttempt, CallTool
 from reflection_app.loops.ends import Outcome
@@ -34,7 +33,7 @@ from reflection_app.models import (
     Tool,
     ToolKind,
 )
-from reflection_app.runner.taking_back_proposals import proposed_instructions, proposed_sources
+from reflection_app.runner.taking_back_proposals import proposed_entries, proposed_instructions
 
 PROPOSED = "proposed"
 # Calls that were stopped before anything left the desk.
@@ -181,6 +180,5 @@ def _something_was_kept(run: Run, since: QuerySet[Step]) -> str:
     decided = proposed_instructions(run, since).exclude(state=InstructionState.PROPOSED).first()
     if decided is not None:
         return _("%(who)s has decided on the instruction that came of it.") % {"who": decided.decided_by_label}
-    entries = proposed_from(run.project_id, sources=proposed_sources(run, since))
-    kept = next((entry for entry in entries if entry.state != PROPOSED), None)
+    kept = next((entry for entry in proposed_entries(run, since) if entry.state != PROPOSED), None)
     return _("The notebook has taken up the entry “%(name)s”, which came of it.") % {"name": kept.name} if kept else ""

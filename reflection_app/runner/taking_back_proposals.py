@@ -10,8 +10,8 @@ from typing import Self
 
 from django.db.models import Q, QuerySet
 
+from notebook_app.public import KeptEntry, counted_on, lock_notebook, proposed_from, take_back_proposal
 from notebook_app.public import Proposal as EntryProposal
-from notebook_app.public import lock_notebook, take_back_proposal
 from reflection_app.loops.effects import ProposeEntry, ProposeInstruction
 from reflection_app.loops.protocol.reports import Instruction, Proposal
 from reflection_app.models import AgentInstruction, InstructionState, Report, Run, Step, StepState, Supplement
@@ -50,9 +50,11 @@ class Proposals:
             withdraw_what_recurred(self.run, by_source[source])
 
 
-def proposed_sources(run: Run, gone: QuerySet[Step]) -> list[str]:
-    """By what sources the notebook knows what these steps proposed."""
-    return list(dict.fromkeys(one.source for one in _entries(run, gone)))
+def proposed_entries(run: Run, gone: QuerySet[Step]) -> list[KeptEntry]:
+    """The notebook's entries that these steps proposed, or were counted on."""
+    proposals = list(_entries(run, gone))
+    of_source = proposed_from(run.project_id, sources=[one.source for one in proposals])
+    return list({entry.id: entry for entry in (*of_source, *counted_on(run.project_id, proposals))}.values())
 
 
 def proposed_instructions(run: Run, gone: QuerySet[Step]) -> QuerySet[AgentInstruction]:
