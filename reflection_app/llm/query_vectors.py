@@ -7,7 +7,7 @@ from django.conf import settings
 from django.db import DatabaseError, connection
 from redis import RedisError
 
-from notebook_app.public import active_space, opening
+from notebook_app.public import Space, active_space, opening
 from reflection_app.llm.embedding import NO_MODEL, embedding_model, prepare
 from reflection_app.llm.errors import ModelError
 from reflection_app.llm.question_queue import LONGEST_WAIT_S, OUTAGE_LASTS_S, asked, serve_next
@@ -26,7 +26,7 @@ def query_vector(text: str, *, timeout_s: float = 2.0) -> list[float] | None:
     It is of the beginning of `text`. Whoever gets None finds by text alone, and says so.
     """
     question = storable(opening(" ".join(text.split()), most_tokens=MOST_TOKENS))
-    space = active_space() if question and not _is_off() else None
+    space = space_asked() if question else None
     if space is None:
         return None
     # Back to the pool: a model may take its time. Inside of a transaction the connection is not ours to give back.
@@ -58,6 +58,11 @@ def prepare_questions() -> None:
         prepare(model)
     except ModelError as error:
         log.warning("questions will be answered by text alone: %s", error)
+
+
+def space_asked() -> Space | None:
+    """The space that questions are asked in; None where there is none yet, or finding by meaning is turned off."""
+    return None if _is_off() else active_space()
 
 
 def _is_off() -> bool:

@@ -17,7 +17,7 @@ from notebook_app.public import (
     told_of,
 )
 from notebook_app.public import EntryState as State
-from reflection_app.llm.query_vectors import query_vector
+from reflection_app.llm.query_vectors import query_vector, space_asked
 from reflection_app.loops.storable import storable
 from reflection_app.models import Project
 from reflection_app.web.access import DeskRequest, project_page
@@ -93,6 +93,8 @@ def _recalled(project: Project, asked: Asked, *, most: int) -> dict[str, object]
     return {
         "is_asked": True,
         "used_meaning": found.used_meaning,
+        # The model is still being loaded, busy or away, or another one is just taking over.
+        "may_work_later": not found.used_meaning and space_asked() is not None,
         "rows": [RecalledView(view, one) for view, one in zip(views, found.entries, strict=True)],
         "text": revealed(text),
     }

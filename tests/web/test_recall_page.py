@@ -3,11 +3,13 @@
 import pytest
 from django.test import Client
 from django.urls import reverse
+from pytest_django.fixtures import Settings
 
 from notebook_app.models import Entry, Exposure
 from reflection_app.models import Role
 from reflection_app.web.recall_page import LONGEST_QUESTION
 from tests.factories import make_member, make_project
+from tests.notebook.embedding_rows import active
 from tests.notebook.entries import make_entry
 
 pytestmark = pytest.mark.django_db
@@ -34,6 +36,21 @@ def test_what_is_recalled_is_shown_with_its_reason_and_counts_nowhere(client: Cl
     assert not [other for other in ("A refund that waits", "Close the file", "<b>") if other in shown]
     assert not Exposure.objects.exists()
     assert set(Entry.objects.values_list("recalled", flat=True)) == {0}
+
+
+@pytest.mark.parametrize("is_off", [False, True])
+def test_who_asks_while_the_model_gives_no_answer_may_try_again(
+    client: Client, settings: Settings, *, is_off: bool
+) -> None:
+    settings.EMBEDDING_MODEL = "none" if is_off else "openai/house-embedding"
+    project = make_project()
+    client.force_login(make_member(project, Role.VIEWER))
+    make_entry(project, name="State the currency of a refund", state="approved")
+    active({}, model="openai/house-embedding", dimensions=2)
+    shown = page(client, project.slug, q="What refund?")
+    assert "State the currency of a refund" in shown
+    assert "Found by words alone" in shown
+    assert ("Trying again in a moment may help" in shown) is not is_off
 
 
 def test_empty_answers_say_why_and_what_to_do(client: Client) -> None:
