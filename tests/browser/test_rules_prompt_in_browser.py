@@ -30,10 +30,13 @@ def looked_at(page: Page, name: str) -> None:
 def in_every_way(page: Page, name: str) -> None:
     looked_at(page, f"{name}_wide")
     page.emulate_media(color_scheme="dark")
+    # Loaded again: what changes its colour step by step would be looked at halfway.
+    page.goto(page.url)
     looked_at(page, f"{name}_dark")
     page.set_viewport_size({"width": 390, "height": 844})
     looked_at(page, f"{name}_narrow_dark")
     page.emulate_media(color_scheme="light")
+    page.goto(page.url)
     looked_at(page, f"{name}_narrow")
     page.set_viewport_size({"width": 1280, "height": 900})
 
