@@ -92,7 +92,7 @@ def _use(project_id: UUID, found: dict[UUID, tuple[int, int]], best: Iterable[UU
 
 def _recalled(fused: Sequence[Fused], matches: Sequence[Match]) -> tuple[RecalledEntry, ...]:
     words = {match.entry_id: match.words for match in matches}
-    rows = Entry.objects.in_bulk([one.entry_id for one in fused])
+    rows = Entry.objects.defer("search").in_bulk([one.entry_id for one in fused])
     return tuple(
         RecalledEntry(
             entry=shown(rows[one.entry_id]),
