@@ -78,7 +78,7 @@ def supersede(
         raise Refused(_("an entry cannot supersede itself"), field="by")
     lock_notebook(project_id)
     lock_rows(project_id, (gone_id, by_id))
-    expected, reason = expected_versions or {}, reason or _("superseded")
+    expected = expected_versions or {}
     change(
         project_id,
         gone_id,

@@ -10,7 +10,6 @@ from notebook_app.changing import lock_notebook, locked
 from notebook_app.comparing import compare
 from notebook_app.comparing_due import due
 from notebook_app.conflicts import (
-    OpposedPhrases,
     SeenConflict,
     ask_for_suggestion,
     beside,
@@ -23,7 +22,6 @@ from notebook_app.conflicts import (
 )
 from notebook_app.curation import approve, clear, edit, own, reject, restore, retire, tag
 from notebook_app.embedding_spaces import (
-    EmbeddingStatus,
     Lacking,
     WrongDimensions,
     activate_space,
@@ -40,11 +38,10 @@ from notebook_app.errors import (
     ConflictMovedOn,
     NoSuchConflict,
     NoSuchEntry,
-    NotebookError,
     NotPossibleNow,
     Refused,
 )
-from notebook_app.exposure_list import ExposurePage, KeptExposure, exposures_of
+from notebook_app.exposure_list import KeptExposure, exposures_of
 from notebook_app.exposures import Drawn, earlier_draws, record_exposures, settle, was_drawn_for, withhold
 from notebook_app.interchange.exporting import archive, every_entry, json_lines, sessions_of
 from notebook_app.interchange.importing import (
@@ -59,17 +56,16 @@ from notebook_app.interchange.importing import (
 )
 from notebook_app.interchange.planning import ImportStep, Planned
 from notebook_app.interchange.reading import HandedIn
-from notebook_app.kinds import CATEGORIES, EntryKind, fields_of, lists_of
-from notebook_app.learning import Became, Learned, WhyRefused, keep_learned, memory_names, unlearn
+from notebook_app.kinds import EntryKind, fields_of, lists_of
+from notebook_app.learning import Became, Learned, keep_learned, memory_names, unlearn
 from notebook_app.life import HOLDING, WAITING, Change, EntryState, may
 from notebook_app.lift import Arm, Interval
 from notebook_app.lift_list import Claim, LessonLift, Measured, lift_of, lift_of_all
-from notebook_app.lift_power import LEAST_DIFFERENCE, runs_needed
+from notebook_app.lift_power import runs_needed
 from notebook_app.listing import (
     EntryOrder,
     EntryPage,
     Listing,
-    Offered,
     count_by_state,
     count_entries,
     in_open_conflict,
@@ -77,13 +73,12 @@ from notebook_app.listing import (
     page_of_entries,
 )
 from notebook_app.looks import Look, level_of
-from notebook_app.meaning import Near, Space, active_space, nearest, vector_of
+from notebook_app.meaning import Near, Space, active_space, nearest
 from notebook_app.merging import merge, reopen, split, supersede
 from notebook_app.models import ConflictKind, ConflictState, Entry, Settlement
 from notebook_app.people import DESK, By
 from notebook_app.proposing import Proposal, Proposed, ids_counted_on, keep, keep_all, own_evidence, take_back_proposal
 from notebook_app.reading import (
-    KeptConflict,
     KeptVersion,
     Occurrence,
     conflicts_of,
@@ -119,11 +114,9 @@ from notebook_app.versions import KEPT
 from notebook_app.words_changed import words_changed
 
 __all__ = [
-    "CATEGORIES",
     "DESK",
     "HOLDING",
     "KEPT",
-    "LEAST_DIFFERENCE",
     "WAITING",
     "Arm",
     "Became",
@@ -135,19 +128,16 @@ __all__ = [
     "ConflictMovedOn",
     "ConflictState",
     "Drawn",
-    "EmbeddingStatus",
     "EntryFilter",
     "EntryKind",
     "EntryOrder",
     "EntryPage",
     "EntryState",
-    "ExposurePage",
     "FieldDiff",
     "HandedIn",
     "Import",
     "ImportStep",
     "Interval",
-    "KeptConflict",
     "KeptEntry",
     "KeptExposure",
     "KeptVersion",
@@ -161,10 +151,7 @@ __all__ = [
     "NoSuchConflict",
     "NoSuchEntry",
     "NotPossibleNow",
-    "NotebookError",
     "Occurrence",
-    "Offered",
-    "OpposedPhrases",
     "Piece",
     "Planned",
     "Proposal",
@@ -180,7 +167,6 @@ __all__ = [
     "Space",
     "Told",
     "Undone",
-    "WhyRefused",
     "WrongDimensions",
     "activate_space",
     "active_space",
@@ -279,7 +265,6 @@ __all__ = [
     "undo",
     "unlearn",
     "unsettle_conflict",
-    "vector_of",
     "version_rows",
     "versions_of",
     "wanted_space",

@@ -3,10 +3,9 @@
 from typing import Any
 
 from reflection_app.loops.after.answers import ErrorsAnswer
-from reflection_app.loops.after.looking_back import Question, look_back
+from reflection_app.loops.after.looking_back import Question, look_back, session_of
 from reflection_app.loops.after.shown import shown_session
-from reflection_app.loops.after_effects import ReadSession, RecordFindings
-from reflection_app.loops.effects import EffectFailed
+from reflection_app.loops.after_effects import RecordFindings
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.messages import system, user
 from reflection_app.loops.progress import Progress
@@ -44,9 +43,7 @@ SCHEMA: dict[str, Any] = {
 
 async def error_reflection(spec: TaskSpec, run: Progress) -> Outcome:
     """Succeeded once the findings are kept, whatever and however many they are."""
-    session = await run.perform(ReadSession(key="session"))
-    if not session.conversation:
-        raise EffectFailed("there is nothing to look back at any more")
+    session = await session_of(run)
     question = Question(
         role=ROLE,
         key=KEY,

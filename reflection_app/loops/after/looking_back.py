@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from reflection_app.loops.after.answers import ToolAnswer
-from reflection_app.loops.effects import CallTool, Generate
+from reflection_app.loops.after.findings import SessionRead
+from reflection_app.loops.after_effects import ReadSession
+from reflection_app.loops.effects import CallTool, EffectFailed, Generate
 from reflection_app.loops.lenient_values import Lenient
 from reflection_app.loops.messages import NO_ANSWER, Message, assistant, user
 from reflection_app.loops.progress import Progress
@@ -36,6 +38,14 @@ class Question[A: Lenient]:
     answer: type[A]
     schema: dict[str, Any]
     most_turns: int
+
+
+async def session_of(run: Progress, *, with_known: bool = False) -> SessionRead:
+    """What there is to read of the work that has ended. Raises EffectFailed where nothing is left of it."""
+    session = await run.perform(ReadSession(key="session", with_known=with_known))
+    if not session.conversation:
+        raise EffectFailed("there is nothing to look back at any more")
+    return session
 
 
 async def look_back[A: Lenient](run: Progress, question: Question[A]) -> A:

@@ -4,10 +4,9 @@ from typing import Any
 
 from reflection_app.loops.after.answers import MemoriesAnswer
 from reflection_app.loops.after.findings import MemoryType
-from reflection_app.loops.after.looking_back import Question, look_back
+from reflection_app.loops.after.looking_back import Question, look_back, session_of
 from reflection_app.loops.after.shown import shown_known, shown_session
-from reflection_app.loops.after_effects import ReadSession, RecordMemories
-from reflection_app.loops.effects import EffectFailed
+from reflection_app.loops.after_effects import RecordMemories
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.messages import system, user
 from reflection_app.loops.progress import Progress
@@ -43,9 +42,7 @@ SCHEMA: dict[str, Any] = {
 
 async def memory_reflection(spec: TaskSpec, run: Progress) -> Outcome:
     """Succeeded once the memories are kept, whatever and however many they are."""
-    session = await run.perform(ReadSession(key="session", with_known=True))
-    if not session.conversation:
-        raise EffectFailed("there is nothing to look back at any more")
+    session = await session_of(run, with_known=True)
     question = Question(
         role=ROLE,
         key=KEY,
