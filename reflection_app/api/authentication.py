@@ -23,7 +23,8 @@ class ApiKeyAuthentication(BaseAuthentication):
         scheme, _, secret = request.headers.get("Authorization", "").strip().partition(" ")
         if scheme.lower() != "bearer":
             return None
-        key = ApiKey.objects.usable().select_related("project").filter(digest=digest_of(secret.strip())).first()
+        keys = ApiKey.objects.usable().select_related("project").filter(project__deleted_at__isnull=True)
+        key = keys.filter(digest=digest_of(secret.strip())).first()
         if key is None:
             raise AuthenticationFailed("This key is unknown, revoked or expired.")
         note_use(key)

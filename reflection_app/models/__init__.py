@@ -1,5 +1,6 @@
 """The tables, one file per aggregate. Import models from here."""
 
+from reflection_app.models.agent_trace import AgentSpan, AgentTrace
 from reflection_app.models.api_key import ApiKey, Scope
 from reflection_app.models.attempt import Attempt, Verdict
 from reflection_app.models.audit import Actor, AuditEntry, Target, audit
@@ -8,13 +9,17 @@ from reflection_app.models.comment import About, Comment
 from reflection_app.models.completeness import CompletenessCheck, Supplement
 from reflection_app.models.event import Event, EventType, add_event, next_event
 from reflection_app.models.idempotency import IdempotentAnswer
+from reflection_app.models.invitation import Invitation
+from reflection_app.models.judged_item import CriticJudgement, JudgedItem, JudgementImport, PersonsJudgement
 from reflection_app.models.notification import Notification, NotificationKind
 from reflection_app.models.panel import Panel, PanelState
+from reflection_app.models.permissions import GRANTS, Grant, Permission, key_may, member_may
 from reflection_app.models.profile import Profile
 from reflection_app.models.project import Membership, Project, Role
 from reflection_app.models.question import Question, QuestionState
 from reflection_app.models.reflector import Reflector, ReflectorKind
 from reflection_app.models.report import AgentInstruction, ClassCorrection, InstructionState, Report
+from reflection_app.models.retention import RetentionRun
 from reflection_app.models.review import OPEN, Review, ReviewSkip, ReviewState
 from reflection_app.models.run import Run, RunState, Step, StepState
 from reflection_app.models.task import Task, TaskFile
@@ -22,12 +27,16 @@ from reflection_app.models.ticket import Ticket, TicketState
 from reflection_app.models.tool import Secret, Tool, ToolKind
 from reflection_app.models.tool_failure import FixPair, ToolFailure
 from reflection_app.models.transcript import Transcript, TranscriptFile, TranscriptTurn
+from reflection_app.models.webhook import Delivery, DeliveryState, DeliveryTry, Webhook
 
 __all__ = [
+    "GRANTS",
     "OPEN",
     "About",
     "Actor",
     "AgentInstruction",
+    "AgentSpan",
+    "AgentTrace",
     "ApiKey",
     "Attempt",
     "AuditEntry",
@@ -38,16 +47,26 @@ __all__ = [
     "ClassCorrection",
     "Comment",
     "CompletenessCheck",
+    "CriticJudgement",
+    "Delivery",
+    "DeliveryState",
+    "DeliveryTry",
     "Event",
     "EventType",
     "FixPair",
+    "Grant",
     "IdempotentAnswer",
     "InstructionState",
+    "Invitation",
+    "JudgedItem",
+    "JudgementImport",
     "Membership",
     "Notification",
     "NotificationKind",
     "Panel",
     "PanelState",
+    "Permission",
+    "PersonsJudgement",
     "Profile",
     "Project",
     "Question",
@@ -55,6 +74,7 @@ __all__ = [
     "Reflector",
     "ReflectorKind",
     "Report",
+    "RetentionRun",
     "Review",
     "ReviewSkip",
     "ReviewState",
@@ -78,7 +98,10 @@ __all__ = [
     "TranscriptFile",
     "TranscriptTurn",
     "Verdict",
+    "Webhook",
     "add_event",
     "audit",
+    "key_may",
+    "member_may",
     "next_event",
 ]

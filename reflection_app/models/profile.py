@@ -4,10 +4,17 @@ from django.conf import settings
 from django.db import models
 
 
+class Theme(models.TextChoices):
+    LIGHT = "light", "Light"
+    DARK = "dark", "Dark"
+
+
 class Profile(models.Model):
     user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="profile")
     # Empty: as the browser says.
     language = models.CharField(max_length=10, blank=True, default="")
+    # Empty: as the system says.
+    theme = models.CharField(max_length=5, blank=True, default="", choices=Theme)
     wants_mail = models.BooleanField(default=True)
 
     def __str__(self) -> str:

@@ -6,6 +6,7 @@ from django.db import models
 
 from reflection_app.loops.completeness.checks import CompletenessSettings
 from reflection_app.loops.notebook_settings import NotebookSettings
+from reflection_app.loops.retention_settings import RetentionSettings
 from reflection_app.loops.review_rules import ReviewPolicy
 from reflection_app.loops.task_spec import Limits, Thresholds
 from reflection_app.models.identifiers import new_id
@@ -16,7 +17,7 @@ class ProjectQuerySet(models.QuerySet["Project"]):
         """The projects that `user` is a member of."""
         if not isinstance(user, User):
             return self.none()
-        return self.filter(memberships__user=user)
+        return self.filter(memberships__user=user, deleted_at__isnull=True)
 
 
 class Project(models.Model):
@@ -29,6 +30,9 @@ class Project(models.Model):
     models_by_role = models.JSONField(default=dict, blank=True)
     completeness = models.JSONField(default=dict, blank=True)
     notebook = models.JSONField(default=dict, blank=True)
+    retention = models.JSONField(default=dict, blank=True)
+    # Somebody deleted it: nobody sees it any more, and the worker takes it away piece by piece.
+    deleted_at = models.DateTimeField(null=True, blank=True)
     # The tool that is asked for knowledge which an agent lacks; a person is asked where there is none.
     knowledge_tool = models.CharField(max_length=64, blank=True, default="")
     created_at = models.DateTimeField(auto_now_add=True)
@@ -52,6 +56,9 @@ class Project(models.Model):
 
     def get_notebook(self) -> NotebookSettings:
         return NotebookSettings.model_validate(self.notebook)
+
+    def get_retention(self) -> RetentionSettings:
+        return RetentionSettings.model_validate(self.retention)
 
     def get_review_policy(self) -> ReviewPolicy:
         return ReviewPolicy.model_validate(self.review_policy)

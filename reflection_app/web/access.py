@@ -14,10 +14,12 @@ from django.http import Http404, HttpRequest, HttpResponse
 from reflection_app.actions.client_address import client_address
 from reflection_app.actions.errors import ActionError
 from reflection_app.models import (
+    GRANTS,
     Actor,
     ApiKey,
     BulkDecision,
     Membership,
+    Permission,
     Project,
     Review,
     Role,
@@ -55,7 +57,8 @@ class DeskRequest(HttpRequest):
 
 def get_membership_for(user: User, *, slug: str) -> Membership | None:
     """The membership of `user` in the project, with the project; None where there is none."""
-    return Membership.objects.select_related("project").filter(user=user, project__slug=slug).first()
+    rows = Membership.objects.select_related("project")
+    return rows.filter(user=user, project__slug=slug, project__deleted_at__isnull=True).first()
 
 
 def get_run_for(place: Place, run_id: UUID) -> Run:
@@ -147,15 +150,18 @@ def get_secret_for(place: Place, secret_id: UUID) -> Secret:
 type ProjectView[**P] = Callable[Concatenate[DeskRequest, P], HttpResponse]
 
 
-def project_page[**P](*, role: Role = Role.VIEWER) -> Callable[[ProjectView[P]], Callable[..., HttpResponse]]:
-    """A view of `/p/<slug>/…`, for members with `role`; a stranger gets 404, as if the project did not exist."""
+def project_page[**P](
+    permission: Permission = Permission.READ, *, role: Role | None = None
+) -> Callable[[ProjectView[P]], Callable[..., HttpResponse]]:
+    """A view of `/p/<slug>/…`, for members with the permission; a stranger gets 404, as if no such project existed."""
+    needed = role or GRANTS[permission].role
 
     def decorate(view: ProjectView[P]) -> Callable[..., HttpResponse]:
         @wraps(view)
         def guarded(request: HttpRequest, slug: str, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
             desk_request = cast("DeskRequest", request)
             desk_request.place = _place_of(desk_request, slug=slug)
-            if not desk_request.place.may(role):
+            if not desk_request.place.may(needed):
                 raise PermissionDenied
             try:
                 return view(desk_request, *args, **kwargs)
