@@ -14,7 +14,8 @@ LONGEST_DAYS = 366
 class Chosen:
     """Which runs the figures are of: those that finished from `since` to `until`, both days included, in UTC.
 
-    An empty text stands for all. `model` is the one that made the run's attempts, `kind` the task's type.
+    An empty text stands for all. `model` is the one that made the run's attempts, `kind` the task's type. Runs of the
+    scripted demonstration model are figures of their own, and never counted among the others.
     """
 
     since: date
@@ -23,6 +24,7 @@ class Chosen:
     mode: str = ""
     model: str = ""
     kind: str = ""
+    scripted: bool = False
 
     @property
     def days(self) -> int:
