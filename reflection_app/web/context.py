@@ -17,6 +17,20 @@ from reflection_app.web.last_decision import LastDecision, last_decision
 from reflection_app.web.notebook_counts import waiting_entries
 from reflection_app.web.queue_counts import open_reviews
 
+# How the names of pages end that stand behind the settings' tabs.
+SETTINGS = (
+    "settings",
+    "_policy",
+    "keys",
+    "_key",
+    "members",
+    "_member",
+    "invitation",
+    "webhook",
+    "webhooks",
+    "keeping",
+)
+
 
 class Desk:
     def __init__(self, request: HttpRequest) -> None:
@@ -57,6 +71,11 @@ class Desk:
         """The page's name in the address book, which the navigation marks."""
         match = self._request.resolver_match
         return match.url_name or "" if match else ""
+
+    @property
+    def is_settings(self) -> bool:
+        """Whether the page is one of those behind the settings' tabs."""
+        return self.section.endswith(SETTINGS)
 
     @property
     def may_review(self) -> bool:
