@@ -105,6 +105,7 @@ TEMPLATES = [
                 "django.templatetags.static",
                 "django.templatetags.i18n",
                 "reflection_app.web.template_filters",
+                "reflection_app.web.plotly_script",
             ],
             "loaders": [
                 ("django.template.loaders.cached.Loader", ["django.template.loaders.filesystem.Loader"]),
@@ -163,13 +164,20 @@ STATIC_ROOT = DATA_DIR / "static"
 # Only an image has collected files; whitenoise warns of a missing folder even where it does not need it.
 STATIC_ROOT.mkdir(parents=True, exist_ok=True)
 STATICFILES_DIRS = [BASE_DIR / "static"]
+STATICFILES_FINDERS = [
+    "django.contrib.staticfiles.finders.FileSystemFinder",
+    "django.contrib.staticfiles.finders.AppDirectoriesFinder",
+    "reflection_app.web.plotly_script.PlotlyFinder",
+]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedStaticFilesStorage"},
 }
 WHITENOISE_USE_FINDERS = not PRODUCTION
 WHITENOISE_ALLOW_ALL_ORIGINS = False
 WHITENOISE_ADD_HEADERS_FUNCTION = add_static_headers
+# Its version is part of the address.
+WHITENOISE_IMMUTABLE_FILE_TEST = r"/plotly-[\w.]+/plotly\.min\.js$"
 
 CACHES = {
     "default": {
@@ -226,6 +234,12 @@ REVIEW_LEASE_S = env.number(
 )
 REVIEW_MIN_AUDIT_SHARE = env.number(
     "REVIEW_MIN_AUDIT_SHARE", 0.01, "the least share audited where a review policy lets verdicts stand", at_most=1
+)
+
+API_REQUESTS_PER_MINUTE = env.number("API_REQUESTS_PER_MINUTE", 600, "requests a minute of one key over REST; 0: any")
+API_BURST = env.number("API_BURST", 200, "how many of them may come at once", at_least=1)
+API_REQUESTS_WITHOUT_KEY = env.number(
+    "API_REQUESTS_WITHOUT_KEY", 60, "requests a minute of an address that shows no key which works; 0: any"
 )
 
 REFLECTION_MODE = env.choice(

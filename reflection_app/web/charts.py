@@ -1,7 +1,14 @@
 """Charts as pages show them: a Plotly figure, its twin as a table, and where each bar leads."""
 
+import json
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
+
+from django.conf import settings
+from django.utils.csp import CSP
+
+# For `csp_override` of a page with charts: Plotly writes style attributes. Scripts stay as strict as everywhere.
+CHARTS_POLICY: dict[str, Any] = {**settings.SECURE_CSP, "style-src": [CSP.SELF, CSP.UNSAFE_INLINE]}
 
 
 @dataclass(frozen=True)
@@ -16,8 +23,9 @@ class Cell:
 class Chart:
     """`figure` is `{data, layout}` as Plotly reads it, without colours of its own: the page's theme gives them.
 
-    A point of `data` whose `customdata` is an address leads there. Without `rows` there is nothing to draw, and `empty`
-    says what would fill it.
+    A trace names its colour in `meta` (see static/js/charts.js): `tone` for all of it, `tones` for each point, `scale`
+    for a heat map. A point of `data` whose `customdata` is an address leads there. Without `rows` there is nothing to
+    draw, and `empty` says what would fill it. The first `words` columns of the table are words, the others numbers.
     """
 
     name: str
@@ -27,3 +35,10 @@ class Chart:
     columns: tuple[str, ...] = ()
     rows: tuple[tuple[Cell, ...], ...] = ()
     empty: str = ""
+    words: int = 1
+    size: Literal["low", "", "tall"] = ""
+    is_wide: bool = False
+
+    @property
+    def figure_json(self) -> str:
+        return json.dumps(self.figure, ensure_ascii=False, separators=(",", ":"), allow_nan=False)

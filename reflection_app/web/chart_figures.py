@@ -1,0 +1,156 @@
+"""Plotly figures as plain dicts, so that no page waits for the import of plotly. Tests hand each to plotly itself.
+
+Plotly reads its texts as a kind of HTML, links included; whatever is shown goes through `plain`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+LONGEST_LABEL = 28
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One bar or point. `said` is told where it is pointed at, `href` is where it leads."""
+
+    label: str
+    value: float | None
+    said: str = ""
+    href: str = ""
+    tone: str = ""
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Series:
+    """Marks of one colour under one name. `dash` sets lines apart for those who see no colours."""
+
+    name: str
+    tone: str
+    marks: Sequence[Mark]
+    dash: str = "solid"
+
+
+def plain(text: str) -> str:
+    """`text` to the letter, as Plotly shows it."""
+    return escape(text, quote=False)
+
+
+def short(text: str) -> str:
+    """`text` as the label of a bar."""
+    return plain(text if len(text) <= LONGEST_LABEL else f"{text[: LONGEST_LABEL - 1]}…")
+
+
+def bars(marks: Sequence[Mark], *, tone: str = "one", axis: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Upright bars, in the order given."""
+    trace = _bars(marks, tone=tone) | {"x": list(range(len(marks))), "y": [mark.value for mark in marks]}
+    return {"data": [trace], "layout": {"xaxis": _labels(marks), "yaxis": {"rangemode": "tozero", **(axis or {})}}}
+
+
+def lying_bars(marks: Sequence[Mark], *, tone: str = "one", axis: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Bars that lie, the first at the top: for labels that are words."""
+    trace = _bars(marks, tone=tone) | {"y": list(range(len(marks))), "x": [mark.value for mark in marks]}
+    trace["orientation"] = "h"
+    labels = {**_labels(marks), "autorange": "reversed"}
+    return {"data": [trace], "layout": {"yaxis": labels, "xaxis": {"rangemode": "tozero", **(axis or {})}}}
+
+
+def stacked_bars(series: Sequence[Series], *, axis: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Lying bars, each made of the series' parts, in one order of labels."""
+    data = [
+        _bars(one.marks, tone=one.tone)
+        | {
+            "y": list(range(len(one.marks))),
+            "x": [mark.value for mark in one.marks],
+            "orientation": "h",
+            "name": plain(one.name),
+        }
+        for one in series
+    ]
+    labels = {**_labels(series[0].marks if series else ()), "autorange": "reversed"}
+    layout = {"barmode": "stack", "showlegend": True, "yaxis": labels, "xaxis": {"rangemode": "tozero", **(axis or {})}}
+    return {"data": data, "layout": layout}
+
+
+def lines(series: Sequence[Series], *, axis: dict[str, Any] | None = None, layout: dict[str, Any] | None = None) -> Any:
+    """Lines over time; a mark's label is its date or hour. A gap stays a gap."""
+    data = [
+        {
+            "type": "scatter",
+            "mode": "lines+markers",
+            "name": plain(one.name),
+            "x": [mark.label for mark in one.marks],
+            "y": [mark.value for mark in one.marks],
+            "line": {"width": 2, "dash": one.dash},
+            "marker": {"size": 6},
+            "connectgaps": False,
+            **_told(one.marks),
+            "meta": {"tone": one.tone},
+        }
+        for one in series
+    ]
+    merged = {
+        "showlegend": len(series) > 1,
+        "hovermode": "x unified",
+        "xaxis": {"type": "date"},
+        "yaxis": {"rangemode": "tozero", **(axis or {})},
+    }
+    return {"data": data, "layout": merged | (layout or {})}
+
+
+def dots(marks: Sequence[Mark], *, tone: str = "one", axis: dict[str, Any] | None = None) -> dict[str, Any]:
+    """One dot for each mark, with its interval lying across; the first at the top."""
+    values = [mark.value or 0.0 for mark in marks]
+    trace = {
+        "type": "scatter",
+        "mode": "markers",
+        "x": values,
+        "y": list(range(len(marks))),
+        "marker": {"size": 9},
+        "error_x": {
+            "type": "data",
+            "symmetric": False,
+            "array": [max(0.0, (mark.high or 0.0) - at) for mark, at in zip(marks, values, strict=True)],
+            "arrayminus": [max(0.0, at - (mark.low or 0.0)) for mark, at in zip(marks, values, strict=True)],
+        },
+        **_told(marks),
+        "meta": _tones(marks, tone=tone),
+    }
+    labels = {**_labels(marks), "autorange": "reversed", "zeroline": False}
+    return {"data": [trace], "layout": {"yaxis": labels, "xaxis": {"zeroline": True, **(axis or {})}}}
+
+
+def share_axis(title: str = "") -> dict[str, Any]:
+    """An axis of shares from nothing to all, in percent."""
+    return {"range": [0, 1.02], "tickformat": ".0%", **({"title": {"text": plain(title)}} if title else {})}
+
+
+def titled(title: str, **more: Any) -> dict[str, Any]:
+    return {"title": {"text": plain(title)}, **more}
+
+
+def _bars(marks: Sequence[Mark], *, tone: str) -> dict[str, Any]:
+    return {"type": "bar", **_told(marks), "meta": _tones(marks, tone=tone)}
+
+
+def _told(marks: Sequence[Mark]) -> dict[str, Any]:
+    return {
+        "hovertext": [plain(mark.said or mark.label) for mark in marks],
+        "hoverinfo": "text",
+        "customdata": [mark.href for mark in marks],
+    }
+
+
+def _tones(marks: Sequence[Mark], *, tone: str) -> dict[str, Any]:
+    if any(mark.tone for mark in marks):
+        return {"tones": [mark.tone or tone for mark in marks]}
+    return {"tone": tone}
+
+
+def _labels(marks: Sequence[Mark]) -> dict[str, Any]:
+    """Labels by place: two that read alike stay two bars, and none is taken for a number or a date."""
+    ticks = [short(mark.label) for mark in marks]
+    return {"tickmode": "array", "tickvals": list(range(len(marks))), "ticktext": ticks, "showgrid": False}
