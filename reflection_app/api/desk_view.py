@@ -4,12 +4,21 @@ from typing import Any, ClassVar
 
 from django.db import DatabaseError
 from pydantic import BaseModel, ConfigDict
+from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from reflection_app.actions.client_address import client_address
 from reflection_app.api.negotiation import AlwaysJson
 from reflection_app.api.permissions import Scopes, needs
+from reflection_app.api.rate_limits import (
+    Limit,
+    Quota,
+    TooManyRequests,
+    buckets,
+    limit_of_addresses,
+    limit_of_keys,
+)
 from reflection_app.api.reading import read_query
 from reflection_app.api.telling import note_told
 from reflection_app.loops.values import Value
@@ -31,6 +40,26 @@ class DeskView(APIView):
     content_negotiation_class = AlwaysJson
     scopes: ClassVar[Scopes] = needs()
     post_query: ClassVar[type[BaseModel]] = NoParameters
+    # What the caller may still ask, once it is known who calls; None where that is not counted.
+    quota: Quota | None = None
+
+    def perform_authentication(self, request: Request) -> None:
+        """Takes one request off what the key, or the address that shows none that works, may ask."""
+        address = client_address(request.META) or "unknown"
+        try:
+            super().perform_authentication(request)
+        except AuthenticationFailed:
+            self._take_request(limit_of_addresses(), of=address)
+            raise
+        if isinstance(request.auth, ApiKey):
+            self._take_request(limit_of_keys(), of=str(request.auth.pk))
+        else:
+            self._take_request(limit_of_addresses(), of=address)
+
+    def _take_request(self, limit: Limit, *, of: str) -> None:
+        self.quota = buckets.take(limit, of=of)
+        if self.quota is not None and self.quota.wait_s:
+            raise TooManyRequests(self.quota)
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
@@ -43,6 +72,8 @@ class DeskView(APIView):
             self._note_told(request, response)
         except DatabaseError as error:
             response = self.handle_exception(error)
+        for name, value in self.quota.headers.items() if self.quota is not None else ():
+            response[name] = value
         return super().finalize_response(request, response, *args, **kwargs)
 
     def _note_told(self, request: Request, response: Any) -> None:

@@ -25,8 +25,9 @@ MEANINGS = {
     413: "The body is too large.",
     415: "The body is not JSON.",
     422: "The idempotency key was used for another request.",
+    429: "More requests were made than are answered; `Retry-After` says how many seconds to wait.",
 }
-OF_EVERY_CALL = (400, 401, 403)
+OF_EVERY_CALL = (400, 401, 403, 429)
 OF_EVERY_POST = (413, 415, 422)
 
 IDEMPOTENCY_KEY = OpenApiParameter(

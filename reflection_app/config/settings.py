@@ -11,6 +11,7 @@ from reflection_app.config.log_filter import WithoutTokens
 from reflection_app.config.mail_server import mail_options, public_url
 from reflection_app.config.secret_key import secret_key
 from reflection_app.config.services import broker_url, database_settings
+from reflection_app.config.sign_in import oidc_apps
 from reflection_app.config.static_headers import add_static_headers
 
 BASE_DIR = env.PROJECT_DIR
@@ -71,6 +72,12 @@ INSTALLED_APPS = [
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
+    "allauth.usersessions",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
     "reflection_app",
     "notebook_app",
 ]
@@ -84,6 +91,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -123,6 +131,35 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "overview"
 LOGOUT_REDIRECT_URL = "login"
+
+PROJECT_CREATORS = env.choice(
+    "PROJECT_CREATORS", "staff", ("staff", "everyone"), "who may make projects: staff, or everyone who can log in"
+)
+OIDC_APPS = oidc_apps(
+    env.text("OIDC_PROVIDERS", "", "where people may log in besides: a JSON list of OpenID Connect providers")
+)
+# Both have get_user: sessions of before the second one go on.
+AUTHENTICATION_BACKENDS = [
+    "django.contrib.auth.backends.ModelBackend",
+    "allauth.account.auth_backends.AuthenticationBackend",
+]
+ACCOUNT_ADAPTER = "reflection_app.web.account_adapter.DeskAccounts"
+ACCOUNT_FORMS = {"login": "reflection_app.web.login_brake.DeskLoginForm"}
+ACCOUNT_LOGIN_METHODS = {"username"}
+ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]
+ACCOUNT_EMAIL_VERIFICATION = "optional"
+ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
+# Who asks for a new password learns nothing of who has an account, and no stranger gets mail.
+ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
+ACCOUNT_MAX_EMAIL_ADDRESSES = 5
+ACCOUNT_SESSION_REMEMBER = True
+# Logins by name and password have a brake of their own (web/login_brake.py), which lets in where there is no cache.
+ACCOUNT_RATE_LIMITS = {"login": ""}
+MFA_TOTP_ISSUER = "Reflection Desk"
+MFA_TOTP_TOLERANCE = 1
+SOCIALACCOUNT_ADAPTER = "reflection_app.web.account_adapter.DeskSocialAccounts"
+SOCIALACCOUNT_OPENID_CONNECT_URL_PREFIX = ""
+SOCIALACCOUNT_PROVIDERS = {"openid_connect": {"APPS": OIDC_APPS, "OAUTH_PKCE_ENABLED": True}}
 
 SECURE_CSP = {
     "default-src": [CSP.NONE],

@@ -49,7 +49,7 @@ def test_every_call_needs_a_key_and_tells_its_problems(schema: Any) -> None:
     for operation in operations(schema):
         assert operation["security"] == [{"apiKey": []}]
         assert "Needs the scope" in operation["description"]
-        assert {"400", "401", "403"} <= set(operation["responses"])
+        assert {"400", "401", "403", "429"} <= set(operation["responses"])
         for status, response in operation["responses"].items():
             kinds = set(response.get("content", {}))
             readable = {"application/json", "text/markdown", "application/jsonl"}
