@@ -18,11 +18,17 @@ from reflection_app.api.pages import BY_SEQ, Number, PageQuery, get_page
 from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_query
 from reflection_app.api.schema import described_get
+from reflection_app.api.waiting import LONGEST_WAIT_S, WaitS, wait_for_event
 from reflection_app.models import Event, Scope, Step
 
 
 class EventFilters(PageQuery):
     after: Number = Field(default=0, description="only events whose seq is greater")
+    wait: WaitS = Field(
+        default=0,
+        description=f"where there is none yet, answer when there is, or with none after so many seconds; "
+        f"at most {LONGEST_WAIT_S:g} are waited",
+    )
 
 
 class RunSteps(DeskView):
@@ -40,10 +46,17 @@ class RunEvents(DeskView):
     scopes = needs(get=(Scope.RUNS_READ,))
 
     @described_get(
-        "list_events", summary="What happened to a run", query=EventFilters, answer=EventPage, problems=(404,)
+        "list_events",
+        summary="What happened to a run, now or once something has",
+        query=EventFilters,
+        answer=EventPage,
+        problems=(404,),
     )
     def get(self, request: Request, run_id: UUID) -> Response:
         query = read_query(request, EventFilters)
-        events = Event.objects.filter(run=get_run_for(self.project, run_id), seq__gt=query.after)
+        run = get_run_for(self.project, run_id)
+        if query.wait:
+            wait_for_event(run.pk, after=query.after, longest_s=query.wait)
+        events = Event.objects.filter(run=run, seq__gt=query.after)
         page = get_page(events, request=request, query=query, order=BY_SEQ)
         return Response(page.with_results([event_answer(event) for event in page.rows]))

@@ -39,6 +39,7 @@ class RunFilters(PageQuery):
     state: RunState | None = None
     outcome: Outcome | None = None
     mode: Mode | None = Field(default=None, description="without it, no runs that look back at others")
+    agent: str | None = Field(default=None, max_length=120, description="which agent's tasks")
     task: UUID | None = Field(default=None, description="the id of a task")
     parent: UUID | None = Field(default=None, description="the id of a run: its forks")
 
@@ -51,6 +52,8 @@ class RunList(DeskView):
         query = read_query(request, RunFilters)
         wanted = query.model_dump(exclude_none=True, include={"state", "outcome", "mode", "task", "parent"})
         runs = runs_to_show(Run.objects.filter(project=self.project, **wanted))
+        if query.agent is not None:
+            runs = runs.filter(task__agent=query.agent)
         if not wanted.keys() & {"mode", "task", "parent"}:
             runs = runs.filter(NOT_OF_THE_DESK)
         page = get_page(runs, request=request, query=query, order=NEWEST_FIRST)

@@ -1,5 +1,6 @@
-"""Waiting for a run, without holding a database connection meanwhile."""
+"""Waiting for a run or for its news, without holding a database connection meanwhile."""
 
+from collections.abc import Callable
 from time import monotonic, sleep
 from typing import Annotated
 from uuid import UUID
@@ -8,7 +9,7 @@ from django.db import connection
 from pydantic import Field
 
 from reflection_app.loops.values import Value
-from reflection_app.models import Run, RunState
+from reflection_app.models import Event, Run, RunState
 
 LONGEST_WAIT_S = 60.0
 LOOK_EVERY_S = 0.2
@@ -17,8 +18,11 @@ LOOK_EVERY_S = 0.2
 SETTLED = frozenset({RunState.FINISHED, RunState.WAITING_REVIEW, RunState.WAITING_AGENT})
 
 
+WaitS = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
 class WaitQuery(Value):
-    wait: Annotated[float, Field(ge=0, allow_inf_nan=False)] = Field(
+    wait: WaitS = Field(
         default=0,
         description=f"answer only when the run has finished or waits for somebody, or after so many seconds; "
         f"at most {LONGEST_WAIT_S:g} are waited",
@@ -27,9 +31,19 @@ class WaitQuery(Value):
 
 def wait_until_settled(run_id: UUID, *, longest_s: float) -> None:
     """Returns when the run has ended or waits for somebody, or when the time is up. Call it outside transactions."""
+    wait_until(lambda: _state_of(run_id) in SETTLED | {None}, longest_s=longest_s)
+
+
+def wait_for_event(run_id: UUID, *, after: int, longest_s: float) -> None:
+    """Returns when the run has an event later than `after`, or when the time is up. Call it outside transactions."""
+    wait_until(Event.objects.filter(run=run_id, seq__gt=after).exists, longest_s=longest_s)
+
+
+def wait_until(is_so: Callable[[], bool], *, longest_s: float) -> None:
+    """Returns when `is_so`, or when the time is up. Call it outside transactions."""
     deadline = monotonic() + min(longest_s, LONGEST_WAIT_S)
     while (left := deadline - monotonic()) > 0:
-        if _state_of(run_id) in SETTLED | {None}:
+        if is_so():
             return
         connection.close()
         sleep(min(LOOK_EVERY_S, left))

@@ -30,9 +30,10 @@ def test_a_run_that_waits_for_a_reviewer_says_so(caller: Caller) -> None:
     assert (run["state"], run["waiting_for"], run["outcome"]) == ("waiting_review", "rejected", None)
 
 
-def test_runs_are_found_by_state_outcome_mode_and_task(caller: Caller) -> None:
-    done, queued = finished_run(caller.project), submit(caller.project, tests={"script": "assert True"})
+def test_runs_are_found_by_state_outcome_mode_agent_and_task(caller: Caller) -> None:
+    done, queued = finished_run(caller.project), submit(caller.project, agent="a", tests={"script": "assert True"})
     for query, run in (
+        ({"agent": "a"}, queued),
         ({"state": "finished"}, done),
         ({"outcome": "succeeded"}, done),
         ({"mode": "external_loop"}, queued),

@@ -79,3 +79,27 @@ def test_a_wait_that_is_no_time_is_refused(caller: Caller, wait: str) -> None:
     answer = caller.get(f"runs/{run.pk}", wait=wait)
     assert_problem(answer, 400)
     assert fields(answer) == ["wait"]
+
+
+def test_waiting_for_events_ends_when_one_comes(caller: Caller) -> None:
+    run = submit(caller.project)
+    (created,) = caller.get(f"runs/{run.pk}/events", wait=15).body["results"]
+    answer = in_thread(lambda: caller.get(f"runs/{run.pk}/events", after=created["seq"], wait=15))
+    time.sleep(0.3)
+    cancel_run(run, actor=Actor())
+    assert [event["type"] for event in answer().body["results"]] == ["run.finished"]
+
+
+def test_waiting_for_events_that_do_not_come_ends_with_none(caller: Caller) -> None:
+    run = submit(caller.project)
+    answer = caller.get(f"runs/{run.pk}/events", after=1, wait="0.3")
+    assert answer.body == {"results": [], "next": None, "previous": None}
+
+
+def test_waiting_for_events_holds_no_connection(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    held: list[bool] = []
+    run = submit(caller.project)
+    monkeypatch.setattr(waiting, "sleep", lambda _: held.append(connection.connection is not None))
+    caller.get(f"runs/{run.pk}/events", after=1, wait="0.2")
+    assert held
+    assert not any(held)
