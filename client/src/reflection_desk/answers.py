@@ -1,0 +1,269 @@
+"""What the desk answers. Fields that a newer desk adds are kept, and reach you by their names."""
+
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Literal
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field
+
+State = Literal["queued", "running", "waiting_review", "waiting_agent", "waiting_time", "finished"]
+VerdictName = Literal["PASS", "REVISE", "REJECT"]
+
+
+class Answer(BaseModel):
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+
+class Usage(Answer):
+    prompt_tokens: int
+    completion_tokens: int
+    cost_usd: Decimal
+    llm_calls: int
+
+
+class BestAttempt(Answer):
+    number: int
+    content: str
+    score: float | None
+    referee: str | None
+
+
+class Message(Answer):
+    role: str
+    content: str
+
+
+class Issue(Answer):
+    description: str
+    category: str = "other"
+    severity: str = "medium"
+    suggested_fix: str = ""
+    path: str = ""
+
+
+class LastVerdict(Answer):
+    verdict: VerdictName
+    score: float
+    issues: list[Issue]
+
+
+class RewindTicket(Answer):
+    ticket_id: str
+    verdict: VerdictName
+    quality_score: float
+    issues: list[Issue]
+    repair_plan: list[str]
+    context_needed: list[str]
+    trigger: str
+
+
+class NextAttempt(Answer):
+    """What the agent is to do next: `messages` to continue with, and why the attempt before came back."""
+
+    attempt: int
+    messages: list[Message]
+    prompt: str
+    verdict: LastVerdict | None
+    ticket: RewindTicket | None
+
+
+class Run(Answer):
+    """`outcome` is None until the run has finished; `next` is the attempt to hand in, where it waits for one."""
+
+    id: UUID
+    task_id: UUID
+    mode: str
+    state: State
+    outcome: str | None
+    waiting_for: str | None
+    error: str | None
+    best_attempt: BestAttempt | None
+    attempts: int
+    usage: Usage
+    parent_id: UUID | None
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    next: NextAttempt | None = None
+
+    @property
+    def is_finished(self) -> bool:
+        return self.state == "finished"
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether somebody else has to act: a reviewer, or the agent."""
+        return self.state in {"waiting_review", "waiting_agent"}
+
+
+class Task(Answer):
+    id: UUID
+    external_id: str | None
+    objective: str
+    kind: str
+    mode: str
+    agent: str
+    execution: str
+    metadata: dict[str, Any]
+    created_at: datetime
+    run: Run | None
+
+
+class TaskBatch(Answer):
+    results: list[Task]
+
+
+class HandedIn(Answer):
+    """The run after the attempt, and what the loop asks for next; None where it asks for nothing."""
+
+    run: Run
+    next: NextAttempt | None
+
+
+class Event(Answer):
+    seq: int
+    type: str
+    payload: dict[str, Any]
+    created_at: datetime
+
+
+class Verdict(Answer):
+    referee: str
+    verdict: VerdictName
+    score: float
+    confidence: float | None
+    issues: list[Issue]
+    given_by: str | None
+
+
+class Attempt(Answer):
+    number: int
+    content: str
+    verdicts: list[Verdict]
+    created_at: datetime
+
+
+class Transcript(Answer):
+    """A session. `run_id` is the run that reflects on it while it happens, where that was asked for."""
+
+    id: UUID
+    run_id: UUID | None
+    external_id: str | None
+    agent: str
+    turns: int
+    ended: bool
+    reflections: list[dict[str, Any]]
+
+
+class Turns(Answer):
+    """What became of handed-in turns, with the reflections that the agent has not been told yet."""
+
+    turns: int
+    reflections: list[dict[str, Any]]
+
+
+class Diagnosis(Answer):
+    error_type: str
+    root_cause: str
+    severity: str
+
+
+class CorrectiveAction(Answer):
+    action: str
+    remedy: str
+    modified_params: dict[str, Any] | None
+    fallback_tool: str | None
+    retry_delay_seconds: float | None
+    alternative: str | None
+
+
+class ToolFailure(Answer):
+    """`diagnosis` is None while a model is still thinking about it."""
+
+    id: UUID
+    state: str
+    failed_tool: str
+    error_message: str
+    diagnosis: Diagnosis | None
+    corrective_action: CorrectiveAction | None
+
+
+class CompletenessCheck(Answer):
+    """`state` is `checking`, `complete`, `incomplete`, or `unchecked` where the check itself failed."""
+
+    id: UUID
+    state: str
+    analysis: str
+    missing_aspects: list[str]
+    supplements: list[dict[str, Any]]
+    error: str | None
+
+
+class Lesson(Answer):
+    id: UUID
+    kind: str
+    name: str
+    description: str
+    content: str
+    occurrences: int
+    score: float
+
+
+class Recalled(Answer):
+    """`text` holds the entries ready for a prompt, inside a boundary that none of them can close."""
+
+    entries: list[Lesson]
+    withheld: int
+    used_meaning: bool
+    text: str
+
+
+class RulesPrompt(Answer):
+    text: str
+    boundary: str
+    entries: list[dict[str, Any]]
+
+
+class Entry(Answer):
+    id: UUID
+    kind: str
+    state: str
+    name: str
+    description: str
+    content: str
+    occurrences: int
+
+
+class Proposal(Answer):
+    """`is_new` is False where the notebook had it already: then it was counted."""
+
+    entry: Entry
+    is_new: bool
+    is_counted: bool
+
+
+class Metrics(Answer):
+    """Figures by their names, each with `value`, `unit` and `of`; `before` are those of the period before."""
+
+    figures: dict[str, dict[str, Any]] | list[dict[str, Any]]
+
+
+class Review(Answer):
+    id: UUID
+    run_id: UUID
+    reason: str
+    state: str
+    holder: str | None
+    verdict: Verdict
+
+
+class Claim(Answer):
+    review: Review
+    lease_token: UUID
+
+
+class Page[T](Answer):
+    results: list[T]
+    next: str | None = None
+    previous: str | None = Field(default=None, repr=False)

@@ -1,0 +1,79 @@
+"""One request, as a value: both clients send the same calls."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID, uuid4
+
+from pydantic import BaseModel, TypeAdapter
+
+# Beyond what the desk itself is asked to wait.
+TIMEOUT_S = 30.0
+
+
+@dataclass(frozen=True)
+class Call[T]:
+    """`read` makes the answer of its JSON. A POST has its idempotency key from the start, so that it can be sent again.
+
+    `wait_s` is how long the desk was asked to hold the answer back.
+    """
+
+    method: str
+    path: str
+    read: Callable[[Any], T]
+    query: Mapping[str, str] = field(default_factory=dict)
+    body: Any = None
+    idempotency_key: str = ""
+    wait_s: float = 0.0
+
+    @property
+    def timeout_s(self) -> float:
+        return TIMEOUT_S + self.wait_s
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"Idempotency-Key": self.idempotency_key} if self.idempotency_key else {}
+
+
+def get[T](path: str, answer: type[T], *, wait_s: float = 0.0, **query: object) -> Call[T]:
+    """A GET; parameters that are None or empty are left out."""
+    if wait_s:
+        query["wait"] = f"{wait_s:g}"
+    return Call("GET", path, _reader(answer), query=_given(query), wait_s=wait_s)
+
+
+def post[T](
+    path: str, answer: type[T], body: Any = None, *, idempotency_key: str | None = None, wait_s: float = 0.0
+) -> Call[T]:
+    """A POST with a key of its own, where none is given. Fields of `body` that are None are left out."""
+    sent = {name: _plain(value) for name, value in (body or {}).items() if value is not None}
+    return Call(
+        "POST",
+        path,
+        _reader(answer),
+        query={"wait": f"{wait_s:g}"} if wait_s else {},
+        body=sent,
+        idempotency_key=idempotency_key or str(uuid4()),
+        wait_s=wait_s,
+    )
+
+
+def _reader[T](answer: type[T]) -> Callable[[Any], T]:
+    return TypeAdapter(answer).validate_python
+
+
+def _given(query: Mapping[str, object]) -> dict[str, str]:
+    return {name.rstrip("_"): str(value) for name, value in query.items() if value not in (None, "")}
+
+
+def _plain(value: Any) -> Any:
+    """What JSON has a form for."""
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json", exclude_none=True)
+    if isinstance(value, UUID):
+        return str(value)
+    if isinstance(value, Mapping):
+        return {str(name): _plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return value

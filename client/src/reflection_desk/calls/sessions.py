@@ -1,0 +1,132 @@
+"""Sessions of agents, and their calls of tools that failed."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from reflection_desk.answers import CompletenessCheck, ToolFailure, Transcript, Turns
+from reflection_desk.call import Call, get, post
+
+
+def submit_transcript(
+    messages: Sequence[Mapping[str, Any]] = (),
+    *,
+    objective: str | None = None,
+    agent: str | None = None,
+    external_id: str | None = None,
+    ended: bool = False,
+    tool_errors: Sequence[Mapping[str, Any]] | None = None,
+    files: Sequence[Mapping[str, str]] | None = None,
+    reflection: Mapping[str, Any] | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    idempotency_key: str | None = None,
+) -> Call[Transcript]:
+    """A session in OpenAI-style messages, whole (`ended=True`) or to be gone on with by `add_turns`."""
+    body = {
+        "messages": list(messages),
+        "objective": objective,
+        "agent": agent,
+        "external_id": external_id,
+        "ended": ended,
+        "tool_errors": tool_errors,
+        "files": files,
+        "reflection": reflection,
+        "metadata": metadata,
+    }
+    return post("transcripts", Transcript, body, idempotency_key=idempotency_key)
+
+
+def add_turns(
+    transcript_id: UUID | str,
+    messages: Sequence[Mapping[str, Any]],
+    *,
+    after: int | None = None,
+    wait_s: float = 0.0,
+    idempotency_key: str | None = None,
+) -> Call[Turns]:
+    """The session's next messages. `after` is the number of the last turn you know of: a gap is refused."""
+    body = {"messages": list(messages), "after": after}
+    path = f"transcripts/{transcript_id}/turns"
+    return post(path, Turns, body, idempotency_key=idempotency_key, wait_s=wait_s)
+
+
+def end_transcript(transcript_id: UUID | str, *, idempotency_key: str | None = None) -> Call[Transcript]:
+    """Ends the session; the desk looks back at it, where the project says so."""
+    return post(f"transcripts/{transcript_id}/end", Transcript, idempotency_key=idempotency_key)
+
+
+def get_transcript(transcript_id: UUID | str) -> Call[Transcript]:
+    """The session with the reflections on it."""
+    return get(f"transcripts/{transcript_id}", Transcript)
+
+
+def report_tool_failure(
+    tool: str,
+    error_message: str,
+    *,
+    params: Mapping[str, Any] | None = None,
+    status: int | None = None,
+    retry_after_seconds: float | None = None,
+    agent: str | None = None,
+    external_id: str | None = None,
+    run_id: UUID | str | None = None,
+    tools: Sequence[Mapping[str, Any]] | None = None,
+    wait_s: float = 0.0,
+    idempotency_key: str | None = None,
+) -> Call[ToolFailure]:
+    """A failed call of a tool, for a diagnosis and a corrective action. A model that has to think is waited for."""
+    body = {
+        "tool": tool,
+        "error_message": error_message,
+        "params": params,
+        "status": status,
+        "retry_after_seconds": retry_after_seconds,
+        "agent": agent,
+        "external_id": external_id,
+        "run_id": run_id,
+        "tools": tools,
+    }
+    return post("tool-failures", ToolFailure, body, idempotency_key=idempotency_key, wait_s=wait_s)
+
+
+def report_fix_outcome(
+    failure_id: UUID | str,
+    *,
+    worked: bool,
+    tool: str | None = None,
+    params: Mapping[str, Any] | None = None,
+    fix: str | None = None,
+    note: str | None = None,
+    idempotency_key: str | None = None,
+) -> Call[ToolFailure]:
+    """How the fix went: one that worked is tried first the next time."""
+    body = {"worked": worked, "tool": tool, "params": params, "fix": fix, "note": note}
+    return post(f"tool-failures/{failure_id}/outcome", ToolFailure, body, idempotency_key=idempotency_key)
+
+
+def check_completeness(
+    objective: str,
+    history: Sequence[Mapping[str, Any]],
+    *,
+    tools: Sequence[Mapping[str, Any]] | None = None,
+    kind: str | None = None,
+    agent: str | None = None,
+    external_id: str | None = None,
+    wait_s: float = 0.0,
+    idempotency_key: str | None = None,
+) -> Call[CompletenessCheck]:
+    """What the work still lacks, before it is summed up."""
+    body = {
+        "objective": objective,
+        "history": list(history),
+        "tools": tools,
+        "kind": kind,
+        "agent": agent,
+        "external_id": external_id,
+    }
+    return post("completeness-checks", CompletenessCheck, body, idempotency_key=idempotency_key, wait_s=wait_s)
+
+
+def get_completeness_check(check_id: UUID | str) -> Call[CompletenessCheck]:
+    """The check, which may still be going on."""
+    return get(f"completeness-checks/{check_id}", CompletenessCheck)

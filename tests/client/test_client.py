@@ -1,0 +1,218 @@
+"""The Python client against a server that answers as a test says: retries, refusals, pages."""
+
+import asyncio
+import json
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from reflection_desk import AsyncDesk, Desk, DeskError, DeskUnreachable, Invalid, RateLimited, StillGoing
+from reflection_desk.answering import retry_after_s
+from reflection_desk.call import get, post
+from reflection_desk.calls import work
+
+type Said = tuple[int, dict[str, str], Any]
+
+
+class Server:
+    """Says one thing after another, the last again and again, and keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.says: list[Said | Callable[[], Said]] = []
+        self.heard: list[dict[str, Any]] = []
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._http.daemon_threads = True
+        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        self._thread.start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._http.server_address[1]}"
+
+    def stop(self) -> None:
+        self._http.shutdown()
+        self._http.server_close()
+        self._thread.join()
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:
+                length = int(self.headers.get("Content-Length") or 0)
+                body = json.loads(self.rfile.read(length)) if length else None
+                server.heard.append({"path": self.path, "body": body, "headers": dict(self.headers)})
+                said = server.says.pop(0) if len(server.says) > 1 else server.says[0]
+                status, headers, answer = said() if callable(said) else said
+                if status == 0:
+                    self.close_connection = True
+                    return
+                content = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
+                self.send_response(status)
+                for name, value in headers.items():
+                    self.send_header(name, value)
+                self.send_header("Content-Length", str(len(content)))
+                self.end_headers()
+                self.wfile.write(content)
+
+            do_POST = do_GET  # noqa: N815 - the name that the base class looks for
+
+            def log_message(self, *_: object) -> None:
+                """Quiet."""
+
+        return Handler
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    started = Server()
+    yield started
+    started.stop()
+
+
+@pytest.fixture
+def desk(server: Server) -> Iterator[Desk]:
+    with Desk(server.url, "rd_x") as client:
+        yield client
+
+
+def run_json(**changes: Any) -> dict[str, Any]:
+    run = {
+        "id": str(uuid4()),
+        "task_id": str(uuid4()),
+        "mode": "reflexion",
+        "state": "finished",
+        "outcome": "succeeded",
+        "waiting_for": None,
+        "error": None,
+        "best_attempt": {"number": 1, "content": "a", "score": 90.0, "referee": "critic"},
+        "attempts": 1,
+        "usage": {"prompt_tokens": 1, "completion_tokens": 2, "cost_usd": "0.01", "llm_calls": 1},
+        "parent_id": None,
+        "created_at": "2026-01-01T00:00:00Z",
+        "started_at": None,
+        "finished_at": None,
+        "new_in_a_newer_desk": 7,
+    }
+    return run | changes
+
+
+AGAIN: Said = (503, {"Retry-After": "0"}, {"detail": "starting"})
+
+
+def test_a_lost_answer_is_asked_for_again_with_the_same_key(server: Server, desk: Desk) -> None:
+    server.says = [(0, {}, b""), AGAIN, (200, {}, run_json())]
+    run = desk.cancel_run(uuid4())
+    assert run.outcome == "succeeded"
+    assert run.usage.cost_usd.as_tuple().exponent == -2
+    keys = {heard["headers"]["Idempotency-Key"] for heard in server.heard}
+    assert len(server.heard) == 3
+    assert len(keys) == 1
+
+
+def test_two_calls_have_two_keys_and_a_key_that_is_given_is_sent(server: Server, desk: Desk) -> None:
+    server.says = [(200, {}, run_json())]
+    desk.cancel_run("a")
+    desk.cancel_run("a")
+    desk.cancel_run("a", idempotency_key="mine")
+    first, second, third = (heard["headers"]["Idempotency-Key"] for heard in server.heard)
+    assert first != second
+    assert third == "mine"
+
+
+def test_a_refusal_carries_the_desks_words_and_is_not_tried_again(server: Server, desk: Desk) -> None:
+    errors = [{"field": "objective", "message": "too long"}]
+    server.says = [(400, {}, {"title": "Invalid input", "detail": "Not readable.", "errors": errors})]
+    with pytest.raises(Invalid, match=r"400: Not readable\. \(objective: too long\)") as caught:
+        desk.submit_task("x")
+    assert caught.value.errors == errors
+    assert len(server.heard) == 1
+
+
+def test_a_limit_that_asks_for_too_long_a_pause_is_told(server: Server, desk: Desk) -> None:
+    server.says = [(429, {"Retry-After": "3600"}, {"detail": "Too many."})]
+    with pytest.raises(RateLimited) as caught:
+        desk.get_run("a")
+    assert caught.value.retry_after_s == 3600
+    assert len(server.heard) == 1
+
+
+def test_a_desk_that_stays_away_is_told_after_all_tries(server: Server) -> None:
+    server.says = [(0, {}, b"")]
+    with Desk(server.url, "rd_x", tries=2) as desk, pytest.raises(DeskUnreachable, match="2 tries"):
+        desk.get_run("a")
+    assert len(server.heard) == 2
+
+
+def test_an_answer_of_a_proxy_is_no_crash(server: Server, desk: Desk) -> None:
+    server.says = [(404, {}, b"<html>not here</html>")]
+    with pytest.raises(DeskError, match="not here"):
+        desk.get_run("a")
+    server.says = [(200, {}, b"<html>welcome</html>")]
+    with pytest.raises(DeskError, match="cannot be read"):
+        desk.get_run("a")
+
+
+def test_pages_are_walked_to_the_end_and_never_to_another_host(server: Server, desk: Desk) -> None:
+    first = {"results": [run_json()], "next": f"{server.url}/api/v1/runs?cursor=b", "previous": None}
+    last = {"results": [run_json(), run_json()], "next": None, "previous": None}
+    server.says = [(200, {}, first), (200, {}, last)]
+    assert len(list(desk.pages(work.list_runs(state="finished")))) == 3
+    assert [heard["path"] for heard in server.heard] == ["/api/v1/runs?state=finished", "/api/v1/runs?cursor=b"]
+
+    server.says = [(200, {}, first | {"next": "http://127.0.0.2:1/api/v1/runs"})]
+    with pytest.raises(DeskError, match="not the desk"):
+        list(desk.pages(work.list_runs()))
+
+
+def test_a_run_is_waited_for(server: Server, desk: Desk) -> None:
+    server.says = [(200, {}, run_json(state="running", outcome=None)), (200, {}, run_json())]
+    assert desk.wait_for_run("a").is_finished
+    assert "wait=30" in server.heard[0]["path"]
+
+    server.says = [(200, {}, run_json(state="running", outcome=None))]
+    with pytest.raises(StillGoing):
+        desk.wait_for_run("a", timeout_s=0.05)
+
+
+def test_the_async_client_does_the_same(server: Server) -> None:
+    async def asked() -> tuple[str | None, int]:
+        async with AsyncDesk(server.url, "rd_x") as desk:
+            server.says = [(0, {}, b""), AGAIN, (200, {}, run_json())]
+            run = await desk.cancel_run("a")
+            page = {"results": [run_json()], "next": f"{server.url}/api/v1/runs?cursor=b"}
+            server.says = [(200, {}, page), (200, {}, page | {"next": None})]
+            return run.outcome, len([one async for one in desk.pages(work.list_runs())])
+
+    assert asyncio.run(asked()) == ("succeeded", 2)
+    keys = {heard["headers"].get("Idempotency-Key") for heard in server.heard[:3]}
+    assert len(keys) == 1
+
+
+def test_both_clients_have_the_same_methods() -> None:
+    def methods(client: type) -> set[str]:
+        return {name for name in vars(client) if not name.startswith("_")}
+
+    assert methods(Desk) == methods(AsyncDesk)
+
+
+def test_a_call_leaves_out_what_was_not_given_and_may_be_any_path(server: Server, desk: Desk) -> None:
+    server.says = [(200, {}, {"results": []})]
+    assert desk.send(get("reports", dict, limit=3, agent="")) == {"results": []}
+    desk.send(post("things", dict, {"a": None, "b": [uuid4()]}, wait_s=5))
+    assert server.heard[0]["path"] == "/api/v1/reports?limit=3"
+    assert list(server.heard[1]["body"]) == ["b"]
+    assert server.heard[1]["path"] == "/api/v1/things?wait=5"
+
+
+def test_retry_after_is_read_in_both_forms(server: Server, desk: Desk) -> None:
+    import httpx
+
+    assert retry_after_s(httpx.Response(429, headers={"Retry-After": "12"})) == 12
+    assert retry_after_s(httpx.Response(429, headers={"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"})) == 0
+    assert retry_after_s(httpx.Response(429, headers={"Retry-After": "soon"})) is None
