@@ -109,15 +109,8 @@ def call(caller: Caller, method: str, path: str) -> int:
     return answer.status
 
 
-def test_there_are_routes_to_walk() -> None:
-    assert len(ROUTES) >= 15
-    assert len(WITH_IDS) >= 9
-
-
-@pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize(("method", "route"), WITH_IDS)
-def test_the_ids_of_another_project_are_not_found(method: str, route: str) -> None:
-    owner, stranger = make_caller(scopes=[Scope.ADMIN]), make_caller(scopes=[Scope.ADMIN])
+def things_of(owner: Caller) -> dict[str, UUID | str]:
+    """The ids of things that the caller's project really has, by the names that routes give them."""
     review = waiting_review(owner.project)
     said, by = CommentInput(text="x"), Actor(api_key=owner.key)
     comment = add_comment(owner.project, About.REVIEW, review.pk, said, actor=by)
@@ -153,7 +146,19 @@ def test_the_ids_of_another_project_are_not_found(method: str, route: str) -> No
     }
     add_builtin_tools(owner.project, actor=Actor())
     Secret.objects.create(project=owner.project, name="python", origin="https://a.example:443", ciphertext="x")
-    path = path_of(route, ids)
+    return ids
+
+
+def test_there_are_routes_to_walk() -> None:
+    assert len(ROUTES) >= 15
+    assert len(WITH_IDS) >= 9
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(("method", "route"), WITH_IDS)
+def test_the_ids_of_another_project_are_not_found(method: str, route: str) -> None:
+    owner, stranger = make_caller(scopes=[Scope.ADMIN]), make_caller(scopes=[Scope.ADMIN])
+    path = path_of(route, things_of(owner))
 
     assert call(stranger, method, path) == 404
     assert call(owner, method, path) in {200, 201, 202, 204, 409}
