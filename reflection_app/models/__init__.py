@@ -7,11 +7,12 @@ from reflection_app.models.audit import Actor, AuditEntry, Target, audit
 from reflection_app.models.bulk import BulkDecision, BulkItem, BulkItemState, BulkState
 from reflection_app.models.comment import About, Comment
 from reflection_app.models.completeness import CompletenessCheck, Supplement
+from reflection_app.models.day_figures import DayCount, DayFigure, DaySpend
 from reflection_app.models.event import Event, EventType, add_event, next_event
 from reflection_app.models.idempotency import IdempotentAnswer
 from reflection_app.models.invitation import Invitation
 from reflection_app.models.judged_item import CriticJudgement, JudgedItem, JudgementImport, PersonsJudgement
-from reflection_app.models.notification import Notification, NotificationKind
+from reflection_app.models.notification import ABOUT_WEBHOOK, Notification, NotificationKind
 from reflection_app.models.panel import Panel, PanelState
 from reflection_app.models.permissions import GRANTS, Grant, Permission, key_may, member_may
 from reflection_app.models.profile import Profile
@@ -22,6 +23,7 @@ from reflection_app.models.report import AgentInstruction, ClassCorrection, Inst
 from reflection_app.models.retention import RetentionRun
 from reflection_app.models.review import OPEN, Review, ReviewSkip, ReviewState
 from reflection_app.models.run import Run, RunState, Step, StepState
+from reflection_app.models.run_figures import FigureDue, RunFigure, RunSpend
 from reflection_app.models.task import Task, TaskFile
 from reflection_app.models.ticket import Ticket, TicketState
 from reflection_app.models.tool import Secret, Tool, ToolKind
@@ -30,6 +32,7 @@ from reflection_app.models.transcript import Transcript, TranscriptFile, Transcr
 from reflection_app.models.webhook import Delivery, DeliveryState, DeliveryTry, Webhook
 
 __all__ = [
+    "ABOUT_WEBHOOK",
     "GRANTS",
     "OPEN",
     "About",
@@ -48,11 +51,15 @@ __all__ = [
     "Comment",
     "CompletenessCheck",
     "CriticJudgement",
+    "DayCount",
+    "DayFigure",
+    "DaySpend",
     "Delivery",
     "DeliveryState",
     "DeliveryTry",
     "Event",
     "EventType",
+    "FigureDue",
     "FixPair",
     "Grant",
     "IdempotentAnswer",
@@ -80,6 +87,8 @@ __all__ = [
     "ReviewState",
     "Role",
     "Run",
+    "RunFigure",
+    "RunSpend",
     "RunState",
     "Scope",
     "Secret",
