@@ -1,38 +1,11 @@
-"""Whether a run's first attempt was good enough: what the worth of lessons is measured by, and nothing else.
-
-A run that stopped early still tells, as far as its first attempt was judged: one that is good ends its run, so leaving
-out what stopped later would leave out failures alone. Where only a weak referee's word stands in a run that ended
-unverified, nothing is known.
-"""
-
-from collections.abc import Iterable
+"""How a run's first attempt went, as it is told to the lessons that were drawn for it."""
 
 from notebook_app.public import settle, was_drawn_for
-from reflection_app.loops.best_attempt import strongest_judgements
 from reflection_app.loops.ends import Outcome
+from reflection_app.loops.first_attempt import first_attempt_succeeded
 from reflection_app.loops.verdicts import Judgement, Referee
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.models import Run, Verdict
-
-
-def first_attempt_succeeded(
-    judgements: Iterable[Judgement], *, outcome: Outcome | None, kept: int | None, made: int
-) -> bool | None:
-    """Whether attempt 1 was accepted; None where nothing can tell, as of a run that has not ended.
-
-    `kept` is the number of the attempt that the run keeps, `made` how many there are. The strongest referee's word on
-    attempt 1 holds. What it let pass has failed all the same where the run went on and kept another.
-    """
-    if outcome is None or not made:
-        return None
-    judged = strongest_judgements(judgements).get(1)
-    if judged is not None and judged.referee is Referee.PERSON:
-        return judged.passed
-    if outcome is Outcome.UNVERIFIED and (judged is None or judged.referee.is_weak):
-        return None
-    if judged is None:
-        return False if made > 1 else None
-    return judged.passed and kept == 1
 
 
 def settle_first_attempt(run: Run) -> None:

@@ -10,10 +10,11 @@ from notebook_app.public import KeptEntry
 from reflection_app.actions.cancel_run import cancel_run
 from reflection_app.actions.undo_decision import undo_decision
 from reflection_app.loops.ends import Outcome
+from reflection_app.loops.first_attempt import first_attempt_succeeded
 from reflection_app.loops.verdicts import Judgement, Referee, Verdict
 from reflection_app.models import Actor, Project, Review, Role, Run, RunState
 from reflection_app.runner.advance import advance
-from reflection_app.runner.first_attempt import can_still_count, first_attempt_succeeded
+from reflection_app.runner.first_attempt import can_still_count
 from tests.critiques import critique
 from tests.factories import make_member, make_project
 from tests.notebook.exposed import approved_lesson, draw
