@@ -43,6 +43,7 @@ from notebook_app.errors import (
 )
 from notebook_app.exposure_list import KeptExposure, exposures_of
 from notebook_app.exposures import Drawn, earlier_draws, record_exposures, settle, was_drawn_for, withhold
+from notebook_app.forgetting import forget_some
 from notebook_app.interchange.exporting import archive, every_entry, json_lines, sessions_of
 from notebook_app.interchange.importing import (
     Import,
@@ -199,6 +200,7 @@ __all__ = [
     "exposures_of",
     "fields_of",
     "fitting",
+    "forget_some",
     "has_approved",
     "held",
     "import_of",

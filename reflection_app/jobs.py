@@ -1,10 +1,12 @@
 """Celery's tasks that carry out actions. They stand above the actions, which ask for them by name (tasks.py)."""
 
+import threading
 from datetime import timedelta
 from uuid import UUID
 
 from celery import shared_task
 from celery.signals import worker_shutting_down
+from django.conf import settings
 from django.utils import timezone
 
 from notebook_app.public import open_imports, refresh_search
@@ -13,13 +15,30 @@ from reflection_app.actions.bulk_items import work_through
 from reflection_app.actions.compare_entries import compare_due
 from reflection_app.actions.embed_entries import embed_waiting, stopping
 from reflection_app.actions.notebook_import import carry_out_import
+from reflection_app.actions.retention import begin_due_retention, carry_out_retention
+from reflection_app.actions.take_project_away import deleted_projects, take_project_away
+from reflection_app.actions.webhook_sending import due_webhooks, send_due
 from reflection_app.models import BulkDecision, BulkState
 from reflection_app.notices.outbox import send_waiting_mail
-from reflection_app.tasks import COMPARE_ENTRIES, EMBED_ENTRIES, WORK_BULK, WORK_IMPORT, enqueue_bulk, enqueue_import
+from reflection_app.tasks import (
+    COMPARE_ENTRIES,
+    EMBED_ENTRIES,
+    TAKE_AWAY,
+    WORK_BULK,
+    WORK_IMPORT,
+    WORK_RETENTION,
+    enqueue_bulk,
+    enqueue_import,
+    enqueue_retention,
+    enqueue_taking_away,
+)
 
 # A bulk decision that is under way for longer than this may have lost its message or its worker.
 LOST_AFTER = timedelta(seconds=30)
 COMPARED_WITHIN_S = 10
+SENT_WITHIN_S = 10
+# Of the threads that advance runs, this share at most waits for receivers of webhooks.
+receivers = threading.BoundedSemaphore(max(2, settings.WORKER_CONCURRENCY // 4))
 
 
 @shared_task(name=WORK_BULK)
@@ -86,3 +105,47 @@ def send_mail() -> None:
 def lapse() -> None:
     """Gives back to everybody what is kept for people who may not review it any more."""
     lapse_assignments()
+
+
+@shared_task(name="reflection_app.jobs.keep")
+def keep() -> None:
+    """Deletes what projects keep no longer, and asks again for what was ordered and not ended."""
+    for retention_run_id in begin_due_retention(now=timezone.now()):
+        enqueue_retention(retention_run_id)
+
+
+@shared_task(name=WORK_RETENTION)
+def work_retention(retention_run_id: str) -> None:
+    """Carries a pass out. A message that comes twice does nothing the second time."""
+    carry_out_retention(UUID(retention_run_id))
+
+
+@shared_task(name=TAKE_AWAY)
+def take_away(project_id: str) -> None:
+    """Takes a deleted project away, for a while; the sweep asks for the rest."""
+    take_project_away(UUID(project_id))
+
+
+@shared_task(name="reflection_app.jobs.sweep_deleted")
+def sweep_deleted() -> None:
+    """Asks again for the projects that were deleted and are still there in part."""
+    for project_id in deleted_projects():
+        enqueue_taking_away(project_id)
+
+
+@shared_task(name="reflection_app.jobs.send_webhooks")
+def send_webhooks() -> None:
+    """Asks the workers to send what is due, each receiver by a message of its own: a slow one holds up no other."""
+    for webhook_id in due_webhooks(timezone.now()):
+        send_to_webhook.apply_async((str(webhook_id),), retry=False, expires=SENT_WITHIN_S)
+
+
+@shared_task(name="reflection_app.jobs.send_to_webhook")
+def send_to_webhook(webhook_id: str) -> None:
+    """Sends what is due to one webhook, for a while. Where too many receivers are waited for, they are asked again."""
+    if not receivers.acquire(blocking=False):
+        return
+    try:
+        send_due(UUID(webhook_id))
+    finally:
+        receivers.release()

@@ -31,6 +31,8 @@ COMPARE_ENTRIES = "reflection_app.jobs.compare_entries"
 # Of many changes in a row, this many seconds' worth are embedded together.
 EMBED_DELAY_S = 0.5
 WORK_IMPORT = "reflection_app.jobs.work_import"
+WORK_RETENTION = "reflection_app.jobs.work_retention"
+TAKE_AWAY = "reflection_app.jobs.take_away"
 
 
 @worker_ready.connect
@@ -106,6 +108,16 @@ def enqueue_bulk(bulk_id: UUID) -> None:
 def enqueue_import(import_id: UUID) -> None:
     """Asks the workers to carry out an import. Where the broker is away, the sweep asks again."""
     _ask(WORK_IMPORT, import_id)
+
+
+def enqueue_retention(retention_run_id: UUID) -> None:
+    """Asks the workers to delete by a project's rules. Where the broker is away, the next look asks again."""
+    _ask(WORK_RETENTION, retention_run_id)
+
+
+def enqueue_taking_away(project_id: UUID) -> None:
+    """Asks the workers to take a deleted project away. Where the broker is away, the sweep asks again."""
+    _ask(TAKE_AWAY, project_id)
 
 
 def _ask(job: str, subject: UUID) -> None:

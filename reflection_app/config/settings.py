@@ -347,11 +347,14 @@ CELERY_TASK_DEFAULT_QUEUE = "desk"
 # A broker that hangs must not hang a request whose task is committed already; the sweep asks again.
 CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_timeout": 10, "socket_connect_timeout": 5}
 # The sweep has a queue of its own: behind a long backlog of runs it would come too late. Workers take turns at both.
-CELERY_TASK_QUEUES = (Queue("desk"), Queue("sweep"), Queue("notebook"))
+CELERY_TASK_QUEUES = (Queue("desk"), Queue("sweep"), Queue("notebook"), Queue("webhooks"))
 CELERY_TASK_ROUTES = {
     "reflection_app.tasks.sweep": {"queue": "sweep"},
     # Nor need an entry that was just proposed wait for them, to be found.
     "reflection_app.jobs.embed_entries": {"queue": "notebook"},
+    # Nor what receivers wait for, of whom one may be slow.
+    "reflection_app.jobs.send_webhooks": {"queue": "webhooks"},
+    "reflection_app.jobs.send_to_webhook": {"queue": "webhooks"},
 }
 CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "reflection_app.tasks.sweep", "schedule": SWEEP_INTERVAL_S, "options": {"expires": 60}},
@@ -362,6 +365,9 @@ CELERY_BEAT_SCHEDULE = {
     "compare-entries": {"task": "reflection_app.jobs.compare_entries", "schedule": 10.0, "options": {"expires": 10}},
     "lapse": {"task": "reflection_app.jobs.lapse", "schedule": 60.0, "options": {"expires": 60}},
     "mail": {"task": "reflection_app.jobs.send_mail", "schedule": 30.0, "options": {"expires": 30}},
+    "keep": {"task": "reflection_app.jobs.keep", "schedule": 3600.0, "options": {"expires": 3600}},
+    "sweep-deleted": {"task": "reflection_app.jobs.sweep_deleted", "schedule": 60.0, "options": {"expires": 60}},
+    "webhooks": {"task": "reflection_app.jobs.send_webhooks", "schedule": 2.0, "options": {"expires": 10}},
     "tidy": {"task": "reflection_app.tasks.tidy", "schedule": 3600.0, "options": {"expires": 3600}},
 }
 
