@@ -1,0 +1,209 @@
+"""What one finished run counts for, from what is recorded of it. Pure.
+
+A run that is not counted (a fork, a redo, what the desk did by itself) has what it took, and nothing else.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+
+from reflection_app.loops.best_attempt import strongest_judgements
+from reflection_app.loops.completeness.checks import CheckState
+from reflection_app.loops.ends import Outcome
+from reflection_app.loops.first_attempt import first_attempt_succeeded
+from reflection_app.loops.task_spec import Mode
+from reflection_app.loops.verdicts import Judgement, Referee
+from reflection_app.metrics.definitions import Sums
+
+# Loops whose limit of iterations is one of attempts.
+MAKING_ATTEMPTS = frozenset(
+    {
+        Mode.ADAPTIVE.value,
+        Mode.EXTERNAL_LOOP.value,
+        Mode.ACTOR_CRITIC.value,
+        Mode.REFLEXION.value,
+        Mode.PLANNING.value,
+        Mode.REFLECTION_PROTOCOL.value,
+    }
+)
+# Whose model calls evaluate an attempt or reflect on it. The diagnosis of a failed call is neither.
+REFLECTING = frozenset({"critic", "self", "tester", "reflector"})
+# The role of the outside agent, which may say what its attempts took.
+AGENT = "agent"
+# How long an attempt took, up to so many milliseconds each.
+LATENCIES = {"1s": 1_000, "3s": 3_000, "10s": 10_000, "30s": 30_000, "1min": 60_000, "5min": 300_000}
+LONGER = "longer"
+
+
+@dataclass(frozen=True)
+class Took:
+    """What the calls of one role of one model took."""
+
+    role: str
+    model: str
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost_usd: Decimal = Decimal(0)
+    unpriced_calls: int = 0
+
+
+@dataclass(frozen=True)
+class Check:
+    """A completeness check. The statistics are those of the whole run up to then; None where nothing was executed."""
+
+    state: CheckState
+    supplements: int = 0
+    used: bool = False
+    attempted: int | None = None
+    succeeded: int | None = None
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A finished run. `judgements` are in the order in which they were given; `attempts` are all numbers made.
+
+    `reflected_on` are the attempts that a reflector looked at, `reflection_tokens` those of the roles in REFLECTING,
+    about attempts; `total` is what the run was charged.
+    """
+
+    mode: str
+    outcome: Outcome
+    is_counted: bool
+    max_iterations: int
+    attempts: Sequence[int] = ()
+    kept: int | None = None
+    judgements: Sequence[Judgement] = ()
+    reflected_on: frozenset[int] = frozenset()
+    cycle_ms: int = 0
+    reflection_tokens: int = 0
+    checks: Sequence[Check] = ()
+    took: Sequence[Took] = ()
+    total: Took = field(default_factory=lambda: Took("", ""))
+
+    @property
+    def spend(self) -> list[Took]:
+        """What was taken by role and model, with what was charged for steps that are in no journal any more."""
+        rest = Took(
+            role="",
+            model="",
+            calls=max(0, self.total.calls - sum(one.calls for one in self.took if one.role != AGENT)),
+            prompt_tokens=max(0, self.total.prompt_tokens - sum(one.prompt_tokens for one in self.took)),
+            completion_tokens=max(0, self.total.completion_tokens - sum(one.completion_tokens for one in self.took)),
+            cost_usd=max(Decimal(0), self.total.cost_usd - sum((one.cost_usd for one in self.took), Decimal(0))),
+        )
+        # Calls alone are tries that no answer came of.
+        was_paid = bool(rest.prompt_tokens or rest.completion_tokens or rest.cost_usd)
+        return [*self.took, *([rest] if was_paid else [])]
+
+
+def sums_of(run: Recorded) -> Sums:
+    """The run as sums over it alone."""
+    spend = run.spend
+    took = Sums(
+        prompt_tokens=sum(one.prompt_tokens for one in spend),
+        completion_tokens=sum(one.completion_tokens for one in spend),
+        cost_usd=sum((one.cost_usd for one in spend), Decimal(0)),
+        llm_calls=sum(one.calls for one in spend if one.role != AGENT),
+        unpriced_calls=sum(one.unpriced_calls for one in spend),
+    )
+    if not run.is_counted:
+        return took
+    return took + _successes(run) + _attempts(run) + _reflections(run) + _checks(run.checks)
+
+
+def has_succeeded(run: Recorded) -> bool:
+    """Whether the run succeeded in the end. A person's last word on the attempt that is kept stands above its outcome,
+    also where it came after the end."""
+    said = [one for one in run.judgements if one.attempt == run.kept and one.referee is Referee.PERSON]
+    return said[-1].passed if said else run.outcome is Outcome.SUCCEEDED
+
+
+def allows_a_second_attempt(run: Recorded) -> bool:
+    return run.mode in MAKING_ATTEMPTS and run.max_iterations > 1
+
+
+def latency_of(run: Recorded) -> str:
+    """The bar that the run belongs to by the mean time of its attempts; empty where it made none."""
+    if not run.is_counted or not run.attempts:
+        return ""
+    mean = run.cycle_ms / len(run.attempts)
+    return next((name for name, most in LATENCIES.items() if mean <= most), LONGER)
+
+
+def referee_of(run: Recorded) -> str:
+    """The strongest that judged the attempt which is kept; empty where nobody did."""
+    judged = strongest_judgements(run.judgements).get(run.kept or 0)
+    return judged.referee.label if judged else ""
+
+
+def most_used(models: Iterable[str]) -> str:
+    """The model that made most of the attempts, of two the one that came first; empty where none did."""
+    counts: dict[str, int] = {}
+    for model in filter(None, models):
+        counts[model] = counts.get(model, 0) + 1
+    return max(counts, key=lambda model: counts[model], default="")
+
+
+def _successes(run: Recorded) -> Sums:
+    succeeded = has_succeeded(run)
+    first = first_attempt_succeeded(run.judgements, outcome=run.outcome, kept=run.kept, made=len(run.attempts))
+    sums = Sums(runs=1, succeeded=int(succeeded), told=int(first is not None), first_succeeded=int(first is True))
+    if not allows_a_second_attempt(run):
+        return sums
+    return replace(
+        sums,
+        enabled=1,
+        enabled_first_succeeded=int(first is True),
+        enabled_first_failed=int(first is False),
+        enabled_succeeded=int(succeeded),
+        improved=int(first is False and succeeded),
+    )
+
+
+def _attempts(run: Recorded) -> Sums:
+    if not run.attempts:
+        return Sums()
+    made, succeeded = len(run.attempts), has_succeeded(run)
+    return Sums(
+        attempted=1,
+        attempts=made,
+        attempted_succeeded=int(succeeded),
+        attempts_to_success=made if succeeded else 0,
+        cycle_ms=run.cycle_ms,
+    )
+
+
+def _reflections(run: Recorded) -> Sums:
+    decisive = strongest_judgements(run.judgements)
+    made = set(run.attempts)
+    reflected = {number for number in made if number + 1 in made or number in run.reflected_on}
+    scores = [decisive[number].score for number in sorted(made) if number in decisive]
+    is_scored_twice = len(scores) > 1
+    return Sums(
+        reflections=len(reflected),
+        effective=sum(_is_effective(decisive, number) for number in reflected),
+        reflection_tokens=run.reflection_tokens,
+        scored_twice=int(is_scored_twice),
+        over_corrected=int(is_scored_twice and scores[-1] < max(scores)),
+    )
+
+
+def _is_effective(decisive: Mapping[int, Judgement], number: int) -> bool:
+    before, after = decisive.get(number), decisive.get(number + 1)
+    if after is None:
+        return False
+    return after.passed or (before is not None and after.score > before.score)
+
+
+def _checks(checks: Sequence[Check]) -> Sums:
+    """Each check tells the statistics of its run up to then, so the most are those of all."""
+    return Sums(
+        checked=int(bool(checks)),
+        checks_complete=sum(check.state is CheckState.COMPLETE for check in checks),
+        checks_incomplete=sum(check.state is CheckState.INCOMPLETE for check in checks),
+        supplements=sum(check.supplements for check in checks),
+        exec_used=int(any(check.used for check in checks)),
+        exec_attempted=max((check.attempted or 0 for check in checks), default=0),
+        exec_succeeded=max((check.succeeded or 0 for check in checks), default=0),
+    )
