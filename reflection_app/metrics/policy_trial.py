@@ -116,16 +116,17 @@ def _facts_of(rows: QuerySet[Verdict], *, with_costs: bool) -> Iterator[tuple[UU
     """The newest verdicts with what rules look at, newest first."""
     columns: list[Any] = ["verdict", "score", "confidence", "attempt__run__task__kind", "attempt__run__task__agent"]
     if with_costs:
-        rows = rows.annotate(cost_then=_cost_then())
+        rows = rows.annotate(cost_then=cost_then())
         columns.append("cost_then")
     newest = rows.order_by("-created_at", "-id").values_list("pk", *columns)[:MOST_VERDICTS]
     for verdict_id, *facts in newest.iterator(chunk_size=CHUNK):
         yield verdict_id, Facts(*facts)
 
 
-def _cost_then() -> Coalesce:
-    """What the run had cost when the verdict was given, as its loop counted it."""
-    steps = Step.objects.filter(run=OuterRef("attempt__run"), seq__lte=OuterRef("step__seq")).order_by()
+def cost_then(verdict: str = "") -> Coalesce:
+    """What the run had cost when the verdict was given, as its loop counted it; `verdict` leads to it: `verdict__`."""
+    until = OuterRef(f"{verdict}step__seq")
+    steps = Step.objects.filter(run=OuterRef(f"{verdict}attempt__run"), seq__lte=until).order_by()
     spent = steps.values("run").annotate(spent=Sum("cost_usd")).values("spent")
     return Coalesce(Subquery(spent), Value(Decimal(0)), output_field=DecimalField(max_digits=16, decimal_places=8))
 

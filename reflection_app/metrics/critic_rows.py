@@ -1,0 +1,155 @@
+"""The critics' verdicts that people judged because a policy asked them to, with the chance that each had of that.
+
+Left out is what no chance is known for: reviews that somebody asked for. So is what is no verdict of its own: copies in
+forks, what a person edited, runs that do again what was judged before, scripts, and the question which attempt to keep.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db.models import F, OuterRef, Q, QuerySet, Subquery
+
+from reflection_app.loops.effects import ReviewReason
+from reflection_app.loops.review_rules import ReviewPolicy
+from reflection_app.loops.verdicts import Referee
+from reflection_app.metrics.calibration import Judged
+from reflection_app.metrics.compared import Compared, Critic, Source
+from reflection_app.metrics.policy_trial import cost_then
+from reflection_app.metrics.review_chance import chance_of_review
+from reflection_app.metrics.trial_decisions import Facts
+from reflection_app.models import OPEN, PanelState, Review, ReviewState, Step
+
+# The newest ones count; so many are compared in a moment.
+MOST_COMPARED = 50_000
+CHUNK = 2_000
+BY_POLICY = [
+    reason.value
+    for reason in (
+        ReviewReason.REJECTED,
+        ReviewReason.LOW_CONFIDENCE,
+        ReviewReason.POLICY,
+        ReviewReason.AUDIT,
+        ReviewReason.CHECKPOINT,
+    )
+]
+PROMPTS = ("critic_system", "critic_evaluate", "critic_requirements")
+SHORT = 6
+
+
+@dataclass(frozen=True)
+class Judging:
+    """Which verdicts: given from `since` to `until`, both days included, in UTC. An empty text stands for all."""
+
+    since: date
+    until: date
+    agent: str = ""
+    mode: str = ""
+    kind: str = ""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """`waiting` were put before people and are not decided; `withdrawn` never will be, for their runs have ended."""
+
+    waiting: int
+    withdrawn: int
+
+
+def compared_verdicts(project_id: UUID, judging: Judging) -> list[Compared]:
+    """What people decided about the critics' verdicts, each verdict once, newest first; not those of open panels."""
+    return list(_compared(_asked_for_by_policy(project_id, judging)))
+
+
+def still_to_come(project_id: UUID, judging: Judging) -> Drawn:
+    """The verdicts that a policy put before people of which nothing is known."""
+    rows = _asked_for_by_policy(project_id, judging).filter(decided_verdict__isnull=True)
+    undecided = Q(panel__isnull=True, state__in=OPEN)
+    unsettled = Q(panel__state__in=(PanelState.OPEN, PanelState.DISPUTED))
+    withdrawn = Q(panel__isnull=True, state=ReviewState.WITHDRAWN) | Q(panel__state=PanelState.WITHDRAWN)
+    return Drawn(
+        waiting=rows.filter(undecided | unsettled).values("verdict").distinct().count(),
+        withdrawn=rows.filter(withdrawn).values("verdict").distinct().count(),
+    )
+
+
+def _asked_for_by_policy(project_id: UUID, judging: Judging) -> QuerySet[Review]:
+    begin, end = (datetime.combine(day, time(), UTC) for day in (judging.since, judging.until + timedelta(days=1)))
+    chosen = {"run__task__agent": judging.agent, "run__mode": judging.mode, "run__task__kind": judging.kind}
+    by_policy = Q(panel__isnull=True, reason__in=BY_POLICY) | Q(panel__reason__in=BY_POLICY)
+    return Review.objects.filter(
+        by_policy,
+        project=project_id,
+        run__parent__isnull=True,
+        run__is_scripted=False,
+        # Somebody who asks for a look may ask because it looks wrong; the policy's steps alone draw by known chance.
+        step__isnull=False,
+        verdict__referee=Referee.CRITIC.value,
+        verdict__step__is_inherited=False,
+        verdict__step__edited_by_label="",
+        verdict__created_at__gte=begin,
+        verdict__created_at__lt=end,
+        **{name: value for name, value in chosen.items() if value},
+    ).order_by()
+
+
+def _compared(rows: QuerySet[Review]) -> Iterator[Compared]:
+    settled = Q(panel__isnull=True) | Q(panel__state=PanelState.SETTLED)
+    decided = rows.filter(settled, state=ReviewState.DECIDED, decided_verdict__isnull=False)
+    # Seats that agree share one decision; a dispute's is that of the review which settled it.
+    once = decided.order_by("verdict", "-decided_at", "-id").distinct("verdict").values("pk")
+    critique = Step.objects.filter(
+        run=OuterRef("run"), role="critic", kind="generate", seq__lt=OuterRef("verdict__step__seq")
+    )
+    newest = (
+        Review.objects.filter(pk__in=once)
+        .annotate(
+            critic=Subquery(critique.order_by("-seq").values("model")[:1]),
+            routed_kind=Subquery(Step.objects.filter(run=OuterRef("run"), key="route").values("result__task_kind")[:1]),
+            cost_then=cost_then("verdict__"),
+            policy=F("run__spec__review_policy"),
+            **{name: F(f"run__prompt_versions__{name}") for name in PROMPTS},
+        )
+        .order_by("-verdict__created_at", "-verdict_id")
+        .values(
+            *("pk", "run_id", "critic", "routed_kind", "cost_then", "policy", "reason", *PROMPTS),
+            *("verdict__verdict", "verdict__score", "verdict__confidence", "decided_verdict__verdict"),
+            *("run__task__kind", "run__task__agent", "panel__reason"),
+        )[:MOST_COMPARED]
+    )
+    for row in newest.iterator(chunk_size=CHUNK):
+        chance = _chance(row)
+        if chance > 0:
+            yield Compared(_critic(row), _judged(row, weight=1 / chance), row["pk"])
+
+
+def _judged(row: dict[str, Any], *, weight: float) -> Judged:
+    return Judged(
+        critic=row["verdict__verdict"],
+        people=row["decided_verdict__verdict"],
+        weight=weight,
+        confidence=row["verdict__confidence"],
+        cluster=row["run_id"],
+    )
+
+
+def _critic(row: dict[str, Any]) -> Critic:
+    parts = [str(row[name])[:SHORT] for name in PROMPTS if row[name]]
+    return Critic(Source.DESK, model=row["critic"] or "", version="-".join(parts))
+
+
+def _chance(row: dict[str, Any]) -> float:
+    """How likely the review was. A checkpoint makes every verdict wait; else it is what the run's policy comes to."""
+    if ReviewReason.CHECKPOINT in {row["reason"], row["panel__reason"]}:
+        return 1.0
+    facts = Facts(
+        verdict=row["verdict__verdict"],
+        score=row["verdict__score"],
+        confidence=row["verdict__confidence"],
+        kind=row["run__task__kind"] or row["routed_kind"] or "",
+        agent=row["run__task__agent"],
+        cost_usd=row["cost_then"],
+    )
+    return chance_of_review(ReviewPolicy.model_validate(row["policy"] or {}), facts)
