@@ -28,7 +28,7 @@ from reflection_app.web.action_addresses import post_only
 from reflection_app.web.comments import Thread, opened_thread, thread_of
 from reflection_app.web.complaints import complaints
 
-PAGES = {About.REVIEW: ("review", "review_id"), About.RUN: ("run", "run_id")}
+PAGES = {About.REVIEW: "review", About.RUN: "run", About.ENTRY: "entry"}
 
 
 def get_comment_for(place: Place, comment_id: UUID) -> Comment:
@@ -121,14 +121,12 @@ def _title(place: Place, about: About, about_id: UUID) -> str:
 
 
 def _address_of(place: Place, comment: Comment) -> str:
-    """Where the comment stands: at the thing's own page, if it has one."""
+    """Where the comment stands on the thing's own page."""
     return _thing_address(place, About(comment.about), comment.about_id) + f"#comment-{comment.pk}"
 
 
 def _thing_address(place: Place, about: About, about_id: UUID) -> str:
-    if about in PAGES:
-        return reverse(PAGES[about][0], args=(place.project.slug, about_id))
-    return reverse("comments", args=(place.project.slug, about.value, about_id))
+    return reverse(PAGES[about], args=(place.project.slug, about_id))
 
 
 def _said(error: ValidationError | InvalidInput) -> list[str]:
@@ -143,5 +141,5 @@ def _list(request: DeskRequest, thread: Thread) -> HttpResponse:
 
 def _page(request: DeskRequest, thread: Thread, *, title: str, status: int = 200) -> HttpResponse:
     back = _thing_address(request.place, About(thread.about), thread.about_id)
-    context = {"thread": thread, "title": title, "back": back, "has_page": About(thread.about) in PAGES}
+    context = {"thread": thread, "title": title, "back": back}
     return render(request, "comments/page.html", context, status=status)

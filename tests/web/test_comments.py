@@ -44,8 +44,9 @@ def test_a_run_and_an_entry_have_threads_too(client: Client, review: Review) -> 
     entry = propose(review.project_id, kind="lesson", name="Look twice", source="t")
     client.post(f"/p/talked/comments/run/{review.run_id}/", {"text": "Of the run."})
     assert "Of the run." in client.get(f"/p/talked/runs/{review.run_id}/").content.decode()
-    place = f"/p/talked/comments/entry/{entry.id}/"
-    assert client.post(place, {"text": "Of the entry."})["Location"].startswith(place)
+    place = f"/p/talked/notebook/entries/{entry.id}/"
+    said_of_it = client.post(f"/p/talked/comments/entry/{entry.id}/", {"text": "Of the entry."})
+    assert said_of_it["Location"].startswith(place)
     page = client.get(place).content.decode()
     assert "Look twice" in page
     assert "Of the entry." in page
