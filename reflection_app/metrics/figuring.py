@@ -1,0 +1,130 @@
+"""Keeping the figures of runs, and their sums by day, as the runs are.
+
+The sums of a day are worked out anew, in the transaction that changes a figure of it, under a lock that projects have
+each for themselves. So they are never anything but the sums of the figures that are there.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from datetime import UTC, date
+from itertools import batched
+from uuid import UUID
+
+from django.db import connection, transaction
+
+from reflection_app.metrics.day_sums import sum_days
+from reflection_app.metrics.recorded_runs import FinishedRun, finished_runs
+from reflection_app.metrics.run_facts import latency_of, referee_of, sums_of
+from reflection_app.models import DayCount, DayFigure, DaySpend, FigureDue, Project, Run, RunFigure, RunSpend
+
+AT_ONCE = 500
+
+
+def figure_due(*, at_most: int = AT_ONCE) -> int:
+    """Figures the runs that have ended or changed since, oldest first; how many notes of such runs were dealt with."""
+    with transaction.atomic():
+        # A note that another worker deals with is passed over; a run that changes meanwhile has another note.
+        due = list(
+            FigureDue.objects.select_for_update(skip_locked=True).order_by("pk").values_list("pk", "run_id")[:at_most]
+        )
+        FigureDue.objects.filter(pk__in=[pk for pk, _ in due]).delete()
+        figure_runs([run_id for _, run_id in due])
+    return len(due)
+
+
+@transaction.atomic
+def figure_runs(run_ids: Iterable[UUID]) -> None:
+    """Figures these runs as they are now. One that is finished no more has no figure any more."""
+    ids = list(dict.fromkeys(run_ids))
+    projects = Run.objects.filter(pk__in=ids).order_by("project").values_list("project", flat=True).distinct()
+    for project_id in projects:
+        _lock(project_id)
+    days = _forget(ids)
+    finished = finished_runs(ids)
+    _write(finished)
+    for run in finished:
+        days[run.project_id].add(_day_of(run))
+    for project_id, touched in days.items():
+        sum_days(project_id, sorted(touched))
+
+
+def rebuild(project: Project) -> int:
+    """Figures all runs of the project anew, and sums all days anew; how many runs.
+
+    What runs counted for that are deleted is kept.
+    """
+    with transaction.atomic():
+        _lock(project.pk)
+        RunFigure.objects.filter(project=project, run__isnull=False).delete()
+        ids = Run.objects.filter(project=project).order_by("pk").values_list("pk", flat=True)
+        figured = 0
+        for some in batched(ids.iterator(), AT_ONCE):
+            finished = finished_runs(some)
+            _write(finished)
+            figured += len(finished)
+        for model in (DayFigure, DayCount, DaySpend):
+            model.objects.filter(project=project).delete()
+        days = RunFigure.objects.filter(project=project).values_list("finished_on", flat=True).distinct()
+        sum_days(project.pk, list(days))
+    return figured
+
+
+def _forget(run_ids: Sequence[UUID]) -> dict[UUID, set[date]]:
+    """Takes the figures of the runs away; the days that they were of, by project."""
+    known = RunFigure.objects.filter(run__in=run_ids)
+    days: dict[UUID, set[date]] = defaultdict(set)
+    for project_id, day in known.values_list("project", "finished_on"):
+        days[project_id].add(day)
+    known.delete()
+    return days
+
+
+def _write(finished: Sequence[FinishedRun]) -> None:
+    figures = [_figure(run) for run in finished]
+    RunFigure.objects.bulk_create(figures)
+    RunSpend.objects.bulk_create(
+        RunSpend(
+            figure=figure,
+            role=took.role,
+            spent_on=took.model,
+            calls=took.calls,
+            prompt_tokens=took.prompt_tokens,
+            completion_tokens=took.completion_tokens,
+            cost_usd=took.cost_usd,
+            unpriced_calls=took.unpriced_calls,
+        )
+        for run, figure in zip(finished, figures, strict=True)
+        for took in run.recorded.spend
+    )
+
+
+def _figure(run: FinishedRun) -> RunFigure:
+    told = run.recorded
+    return RunFigure(
+        project_id=run.project_id,
+        run_id=run.id,
+        task_id=run.task_id,
+        finished_at=run.finished_at,
+        finished_on=_day_of(run),
+        is_counted=told.is_counted,
+        is_scripted=run.is_scripted,
+        agent=run.agent,
+        mode=told.mode,
+        model=run.model,
+        kind=run.kind,
+        outcome=told.outcome.value,
+        referee=referee_of(told) if told.is_counted else "",
+        latency=latency_of(told),
+        failures=list(run.failures),
+        **vars(sums_of(told)),
+    )
+
+
+def _day_of(run: FinishedRun) -> date:
+    return run.finished_at.astimezone(UTC).date()
+
+
+def _lock(project_id: UUID) -> None:
+    """Until the transaction's end nobody else changes the project's figures."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"figures of {project_id}"])
