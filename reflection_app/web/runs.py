@@ -14,6 +14,7 @@ from reflection_app.models import Project, Run, RunState, Verdict
 from reflection_app.models.run import NOT_OF_THE_DESK
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.list_pages import list_response, page_before
+from reflection_app.web.runs_behind_figure import behind_figure
 
 LONGEST_SEARCH = 200
 STATES = (RunState.QUEUED, RunState.RUNNING, RunState.WAITING_REVIEW, RunState.WAITING_AGENT)
@@ -77,17 +78,22 @@ def filtered(runs: QuerySet[Run], filters: Filters) -> QuerySet[Run]:
 @project_page()
 @require_safe
 def run_list(request: DeskRequest) -> HttpResponse:
-    filters = read_filters(request)
     project = request.place.project
+    behind = behind_figure(request)
+    # The choice of the metrics has a mode of its own; it is part of what is behind the figure.
+    filters = Filters() if behind else read_filters(request)
     runs = filtered(runs_for_list(project), filters)
-    if not filters.mode:
+    if behind:
+        runs = runs.filter(pk__in=behind.runs.values("pk"))
+    elif not filters.mode:
         runs = runs.filter(NOT_OF_THE_DESK)
     page = page_before(runs, request, among=Run.objects.filter(project=project))
     context = {
         "runs": page.rows,
         "older": page.last.pk if page.last else None,
         "before": request.GET.get("before", ""),
-        "filters": filters,
+        "filters": behind or filters,
+        "behind": behind,
         "states": STATES,
         "outcomes": list(Outcome),
         "modes": (*MODES, *DESK_MODES),

@@ -1,0 +1,57 @@
+"""The metrics of the review desk."""
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.views.decorators.csp import csp_override
+from django.views.decorators.http import require_safe
+
+from reflection_app.metrics.review_figures import ReviewFigures, review_figures
+from reflection_app.models import Permission
+from reflection_app.web.access import DeskRequest, project_page
+from reflection_app.web.charts import CHARTS_POLICY, Chart
+from reflection_app.web.metrics_choice import read_asked
+from reflection_app.web.metrics_filters import filter_context
+from reflection_app.web.metrics_headline import shown_figures
+from reflection_app.web.metrics_review_charts import ages_chart, by_name_chart, decision_time_chart, overrule_chart
+
+HEADLINE = (
+    *("queue_length", "oldest_age_s", "decided"),
+    *("time_to_decision_p50_s", "time_to_decision_p95_s", "overrule_rate"),
+)
+
+
+@csp_override(CHARTS_POLICY)
+@project_page(Permission.READ_METRICS)
+@require_safe
+def review_metrics(request: DeskRequest) -> HttpResponse:
+    project, asked = request.place.project, read_asked(request.GET)
+    found = review_figures(project.pk, asked.chosen)
+    context = filter_context(asked, {}) | {
+        "headline": shown_figures(HEADLINE, found.figures, found.before, hrefs={}),
+        "charts": _charts(found, project.slug),
+        "is_empty": not any(found.figures[name].value for name in ("queue_length", "decided") if name in found.figures),
+    }
+    return render(request, "metrics/reviews.html", context)
+
+
+def _charts(found: ReviewFigures, slug: str) -> list[Chart]:
+    return [
+        decision_time_chart(found),
+        ages_chart(found, slug),
+        overrule_chart(found),
+        by_name_chart(
+            found.by_critic,
+            name="critics",
+            title=_("Overruled, by critic"),
+            hint=_("Of each model's verdicts that people decided about, with the 95 % interval."),
+            column=_("Model"),
+        ),
+        by_name_chart(
+            found.by_reviewer,
+            name="reviewers",
+            title=_("Overruled, by reviewer"),
+            hint=_("How often each person said otherwise. What they get to see differs, so this is no ranking."),
+            column=_("Reviewer"),
+        ),
+    ]

@@ -1,0 +1,102 @@
+"""What the list of runs shows where the metrics led to it: the runs behind a figure or a bar."""
+
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django.db.models import QuerySet
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from reflection_app.loops.storable import storable
+from reflection_app.metrics.definitions import DEFINITIONS
+from reflection_app.metrics.runs_behind import NO, YES, runs_behind
+from reflection_app.metrics.values import Unit
+from reflection_app.models import Project, Run
+from reflection_app.models.identifiers import id_from
+from reflection_app.web.access import DeskRequest
+from reflection_app.web.metrics_choice import Asked, as_fields, read_asked
+from reflection_app.web.metrics_families import bar_words, family_title
+from reflection_app.web.metrics_words import FIGURES, mode_words
+
+LONGEST_KEY = 300
+SHARES = frozenset(definition.__name__ for definition in DEFINITIONS[Unit.SHARE])
+TASK = "task"
+
+
+@dataclass(frozen=True)
+class Part:
+    """All that a share is computed over, those that count in its favour, or the others."""
+
+    words: str
+    query: str
+    is_shown: bool
+
+
+@dataclass(frozen=True)
+class Behind:
+    """`choice` says of which time and which runs; `error` why nothing can be shown."""
+
+    runs: QuerySet[Run]
+    title: str
+    choice: str
+    query: str
+    back: str
+    parts: tuple[Part, ...] = ()
+    error: str = ""
+
+    @property
+    def any(self) -> bool:
+        return True
+
+
+def behind_figure(request: DeskRequest) -> Behind | None:
+    """What the address asks for by `figure`; None where it asks for no figure."""
+    figure = storable(request.GET.get("figure", "").strip())[:LONGEST_KEY]
+    if not figure:
+        return None
+    key = storable(request.GET.get("key", ""))[:LONGEST_KEY]
+    project, asked = request.place.project, read_asked(request.GET)
+    given = {"figure": figure} | ({"key": key} if key else {}) | as_fields(asked.chosen)
+    runs, error = _runs(project, asked, figure, key)
+    return Behind(
+        runs=runs,
+        title=_title(figure, key),
+        choice=_choice_words(asked) if figure != TASK else "",
+        query=urlencode(given),
+        back=f"{reverse('metrics', kwargs={'slug': project.slug})}?{urlencode(as_fields(asked.chosen))}",
+        parts=_parts(given, key) if figure in SHARES and not error else (),
+        error=error or " ".join(asked.errors.values()),
+    )
+
+
+def _runs(project: Project, asked: Asked, figure: str, key: str) -> tuple[QuerySet[Run], str]:
+    """The runs, or none and why."""
+    if figure == TASK:
+        return Run.objects.filter(project=project, task=id_from(key)), ""
+    try:
+        return runs_behind(project.pk, asked.chosen, figure, key), ""
+    except ValueError:
+        return Run.objects.none(), _("There is no figure or bar of this name; the address may be cut off.")
+
+
+def _title(figure: str, key: str) -> str:
+    words = FIGURES.get(figure)
+    if words:
+        return _("Runs behind “%(figure)s”") % {"figure": words.label}
+    if figure == TASK:
+        return _("Runs of one task")
+    return f"{family_title(figure)}: {bar_words(figure, key)}"
+
+
+def _choice_words(asked: Asked) -> str:
+    chosen = asked.chosen
+    parts = [_("%(since)s to %(until)s") % {"since": chosen.since, "until": chosen.until}]
+    if chosen.since == chosen.until:
+        parts = [str(chosen.since)]
+    parts += [chosen.agent, mode_words(chosen.mode) if chosen.mode else "", chosen.model, chosen.kind]
+    return " · ".join(part for part in (*parts, _("demonstration runs") if chosen.scripted else "") if part)
+
+
+def _parts(given: dict[str, str], key: str) -> tuple[Part, ...]:
+    words = {"": _("All counted"), YES: _("Those that did"), NO: _("Those that did not")}
+    return tuple(Part(said, urlencode(given | {"key": name}), is_shown=name == key) for name, said in words.items())
