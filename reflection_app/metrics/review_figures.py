@@ -1,10 +1,53 @@
 """The figures of the review desk: the queue as it is now, and the decisions of a period."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any
 from uuid import UUID
 
-from reflection_app.metrics.values import Bar, Chosen, Figure, Point
+from django.db.models import Aggregate, Case, Count, DurationField, ExpressionWrapper, F, Min, Q, QuerySet, Value, When
+from django.db.models.fields import CharField
+from django.db.models.functions import Trunc
+from django.utils import timezone
+
+from reflection_app.loops.effects import Decision
+from reflection_app.metrics.definitions import figure
+from reflection_app.metrics.overruled_critics import decided_about_critics
+from reflection_app.metrics.pieces import Step, pieces_of
+from reflection_app.metrics.values import Bar, Chosen, Figure, Point, Unit
+from reflection_app.models import OPEN, PanelState, Review, ReviewState
+
+# How long open reviews have waited: up to so much each, and above the one before.
+AGES: Mapping[str, timedelta] = {
+    "1h": timedelta(hours=1),
+    "4h": timedelta(hours=4),
+    "1d": timedelta(days=1),
+    "3d": timedelta(days=3),
+    "1w": timedelta(weeks=1),
+}
+OLDER = "longer"
+MOST_NAMES = 100
+OVERRULED = Q(decision=Decision.OVERRULE.value)
+TOOK = ExpressionWrapper(F("decided_at") - F("created_at"), output_field=DurationField())
+
+
+class Percentile(Aggregate):
+    """PostgreSQL's `percentile_cont`: between the two nearest values where none stands just there."""
+
+    function = "percentile_cont"
+    template = "%(function)s(%(share)s) WITHIN GROUP (ORDER BY %(expressions)s)"
+
+    def __init__(self, expression: Any, *, share: float) -> None:
+        super().__init__(expression, share=share, output_field=DurationField())
+
+
+COUNTED: Mapping[str, Aggregate] = {
+    "count": Count("pk"),
+    "overruled": Count("pk", filter=OVERRULED),
+    "p50": Percentile(TOOK, share=0.5),
+    "p95": Percentile(TOOK, share=0.95),
+}
 
 
 @dataclass(frozen=True)
@@ -25,8 +68,10 @@ class ReviewFigures:
     """The queue is as it is now, whatever the period; all else is of the decisions from `since` to `until`.
 
     Figures: queue_length, oldest_age_s (both of now); decided, time_to_decision_p50_s, time_to_decision_p95_s,
-    overrule_rate. `points` have the last four. `ages` counts open reviews by how long they have waited, in order:
-    1h, 4h, 1d, 3d, 1w, longer (each up to that and above the one before).
+    overrule_rate. `before` and `points` have the last four. `ages` counts open reviews by how long they have waited, in
+    order: 1h, 4h, 1d, 3d, 1w, longer (each up to that and above the one before). A critic is overruled once where
+    several people judged one verdict; a reviewer's own opinions count each. `reasons` are why what was decided had been
+    put before people.
     """
 
     chosen: Chosen
@@ -36,10 +81,113 @@ class ReviewFigures:
     ages: tuple[Bar, ...] = ()
     by_reviewer: tuple[Overruled, ...] = ()
     by_critic: tuple[Overruled, ...] = ()
-    # Rules of the policy and the like: why what was decided had been put before people.
     reasons: Mapping[str, int] = field(default_factory=dict)
 
 
-def review_figures(project_id: UUID, chosen: Chosen) -> ReviewFigures:
+def review_figures(project_id: UUID, chosen: Chosen, *, now: datetime | None = None) -> ReviewFigures:
     """The figures of the project's reviews. What people say blindly at an open panel is in none of them."""
-    raise NotImplementedError
+    now = now or timezone.now()
+    queue, ages = _queue(project_id, chosen, now=now)
+    decided = decided_reviews(project_id, chosen)
+    reasons = decided.values("reason").annotate(count=Count("pk")).order_by("-count", "reason")
+    return ReviewFigures(
+        chosen=chosen,
+        figures=queue | _figures(decided.aggregate(**COUNTED)),
+        before=_figures(decided_reviews(project_id, chosen.before()).aggregate(**COUNTED)),
+        points=_points(decided, chosen),
+        ages=ages,
+        by_reviewer=_overruled(decided.values(name=F("decided_by_label"))),
+        by_critic=_overruled(decided_about_critics(decided).values(name=F("critic"))),
+        reasons={row["reason"]: row["count"] for row in reasons},
+    )
+
+
+def open_reviews(project_id: UUID, chosen: Chosen) -> QuerySet[Review]:
+    """What waits for people now, of scripted runs as well."""
+    return Review.objects.filter(_of_the_choice(chosen), project=project_id, state__in=OPEN).order_by()
+
+
+def decided_reviews(project_id: UUID, chosen: Chosen) -> QuerySet[Review]:
+    """What was decided in the period, in no order; nothing that is still said blindly."""
+    begin = datetime.combine(chosen.since, time(), tzinfo=UTC)
+    told = Q(panel__isnull=True) | ~Q(panel__state=PanelState.OPEN)
+    return Review.objects.filter(
+        told & _of_the_choice(chosen),
+        project=project_id,
+        run__is_scripted=chosen.scripted,
+        state=ReviewState.DECIDED,
+        decided_at__gte=begin,
+        decided_at__lt=begin + timedelta(days=chosen.days),
+    ).order_by()
+
+
+def _of_the_choice(chosen: Chosen) -> Q:
+    """By the run that the verdict is of; the model is the one that made the attempt."""
+    wanted = {"run__task__agent": chosen.agent, "run__mode": chosen.mode, "attempt__step__model": chosen.model}
+    found = Q(**{name: value for name, value in wanted.items() if value})
+    # The type that a classifier gave to a task is known of finished runs.
+    return found & (Q(run__task__kind=chosen.kind) | Q(run__figure__kind=chosen.kind)) if chosen.kind else found
+
+
+def _queue(project_id: UUID, chosen: Chosen, *, now: datetime) -> tuple[dict[str, Figure], tuple[Bar, ...]]:
+    waiting = open_reviews(project_id, chosen)
+    age = Case(
+        *(When(created_at__gte=now - most, then=Value(name)) for name, most in AGES.items()),
+        default=Value(OLDER),
+        output_field=CharField(),
+    )
+    rows = waiting.annotate(age=age).values("age").annotate(count=Count("pk"), oldest=Min("created_at"))
+    by_age = {row["age"]: row for row in rows}
+    length = sum(row["count"] for row in by_age.values())
+    oldest = min((row["oldest"] for row in by_age.values()), default=None)
+    age_s = max(0.0, (now - oldest).total_seconds()) if oldest else None
+    figures = {
+        "queue_length": figure("queue_length", length, length, unit=Unit.COUNT),
+        "oldest_age_s": figure("oldest_age_s", age_s, length, unit=Unit.SECONDS),
+    }
+    bars = [Bar(key=name, count=by_age[name]["count"] if name in by_age else 0) for name in (*AGES, OLDER)]
+    return figures, tuple(bars) if length else ()
+
+
+def _figures(row: Mapping[str, Any]) -> dict[str, Figure]:
+    count, overruled = row["count"], row["overruled"]
+    times = {f"time_to_decision_{name}_s": row[name].total_seconds() if row[name] else None for name in ("p50", "p95")}
+    return {
+        "decided": figure("decided", count, count, unit=Unit.COUNT),
+        "overrule_rate": _share(overruled, count),
+        **{name: figure(name, seconds, count, unit=Unit.SECONDS) for name, seconds in times.items()},
+    }
+
+
+def _share(overruled: int, decided: int) -> Figure:
+    return figure("overrule_rate", overruled / decided if decided else None, decided, unit=Unit.SHARE)
+
+
+NOTHING: Mapping[str, Any] = {"count": 0, "overruled": 0, "p50": None, "p95": None}
+
+
+def _points(decided: QuerySet[Review], chosen: Chosen) -> tuple[Point, ...]:
+    step, pieces = pieces_of(chosen)
+    rows = decided.annotate(at=Trunc("decided_at", step.value, tzinfo=UTC)).values("at").annotate(**COUNTED)
+    by_time = {row["at"]: row for row in rows}
+    return tuple(
+        Point(start=piece.name, figures=_figures(by_time.get(_beginning(piece.begin, step), NOTHING)))
+        for piece in pieces
+    )
+
+
+def _beginning(at: date, step: Step) -> datetime:
+    """Where the database begins the hour, day or week that the moment is in."""
+    if isinstance(at, datetime):
+        return at
+    first = at - timedelta(days=at.weekday()) if step is Step.WEEK else at
+    return datetime.combine(first, time(), tzinfo=UTC)
+
+
+def _overruled(rows: Iterable[Any]) -> tuple[Overruled, ...]:
+    """By name, those of whom most was decided first."""
+    counted = rows.annotate(count=Count("pk"), overruled=Count("pk", filter=OVERRULED))  # type: ignore[attr-defined]
+    return tuple(
+        Overruled(row["name"], row["count"], row["overruled"], _share(row["overruled"], row["count"]))
+        for row in counted.order_by("-count", "name")[:MOST_NAMES]
+    )
