@@ -18,6 +18,7 @@ from reflection_app.actions.notebook_import import carry_out_import
 from reflection_app.actions.retention import begin_due_retention, carry_out_retention
 from reflection_app.actions.take_project_away import deleted_projects, take_project_away
 from reflection_app.actions.webhook_sending import due_webhooks, send_due
+from reflection_app.metrics.figuring import AT_ONCE, figure_due
 from reflection_app.models import BulkDecision, BulkState
 from reflection_app.notices.outbox import send_waiting_mail
 from reflection_app.tasks import (
@@ -36,6 +37,8 @@ from reflection_app.tasks import (
 # A bulk decision that is under way for longer than this may have lost its message or its worker.
 LOST_AFTER = timedelta(seconds=30)
 COMPARED_WITHIN_S = 10
+# Of many finished runs at once, such as after an upgrade, this many batches are figured in one go.
+MOST_BATCHES = 20
 SENT_WITHIN_S = 10
 # Of the threads that advance runs, this share at most waits for receivers of webhooks.
 receivers = threading.BoundedSemaphore(max(2, settings.WORKER_CONCURRENCY // 4))
@@ -149,3 +152,11 @@ def send_to_webhook(webhook_id: str) -> None:
         send_due(UUID(webhook_id))
     finally:
         receivers.release()
+
+
+@shared_task(name="reflection_app.jobs.figure_runs")
+def figure_runs() -> None:
+    """Counts the runs that have ended, or changed since, into the metrics; what is left comes with the next message."""
+    for _ in range(MOST_BATCHES):
+        if figure_due() < AT_ONCE:
+            return

@@ -11,7 +11,7 @@ from reflection_app.config.log_filter import WithoutTokens
 from reflection_app.config.mail_server import mail_options, public_url
 from reflection_app.config.secret_key import secret_key
 from reflection_app.config.services import broker_url, database_settings
-from reflection_app.config.sign_in import oidc_apps
+from reflection_app.config.sign_in import oidc_apps, origins_of
 from reflection_app.config.static_headers import add_static_headers
 
 BASE_DIR = env.PROJECT_DIR
@@ -168,7 +168,7 @@ SECURE_CSP = {
     "img-src": [CSP.SELF, "data:"],
     "font-src": [CSP.SELF],
     "connect-src": [CSP.SELF],
-    "form-action": [CSP.SELF],
+    "form-action": [CSP.SELF, *origins_of(OIDC_APPS)],
     "frame-ancestors": [CSP.NONE],
     "base-uri": [CSP.NONE],
     "object-src": [CSP.NONE],
@@ -363,6 +363,7 @@ CELERY_BEAT_SCHEDULE = {
     "sweep-imports": {"task": "reflection_app.jobs.sweep_imports", "schedule": 30.0, "options": {"expires": 30}},
     "index-entries": {"task": "reflection_app.jobs.index_entries", "schedule": 60.0, "options": {"expires": 60}},
     "compare-entries": {"task": "reflection_app.jobs.compare_entries", "schedule": 10.0, "options": {"expires": 10}},
+    "figure-runs": {"task": "reflection_app.jobs.figure_runs", "schedule": 5.0, "options": {"expires": 5}},
     "lapse": {"task": "reflection_app.jobs.lapse", "schedule": 60.0, "options": {"expires": 60}},
     "mail": {"task": "reflection_app.jobs.send_mail", "schedule": 30.0, "options": {"expires": 30}},
     "keep": {"task": "reflection_app.jobs.keep", "schedule": 3600.0, "options": {"expires": 3600}},
