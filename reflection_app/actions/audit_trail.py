@@ -6,8 +6,9 @@ from uuid import UUID
 
 from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet, TextField
 from django.db.models.functions import Cast
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
+from reflection_app.loops.moments import Moment
 from reflection_app.loops.storable import Text
 from reflection_app.models import Actor, AuditEntry, Project
 from reflection_app.models.blindness import hidden_entries
@@ -27,8 +28,8 @@ class AuditFilter(BaseModel):
     action: Annotated[Text, Field(max_length=60)] = Field(default="", description="such as `review.decided`")
     target: Annotated[Text, Field(max_length=60)] = Field(default="", description="the kind of thing, such as `run`")
     target_id: UUID | None = Field(default=None, description="the id of the thing")
-    since: AwareDatetime | None = Field(default=None, description="not before this time")
-    until: AwareDatetime | None = Field(default=None, description="before this time")
+    since: Moment | None = Field(default=None, description="not before this time")
+    until: Moment | None = Field(default=None, description="before this time")
     q: Annotated[Text, Field(max_length=200)] = Field(
         default="", description="words in what was before or after; looked for in the newest 20,000 of the others"
     )
