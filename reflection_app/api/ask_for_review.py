@@ -14,7 +14,7 @@ from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_input
 from reflection_app.api.review_answers import ReviewAnswer, review_answers, reviews_to_show
 from reflection_app.api.schema import described_post
-from reflection_app.models import Review, Scope
+from reflection_app.models import Permission, Review
 
 ASKED = {
     "The kept attempt": {"note": "Are the figures those of 2025?"},
@@ -31,7 +31,7 @@ class AskedAnswer(Answer):
 
 class AskForReview(DeskView):
     # To ask is to decide nothing: a pipeline that hands tasks in may.
-    scopes = needs(post=(Scope.TASKS_WRITE, Scope.REVIEWS_WRITE))
+    permissions = needs(post=Permission.ASK_FOR_REVIEW)
 
     @described_post(
         "ask_for_review",

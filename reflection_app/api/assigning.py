@@ -13,11 +13,11 @@ from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_input
 from reflection_app.api.review_answers import ReviewAnswer, review_answer
 from reflection_app.api.schema import described_post
-from reflection_app.models import Scope
+from reflection_app.models import Permission
 
 
 class AssignReview(DeskView):
-    scopes = needs(post=(Scope.REVIEWS_WRITE,))
+    permissions = needs(post=Permission.REVIEW)
 
     @described_post(
         "assign_review",
@@ -35,7 +35,7 @@ class AssignReview(DeskView):
 
 
 class HandOver(DeskView):
-    scopes = needs(post=(Scope.REVIEWS_WRITE,))
+    permissions = needs(post=Permission.REVIEW)
 
     @described_post(
         "hand_over_review",

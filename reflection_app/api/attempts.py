@@ -19,7 +19,7 @@ from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.schema import described_get, described_post
 from reflection_app.api.waiting import SETTLED, WaitQuery, wait_until_settled
-from reflection_app.models import Attempt, Scope, Verdict
+from reflection_app.models import Attempt, Permission, Verdict
 
 EXAMPLES = {
     "An attempt": {
@@ -32,7 +32,7 @@ EXAMPLES = {
 
 
 class RunAttempts(DeskView):
-    scopes = needs(get=(Scope.RUNS_READ,), post=(Scope.TASKS_WRITE,))
+    permissions = needs(get=Permission.READ, post=Permission.HAND_IN)
     post_query: ClassVar[type[BaseModel]] = WaitQuery
 
     @described_get(

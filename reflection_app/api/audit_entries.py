@@ -14,7 +14,7 @@ from reflection_app.api.pages import NEWEST_FIRST, PageQuery, get_page
 from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_query
 from reflection_app.api.schema import described_get
-from reflection_app.models import AuditEntry, Scope
+from reflection_app.models import AuditEntry, Permission
 
 
 class AuditQuery(AuditFilter, PageQuery):
@@ -41,7 +41,7 @@ class AuditPage(BaseModel):
 
 
 class AuditEntryList(DeskView):
-    scopes = needs(get=(Scope.ADMIN,))
+    permissions = needs(get=Permission.READ_AUDIT)
 
     @described_get(
         "list_audit_entries", summary="Who did what to what, newest first", query=AuditQuery, answer=AuditPage

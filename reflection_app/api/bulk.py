@@ -18,7 +18,7 @@ from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.schema import described_get, described_post
 from reflection_app.loops.effects import Decision
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.models import Actor, BulkDecision, BulkItem, BulkItemState, BulkState, Project, Scope
+from reflection_app.models import Actor, BulkDecision, BulkItem, BulkItemState, BulkState, Permission, Project
 from reflection_app.models.blindness import tells_opinions
 
 EXAMPLES = {
@@ -83,7 +83,7 @@ def _item_answer(item: BulkItem) -> BulkItemAnswer:
 
 
 class BulkList(DeskView):
-    scopes = needs(post=(Scope.REVIEWS_WRITE,))
+    permissions = needs(post=Permission.REVIEW)
 
     @described_post(
         "decide_reviews_together",
@@ -100,7 +100,7 @@ class BulkList(DeskView):
 
 
 class BulkDetail(DeskView):
-    scopes = needs(get=(Scope.RUNS_READ, Scope.REVIEWS_WRITE))
+    permissions = needs(get=Permission.READ_QUEUE)
 
     @described_get("get_bulk_decision", summary="One bulk decision, item by item", answer=BulkAnswer, problems=(404,))
     def get(self, request: Request, bulk_id: UUID) -> Response:
@@ -110,7 +110,7 @@ class BulkDetail(DeskView):
 
 
 class UndoBulk(DeskView):
-    scopes = needs(post=(Scope.REVIEWS_WRITE,))
+    permissions = needs(post=Permission.REVIEW)
 
     @described_post(
         "undo_bulk_decision",

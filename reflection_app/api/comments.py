@@ -16,7 +16,7 @@ from reflection_app.api.pages import NEWEST_FIRST, PageQuery, get_page
 from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.schema import described_get, described_post
-from reflection_app.models import About, Actor, Comment, Project, Scope
+from reflection_app.models import About, Actor, Comment, Permission, Project, key_may
 from reflection_app.notices.reading import comments_seen_by
 
 
@@ -34,7 +34,7 @@ class CommentFilters(PageQuery, OfThing):
 
 
 class CommentList(DeskView):
-    scopes = needs(get=(Scope.RUNS_READ, Scope.REVIEWS_WRITE), post=(Scope.REVIEWS_WRITE,))
+    permissions = needs(get=Permission.READ_QUEUE, post=Permission.REVIEW)
     post_query: ClassVar[type[BaseModel]] = OfThing
 
     @described_get(
@@ -66,7 +66,7 @@ class CommentList(DeskView):
 
 class CommentDetail(DeskView):
     http_method_names: ClassVar[list[str]] = ["patch", "delete"]  # type: ignore[misc]
-    scopes = needs(patch=(Scope.REVIEWS_WRITE,), delete=(Scope.REVIEWS_WRITE,))
+    permissions = needs(patch=Permission.REVIEW, delete=Permission.REVIEW)
 
     @described_post(
         "edit_comment",
@@ -90,7 +90,7 @@ class CommentDetail(DeskView):
     @idempotent
     def delete(self, request: Request, comment_id: UUID) -> Response:
         comment = get_comment_for(self.project, comment_id, reader=self.actor)
-        gone = take_back_comment(comment, actor=self.actor, is_admin=self.key.has_scope(Scope.ADMIN))
+        gone = take_back_comment(comment, actor=self.actor, is_admin=key_may(self.key, Permission.UNDO_OTHERS))
         return Response(comment_answer(gone).model_dump(mode="json"))
 
 

@@ -26,7 +26,7 @@ from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.schema import described_get, described_post
 from reflection_app.api.waiting import WaitQuery, wait_until_settled
-from reflection_app.models import Project, Run, Scope
+from reflection_app.models import Permission, Project, Run
 
 EXAMPLES = {
     "Searched, but nobody was told": {
@@ -44,7 +44,7 @@ class CheckFilters(PageQuery):
 
 
 class CheckList(DeskView):
-    scopes = needs(get=(Scope.RUNS_READ,), post=(Scope.TASKS_WRITE,))
+    permissions = needs(get=Permission.READ, post=Permission.HAND_IN)
     post_query: ClassVar[type[BaseModel]] = WaitQuery
 
     @described_get(
@@ -86,7 +86,7 @@ class CheckList(DeskView):
 
 
 class CheckDetail(DeskView):
-    scopes = needs(get=(Scope.RUNS_READ,))
+    permissions = needs(get=Permission.READ)
 
     @described_get(
         "get_completeness_check",

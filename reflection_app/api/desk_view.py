@@ -10,7 +10,7 @@ from rest_framework.views import APIView
 
 from reflection_app.actions.client_address import client_address
 from reflection_app.api.negotiation import AlwaysJson
-from reflection_app.api.permissions import Scopes, needs
+from reflection_app.api.permissions import Permissions, needs, permission_for
 from reflection_app.api.rate_limits import (
     Limit,
     Quota,
@@ -22,7 +22,7 @@ from reflection_app.api.rate_limits import (
 from reflection_app.api.reading import read_query
 from reflection_app.api.telling import note_told
 from reflection_app.loops.values import Value
-from reflection_app.models import Actor, ApiKey, Project
+from reflection_app.models import GRANTS, Actor, ApiKey, Project
 
 
 class NoParameters(BaseModel):
@@ -38,7 +38,7 @@ class Nothing(Value):
 class DeskView(APIView):
     http_method_names: ClassVar[list[str]] = ["get", "post", "head"]  # type: ignore[misc]
     content_negotiation_class = AlwaysJson
-    scopes: ClassVar[Scopes] = needs()
+    permissions: ClassVar[Permissions] = needs()
     post_query: ClassVar[type[BaseModel]] = NoParameters
     # What the caller may still ask, once it is known who calls; None where that is not counted.
     quota: Quota | None = None
@@ -80,7 +80,8 @@ class DeskView(APIView):
         # Whoever is refused, as one without a key, learns nothing.
         if response.status_code >= 300 or not isinstance(request.auth, ApiKey):
             return
-        scopes = self.scopes.get("GET" if request.method == "HEAD" else request.method or "", ())
+        permission = permission_for(self, request.method or "")
+        scopes = GRANTS[permission].scopes if permission is not None else ()
         note_told(request.auth, scopes=scopes, ids=self.kwargs, answer=getattr(response, "data", None))
 
     @property

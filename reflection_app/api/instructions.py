@@ -15,7 +15,7 @@ from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.report_answers import InstructionAnswer, InstructionPage, instruction_answer
 from reflection_app.api.schema import described_get, described_post
-from reflection_app.models import AgentInstruction, InstructionState, Scope
+from reflection_app.models import AgentInstruction, InstructionState, Permission
 
 
 class InstructionFilters(PageQuery):
@@ -24,7 +24,7 @@ class InstructionFilters(PageQuery):
 
 
 class InstructionList(DeskView):
-    scopes = needs(get=(Scope.RUNS_READ,))
+    permissions = needs(get=Permission.READ)
 
     @described_get(
         "list_instructions",
@@ -41,7 +41,7 @@ class InstructionList(DeskView):
 
 
 class DecideInstruction(DeskView):
-    scopes = needs(post=(Scope.REVIEWS_WRITE,))
+    permissions = needs(post=Permission.REVIEW)
 
     @described_post(
         "decide_instruction",

@@ -18,7 +18,7 @@ from reflection_app.actions.notebook_conflicts import (
     unsettle,
 )
 from reflection_app.api.answer import Answer, Money, PageAnswer, money
-from reflection_app.api.curating_view import READING, CuratingView
+from reflection_app.api.curating_view import CuratingView
 from reflection_app.api.desk_view import DeskView, NoParameters
 from reflection_app.api.idempotency import idempotent
 from reflection_app.api.notebook_answers import EntryAnswer, entry_answer
@@ -27,7 +27,7 @@ from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.schema import described_get, described_post
 from reflection_app.loops.values import Value
-from reflection_app.models import Run
+from reflection_app.models import Permission, Run
 
 EXAMPLES: dict[str, Any] = {
     "One holds instead of the other": {
@@ -99,7 +99,7 @@ class NoInput(Value):
 
 
 class ConflictList(DeskView):
-    scopes = needs(get=READING)
+    permissions = needs(get=Permission.READ_NOTEBOOK)
 
     @described_get(
         "list_conflicts", summary="Conflicts of entries, newest first", query=ConflictFilters, answer=ConflictPage
@@ -112,7 +112,7 @@ class ConflictList(DeskView):
 
 
 class ConflictDetail(DeskView):
-    scopes = needs(get=READING)
+    permissions = needs(get=Permission.READ_NOTEBOOK)
 
     @described_get("get_conflict", summary="One conflict", answer=ConflictAnswer, problems=(404,))
     def get(self, request: Request, conflict_id: UUID) -> Response:

@@ -4,7 +4,7 @@ from enum import StrEnum
 from typing import Any, ClassVar
 from uuid import UUID
 
-from pydantic import AwareDatetime, Field, TypeAdapter
+from pydantic import Field, TypeAdapter
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -15,7 +15,7 @@ from reflection_app.actions.notebook_curation import edit_entry, owner_named
 from reflection_app.actions.notebook_input import EntryEdit, EntryInput
 from reflection_app.actions.notebook_proposing import propose_entry
 from reflection_app.api.access import get_transcript_for
-from reflection_app.api.curating_view import READING, CuratingView
+from reflection_app.api.curating_view import CuratingView
 from reflection_app.api.desk_view import DeskView, NoParameters
 from reflection_app.api.idempotency import idempotent
 from reflection_app.api.notebook_answers import EntryAnswer, EntryListPage, ProposalAnswer, entry_answer, entry_answers
@@ -23,8 +23,9 @@ from reflection_app.api.pages import NEWEST_FIRST, Number, Order, PageQuery, get
 from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.schema import described_get, described_post
+from reflection_app.loops.moments import Moment
 from reflection_app.loops.storable import Text
-from reflection_app.models import Project, Scope
+from reflection_app.models import Permission, Project
 
 PROPOSALS: dict[str, Any] = {
     "A mistake": {
@@ -52,7 +53,7 @@ ORDERS = {
     EntrySort.NEWEST: NEWEST_FIRST,
     EntrySort.OCCURRENCES: Order(("occurrences", "id"), descending=True, position=TOTAL),
     EntrySort.RECALLED: Order(("recalled", "id"), descending=True, position=TOTAL),
-    EntrySort.STALE: Order(("unused_since", "id"), descending=False, position=TypeAdapter(tuple[AwareDatetime, UUID])),
+    EntrySort.STALE: Order(("unused_since", "id"), descending=False, position=TypeAdapter(tuple[Moment, UUID])),
 }
 
 
@@ -73,7 +74,7 @@ class EntryQuery(PageQuery):
 
 
 class EntryList(DeskView):
-    scopes = needs(get=READING, post=(Scope.NOTEBOOK_WRITE,))
+    permissions = needs(get=Permission.READ_NOTEBOOK, post=Permission.PROPOSE_ENTRIES)
 
     @described_get(
         "list_entries", summary="Entries of the notebook, the newest first", query=EntryQuery, answer=EntryListPage
@@ -106,7 +107,7 @@ class EntryList(DeskView):
 
 class EntryDetail(CuratingView):
     http_method_names: ClassVar[list[str]] = ["get", "patch", "head"]  # type: ignore[misc]
-    scopes = needs(get=READING, patch=(Scope.NOTEBOOK_WRITE,))
+    permissions = needs(get=Permission.READ_NOTEBOOK, patch=Permission.CURATE)
 
     @described_get("get_entry", summary="One entry", answer=EntryAnswer, problems=(404,))
     def get(self, request: Request, entry_id: UUID) -> Response:

@@ -20,7 +20,7 @@ from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.schema import described_get, described_post
 from reflection_app.loops.values import Value
-from reflection_app.models import Scope
+from reflection_app.models import Permission
 
 MOST_FILES = 200
 MOST_LINES = 500
@@ -90,7 +90,7 @@ class ImportAnswer(Answer):
 
 
 class NotebookImports(DeskView):
-    scopes = needs(post=(Scope.ADMIN,))
+    permissions = needs(post=Permission.IMPORT_ENTRIES)
 
     @described_post(
         "preview_import",
@@ -108,7 +108,7 @@ class NotebookImports(DeskView):
 
 
 class NotebookImport(DeskView):
-    scopes = needs(get=(Scope.ADMIN,))
+    permissions = needs(get=Permission.IMPORT_ENTRIES)
 
     @described_get(
         "get_import", summary="What an import would do, or how far it is", answer=ImportAnswer, problems=(404,)
@@ -119,7 +119,7 @@ class NotebookImport(DeskView):
 
 
 class ApplyImport(DeskView):
-    scopes = needs(post=(Scope.ADMIN,))
+    permissions = needs(post=Permission.IMPORT_ENTRIES)
 
     @described_post(
         "apply_import",
@@ -142,7 +142,7 @@ class ExportQuery(BaseModel):
 
 
 class NotebookExport(DeskView):
-    scopes = needs(get=(Scope.NOTEBOOK_READ,))
+    permissions = needs(get=Permission.RECALL)
 
     @described_get(
         "export_notebook",

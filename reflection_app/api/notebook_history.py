@@ -12,7 +12,6 @@ from notebook_app.public import KEPT, Listing
 from reflection_app.actions.errors import NotFound
 from reflection_app.actions.notebook_input import Version
 from reflection_app.api.access import get_run_for
-from reflection_app.api.curating_view import READING
 from reflection_app.api.desk_view import DeskView
 from reflection_app.api.notebook_answers import (
     EntryListPage,
@@ -29,12 +28,13 @@ from reflection_app.api.pages import NEWEST_FIRST, Number, Order, PageQuery, get
 from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_query
 from reflection_app.api.schema import described_get
+from reflection_app.models import Permission
 
 NEWEST_VERSION_FIRST = Order(("number",), descending=True, position=TypeAdapter(tuple[Number]))
 
 
 class EntryVersions(DeskView):
-    scopes = needs(get=READING)
+    permissions = needs(get=Permission.READ_NOTEBOOK)
 
     @described_get(
         "list_entry_versions",
@@ -59,7 +59,7 @@ class TwoVersions(BaseModel):
 
 
 class EntryVersionDiff(DeskView):
-    scopes = needs(get=READING)
+    permissions = needs(get=Permission.READ_NOTEBOOK)
 
     @described_get(
         "compare_entry_versions",
@@ -82,7 +82,7 @@ class EntryVersionDiff(DeskView):
 
 
 class EntryEvidence(DeskView):
-    scopes = needs(get=READING)
+    permissions = needs(get=Permission.READ_NOTEBOOK)
 
     @described_get(
         "list_entry_evidence",
@@ -101,7 +101,7 @@ class EntryEvidence(DeskView):
 
 
 class _EntriesOf(DeskView):
-    scopes = needs(get=READING)
+    permissions = needs(get=Permission.READ_NOTEBOOK)
     order: ClassVar[Order] = ORDERS[EntrySort.NEWEST]
 
     def listed(self, request: Request, query: PageQuery, resting_on: tuple[dict[str, str], ...]) -> Response:

@@ -17,7 +17,7 @@ from reflection_app.api.notebook_lift_answers import ExposurePageAnswer, LiftPag
 from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.schema import described_get, described_post
-from reflection_app.models import Run, Scope
+from reflection_app.models import Permission, Run
 from reflection_app.models.identifiers import id_from
 
 
@@ -43,7 +43,7 @@ class OutcomeAnswer(Answer):
 
 
 class Lift(DeskView):
-    scopes = needs(get=(Scope.NOTEBOOK_READ, Scope.METRICS_READ))
+    permissions = needs(get=Permission.READ_LIFT)
 
     @described_get(
         "get_notebook_lift",
@@ -67,7 +67,7 @@ class Lift(DeskView):
 
 
 class EntryExposures(DeskView):
-    scopes = needs(get=(Scope.NOTEBOOK_READ,))
+    permissions = needs(get=Permission.RECALL)
 
     @described_get(
         "list_entry_exposures",
@@ -91,7 +91,7 @@ class EntryExposures(DeskView):
 
 
 class Outcomes(DeskView):
-    scopes = needs(post=(Scope.NOTEBOOK_WRITE,))
+    permissions = needs(post=Permission.PROPOSE_ENTRIES)
 
     @described_post(
         "report_notebook_outcome",

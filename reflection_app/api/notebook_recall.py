@@ -32,7 +32,7 @@ from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.schema import described_get, described_post
 from reflection_app.llm.query_vectors import query_vector
 from reflection_app.loops.storable import Text
-from reflection_app.models import Project, Run, Scope
+from reflection_app.models import Permission, Project, Run
 from reflection_app.models.identifiers import id_from
 from reflection_app.runner.first_attempt import can_still_count
 
@@ -106,7 +106,7 @@ class RecallAnswer(Answer):
 
 
 class Recall(DeskView):
-    scopes = needs(get=(Scope.NOTEBOOK_READ,), post=(Scope.NOTEBOOK_READ,))
+    permissions = needs(get=Permission.RECALL, post=Permission.RECALL)
 
     @described_get(
         "recall", summary="What the notebook has on a text, best first", query=RecallQuery, answer=RecallAnswer

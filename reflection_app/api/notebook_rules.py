@@ -13,7 +13,7 @@ from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_query
 from reflection_app.api.schema import described_get
 from reflection_app.loops.storable import Text
-from reflection_app.models import Scope
+from reflection_app.models import Permission
 
 
 class RulesQuery(BaseModel):
@@ -46,7 +46,7 @@ class RulesPromptAnswer(Answer):
 
 
 class RulesPromptView(DeskView):
-    scopes = needs(get=(Scope.NOTEBOOK_READ,))
+    permissions = needs(get=Permission.RECALL)
 
     @described_get(
         "get_rules_prompt",

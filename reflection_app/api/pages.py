@@ -7,11 +7,12 @@ from typing import Annotated, Any
 from uuid import UUID
 
 from django.db.models import Model, Q, QuerySet
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from rest_framework.request import Request
 from rest_framework.utils.urls import replace_query_param
 
 from reflection_app.actions.errors import InvalidInput
+from reflection_app.loops.moments import Moment
 
 Number = Annotated[int, Field(ge=0, le=2**31 - 1)]
 
@@ -34,7 +35,7 @@ class Order:
     position: TypeAdapter[tuple[Any, ...]]
 
 
-NEWEST_FIRST = Order(("created_at", "id"), descending=True, position=TypeAdapter(tuple[AwareDatetime, UUID]))
+NEWEST_FIRST = Order(("created_at", "id"), descending=True, position=TypeAdapter(tuple[Moment, UUID]))
 BY_SEQ = Order(("seq",), descending=False, position=TypeAdapter(tuple[Number]))
 BY_NUMBER = Order(("number",), descending=False, position=TypeAdapter(tuple[Number]))
 

@@ -1,4 +1,4 @@
-"""Scopes: each view says what a key must be allowed to do, method by method; what says nothing is refused."""
+"""What a key must be allowed to do: each view says it method by method; what says nothing is refused."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -8,33 +8,44 @@ from rest_framework.exceptions import MethodNotAllowed, PermissionDenied
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
-from reflection_app.models import ApiKey, Scope
+from reflection_app.models import GRANTS, ApiKey, Permission, Scope, key_may
 
 if TYPE_CHECKING:
     # Its module reads the settings, and they name this one.
     from rest_framework.views import APIView
 
-Scopes = Mapping[str, tuple[Scope, ...]]
+Permissions = Mapping[str, Permission]
 
 
-def needs(**sufficient: tuple[Scope, ...]) -> Scopes:
-    """The declaration of a view, by lower-case method: any one of the scopes lets a key in."""
-    return MappingProxyType({method.upper(): scopes for method, scopes in sufficient.items()})
+def needs(**permissions: Permission) -> Permissions:
+    """The declaration of a view, by lower-case method."""
+    return MappingProxyType({method.upper(): _transitional(permission) for method, permission in permissions.items()})
+
+
+def _transitional(permission: Permission | tuple[Scope, ...]) -> Permission:
+    if isinstance(permission, Permission):
+        return permission
+    return next(one for one, grant in GRANTS.items() if grant.scopes == permission and not grant.together)
+
+
+def permission_for(view: type | object, method: str) -> Permission | None:
+    """What the view asks of a key for the method; None where no key gets in."""
+    declared: Permissions = getattr(view, "permissions", {}) or getattr(view, "scopes", {})
+    return declared.get("GET" if method == "HEAD" else method)
 
 
 class HasScope(BasePermission):
-    """Lets a key in that has one of the scopes which the view declares for the method."""
+    """Lets a key in whose scopes allow what the view declares for the method."""
 
     def has_permission(self, request: Request, view: "APIView") -> bool:
         asked = request.method or ""
-        method = "GET" if asked == "HEAD" else asked
-        if asked.lower() not in view.http_method_names or not hasattr(view, method.lower()):
+        method = "get" if asked == "HEAD" else asked.lower()
+        if asked.lower() not in view.http_method_names or not hasattr(view, method):
             raise MethodNotAllowed(asked)
         if not isinstance(request.auth, ApiKey):
             return False
-        declared: Scopes = getattr(view, "scopes", {})
-        sufficient = declared.get(method, ())
-        if not any(request.auth.has_scope(scope) for scope in sufficient):
-            wanted = " or ".join(sufficient) or "that nobody can have"
-            raise PermissionDenied(f"This needs a key with the scope {wanted}.")
+        permission = permission_for(view, asked)
+        if permission is None or not key_may(request.auth, permission):
+            wanted = GRANTS[permission].scope_words() if permission is not None else ""
+            raise PermissionDenied(f"This needs a key with the scope {wanted or 'that nobody can have'}.")
         return True

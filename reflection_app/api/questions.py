@@ -16,7 +16,7 @@ from reflection_app.api.question_answers import QuestionAnswer, QuestionPage, qu
 from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.schema import described_get, described_post
 from reflection_app.loops.questions import QuestionKind
-from reflection_app.models import Project, Question, QuestionState, Scope
+from reflection_app.models import Permission, Project, Question, QuestionState
 
 ANSWERS = {
     "In words": {"choice": "answer", "text": "The tariff is 4.2 % since March; see the notice on the intranet."},
@@ -32,7 +32,7 @@ class QuestionFilters(PageQuery):
 
 
 class QuestionList(DeskView):
-    scopes = needs(get=(Scope.RUNS_READ, Scope.REVIEWS_WRITE))
+    permissions = needs(get=Permission.READ_QUEUE)
 
     @described_get("list_questions", summary="Questions, newest first", query=QuestionFilters, answer=QuestionPage)
     def get(self, request: Request) -> Response:
@@ -44,7 +44,7 @@ class QuestionList(DeskView):
 
 
 class QuestionDetail(DeskView):
-    scopes = needs(get=(Scope.RUNS_READ, Scope.REVIEWS_WRITE))
+    permissions = needs(get=Permission.READ_QUEUE)
 
     @described_get("get_question", summary="One question", answer=QuestionAnswer, problems=(404,))
     def get(self, request: Request, question_id: UUID) -> Response:
@@ -53,7 +53,7 @@ class QuestionDetail(DeskView):
 
 
 class AnswerQuestion(DeskView):
-    scopes = needs(post=(Scope.REVIEWS_WRITE,))
+    permissions = needs(post=Permission.REVIEW)
 
     @described_post(
         "answer_question",

@@ -13,7 +13,7 @@ from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_input
 from reflection_app.api.run_answers import RunAnswer, run_answer
 from reflection_app.api.schema import described_post
-from reflection_app.models import Scope
+from reflection_app.models import Permission
 
 ORDERS = {
     "The best attempt": {"instructions": "Keep the structure, and give a source for every number."},
@@ -23,7 +23,7 @@ ORDERS = {
 
 class RedoRun(DeskView):
     # The order counts as a person's word, as a review does: a pipeline that hands tasks in cannot pose as a reviewer.
-    scopes = needs(post=(Scope.REVIEWS_WRITE,))
+    permissions = needs(post=Permission.REVIEW)
 
     @described_post(
         "redo_run",

@@ -14,7 +14,7 @@ from reflection_app.api.desk_view import DeskView, NoParameters
 from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_query
 from reflection_app.api.schema import described_get
-from reflection_app.models import Reflector, Scope
+from reflection_app.models import Permission, Reflector
 
 
 class FoundAnswer(Answer):
@@ -52,7 +52,7 @@ class ReflectorsAnswer(Answer):
 
 
 class RunReflectors(DeskView):
-    scopes = needs(get=(Scope.RUNS_READ,))
+    permissions = needs(get=Permission.READ)
 
     @described_get(
         "get_run_reflectors",
@@ -66,7 +66,7 @@ class RunReflectors(DeskView):
 
 
 class TranscriptReflectors(DeskView):
-    scopes = needs(get=(Scope.RUNS_READ,))
+    permissions = needs(get=Permission.READ)
 
     @described_get(
         "get_transcript_reflectors",

@@ -27,7 +27,7 @@ from reflection_app.api.report_answers import (
 from reflection_app.api.schema import described_get, described_post
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.report_documents import markdown_of
-from reflection_app.models import Report, Scope
+from reflection_app.models import Permission, Report
 
 
 class ReportFilters(PageQuery):
@@ -37,7 +37,7 @@ class ReportFilters(PageQuery):
 
 
 class ReportList(DeskView):
-    scopes = needs(get=(Scope.RUNS_READ,))
+    permissions = needs(get=Permission.READ)
 
     @described_get("list_reports", summary="Reflection reports, newest first", query=ReportFilters, answer=ReportPage)
     def get(self, request: Request) -> Response:
@@ -57,7 +57,7 @@ def of_class(type_: ErrorClass) -> Q:
 
 
 class ReportDetail(DeskView):
-    scopes = needs(get=(Scope.RUNS_READ,))
+    permissions = needs(get=Permission.READ)
 
     @described_get(
         "get_report", summary="One report with all that is known of it", answer=ReportAnswer, problems=(404,)
@@ -68,7 +68,7 @@ class ReportDetail(DeskView):
 
 
 class ReportJson(DeskView):
-    scopes = needs(get=(Scope.RUNS_READ,))
+    permissions = needs(get=Permission.READ)
 
     @described_get("get_report_document", summary="The report as a document", answer=ReportDocument, problems=(404,))
     def get(self, request: Request, reflection_id: str) -> Response:
@@ -79,7 +79,7 @@ class ReportJson(DeskView):
 
 
 class ReportMarkdown(DeskView):
-    scopes = needs(get=(Scope.RUNS_READ,))
+    permissions = needs(get=Permission.READ)
 
     @described_get(
         "get_report_markdown",
@@ -103,7 +103,7 @@ def _attached(name: str) -> dict[str, str]:
 
 
 class CorrectClass(DeskView):
-    scopes = needs(post=(Scope.REVIEWS_WRITE,))
+    permissions = needs(post=Permission.REVIEW)
 
     @described_post(
         "correct_report_class",

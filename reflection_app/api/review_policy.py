@@ -18,7 +18,7 @@ from reflection_app.api.schema import described_get, described_post
 from reflection_app.loops.review_rules import ReviewPolicy
 from reflection_app.metrics.policy_trial import Example, PolicyTrial, try_policy
 from reflection_app.metrics.trial_decisions import Counted
-from reflection_app.models import Project, Scope
+from reflection_app.models import Permission, Project
 
 TRUSTED = {
     "rules": [
@@ -77,7 +77,7 @@ class TrialAnswer(BaseModel):
 
 class ReviewPolicyDetail(DeskView):
     http_method_names: ClassVar[list[str]] = ["get", "put", "head"]  # type: ignore[misc]
-    scopes = needs(get=(Scope.RUNS_READ,), put=(Scope.ADMIN,))
+    permissions = needs(get=Permission.READ, put=Permission.CHANGE_SETTINGS)
 
     @described_get("get_review_policy", summary="Which verdicts wait for a person", answer=PolicyAnswer)
     def get(self, request: Request) -> Response:
@@ -104,7 +104,7 @@ class ReviewPolicyDetail(DeskView):
 
 
 class TryReviewPolicy(DeskView):
-    scopes = needs(post=(Scope.RUNS_READ,))
+    permissions = needs(post=Permission.READ)
 
     @described_post(
         "try_review_policy",

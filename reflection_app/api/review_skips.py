@@ -14,7 +14,7 @@ from reflection_app.api.reading import read_input
 from reflection_app.api.review_answers import ReviewAnswer, review_answer
 from reflection_app.api.schema import described_post
 from reflection_app.loops.values import Value
-from reflection_app.models import Scope
+from reflection_app.models import Permission
 
 
 class SkipInput(Value):
@@ -25,7 +25,7 @@ class SkipInput(Value):
 
 
 class Skip(DeskView):
-    scopes = needs(post=(Scope.REVIEWS_WRITE,))
+    permissions = needs(post=Permission.REVIEW)
 
     @described_post(
         "skip_review",

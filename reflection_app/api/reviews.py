@@ -26,7 +26,7 @@ from reflection_app.api.review_answers import (
 )
 from reflection_app.api.schema import described_get, described_post
 from reflection_app.loops.values import Value
-from reflection_app.models import Review, ReviewState, Scope
+from reflection_app.models import Permission, Review, ReviewState
 
 DECISIONS = {
     "Approve": {"lease_token": "7f9c24e5-1d0b-4a0c-9f3e-2f1f0a4b6c8d", "decision": "approve"},
@@ -76,7 +76,7 @@ class LeaseInput(Value):
 
 
 class ReviewList(DeskView):
-    scopes = needs(get=(Scope.RUNS_READ, Scope.REVIEWS_WRITE))
+    permissions = needs(get=Permission.READ_QUEUE)
 
     @described_get("list_reviews", summary="Reviews, newest first", query=ReviewFilters, answer=ReviewPage)
     def get(self, request: Request) -> Response:
@@ -88,7 +88,7 @@ class ReviewList(DeskView):
 
 
 class ReviewDetail(DeskView):
-    scopes = needs(get=(Scope.RUNS_READ, Scope.REVIEWS_WRITE))
+    permissions = needs(get=Permission.READ_QUEUE)
 
     @described_get("get_review", summary="One review", answer=ReviewAnswer, problems=(404,))
     def get(self, request: Request, review_id: UUID) -> Response:
@@ -99,7 +99,7 @@ class ReviewDetail(DeskView):
 
 
 class ClaimReview(DeskView):
-    scopes = needs(post=(Scope.REVIEWS_WRITE,))
+    permissions = needs(post=Permission.REVIEW)
 
     @described_post(
         "claim_review",
@@ -130,7 +130,7 @@ class ClaimReview(DeskView):
 
 
 class Heartbeat(DeskView):
-    scopes = needs(post=(Scope.REVIEWS_WRITE,))
+    permissions = needs(post=Permission.REVIEW)
 
     @described_post(
         "keep_review",
@@ -147,7 +147,7 @@ class Heartbeat(DeskView):
 
 
 class Decide(DeskView):
-    scopes = needs(post=(Scope.REVIEWS_WRITE,))
+    permissions = needs(post=Permission.REVIEW)
 
     @described_post(
         "decide_review",
@@ -165,7 +165,7 @@ class Decide(DeskView):
 
 
 class Release(DeskView):
-    scopes = needs(post=(Scope.REVIEWS_WRITE,))
+    permissions = needs(post=Permission.REVIEW)
 
     @described_post(
         "release_review",

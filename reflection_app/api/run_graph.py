@@ -15,7 +15,7 @@ from reflection_app.api.schema import described_get
 from reflection_app.loops.graph_values import Edge, EdgeKind, Node, NodeKind
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Verdict
-from reflection_app.models import Scope, StepState
+from reflection_app.models import Permission, StepState
 from reflection_app.models.recorded_steps import graph_of_run
 
 
@@ -62,7 +62,7 @@ class GraphAnswer(Answer):
 
 
 class RunGraph(DeskView):
-    scopes = needs(get=(Scope.RUNS_READ,))
+    permissions = needs(get=Permission.READ)
 
     @described_get("get_run_graph", summary="The context graph of a run", answer=GraphAnswer, problems=(404,))
     def get(self, request: Request, run_id: UUID) -> Response:

@@ -19,7 +19,7 @@ from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_query
 from reflection_app.api.schema import described_get
 from reflection_app.api.waiting import LONGEST_WAIT_S, WaitS, wait_for_event
-from reflection_app.models import Event, Scope, Step
+from reflection_app.models import Event, Permission, Step
 
 
 class EventFilters(PageQuery):
@@ -32,7 +32,7 @@ class EventFilters(PageQuery):
 
 
 class RunSteps(DeskView):
-    scopes = needs(get=(Scope.RUNS_READ,))
+    permissions = needs(get=Permission.READ)
 
     @described_get("list_steps", summary="The journal of a run", query=PageQuery, answer=StepPage, problems=(404,))
     def get(self, request: Request, run_id: UUID) -> Response:
@@ -43,7 +43,7 @@ class RunSteps(DeskView):
 
 
 class RunEvents(DeskView):
-    scopes = needs(get=(Scope.RUNS_READ,))
+    permissions = needs(get=Permission.READ)
 
     @described_get(
         "list_events",

@@ -21,7 +21,7 @@ from reflection_app.api.schema import described_get, described_post
 from reflection_app.api.waiting import WaitQuery, wait_until_settled
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.task_spec import Mode
-from reflection_app.models import Run, RunState, Scope
+from reflection_app.models import Permission, Run, RunState
 from reflection_app.models.run import NOT_OF_THE_DESK
 
 FORKS = {
@@ -45,7 +45,7 @@ class RunFilters(PageQuery):
 
 
 class RunList(DeskView):
-    scopes = needs(get=(Scope.RUNS_READ,))
+    permissions = needs(get=Permission.READ)
 
     @described_get("list_runs", summary="Runs, newest first", query=RunFilters, answer=RunPage)
     def get(self, request: Request) -> Response:
@@ -61,7 +61,7 @@ class RunList(DeskView):
 
 
 class RunDetail(DeskView):
-    scopes = needs(get=(Scope.RUNS_READ,))
+    permissions = needs(get=Permission.READ)
 
     @described_get(
         "get_run",
@@ -80,7 +80,7 @@ class RunDetail(DeskView):
 
 
 class CancelRun(DeskView):
-    scopes = needs(post=(Scope.TASKS_WRITE,))
+    permissions = needs(post=Permission.HAND_IN)
 
     @described_post(
         "cancel_run", summary="End a run as cancelled", body=Nothing, answers={200: RunAnswer}, problems=(404, 409)
@@ -93,7 +93,7 @@ class CancelRun(DeskView):
 
 
 class ForkRun(DeskView):
-    scopes = needs(post=(Scope.TASKS_WRITE,))
+    permissions = needs(post=Permission.HAND_IN)
 
     @described_post(
         "fork_run",

@@ -11,8 +11,9 @@ from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiRespo
 from pydantic import BaseModel
 from pydantic.json_schema import model_json_schema
 
+from reflection_app.api.permissions import permission_for
 from reflection_app.api.problems import MEDIA_TYPE, Problem
-from reflection_app.models import Scope
+from reflection_app.models import GRANTS
 
 REF = "#/components/schemas/{model}"
 
@@ -112,8 +113,9 @@ class DeskSchema(AutoSchema):
     """Says which scope a call needs, and that a body may be left out where nothing in it is required."""
 
     def get_description(self) -> str:  # type: ignore[override]  # the stubs know DRF's own generator only
-        scopes: tuple[Scope, ...] = getattr(self.view, "scopes", {}).get(self.method, ())
-        needed = " or ".join(f"`{scope.value}`" for scope in scopes)
+        permission = permission_for(self.view, self.method)
+        grant = GRANTS[permission] if permission is not None else None
+        needed = grant.scope_words("`") if grant is not None else ""
         described = (super().get_description() or "").strip()
         return "\n\n".join(part for part in (described, f"Needs the scope {needed}." if needed else "") if part)
 

@@ -14,11 +14,11 @@ from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.schema import described_get, described_post
 from reflection_app.api.tool_answers import SecretAnswer, SecretPage, secret_answer
-from reflection_app.models import Scope, Secret
+from reflection_app.models import Permission, Secret
 
 
 class SecretList(DeskView):
-    scopes = needs(get=(Scope.ADMIN,), post=(Scope.ADMIN,))
+    permissions = needs(get=Permission.CHANGE_TOOLS, post=Permission.CHANGE_TOOLS)
 
     @described_get("list_secrets", summary="Secrets without their values", query=PageQuery, answer=SecretPage)
     def get(self, request: Request) -> Response:
@@ -44,7 +44,7 @@ class SecretList(DeskView):
 
 class SecretDetail(DeskView):
     http_method_names: ClassVar[list[str]] = ["delete"]  # type: ignore[misc]
-    scopes = needs(delete=(Scope.ADMIN,))
+    permissions = needs(delete=Permission.CHANGE_TOOLS)
 
     @described_post(
         "delete_secret",

@@ -21,7 +21,7 @@ from reflection_app.api.schema import described_get, described_post
 from reflection_app.api.task_answers import BatchAnswer, TaskAnswer, TaskPage, submitted_answers, task_answers
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.values import Value
-from reflection_app.models import Scope, Task
+from reflection_app.models import Permission, Task
 from reflection_app.models.run import NOT_OF_THE_DESK
 
 MOST_IN_A_BATCH = 500
@@ -73,7 +73,7 @@ class InvalidBatch(ActionError):
 
 
 class TaskList(DeskView):
-    scopes = needs(get=(Scope.RUNS_READ,), post=(Scope.TASKS_WRITE,))
+    permissions = needs(get=Permission.READ, post=Permission.HAND_IN)
 
     @described_get("list_tasks", summary="Tasks, newest first", query=TaskFilters, answer=TaskPage)
     def get(self, request: Request) -> Response:
@@ -95,7 +95,7 @@ class TaskList(DeskView):
 
 
 class TaskBatch(DeskView):
-    scopes = needs(post=(Scope.TASKS_WRITE,))
+    permissions = needs(post=Permission.HAND_IN)
 
     @described_post(
         "submit_tasks",
@@ -114,7 +114,7 @@ class TaskBatch(DeskView):
 
 
 class TaskDetail(DeskView):
-    scopes = needs(get=(Scope.RUNS_READ,))
+    permissions = needs(get=Permission.READ)
 
     @described_get("get_task", summary="One task with its newest run", answer=TaskAnswer, problems=(404,))
     def get(self, request: Request, task_id: UUID) -> Response:

@@ -16,7 +16,7 @@ from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.schema import described_get, described_post
 from reflection_app.api.ticket_answers import ClosedAnswer, TicketAnswer, TicketPage, ticket_answer, tickets_to_show
 from reflection_app.loops.tickets import Trigger
-from reflection_app.models import Scope, Ticket, TicketState
+from reflection_app.models import Permission, Ticket, TicketState
 
 
 class TicketFilters(PageQuery):
@@ -27,7 +27,7 @@ class TicketFilters(PageQuery):
 
 
 class TicketList(DeskView):
-    scopes = needs(get=(Scope.RUNS_READ,))
+    permissions = needs(get=Permission.READ)
 
     @described_get("list_tickets", summary="Rewind tickets, newest first", query=TicketFilters, answer=TicketPage)
     def get(self, request: Request) -> Response:
@@ -41,7 +41,7 @@ class TicketList(DeskView):
 
 
 class TicketDetail(DeskView):
-    scopes = needs(get=(Scope.RUNS_READ,))
+    permissions = needs(get=Permission.READ)
 
     @described_get("get_ticket", summary="One rewind ticket", answer=TicketAnswer, problems=(404,))
     def get(self, request: Request, ticket_id: str) -> Response:
@@ -50,7 +50,7 @@ class TicketDetail(DeskView):
 
 
 class StartTicket(DeskView):
-    scopes = needs(post=(Scope.TASKS_WRITE,))
+    permissions = needs(post=Permission.HAND_IN)
 
     @described_post(
         "start_ticket",
@@ -67,7 +67,7 @@ class StartTicket(DeskView):
 
 
 class CloseTicket(DeskView):
-    scopes = needs(post=(Scope.REVIEWS_WRITE,))
+    permissions = needs(post=Permission.REVIEW)
 
     @described_post(
         "close_ticket",

@@ -35,7 +35,7 @@ from reflection_app.loops.diagnosis.diagnoses import ErrorType
 from reflection_app.loops.values import Value
 from reflection_app.metrics.cheat_sheet import cheat_sheet
 from reflection_app.metrics.cheat_sheet_markdown import markdown_of
-from reflection_app.models import FixPair, Project, Scope, ToolFailure
+from reflection_app.models import FixPair, Permission, Project, ToolFailure
 
 FAILURES = {
     "A search that timed out": {
@@ -100,7 +100,7 @@ def settled(project: Project, failure_id: UUID, *, wait_s: float) -> ToolFailure
 
 
 class ToolFailureList(DeskView):
-    scopes = needs(get=(Scope.RUNS_READ,), post=(Scope.TASKS_WRITE,))
+    permissions = needs(get=Permission.READ, post=Permission.HAND_IN)
     post_query: ClassVar[type[BaseModel]] = WaitQuery
 
     @described_get(
@@ -138,7 +138,7 @@ class ToolFailureList(DeskView):
 
 
 class ToolFailureDetail(DeskView):
-    scopes = needs(get=(Scope.RUNS_READ,))
+    permissions = needs(get=Permission.READ)
 
     @described_get(
         "get_tool_failure",
@@ -154,7 +154,7 @@ class ToolFailureDetail(DeskView):
 
 
 class ToolFailureOutcome(DeskView):
-    scopes = needs(post=(Scope.TASKS_WRITE,))
+    permissions = needs(post=Permission.HAND_IN)
 
     @described_post(
         "report_fix_outcome",
@@ -175,7 +175,7 @@ class ToolFailureOutcome(DeskView):
 
 
 class FixPairList(DeskView):
-    scopes = needs(get=(Scope.RUNS_READ,))
+    permissions = needs(get=Permission.READ)
 
     @described_get(
         "list_fix_pairs", summary="Fixes that worked, newest first", query=FixPairFilters, answer=FixPairPage
@@ -189,7 +189,7 @@ class FixPairList(DeskView):
 
 
 class CheatSheetDetail(DeskView):
-    scopes = needs(get=(Scope.RUNS_READ,))
+    permissions = needs(get=Permission.READ)
 
     @described_get(
         "get_cheat_sheet",
@@ -204,7 +204,7 @@ class CheatSheetDetail(DeskView):
 
 
 class CheatSheetMarkdown(DeskView):
-    scopes = needs(get=(Scope.RUNS_READ,))
+    permissions = needs(get=Permission.READ)
 
     @described_get(
         "get_cheat_sheet_markdown",

@@ -18,7 +18,7 @@ from reflection_app.api.reading import read_body, read_input, read_query
 from reflection_app.api.schema import described_get, described_post
 from reflection_app.api.tool_answers import ImportAnswer, ToolAnswer, ToolPage, import_answer, tool_answer
 from reflection_app.loops.tool_calls import ToolSpec
-from reflection_app.models import Project, Scope, Tool, ToolKind
+from reflection_app.models import Permission, Project, Tool, ToolKind
 
 EXAMPLES = {
     "An HTTP request": {
@@ -55,7 +55,7 @@ def get_tool_for(project: Project, name: str) -> Tool:
 
 
 class ToolList(DeskView):
-    scopes = needs(get=(Scope.RUNS_READ,), post=(Scope.ADMIN,))
+    permissions = needs(get=Permission.READ, post=Permission.CHANGE_TOOLS)
 
     @described_get("list_tools", summary="Tools, newest first", query=ToolFilters, answer=ToolPage)
     def get(self, request: Request) -> Response:
@@ -77,7 +77,7 @@ class ToolList(DeskView):
 
 class ToolDetail(DeskView):
     http_method_names: ClassVar[list[str]] = ["get", "patch", "delete", "head"]  # type: ignore[misc]
-    scopes = needs(get=(Scope.RUNS_READ,), patch=(Scope.ADMIN,), delete=(Scope.ADMIN,))
+    permissions = needs(get=Permission.READ, patch=Permission.CHANGE_TOOLS, delete=Permission.CHANGE_TOOLS)
 
     @described_get("get_tool", summary="One tool", answer=ToolAnswer, problems=(404,))
     def get(self, request: Request, name: str) -> Response:
@@ -106,7 +106,7 @@ class ToolDetail(DeskView):
 
 
 class ImportMcp(DeskView):
-    scopes = needs(post=(Scope.ADMIN,))
+    permissions = needs(post=Permission.CHANGE_TOOLS)
 
     @described_post(
         "import_mcp_tools",

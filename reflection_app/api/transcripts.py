@@ -28,7 +28,7 @@ from reflection_app.api.transcript_answers import (
     turns_answer,
 )
 from reflection_app.api.waiting import WaitQuery, wait_until_settled
-from reflection_app.models import Scope, Transcript, TranscriptTurn
+from reflection_app.models import Permission, Transcript, TranscriptTurn
 
 EXAMPLES = {
     "The beginning of a session": {
@@ -52,7 +52,7 @@ class TranscriptFilters(PageQuery):
 
 
 class TranscriptList(DeskView):
-    scopes = needs(get=(Scope.RUNS_READ,), post=(Scope.TASKS_WRITE,))
+    permissions = needs(get=Permission.READ, post=Permission.HAND_IN)
 
     @described_get("list_transcripts", summary="Sessions, newest first", query=TranscriptFilters, answer=TranscriptPage)
     def get(self, request: Request) -> Response:
@@ -77,7 +77,7 @@ class TranscriptList(DeskView):
 
 
 class TranscriptDetail(DeskView):
-    scopes = needs(get=(Scope.RUNS_READ,))
+    permissions = needs(get=Permission.READ)
 
     @described_get("get_transcript", summary="One session, reflected on", answer=TranscriptAnswer, problems=(404,))
     def get(self, request: Request, transcript_id: UUID) -> Response:
@@ -87,7 +87,7 @@ class TranscriptDetail(DeskView):
 
 
 class TranscriptTurns(DeskView):
-    scopes = needs(get=(Scope.RUNS_READ,), post=(Scope.TASKS_WRITE,))
+    permissions = needs(get=Permission.READ, post=Permission.HAND_IN)
     post_query: ClassVar[type[BaseModel]] = WaitQuery
 
     @described_get("list_turns", summary="The turns of a session", query=PageQuery, answer=TurnPage, problems=(404,))
@@ -127,7 +127,7 @@ class TranscriptTurns(DeskView):
 
 
 class EndTranscript(DeskView):
-    scopes = needs(post=(Scope.TASKS_WRITE,))
+    permissions = needs(post=Permission.HAND_IN)
     post_query: ClassVar[type[BaseModel]] = WaitQuery
 
     @described_post(

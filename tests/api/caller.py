@@ -53,9 +53,10 @@ class Caller:
             query_params=query or None,
             headers={"Authorization": f"Bearer {self.secret}", **(headers or {})},
         )
+        kind = response.get("Content-Type", "").partition(";")[0]
         return Answer(
             response.status_code,
-            json.loads(response.content) if "json" in response.get("Content-Type", "") else response.content or None,
+            json.loads(response.content) if kind.endswith("json") else response.content or None,
             {name.lower(): value for name, value in response.items()},
         )
 

@@ -69,7 +69,7 @@ def test_every_entry_is_taken_along_by_a_key_that_may_read(project: Project, adm
     reader = make_caller(project, [Scope.NOTEBOOK_READ])
     answer = reader.get("export/notebook.jsonl")
     assert answer.headers["content-type"].startswith("application/jsonl")
-    assert answer.body["description"] == NOTE["description"]
+    assert json.loads(answer.body)["description"] == NOTE["description"]
     assert reader.get("export/notebook.jsonl", state="proposed").body == answer.body
     assert reader.get("export/notebook.jsonl", state="best").status == 400
     assert reader.post("notebook/imports", {"files": []}).status == 403
