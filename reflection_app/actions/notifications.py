@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from reflection_app.live.doorbell import ring_reviews
 from reflection_app.models import (
+    ABOUT_WEBHOOK,
     About,
     Actor,
     Comment,
@@ -19,6 +20,7 @@ from reflection_app.models import (
     Review,
     ReviewState,
     Role,
+    Webhook,
 )
 from reflection_app.notices.reading import notices_of
 
@@ -32,7 +34,7 @@ def notify(
     *,
     users: Iterable[int | None],
     project_id: UUID,
-    about: About,
+    about: str,
     about_id: UUID,
     actor: Actor,
     title: str,
@@ -50,7 +52,7 @@ def notify(
             user_id=user_id,
             kind=kind.value,
             facts=facts,
-            about=about.value,
+            about=str(about),
             about_id=about_id,
             comment=comment,
         )
@@ -86,6 +88,20 @@ def tell_of_adjudication(review: Review, *, actor: Actor) -> int:
     others = everybody - set(sat.values_list("decided_by", flat=True))
     who = actor if others else Actor()
     return tell_of_review(NotificationKind.ADJUDICATION, review, users=others or everybody, actor=who)
+
+
+def tell_admins(kind: NotificationKind, webhook: Webhook, *, title: str) -> int:
+    """Tells the project's admins of something that the desk did to a webhook."""
+    admins = Membership.objects.filter(project=webhook.project_id, role=Role.ADMIN)
+    return notify(
+        kind,
+        users=list(admins.values_list("user", flat=True)),
+        project_id=webhook.project_id,
+        about=ABOUT_WEBHOOK,
+        about_id=webhook.pk,
+        actor=Actor(),
+        title=title,
+    )
 
 
 def read_notice(user: User, notice_id: UUID) -> bool:

@@ -2,16 +2,15 @@
 
 Every answer passes through here. It is searched for the runs that it tells of, so that no route is forgotten, and each
 such run is marked with its newest event. Nothing is written while no decision could be taken back, nor where nothing is
-new. Whoever tells the outside in another way (a webhook) calls `mark_told` before it sends.
+new (actions/told.py, which webhooks call, too).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Exists, F, OuterRef, Q
-
-from reflection_app.models import ApiKey, Project, Report, Review, ReviewState, Run, Scope, Ticket
+from reflection_app.actions.told import mark_told
+from reflection_app.models import ApiKey, Project, Report, Review, Scope, Ticket
 from reflection_app.models.identifiers import id_from
 
 # What a reviewer's program may call with these alone tells a person, and no agent.
@@ -34,16 +33,6 @@ def note_told(key: ApiKey, *, scopes: Iterable[Scope], ids: Mapping[str, Any], a
     runs |= _runs_of(key.project, tickets=tickets, reports=found["reflection_id"], reviews=reviews)
     if runs:
         mark_told(key.project, runs)
-
-
-def mark_told(project: Project, runs: Iterable[UUID]) -> int:
-    """Keeps that somebody outside knows all that happened to these runs so far; how many had news to tell."""
-    decided = Review.objects.filter(state=ReviewState.DECIDED)
-    in_force = decided.filter(run=OuterRef("pk"), decided_seq__gt=OuterRef("told_seq"))
-    ordering = decided.filter(ordered_run=OuterRef("pk"))
-    could_be_undone = Q(Exists(in_force)) | Q(Exists(ordering), told_seq=0)
-    news = Run.objects.filter(could_be_undone, project=project, pk__in=list(runs), told_seq__lt=F("last_event_seq"))
-    return news.update(told_seq=F("last_event_seq"))
 
 
 def _named(answer: Any) -> Iterator[tuple[str, Any]]:

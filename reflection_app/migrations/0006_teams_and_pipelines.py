@@ -17,7 +17,9 @@ BEGIN
   SELECT gen_random_uuid(), webhook.id, added.project_id, added.id, added.type, 'waiting', 0, now(), now()
   FROM added
   JOIN reflection_app_webhook webhook ON webhook.project_id = added.project_id
-  WHERE webhook.is_enabled AND added.type = ANY(webhook.events);
+  WHERE webhook.is_enabled AND added.type = ANY(webhook.events)
+  -- Who deletes the webhook waits for this transaction, whose commit would else fail for want of it.
+  FOR KEY SHARE OF webhook;
   RETURN NULL;
 END $$;
 CREATE TRIGGER event_put_out AFTER INSERT ON reflection_app_event
@@ -37,6 +39,16 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
+        migrations.AlterField(
+            model_name='notification',
+            name='kind',
+            field=models.CharField(choices=[('mentioned', 'Mentioned'), ('commented', 'Commented on'), ('assigned', 'Assigned'), ('handed_over', 'Handed over'), ('adjudication', 'Opinions differ'), ('decision_undone', 'Decision taken back'), ('webhook_paused', 'Webhook paused'), ('webhook_gone', 'Webhook switched off')], max_length=16),
+        ),
+        migrations.AlterField(
+            model_name='notification',
+            name='about',
+            field=models.CharField(choices=[('review', 'Review'), ('run', 'Run'), ('entry', 'Notebook entry'), ('webhook', 'Webhook')], max_length=8),
+        ),
         migrations.AddField(
             model_name='profile',
             name='theme',

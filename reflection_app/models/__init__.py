@@ -15,7 +15,7 @@ from reflection_app.models.judged_item import CriticJudgement, JudgedItem, Judge
 from reflection_app.models.notification import ABOUT_WEBHOOK, Notification, NotificationKind
 from reflection_app.models.panel import Panel, PanelState
 from reflection_app.models.permissions import GRANTS, Grant, Permission, key_may, member_may
-from reflection_app.models.profile import Profile
+from reflection_app.models.profile import Profile, Theme
 from reflection_app.models.project import Membership, Project, Role
 from reflection_app.models.question import Question, QuestionState
 from reflection_app.models.reflector import Reflector, ReflectorKind
@@ -29,12 +29,13 @@ from reflection_app.models.ticket import Ticket, TicketState
 from reflection_app.models.tool import Secret, Tool, ToolKind
 from reflection_app.models.tool_failure import FixPair, ToolFailure
 from reflection_app.models.transcript import Transcript, TranscriptFile, TranscriptTurn
-from reflection_app.models.webhook import Delivery, DeliveryState, DeliveryTry, Webhook
+from reflection_app.models.webhook import TEST, Delivery, DeliveryState, DeliveryTry, Webhook
 
 __all__ = [
     "ABOUT_WEBHOOK",
     "GRANTS",
     "OPEN",
+    "TEST",
     "About",
     "Actor",
     "AgentInstruction",
@@ -98,6 +99,7 @@ __all__ = [
     "Target",
     "Task",
     "TaskFile",
+    "Theme",
     "Ticket",
     "TicketState",
     "Tool",

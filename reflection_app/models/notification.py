@@ -16,6 +16,12 @@ class NotificationKind(models.TextChoices):
     HANDED_OVER = "handed_over", "Handed over"
     ADJUDICATION = "adjudication", "Opinions differ"
     DECISION_UNDONE = "decision_undone", "Decision taken back"
+    WEBHOOK_PAUSED = "webhook_paused", "Webhook paused"
+    WEBHOOK_GONE = "webhook_gone", "Webhook switched off"
+
+
+# What notifications are about beside the things that people comment on.
+ABOUT_WEBHOOK = "webhook"
 
 
 class Notification(models.Model):
@@ -26,7 +32,7 @@ class Notification(models.Model):
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="notifications")
     kind = models.CharField(max_length=16, choices=NotificationKind)
     facts = models.JSONField(default=dict)
-    about = models.CharField(max_length=8, choices=About)
+    about = models.CharField(max_length=8, choices=[*About.choices, (ABOUT_WEBHOOK, "Webhook")])
     about_id = models.UUIDField()
     comment = models.ForeignKey(Comment, null=True, blank=True, on_delete=models.CASCADE, related_name="notifications")
     created_at = models.DateTimeField(auto_now_add=True)

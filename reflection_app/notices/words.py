@@ -3,7 +3,7 @@
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from reflection_app.models import About, Notification, NotificationKind
+from reflection_app.models import ABOUT_WEBHOOK, About, Notification, NotificationKind
 
 LONGEST_TITLE = 200
 
@@ -24,11 +24,17 @@ def sentence_of(notice: Notification) -> str:
             return _("The reviewers of “%(title)s” do not agree; one more person decides.") % said
         case NotificationKind.DECISION_UNDONE:
             return _("%(by)s took your decision on “%(title)s” back.") % said
+        case NotificationKind.WEBHOOK_PAUSED:
+            return _("The webhook to %(title)s is paused: for a day nothing has arrived there.") % said
+        case NotificationKind.WEBHOOK_GONE:
+            return _("The webhook to %(title)s is switched off: its receiver says that it is gone.") % said
 
 
 def path_of(notice: Notification) -> str:
     """The address of what it is about, on the desk; nothing where there is no page of it."""
     slug = notice.project.slug
+    if notice.about == ABOUT_WEBHOOK:
+        return reverse("webhook", args=(slug, notice.about_id))
     place = f"#comment-{notice.comment_id}" if notice.comment_id else ""
     match About(notice.about):
         case About.REVIEW:

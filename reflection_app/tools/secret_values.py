@@ -3,18 +3,15 @@
 import base64
 import json
 from collections.abc import Iterable, Mapping
-from functools import cache
 from urllib.parse import quote
 from uuid import UUID
 
-from cryptography.fernet import Fernet, InvalidToken, MultiFernet
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-from django.conf import settings
+from cryptography.fernet import InvalidToken
 
 from reflection_app.models import Secret
 from reflection_app.tools.errors import Misconfigured
 from reflection_app.tools.headers import REFERENCE, secrets_named
+from reflection_app.tools.sealing import cipher
 
 PURPOSE = b"reflection-desk: secrets of tools"
 
@@ -22,13 +19,13 @@ PURPOSE = b"reflection-desk: secrets of tools"
 def encrypt(value: str, *, origin: str) -> str:
     """The value for storage. Its origin is sealed in with it: changing the row does not send it elsewhere."""
     sealed = json.dumps({"origin": origin, "value": value})
-    return _cipher().encrypt(sealed.encode()).decode("ascii")
+    return cipher(PURPOSE).encrypt(sealed.encode()).decode("ascii")
 
 
 def decrypt(secret: Secret) -> str:
     """The value. Raises Misconfigured where it cannot be read, or was stored for another origin."""
     try:
-        sealed = json.loads(_cipher().decrypt(secret.ciphertext.encode()))
+        sealed = json.loads(cipher(PURPOSE).decrypt(secret.ciphertext.encode()))
     except InvalidToken:
         raise Misconfigured(
             f"The secret {secret.name} cannot be read: SECRET_KEY has changed. Enter the secret again."
@@ -76,14 +73,3 @@ def _forms(value: str) -> list[str]:
     encoded = base64.b64encode(value.encode()).decode()
     forms = {value, json.dumps(value)[1:-1], quote(value), quote(value, safe=""), encoded, encoded.rstrip("=")}
     return sorted(forms, key=len, reverse=True)
-
-
-@cache
-def _key_from(secret_key: str) -> Fernet:
-    derived = HKDF(algorithm=SHA256(), length=32, salt=None, info=PURPOSE).derive(secret_key.encode())
-    return Fernet(base64.urlsafe_b64encode(derived))
-
-
-def _cipher() -> MultiFernet:
-    """Encrypts with the present key, and still reads what a former one (SECRET_KEY_FALLBACKS) encrypted."""
-    return MultiFernet([_key_from(key) for key in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)])

@@ -1,0 +1,34 @@
+"""Keeping what somebody outside of the desk has been told of: a decision that they know of is not taken back.
+
+Whoever tells the outside calls one of these first: REST before it answers, webhooks before they send.
+"""
+
+from collections.abc import Iterable
+from uuid import UUID
+
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
+
+from reflection_app.models import Event, Project, Review, ReviewState, Run
+
+
+def mark_told(project: Project, runs: Iterable[UUID]) -> int:
+    """Keeps that somebody outside knows all that happened to these runs so far; how many had news to tell."""
+    told = _could_be_undone(Q()).filter(project=project, pk__in=list(runs), told_seq__lt=F("last_event_seq"))
+    return told.update(told_seq=F("last_event_seq"))
+
+
+def mark_event_told(event: Event) -> bool:
+    """Keeps that somebody outside knows what happened to the run up to this event; whether that was news.
+
+    What came after the event is not in what they are told, however late it is sent.
+    """
+    told = _could_be_undone(Q(decided_seq__lte=event.seq)).filter(pk=event.run_id, told_seq__lt=event.seq)
+    return bool(told.update(told_seq=event.seq))
+
+
+def _could_be_undone(which: Q) -> QuerySet[Run]:
+    """The runs with such a decision in force that nobody was told of, or ordered by one; of others nothing is kept."""
+    decided = Review.objects.filter(state=ReviewState.DECIDED)
+    in_force = decided.filter(which, run=OuterRef("pk"), decided_seq__gt=OuterRef("told_seq"))
+    ordering = decided.filter(ordered_run=OuterRef("pk"))
+    return Run.objects.filter(Q(Exists(in_force)) | Q(Exists(ordering), told_seq=0))

@@ -1,0 +1,126 @@
+"""What comes of a try: the delivery has arrived, waits for its next try, or is given up, and the webhook with it."""
+
+import logging
+import random
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.utils.translation import gettext_noop
+
+from reflection_app.actions.notifications import tell_admins
+from reflection_app.actions.webhook_retries import Meaning, is_to_pause, meaning_of, next_delay_s
+from reflection_app.actions.webhooks import give_up_waiting
+from reflection_app.models import (
+    TEST,
+    Actor,
+    Delivery,
+    DeliveryState,
+    DeliveryTry,
+    NotificationKind,
+    Webhook,
+    audit,
+)
+from reflection_app.outgoing import origin_of
+from reflection_app.tools.http import retry_after_s
+
+log = logging.getLogger(__name__)
+
+# Shown in the reader's language; kept in English.
+GONE = gettext_noop("The receiver answered 410 Gone.")
+NOTHING_ARRIVED = gettext_noop("For a day nothing has arrived.")
+NOT_FOLLOWED = "The receiver redirects; redirects are not followed."
+
+
+@dataclass(frozen=True)
+class Tried:
+    """One request: a status with the beginning of the answer, or the error that kept it from one."""
+
+    status: int | None = None
+    answer: str = ""
+    error: str = ""
+    retry_after: str = ""
+    duration_s: float = 0.0
+
+
+@transaction.atomic
+def record(delivery: Delivery, tried: Tried, *, now: datetime) -> bool:
+    """Notes the try of a delivery that the caller holds; whether it arrived.
+
+    Where the hold was lost, whoever took it over notes theirs.
+    """
+    webhook = Webhook.objects.select_for_update(no_key=True).filter(pk=delivery.webhook_id).first()
+    held = Delivery.objects.select_for_update().filter(
+        pk=delivery.pk, lease_until=delivery.lease_until, state=DeliveryState.WAITING
+    )
+    locked = held.first()
+    if webhook is None or locked is None:
+        log.info("delivery %s was taken over or deleted while it was sent", delivery.pk)
+        return False
+    meaning = meaning_of(tried.status)
+    _note_try(locked, tried, now=now)
+    if meaning is Meaning.ARRIVED:
+        locked.state, locked.delivered_at, locked.next_at = DeliveryState.DELIVERED, now, None
+    else:
+        _put_off(locked, tried, meaning=meaning, now=now)
+    locked.save(update_fields=["tries", "state", "delivered_at", "next_at", "lease_until"])
+    _note_of_webhook(webhook, locked, meaning, now=now)
+    return meaning is Meaning.ARRIVED
+
+
+def _note_try(delivery: Delivery, tried: Tried, *, now: datetime) -> None:
+    delivery.tries += 1
+    delivery.lease_until = None
+    is_redirect = tried.status is not None and 300 <= tried.status < 400
+    DeliveryTry.objects.create(
+        delivery=delivery,
+        number=delivery.tries,
+        status=tried.status,
+        answer=tried.answer,
+        error=tried.error or (NOT_FOLLOWED if is_redirect else ""),
+        duration_s=tried.duration_s,
+    )
+
+
+def _put_off(delivery: Delivery, tried: Tried, *, meaning: Meaning, now: datetime) -> None:
+    """The delivery that did not arrive waits for its next try, or is given up. A test is tried once."""
+    asked_s = retry_after_s(tried.retry_after, now=now.timestamp()) if tried.retry_after else None
+    delay_s = next_delay_s(delivery.tries, chance=random.random(), retry_after_s=asked_s)  # noqa: S311 - no secret
+    if meaning is Meaning.GONE or delivery.type == TEST or delay_s is None:
+        delivery.state, delivery.next_at = DeliveryState.GIVEN_UP, None
+    else:
+        delivery.next_at = now + timedelta(seconds=delay_s)
+
+
+def _note_of_webhook(webhook: Webhook, delivery: Delivery, meaning: Meaning, *, now: datetime) -> None:
+    """What the try says of the receiver as a whole. A test that fails says nothing that its sender does not see."""
+    if meaning is Meaning.ARRIVED:
+        if webhook.failing_since is not None:
+            _keep(webhook, failing_since=None)
+    elif delivery.type == TEST:
+        return
+    elif meaning is Meaning.GONE:
+        _switch_off(webhook)
+    elif webhook.failing_since is None:
+        _keep(webhook, failing_since=now)
+    elif is_to_pause(now - webhook.failing_since):
+        _pause(webhook, now=now)
+
+
+def _switch_off(webhook: Webhook) -> None:
+    _keep(webhook, is_enabled=False, pause_reason=GONE)
+    give_up_waiting(webhook)
+    audit(webhook.project_id, Actor(), "webhook.switched_off", target=webhook, after={"reason": GONE})
+    tell_admins(NotificationKind.WEBHOOK_GONE, webhook, title=origin_of(webhook.url))
+
+
+def _pause(webhook: Webhook, *, now: datetime) -> None:
+    _keep(webhook, paused_at=now, pause_reason=NOTHING_ARRIVED)
+    audit(webhook.project_id, Actor(), "webhook.paused", target=webhook, after={"reason": NOTHING_ARRIVED})
+    tell_admins(NotificationKind.WEBHOOK_PAUSED, webhook, title=origin_of(webhook.url))
+
+
+def _keep(webhook: Webhook, **fields: object) -> None:
+    for name, value in fields.items():
+        setattr(webhook, name, value)
+    webhook.save(update_fields=[*fields, "updated_at"])

@@ -1,0 +1,492 @@
+import threading
+import time
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+from pytest_django import Settings
+from standardwebhooks import Webhook as Verifier
+from standardwebhooks import WebhookVerificationError
+
+from reflection_app.actions import webhook_sending
+from reflection_app.actions.webhook_input import WebhookChange
+from reflection_app.actions.webhook_outcome import GONE, NOTHING_ARRIVED
+from reflection_app.actions.webhook_retries import MOST_TRIES
+from reflection_app.actions.webhook_sending import claim, due_webhooks, send_due, send_one
+from reflection_app.actions.webhooks import (
+    change_webhook,
+    delete_webhook,
+    pause_webhook,
+    resume_webhook,
+    rotate_secret,
+)
+from reflection_app.jobs import receivers, send_to_webhook
+from reflection_app.models import (
+    Actor,
+    AuditEntry,
+    Delivery,
+    DeliveryState,
+    Event,
+    EventType,
+    Notification,
+    NotificationKind,
+    Project,
+    Role,
+    Run,
+    Task,
+    Webhook,
+)
+from reflection_app.outgoing import resolving
+from tests.factories import make_member, make_project, submit
+from tests.outgoing.conftest import loopback
+from tests.outgoing.server import Heard, RawServer, reply
+from tests.webhooks import Clock, Receiver, happen, make_webhook, only_delivery
+
+__all__ = ["loopback"]
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("loopback")]
+
+
+@pytest.fixture
+def run() -> Run:
+    return submit(make_project("desk"), external_id="ticket-7", agent="writer")
+
+
+def test_what_happened_arrives_signed_and_says_of_which_run(run: Run) -> None:
+    with Receiver() as receiver:
+        webhook, secret = make_webhook(run.project, receiver.url + "/hook?of=desk")
+        happen(run, outcome="succeeded", best_attempt=1)
+        assert send_due(webhook.pk) == 1
+        (told,) = receiver.believed(secret)
+
+    event = Event.objects.get(type=EventType.RUN_FINISHED)
+    assert told.heard.method == "POST"
+    assert told.heard.path == "/hook?of=desk"
+    assert told.heard.headers["content-type"] == "application/json"
+    assert told.body["type"] == "run.finished"
+    assert datetime.fromisoformat(told.body["timestamp"]) == event.created_at
+    data = told.body["data"]
+    assert data["run_id"] == str(run.pk)
+    assert data["task_id"] == str(run.task_id)
+    assert data["seq"] == event.seq
+    assert (data["project"], data["external_id"], data["agent"]) == ("desk", "ticket-7", "writer")
+    assert data["payload"] == {"outcome": "succeeded", "best_attempt": 1}
+    assert data["page"].endswith(f"/p/desk/runs/{run.pk}/")
+    delivery = only_delivery()
+    assert told.id == delivery.message_id
+    assert (delivery.state, delivery.tries, delivery.next_at) == (DeliveryState.DELIVERED, 1, None)
+    assert delivery.log.get().status == 204
+
+
+def test_only_what_was_asked_for_is_sent(run: Run) -> None:
+    with Receiver() as receiver:
+        webhook, _ = make_webhook(run.project, receiver.url, [EventType.RUN_WAITING])
+        happen(run, EventType.RUN_FINISHED)
+        happen(run, EventType.RUN_WAITING)
+        assert send_due(webhook.pk) == 1
+    assert [delivery.type for delivery in Delivery.objects.all()] == ["run.waiting"]
+
+
+def test_another_projects_events_are_not_told(run: Run) -> None:
+    with Receiver() as receiver:
+        webhook, _ = make_webhook(make_project(), receiver.url)
+        happen(run)
+        assert send_due(webhook.pk) == 0
+    assert not receiver.heard
+
+
+def test_of_what_was_taken_back_nothing_is_sent(run: Run) -> None:
+    with Receiver() as receiver:
+        webhook, _ = make_webhook(run.project, receiver.url)
+        with transaction.atomic():
+            happen(run)
+            assert Delivery.objects.count() == 1
+            transaction.set_rollback(True)
+        assert send_due(webhook.pk) == 0
+    assert not receiver.heard
+    assert not Delivery.objects.exists()
+
+
+def test_a_failed_try_comes_again_the_same_and_then_arrives(run: Run) -> None:
+    clock = Clock()
+    with Receiver("500 Oops", "204 No Content", body=b"<b>no</b>\x00") as receiver:
+        webhook, secret = make_webhook(run.project, receiver.url)
+        happen(run, outcome="failed")
+        assert send_due(webhook.pk, clock=clock) == 0
+        delivery = only_delivery()
+        assert (delivery.state, delivery.tries) == (DeliveryState.WAITING, 1)
+        assert delivery.log.get().answer == "<b>no</b>\N{REPLACEMENT CHARACTER}"
+        assert delivery.next_at is not None
+        assert 5 <= (delivery.next_at - clock.now).total_seconds() <= 6
+        assert Webhook.objects.get().failing_since == clock.now
+
+        clock.forward(seconds=2)
+        assert due_webhooks(clock.now) == []
+        assert send_due(webhook.pk, clock=clock) == 0
+        assert len(receiver.heard) == 1
+
+        clock.forward(seconds=10)
+        assert due_webhooks(clock.now) == [webhook.pk]
+        assert send_due(webhook.pk, clock=clock) == 1
+        first, second = receiver.believed(secret)
+    assert first.id == second.id
+    assert first.heard.body == second.heard.body
+    assert Webhook.objects.get().failing_since is None
+    assert only_delivery().tries == 2
+
+
+def test_a_message_stays_as_it_was_first_sent_whatever_its_run_becomes(run: Run) -> None:
+    clock = Clock()
+    with Receiver("500 Oops", "204 No Content") as receiver:
+        webhook, secret = make_webhook(run.project, receiver.url)
+        happen(run)
+        send_due(webhook.pk, clock=clock)
+        Task.objects.update(agent="another", external_id="another")
+        clock.forward(seconds=10)
+        send_due(webhook.pk, clock=clock)
+        assert [told.body["data"]["agent"] for told in receiver.believed(secret)] == ["writer", "writer"]
+
+
+def test_it_is_given_up_after_the_last_try(run: Run) -> None:
+    clock = Clock()
+    with Receiver("500 Oops") as receiver:
+        webhook, _ = make_webhook(run.project, receiver.url)
+        happen(run)
+        for _ in range(MOST_TRIES):
+            assert send_due(webhook.pk, clock=clock) == 0
+            # As where something else has arrived meanwhile, so that the receiver is not paused.
+            Webhook.objects.update(failing_since=None)
+            clock.forward(hours=13)
+        assert send_due(webhook.pk, clock=clock) == 0
+        assert len(receiver.heard) == MOST_TRIES
+    delivery = only_delivery()
+    assert (delivery.state, delivery.tries, delivery.next_at) == (DeliveryState.GIVEN_UP, MOST_TRIES, None)
+    assert delivery.log.count() == MOST_TRIES
+
+
+def test_after_a_day_without_any_success_it_is_paused_and_admins_are_told(run: Run) -> None:
+    admin, _ = make_member(run.project, Role.ADMIN), make_member(run.project, Role.CURATOR)
+    clock = Clock()
+    with Receiver("500 Oops") as receiver:
+        webhook, _ = make_webhook(run.project, receiver.url + "/a-secret-path")
+        happen(run)
+        for _ in range(MOST_TRIES):
+            send_due(webhook.pk, clock=clock)
+            clock.forward(hours=12.1)
+        paused = Webhook.objects.get()
+        assert paused.paused_at is not None
+        assert paused.pause_reason == NOTHING_ARRIVED
+        heard = len(receiver.heard)
+        assert heard == 3
+        # What happens meanwhile waits, and is sent once somebody resumes.
+        happen(run)
+        assert send_due(webhook.pk, clock=clock) == 0
+        assert due_webhooks(clock.now) == []
+        receiver.statuses[:] = ["200 OK"]
+        resume_webhook(webhook, actor=Actor())
+        assert send_due(webhook.pk, clock=clock) == 2
+    notice = Notification.objects.get()
+    assert (notice.user, notice.kind, notice.about_id) == (admin, NotificationKind.WEBHOOK_PAUSED, webhook.pk)
+    assert AuditEntry.objects.filter(action="webhook.paused").count() == 1
+    assert "a-secret-path" not in str(notice.facts)
+    assert "a-secret-path" not in str(list(AuditEntry.objects.values_list("before", "after")))
+
+
+def test_410_switches_it_off_and_what_waits_is_given_up(run: Run) -> None:
+    make_member(run.project, Role.ADMIN)
+    with Receiver("410 Gone") as receiver:
+        webhook, _ = make_webhook(run.project, receiver.url)
+        happen(run)
+        happen(run)
+        assert send_due(webhook.pk) == 0
+        happen(run)
+    assert len(receiver.heard) == 1
+    off = Webhook.objects.get()
+    assert (off.is_enabled, off.pause_reason) == (False, GONE)
+    assert [one.state for one in Delivery.objects.all()] == [DeliveryState.GIVEN_UP] * 2
+    assert Notification.objects.get().kind == NotificationKind.WEBHOOK_GONE
+
+
+@pytest.mark.parametrize("status", ["301 Moved", "302 Found", "303 See Other", "307 Temporary", "308 Permanent"])
+def test_a_redirect_is_not_followed(run: Run, status: str) -> None:
+    with Receiver() as other, Receiver(status, location=other.url + "/elsewhere") as receiver:
+        webhook, _ = make_webhook(run.project, receiver.url)
+        happen(run)
+        assert send_due(webhook.pk) == 0
+    assert not other.heard
+    entry = only_delivery().log.get()
+    assert entry.status == int(status[:3])
+    assert "not followed" in entry.error
+
+
+def test_a_name_that_turns_to_a_private_address_after_the_check_is_refused_when_sent(
+    run: Run, monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> None:
+    settings.OUTGOING_ALLOWED_NETWORKS = ()
+    answers = [["93.184.216.34"]]
+    monkeypatch.setattr(resolving, "look_up", lambda host, port: answers[-1])
+    with Receiver() as receiver:
+        webhook, _ = make_webhook(run.project, f"http://rebinding.example:{receiver.port}/")
+        happen(run)
+        for address in (["127.0.0.1"], ["93.184.216.34", "10.0.0.1"], ["169.254.169.254"], ["::ffff:127.0.0.1"]):
+            answers.append(address)
+            Delivery.objects.update(next_at=datetime.now(UTC) - timedelta(seconds=1))
+            Webhook.objects.update(failing_since=None)
+            assert send_due(webhook.pk) == 0
+    assert not receiver.heard
+    errors = list(only_delivery().log.values_list("error", flat=True))
+    assert len(errors) == 4
+    assert all("not on the public internet" in error for error in errors)
+
+
+def test_a_worker_that_died_after_sending_sends_the_same_message_again(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock()
+
+    def die(*_: Any, **__: Any) -> bool:
+        raise SystemExit
+
+    with Receiver() as receiver:
+        webhook, secret = make_webhook(run.project, receiver.url)
+        happen(run)
+        with monkeypatch.context() as killed:
+            killed.setattr(webhook_sending, "record", die)
+            with pytest.raises(SystemExit):
+                send_due(webhook.pk, clock=clock)
+        assert only_delivery().tries == 0
+        # It is still held by the one that died.
+        assert send_due(webhook.pk, clock=clock) == 0
+        clock.forward(seconds=61)
+        assert send_due(webhook.pk, clock=clock) == 1
+        first, second = receiver.believed(secret)
+    assert first.id == second.id
+    assert first.heard.body == second.heard.body
+    assert only_delivery().tries == 1
+
+
+def test_whoever_lost_the_hold_notes_nothing(run: Run) -> None:
+    clock = Clock()
+    with Receiver() as receiver:
+        webhook, _ = make_webhook(run.project, receiver.url)
+        happen(run)
+        slow = claim(webhook.pk, now=clock.now)
+        assert slow is not None
+        clock.forward(seconds=61)
+        assert send_due(webhook.pk, clock=clock) == 1
+        assert send_one(slow, clock=clock) is False
+    assert only_delivery().tries == 1
+
+
+def test_two_workers_do_not_take_the_same_delivery(run: Run) -> None:
+    now = datetime.now(UTC)
+    with Receiver() as receiver:
+        webhook, _ = make_webhook(run.project, receiver.url)
+        for _ in range(6):
+            happen(run)
+        now = datetime.now(UTC)
+        taken = [claim(webhook.pk, now=now) for _ in range(6)]
+    held = [delivery.pk for delivery in taken if delivery]
+    assert len(set(held)) == len(held) == webhook_sending.MOST_AT_ONCE
+
+
+def test_a_receiver_that_fails_is_asked_by_one_at_a_time_and_left_alone_in_between(run: Run) -> None:
+    clock = Clock()
+    with Receiver("500 Oops") as receiver:
+        webhook, _ = make_webhook(run.project, receiver.url)
+        happen(run)
+        happen(run)
+        send_due(webhook.pk, clock=clock)
+        assert send_due(webhook.pk, clock=clock) == 0
+        assert len(receiver.heard) == 1
+        clock.forward(seconds=10)
+        assert claim(webhook.pk, now=clock.now) is not None
+        assert claim(webhook.pk, now=clock.now) is None
+
+
+def test_a_slow_receiver_does_not_hold_up_another(run: Run) -> None:
+    release = threading.Event()
+
+    def wait(heard: Heard, sock: Any) -> None:
+        release.wait(20)
+        reply(status="200 OK")(heard, sock)
+
+    def in_thread(webhook: Webhook) -> None:
+        try:
+            send_due(webhook.pk)
+        finally:
+            connection.close()
+
+    with RawServer(wait) as slow, Receiver() as quick:
+        first, _ = make_webhook(run.project, slow.url)
+        second, _ = make_webhook(run.project, quick.url)
+        happen(run)
+        waiting = threading.Thread(target=in_thread, args=(first,))
+        waiting.start()
+        while not slow.heard:
+            time.sleep(0.01)
+        assert send_due(second.pk) == 1
+        assert waiting.is_alive()
+        release.set()
+        waiting.join()
+    assert Delivery.objects.filter(state=DeliveryState.DELIVERED).count() == 2
+
+
+def test_where_too_many_receivers_are_waited_for_the_others_are_asked_later(run: Run) -> None:
+    with Receiver() as receiver:
+        webhook, _ = make_webhook(run.project, receiver.url)
+        happen(run)
+        taken = 0
+        while receivers.acquire(blocking=False):
+            taken += 1
+        try:
+            send_to_webhook(str(webhook.pk))
+            assert not receiver.heard
+        finally:
+            receivers.release(taken)
+        send_to_webhook(str(webhook.pk))
+        assert len(receiver.heard) == 1
+
+
+def test_an_answer_that_never_ends_counts_by_its_status(run: Run) -> None:
+    def endless(_heard: Heard, sock: Any) -> None:
+        sock.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n")
+        for _piece in range(2_000):
+            sock.sendall(b"x" * 4_096)
+
+    with RawServer(endless) as receiver:
+        webhook, _ = make_webhook(run.project, receiver.url)
+        happen(run)
+        assert send_due(webhook.pk) == 1
+    assert only_delivery().log.get().answer == "x" * 2_000
+
+
+def test_nobody_there_is_told_as_such(run: Run) -> None:
+    with Receiver() as receiver:
+        url = receiver.url
+        webhook, _ = make_webhook(run.project, url)
+    happen(run)
+    assert send_due(webhook.pk) == 0
+    entry = only_delivery().log.get()
+    assert entry.status is None
+    assert "cannot be reached" in entry.error
+
+
+def test_while_receivers_change_over_both_secrets_sign(run: Run) -> None:
+    clock = Clock()
+    with Receiver() as receiver:
+        webhook, old = make_webhook(run.project, receiver.url)
+        _, new = rotate_secret(webhook, actor=Actor(), overlap_h=1)
+        happen(run)
+        assert send_due(webhook.pk, clock=clock) == 1
+        assert receiver.believed(old)[0].body == receiver.believed(new)[0].body
+        clock.forward(hours=2)
+        happen(run)
+        assert send_due(webhook.pk, clock=clock) == 1
+        late = receiver.heard[1]
+    signatures = late.headers["webhook-signature"].split(" ")
+    assert len(signatures) == 1
+    sent_at = datetime.fromtimestamp(int(late.headers["webhook-timestamp"]), UTC)
+    assert Verifier(new).sign(late.headers["webhook-id"], sent_at, late.body.decode()) == signatures[0]
+    with pytest.raises(WebhookVerificationError):
+        receiver.believed(make_webhook(run.project, receiver.url)[1])
+
+
+def test_a_secret_that_cannot_be_read_any_more_is_told_as_the_reason(run: Run, settings: Settings) -> None:
+    with Receiver() as receiver:
+        webhook, _ = make_webhook(run.project, receiver.url)
+        happen(run)
+        settings.SECRET_KEY = "another"
+        assert send_due(webhook.pk) == 0
+    assert not receiver.heard
+    assert "SECRET_KEY has changed" in only_delivery().log.get().error
+
+
+def test_a_new_address_gets_what_still_waits(run: Run) -> None:
+    with Receiver() as old, Receiver() as new:
+        webhook, secret = make_webhook(run.project, old.url)
+        happen(run)
+        change_webhook(webhook, WebhookChange(url=new.url), actor=Actor())
+        assert send_due(webhook.pk) == 1
+        assert len(new.believed(secret)) == 1
+    assert not old.heard
+
+
+def test_paused_by_a_person_what_happens_waits(run: Run) -> None:
+    with Receiver() as receiver:
+        webhook, _ = make_webhook(run.project, receiver.url)
+        pause_webhook(webhook, actor=Actor())
+        happen(run)
+        assert send_due(webhook.pk) == 0
+        resume_webhook(webhook, actor=Actor())
+        assert send_due(webhook.pk) == 1
+
+
+def test_switched_off_nothing_is_written_and_what_waits_is_given_up(run: Run) -> None:
+    with Receiver() as receiver:
+        webhook, _ = make_webhook(run.project, receiver.url)
+        happen(run)
+        change_webhook(webhook, WebhookChange(is_enabled=False), actor=Actor())
+        happen(run)
+        change_webhook(webhook, WebhookChange(is_enabled=True), actor=Actor())
+        assert send_due(webhook.pk) == 0
+    assert [one.state for one in Delivery.objects.all()] == [DeliveryState.GIVEN_UP]
+
+
+def test_a_deleted_project_is_told_of_no_more(run: Run) -> None:
+    with Receiver() as receiver:
+        webhook, _ = make_webhook(run.project, receiver.url)
+        happen(run)
+        Project.objects.update(deleted_at=datetime.now(UTC))
+        assert due_webhooks(datetime.now(UTC)) == []
+        assert send_due(webhook.pk) == 0
+
+
+def test_of_a_run_that_was_deleted_before_it_was_told_nothing_is_told(run: Run) -> None:
+    with Receiver() as receiver:
+        webhook, _ = make_webhook(run.project, receiver.url)
+        happen(run)
+        run.task.delete()
+        send_due(webhook.pk)
+    assert not receiver.heard
+    assert not Delivery.objects.exists()
+
+
+def test_what_the_desk_does_by_itself_about_other_work_is_not_told(run: Run) -> None:
+    with Receiver() as receiver:
+        webhook, _ = make_webhook(run.project, receiver.url)
+        Run.objects.update(mode="error_reflection")
+        happen(run)
+        send_due(webhook.pk)
+    assert not receiver.heard
+
+
+def test_deleting_a_webhook_waits_for_the_change_that_is_just_writing_to_it(run: Run) -> None:
+    """Else the change's own commit would fail for a webhook that is gone."""
+    with Receiver() as receiver:
+        webhook, _ = make_webhook(run.project, receiver.url)
+    wrote, done = threading.Event(), threading.Event()
+    failures: list[BaseException] = []
+
+    def change() -> None:
+        try:
+            with transaction.atomic():
+                happen(run)
+                wrote.set()
+                done.wait(1)
+        except BaseException as error:  # noqa: BLE001 - told by the test
+            failures.append(error)
+        finally:
+            connection.close()
+
+    changing = threading.Thread(target=change)
+    changing.start()
+    assert wrote.wait(10)
+    delete_webhook(webhook, actor=Actor())
+    done.set()
+    changing.join()
+    assert failures == []
+    assert Event.objects.filter(type=EventType.RUN_FINISHED).count() == 1
+    assert not Webhook.objects.exists()
+    assert not Delivery.objects.exists()
