@@ -5,13 +5,19 @@ from django.contrib.auth.models import User
 from django.utils.translation import gettext as _
 
 from reflection_app.actions.errors import InvalidInput
-from reflection_app.models import Profile
+from reflection_app.models import Profile, Theme
 
 
-def change_profile(user: User, *, language: str, wants_mail: bool) -> Profile:
-    """The person's profile as it is now. An empty `language` is the browser's. Raises InvalidInput."""
+def change_profile(user: User, *, language: str, theme: str, wants_mail: bool) -> Profile:
+    """The person's profile as it is now. Empty, `language` is the browser's, `theme` the system's. Raises
+    InvalidInput.
+    """
+    errors = []
     if language and language not in dict(settings.LANGUAGES):
-        message = _("The desk does not speak this language.")
-        raise InvalidInput(message, errors=[{"field": "language", "message": message}])
-    chosen = {"language": language, "wants_mail": wants_mail}
+        errors.append({"field": "language", "message": _("The desk does not speak this language.")})
+    if theme and theme not in Theme.values:
+        errors.append({"field": "theme", "message": _("There is no such theme.")})
+    if errors:
+        raise InvalidInput(errors[0]["message"], errors=errors)
+    chosen = {"language": language, "theme": theme, "wants_mail": wants_mail}
     return Profile.objects.update_or_create(user=user, defaults=chosen)[0]

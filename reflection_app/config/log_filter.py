@@ -1,14 +1,14 @@
-"""Keeps the tokens of login links out of logs: one that was not used yet would let any reader of the log in."""
+"""Keeps the secrets of links out of logs: one that was not used yet would let any reader of the log in."""
 
 import logging
 import re
 
-LOGIN_LINK = re.compile(r"(/login/link/)[^\s?#'\"]+")
+LINK = re.compile(r"(/login/link/|/invitations/|/account/email/confirm/|/account/password/new/)[^\s?#'\"]+")
 
 
 def without_tokens(text: str) -> str:
-    """The text without who and with what token in the paths of login links."""
-    return LOGIN_LINK.sub(r"\1…", text)
+    """The text without who and with what token in the paths of such links."""
+    return LINK.sub(r"\1…", text)
 
 
 class WithoutTokens(logging.Filter):

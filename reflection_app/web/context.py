@@ -8,6 +8,7 @@ from django.contrib.auth.models import User
 from django.http import HttpRequest
 
 from notebook_app.public import count_open_conflicts
+from reflection_app.actions.create_project import may_create_projects
 from reflection_app.llm.errors import ModelError
 from reflection_app.llm.roles import LOCAL_PREFIX, model_for
 from reflection_app.models import Project, Role
@@ -16,6 +17,7 @@ from reflection_app.web.access import Place
 from reflection_app.web.last_decision import LastDecision, last_decision
 from reflection_app.web.notebook_counts import waiting_entries
 from reflection_app.web.queue_counts import open_reviews
+from reflection_app.web.theme import SCHEMES, theme_of
 
 # How the names of pages end that stand behind the settings' tabs.
 SETTINGS = (
@@ -45,6 +47,29 @@ class Desk:
     def projects(self) -> list[Project]:
         """All projects of the user, for changing between them."""
         return list(Project.objects.of(self._request.user))
+
+    @cached_property
+    def may_create_projects(self) -> bool:
+        user = self._request.user
+        return isinstance(user, User) and may_create_projects(user)
+
+    @property
+    def theme(self) -> str:
+        """The theme that was chosen; empty where the system decides."""
+        return theme_of(self._request)
+
+    @property
+    def color_schemes(self) -> str:
+        return SCHEMES[self.theme]
+
+    @property
+    def providers(self) -> list[dict[str, str]]:
+        """Where people may log in besides."""
+        return [{"id": app["provider_id"], "name": app["name"]} for app in settings.OIDC_APPS]
+
+    @property
+    def sends_mail(self) -> bool:
+        return bool(settings.MAIL_OPTIONS)
 
     @cached_property
     def open_reviews(self) -> int:

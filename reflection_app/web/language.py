@@ -14,6 +14,7 @@ from django.utils import translation
 from django.utils.cache import patch_vary_headers
 
 from reflection_app.models import Profile
+from reflection_app.web.theme import keep_theme
 
 # Answers of programs to programs: their words are part of an interface that is written down in English.
 ENGLISH = ("/api/", "/healthz", "/readyz")
@@ -56,13 +57,16 @@ def keep_language[Response: HttpResponseBase](response: Response, language: str)
 
 
 def greet[Response: HttpResponseBase](response: Response, user: User) -> Response:
-    """The answer to a login: from here on in the person's language, or as chosen on the login page."""
-    language = Profile.objects.filter(user=user).values_list("language", flat=True).first()
-    return keep_language(response, language) if language else response
+    """The answer to a login: from here on in the person's language, or as chosen on the login page, and theme."""
+    profile = Profile.objects.filter(user=user).first()
+    if profile is None:
+        return response
+    keep_theme(response, profile.theme)
+    return keep_language(response, profile.language) if profile.language else response
 
 
 class ForgettingLogoutView(LogoutView):
-    """Logs out, and leaves the language to the browser."""
+    """Logs out, and leaves the language and the theme to the browser."""
 
     def post(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
-        return keep_language(super().post(request, *args, **kwargs), "")
+        return keep_theme(keep_language(super().post(request, *args, **kwargs), ""), "")

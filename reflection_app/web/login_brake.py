@@ -3,14 +3,15 @@
 import hashlib
 import logging
 from collections.abc import Callable
+from typing import Any
 
-from django.contrib.auth.views import LoginView
+from allauth.account.forms import LoginForm
+from allauth.account.views import LoginView
 from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse
 from redis.exceptions import RedisError
 
 from reflection_app.actions.client_address import client_address
-from reflection_app.web.language import greet
 
 log = logging.getLogger(__name__)
 
@@ -18,10 +19,15 @@ MOST_FAILURES = 10
 WITHIN_S = 15 * 60
 
 
-class BrakedLoginView(LoginView):
-    """The login page; 429 for a name and address with too many failures, be the password right or wrong."""
+class DeskLoginForm(LoginForm):  # type: ignore[misc]  # allauth is not typed
+    """Asks for the name as `username`, the word that the keepers of passwords know."""
 
-    redirect_authenticated_user = True
+    def add_prefix(self, field_name: str) -> str:
+        return "username" if field_name == "login" else field_name
+
+
+class BrakedLoginView(LoginView):  # type: ignore[misc]  # allauth is not typed
+    """The login page; 429 for a name and address with too many failures, be the password right or wrong."""
 
     def post(self, request: HttpRequest, *args: str, **kwargs: str) -> HttpResponse:
         key = _key_of(request)
@@ -30,17 +36,22 @@ class BrakedLoginView(LoginView):
         if tries > MOST_FAILURES:
             log.warning("a login from %s was refused: too many failures", client_address(request.META))
             return self._refused()
-        response = super().post(request, *args, **kwargs)
-        if request.user.is_authenticated:
+        response: HttpResponse = super().post(request, *args, **kwargs)
+        # It leads on where the password was right, be it to the second factor.
+        if 300 <= response.status_code < 400:
             _asked(lambda: cache.delete(key), otherwise=False)
-            return greet(response, request.user)
         return response
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        context: dict[str, Any] = super().get_context_data(**kwargs)
+        return context | {"next": self.get_next_url() or ""}
 
     def _refused(self) -> HttpResponse:
         context = self.get_context_data(too_many=True, wait_minutes=WITHIN_S // 60)
-        return self.response_class(
+        answer: HttpResponse = self.response_class(
             self.request, self.get_template_names(), context, status=429, headers={"Retry-After": str(WITHIN_S)}
         )
+        return answer
 
 
 def _key_of(request: HttpRequest) -> str:

@@ -1,5 +1,6 @@
 """One-time login links: whoever holds one may log in as its user, once, while it is fresh."""
 
+from allauth.usersessions.models import UserSession
 from django.contrib.auth import login
 from django.contrib.auth.models import User
 from django.contrib.auth.tokens import PasswordResetTokenGenerator
@@ -38,7 +39,7 @@ def login_link(request: HttpRequest, uidb64: str, token: str) -> HttpResponse:
     user = _user_of(uidb64)
     usable = user is not None and tokens.check_token(user, token)
     context = {"link_user": user if usable else None}
-    return render(request, "registration/login_link.html", context, status=200 if usable else 404)
+    return render(request, "account/login_link.html", context, status=200 if usable else 404)
 
 
 @transaction.atomic
@@ -46,8 +47,9 @@ def _use(request: HttpRequest, uidb64: str, token: str) -> HttpResponse:
     # Locked, so that of two requests with one token the second sees the first one's login.
     user = _user_of(uidb64, lock=True)
     if user is None or not tokens.check_token(user, token):
-        return render(request, "registration/login_link.html", {"link_user": None}, status=404)
+        return render(request, "account/login_link.html", {"link_user": None}, status=404)
     login(request, user, backend="django.contrib.auth.backends.ModelBackend")
+    UserSession.objects.create_from_request(request)
     return greet(redirect("overview"), user)
 
 

@@ -4,6 +4,7 @@ from django.urls import URLPattern, URLResolver, include, path
 from django.views.i18n import set_language
 
 from reflection_app.web import (
+    account_urls,
     agreement_page,
     ask_for_review_page,
     assign_pages,
@@ -24,9 +25,12 @@ from reflection_app.web import (
     fork_pages,
     import_pages,
     instruction_pages,
+    keys_page,
     lift_page,
     looking_back,
+    members_page,
     metrics_urls,
+    new_project,
     new_task,
     notebook_browse,
     notebook_inbox,
@@ -34,7 +38,6 @@ from reflection_app.web import (
     notification_pages,
     overview,
     policy_page,
-    profile_page,
     question_pages,
     recall_page,
     redo_page,
@@ -57,9 +60,6 @@ from reflection_app.web import (
     tool_pages,
     tools_page,
 )
-from reflection_app.web.language import ForgettingLogoutView
-from reflection_app.web.login_brake import BrakedLoginView
-from reflection_app.web.login_links import login_link
 
 project_pages: list[URLPattern | URLResolver] = [
     path("", overview.project_overview, name="project_overview"),
@@ -167,17 +167,21 @@ project_pages: list[URLPattern | URLResolver] = [
     path("settings/", settings_page.settings_page, name="settings"),
     path("settings/policy/", policy_page.policy_page, name="review_policy"),
     path("settings/notebook/", notebook_settings_page.notebook_settings, name="notebook_settings"),
-    path("settings/keys/", settings_page.create_key, name="create_key"),
-    path("settings/keys/<uuid:key_id>/revoke/", settings_page.revoke_key, name="revoke_key"),
+    path("settings/keys/", keys_page.keys_page, name="keys"),
+    path("settings/keys/new/", keys_page.create_key, name="create_key"),
+    path("settings/keys/<uuid:key_id>/revoke/", keys_page.revoke_key, name="revoke_key"),
+    path("settings/members/", members_page.members_page, name="members"),
+    path("settings/members/invite/", members_page.invite, name="create_invitation"),
+    path("settings/members/<int:user_id>/role/", members_page.set_role, name="change_member"),
+    path("settings/members/<int:user_id>/remove/", members_page.remove, name="remove_member"),
+    path("settings/invitations/<uuid:invitation_id>/revoke/", members_page.revoke, name="revoke_invitation"),
 ]
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", overview.home, name="overview"),
-    path("login/", BrakedLoginView.as_view(), name="login"),
-    path("login/link/<str:uidb64>/<str:token>/", login_link, name="login_link"),
-    path("logout/", ForgettingLogoutView.as_view(), name="logout"),
+    *account_urls.urlpatterns,
     path("language/", set_language, name="set_language"),
-    path("profile/", profile_page.profile_page, name="profile"),
+    path("projects/new/", new_project.new_project, name="new_project"),
     path("notifications/", notification_pages.notifications, name="notifications"),
     path("notifications/count/", notification_pages.count, name="notification_count"),
     path("notifications/read/", notification_pages.read_them_all, name="read_notifications"),

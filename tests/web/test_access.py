@@ -9,6 +9,7 @@ from django.urls import URLPattern, reverse
 from notebook_app.models import Conflict, ImportBatch
 from notebook_app.public import EntryKind, Proposal, keep
 from reflection_app.actions.comments import CommentInput, add_comment
+from reflection_app.actions.invitations import create_invitation
 from reflection_app.actions.tools import add_builtin_tools
 from reflection_app.actions.transcript_submission import TranscriptSubmission
 from reflection_app.actions.transcripts import open_transcript
@@ -31,6 +32,7 @@ PROTOCOL_PAGES = {"question", "answer_question", "decide_instruction", "correct_
 ENTRY_PAGES = {"entry", "entry_news", "edit_entry", "merge_entry", "split_entry"}
 CURATE = ("curate_entry", "edit_entry", "merge_entry", "tag_entry", "curate_entries", "undo_entries", "new_entry")
 PEOPLE_PAGES = {"comments", "edit_comment", "take_back_comment", "assign_review", "hand_over_review"}
+MANAGE = ("create_invitation", "change_member", "remove_member", "revoke_invitation")
 CHANGE_TOOLS = ("add_builtins", "new_tool", "import_tools", "keep_secret", "delete_secret")
 
 
@@ -66,6 +68,8 @@ def addresses() -> dict[str, str]:
         "conflict_id": Conflict.objects.create(
             project_id=project.pk, first=entry, second=second, kind="duplicate", text_likeness=1
         ).pk,
+        "user_id": make_member(project).pk,
+        "invitation_id": create_invitation(project, role="viewer", actor=Actor()).invitation.pk,
         "import_id": ImportBatch.objects.create(project_id=project.pk).pk,
     }
     found = {}
@@ -109,6 +113,9 @@ def test_a_projects_things_are_not_found_under_another_slug(client: Client, addr
             "ticket",
             "review",
             "revoke_key",
+            "change_member",
+            "remove_member",
+            "revoke_invitation",
             *PEOPLE_PAGES,
             *ENTRY_PAGES,
             *TOOL_PAGES,
@@ -118,7 +125,7 @@ def test_a_projects_things_are_not_found_under_another_slug(client: Client, addr
             *PROTOCOL_PAGES,
         }:
             acts = {"try_tool", "switch_tool", "tool_outcome", *PROTOCOL_PAGES - {"question"}}
-            acts |= PEOPLE_PAGES - {"comments", "edit_comment"}
+            acts |= PEOPLE_PAGES - {"comments", "edit_comment"} | {"change_member"}
             ask = client.post if name in acts else client.get
             assert ask(address.replace("/p/walked/", "/p/own/")).status_code == 404, name
 
@@ -127,7 +134,7 @@ def test_an_address_that_only_acts_leads_to_its_page(client: Client, addresses: 
     from reflection_app.models import Project
 
     logged_in(client, Project.objects.get(slug="walked"))
-    pages = {"close_ticket": "ticket", "next_review": "reviews", "create_key": "settings"}
+    pages = {"close_ticket": "ticket", "next_review": "reviews", "create_key": "keys"}
     for name in ("claim_review", "release_review", "keep_review", "decide_review", "undo_review", *pages):
         assert client.get(addresses[name])["Location"] == addresses[pages.get(name, "review")]
         assert client.put(addresses[name]).status_code == 405
@@ -168,7 +175,7 @@ def test_a_reviewer_cannot_change_settings_or_keys(client: Client, addresses: di
     from reflection_app.models import Project
 
     client.force_login(make_member(Project.objects.get(slug="walked"), Role.REVIEWER))
-    for name in ("settings", "create_key", "revoke_key", *CHANGE_TOOLS, *TOOL_PAGES - {"tool"}):
+    for name in (*MANAGE, "settings", "create_key", "revoke_key", *CHANGE_TOOLS, *TOOL_PAGES - {"tool"}):
         assert client.post(addresses[name]).status_code == 403, name
 
 

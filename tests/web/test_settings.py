@@ -3,9 +3,8 @@ from django.test import Client
 from pytest_django import Settings
 
 from reflection_app.actions.tools import add_builtin_tools
-from reflection_app.models import Actor, ApiKey, AuditEntry, Project
-from reflection_app.models.api_key import digest_of
-from tests.factories import make_api_key, make_project, submit
+from reflection_app.models import Actor, AuditEntry, Project
+from tests.factories import make_project, submit
 from tests.web.stories import logged_in
 
 pytestmark = pytest.mark.django_db
@@ -87,54 +86,6 @@ def test_wrong_settings_are_refused_at_their_field(admin: Client, wrong: dict[st
     assert f"error-{next(iter(wrong))}" in page.text
     assert 'value="12.5"' in page.text
     assert Project.objects.get(slug="set").limits == {}
-
-
-def test_a_new_key_is_shown_once_and_kept_hashed(admin: Client) -> None:
-    made = admin.post("/p/set/settings/keys/", {"name": "ci", "days": "30", "scopes": ["tasks:write"]})
-    assert made["Location"] == "/p/set/settings/"
-    assert admin.head("/p/set/settings/").status_code == 200
-    page = admin.get("/p/set/settings/")
-    secret = page.context["secret"]
-    assert secret in page.text
-    assert "no-store" in page["Cache-Control"]
-    key = ApiKey.objects.get()
-    assert key.digest == digest_of(secret)
-    assert key.expires_at is not None
-    assert secret not in admin.get("/p/set/settings/").text
-
-
-@pytest.mark.parametrize(
-    "typed", [{"name": "", "scopes": ["tasks:write"]}, {"name": "x"}, {"name": "x", "scopes": ["root"]}]
-    + [{"name": "x", "scopes": ["admin"], "days": days} for days in ("0", "-1", "soon", "²", "99999999")],
-)  # fmt: skip
-def test_a_key_that_makes_no_sense_is_refused(admin: Client, typed: dict[str, object]) -> None:
-    page = admin.post("/p/set/settings/keys/", typed)
-    assert page.status_code == 400
-    assert "field-error" in page.text
-    assert not ApiKey.objects.exists()
-
-
-def test_scopes_are_explained_and_those_without_use_left_out(admin: Client) -> None:
-    page = admin.get("/p/set/settings/").text
-    assert "decide reviews and instructions, answer questions, order a redo" in page
-    assert "be told lessons of the notebook" in page
-    assert "metrics:read" not in page
-    assert 'href="/api/v1/docs"' in page
-
-
-def test_a_key_without_scopes_is_refused_in_plain_words(admin: Client) -> None:
-    page = admin.post("/p/set/settings/keys/", {"name": "x"}).text
-    assert "Choose at least one thing that the key may do." in page
-    assert "metrics:read" not in page
-
-
-def test_a_key_is_revoked_after_asking(admin: Client) -> None:
-    key, _ = make_api_key(Project.objects.get(slug="set"))
-    path = f"/p/set/settings/keys/{key.pk}/revoke/"
-    assert "cannot be undone" in admin.get(path).text
-    assert "no longer works" in admin.post(path, follow=True).text
-    key.refresh_from_db()
-    assert key.revoked_at is not None
 
 
 def test_the_small_local_model_is_owned_up_to(admin: Client, settings: Settings) -> None:

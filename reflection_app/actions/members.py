@@ -1,0 +1,90 @@
+"""Who belongs to a project, and as what. A project always keeps an admin."""
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
+from reflection_app.actions.errors import Conflict, InvalidInput, NotFound
+from reflection_app.models import Actor, Membership, Project, Role, audit
+
+
+class LastAdmin(Conflict):
+    """The project would have no admin left."""
+
+    title = gettext_noop("The last admin")
+
+
+def read_role(role: str) -> Role:
+    """The role. Raises InvalidInput."""
+    if role not in Role.values:
+        message = _("one of %(names)s") % {"names": ", ".join(Role.values)}
+        raise InvalidInput(_("There is no such role."), errors=[{"field": "role", "message": message}])
+    return Role(role)
+
+
+@transaction.atomic
+def change_role(project: Project, user_id: int, *, role: str, actor: Actor) -> Membership:
+    """The member with the new role. Raises InvalidInput, NotFound, or LastAdmin."""
+    wanted = read_role(role)
+    membership = _locked_member(project, user_id)
+    if membership.role == wanted:
+        return membership
+    before = membership.role
+    if before == Role.ADMIN:
+        _keep_an_admin(project, leaving=membership)
+    membership.role = wanted
+    membership.save(update_fields=["role"])
+    name = membership.user.get_username()
+    change = {"before": {"name": name, "role": before}, "after": {"name": name, "role": wanted.value}}
+    audit(project.pk, actor, "member.role_changed", target=project, **change)
+    return membership
+
+
+@transaction.atomic
+def remove_member(project: Project, user_id: int, *, actor: Actor) -> None:
+    """The person is no longer a member; what they wrote and decided stays. Raises NotFound or LastAdmin."""
+    membership = _locked_member(project, user_id)
+    if membership.role == Role.ADMIN:
+        _keep_an_admin(project, leaving=membership)
+    before = {"name": membership.user.get_username(), "role": membership.role}
+    membership.delete()
+    is_self = actor.user is not None and actor.user.pk == user_id
+    audit(project.pk, actor, "member.left" if is_self else "member.removed", target=project, before=before)
+
+
+def add_member(project: Project, user: User, *, role: Role, actor: Actor) -> Membership:
+    """The membership; who is a member already keeps the role that they have, unless the new one may more.
+
+    Call it in a transaction of its own change, which this is a part of.
+    """
+    membership, is_new = Membership.objects.select_for_update().get_or_create(
+        project=project, user=user, defaults={"role": role}
+    )
+    if not is_new and Role(membership.role).rank >= role.rank:
+        return membership
+    name = user.get_username()
+    after = {"name": name, "role": role.value}
+    if is_new:
+        audit(project.pk, actor, "member.added", target=project, after=after)
+        return membership
+    before = {"name": name, "role": membership.role}
+    membership.role = role
+    membership.save(update_fields=["role"])
+    audit(project.pk, actor, "member.role_changed", target=project, before=before, after=after)
+    return membership
+
+
+def _locked_member(project: Project, user_id: int) -> Membership:
+    # One lock for all changes to a project's members: of two admins who remove each other, one is refused.
+    Project.objects.select_for_update().get(pk=project.pk)
+    membership = Membership.objects.select_related("user").filter(project=project, user_id=user_id).first()
+    if membership is None:
+        raise NotFound(_("There is no such member."))
+    return membership
+
+
+def _keep_an_admin(project: Project, *, leaving: Membership) -> None:
+    others = Membership.objects.filter(project=project, role=Role.ADMIN, user__is_active=True).exclude(pk=leaving.pk)
+    if not others.exists():
+        raise LastAdmin(_("This is the project's last admin. Make somebody else an admin first."))

@@ -1,0 +1,90 @@
+"""The keys of a project: made, shown once, revoked; and those that a person made, in all their projects."""
+
+import pytest
+from django.test import Client
+
+from reflection_app.models import ApiKey, Project, Role
+from reflection_app.models.api_key import digest_of
+from tests.factories import make_api_key, make_member, make_project
+from tests.web.stories import logged_in
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def admin(client: Client) -> Client:
+    return logged_in(client, make_project("set"))
+
+
+def test_a_new_key_is_shown_once_and_kept_hashed(admin: Client) -> None:
+    made = admin.post("/p/set/settings/keys/new/", {"name": "ci", "days": "30", "scopes": ["tasks:write"]})
+    assert made["Location"] == "/p/set/settings/keys/"
+    assert admin.head("/p/set/settings/keys/").status_code == 200
+    page = admin.get("/p/set/settings/keys/")
+    secret = page.context["secret"]
+    assert secret in page.text
+    assert "no-store" in page["Cache-Control"]
+    key = ApiKey.objects.get()
+    assert key.digest == digest_of(secret)
+    assert key.expires_at is not None
+    assert secret not in admin.get("/p/set/settings/keys/").text
+
+
+@pytest.mark.parametrize(
+    "typed", [{"name": "", "scopes": ["tasks:write"]}, {"name": "x"}, {"name": "x", "scopes": ["root"]}]
+    + [{"name": "x", "scopes": ["admin"], "days": days} for days in ("0", "-1", "soon", "²", "99999999")],
+)  # fmt: skip
+def test_a_key_that_makes_no_sense_is_refused(admin: Client, typed: dict[str, object]) -> None:
+    page = admin.post("/p/set/settings/keys/new/", typed)
+    assert page.status_code == 400
+    assert "field-error" in page.text
+    assert not ApiKey.objects.exists()
+
+
+def test_scopes_are_explained(admin: Client) -> None:
+    page = admin.get("/p/set/settings/keys/").text
+    assert "decide reviews and instructions, answer questions, order a redo" in page
+    assert "be told lessons of the notebook" in page
+    assert "read metrics" in page
+    assert 'href="/api/v1/docs"' in page
+
+
+def test_a_key_without_scopes_is_refused_in_plain_words(admin: Client) -> None:
+    page = admin.post("/p/set/settings/keys/new/", {"name": "x"}).text
+    assert "Choose at least one thing that the key may do." in page
+
+
+def test_a_key_is_revoked_after_asking(admin: Client) -> None:
+    key, _ = make_api_key(Project.objects.get(slug="set"))
+    path = f"/p/set/settings/keys/{key.pk}/revoke/"
+    assert "cannot be undone" in admin.get(path).text
+    assert "no longer works" in admin.post(path, follow=True).text
+    key.refresh_from_db()
+    assert key.revoked_at is not None
+
+
+def test_a_member_who_is_no_admin_reads_the_keys_and_makes_none(client: Client) -> None:
+    project = make_project("set")
+    key, _ = make_api_key(project)
+    logged_in(client, project, Role.CURATOR)
+    page = client.get("/p/set/settings/keys/").text
+    assert key.name in page
+    assert "Make the key" not in page
+    assert client.post("/p/set/settings/keys/new/", {"name": "x", "scopes": ["admin"]}).status_code == 403
+    assert client.get(f"/p/set/settings/keys/{key.pk}/revoke/").status_code == 403
+
+
+def test_ones_own_keys_of_all_projects_stand_together(client: Client) -> None:
+    first, second = make_project("first"), make_project("second")
+    logged_in(client, first)
+    user = first.memberships.get().user
+    make_member(second, Role.ADMIN, user=user)
+    left = make_project("left")
+    for project in (first, second, left):
+        ApiKey.objects.filter(pk=make_api_key(project, name=f"of {project.slug}")[0].pk).update(created_by=user)
+    make_api_key(first, name="of somebody else")
+    page = client.get("/account/keys/").text
+    assert "of first" in page
+    assert "of second" in page
+    assert "of left" not in page
+    assert "of somebody else" not in page
