@@ -1,4 +1,4 @@
-"""Which pages may open a socket: only ours, since browsers send the viewer's cookie along from any page."""
+"""Which pages may open a socket, or speak MCP: only ours. Browsers send what they know along from any page."""
 
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any
@@ -24,12 +24,30 @@ class OwnOriginOnly:
         self.inner = inner
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = {name.lower(): value.decode("latin1") for name, value in scope.get("headers", [])}
-        origin, host = headers.get(b"origin", ""), headers.get(b"host", "")
-        own = f"{_scheme(scope, headers)}://{host}" if _is_ours(host) else ""
-        allowed = _is_same(origin, own) or _is_trusted(origin, settings.CSRF_TRUSTED_ORIGINS)
-        application: Application = self.inner if allowed else WebsocketDenier()
+        application: Application = self.inner if _is_from_us(scope) else WebsocketDenier()
         await application(scope, receive, send)
+
+
+class NoForeignOrigin:
+    """`inner` for programs, which name no origin, and for our own pages; the pages of others are refused with 403."""
+
+    def __init__(self, inner: Application) -> None:
+        self.inner = inner
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        names = {name.lower() for name, _ in scope.get("headers", [])}
+        if b"origin" not in names or _is_from_us(scope):
+            await self.inner(scope, receive, send)
+            return
+        await send({"type": "http.response.start", "status": 403, "headers": [(b"content-type", b"text/plain")]})
+        await send({"type": "http.response.body", "body": b"Pages of other origins may not ask here."})
+
+
+def _is_from_us(scope: Scope) -> bool:
+    headers = {name.lower(): value.decode("latin1") for name, value in scope.get("headers", [])}
+    origin, host = headers.get(b"origin", ""), headers.get(b"host", "")
+    own = f"{_scheme(scope, headers)}://{host}" if _is_ours(host) else ""
+    return _is_same(origin, own) or _is_trusted(origin, settings.CSRF_TRUSTED_ORIGINS)
 
 
 def _is_ours(host: str) -> bool:

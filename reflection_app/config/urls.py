@@ -1,10 +1,13 @@
 from django.urls import include, path
 
 from reflection_app.api.health import healthz, readyz
+from reflection_app.mcp_server.gate import McpGate
 
 urlpatterns = [
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),
+    # What asgi.py serves there asks this first.
+    path("mcp", McpGate.as_view(), name="mcp"),
     path("api/v1/", include("reflection_app.api.urls")),
     path("", include("reflection_app.web.urls")),
 ]
