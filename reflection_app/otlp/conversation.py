@@ -1,0 +1,256 @@
+"""The spans of a trace as one session: what its agents were told, said and did, in order, and each thing once.
+
+A model is told the whole conversation at every call, so that each of its spans repeats those before it. Every agent has
+a thread of its own, in which only what is new is kept; the threads are put together by time.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from reflection_app.loops.storable import storable
+from reflection_app.otlp.conventions import (
+    SpanKind,
+    agent_of,
+    conversation_of,
+    error_of,
+    kind_of,
+    model_of,
+    tokens_of,
+    tool_call_of,
+)
+from reflection_app.otlp.messages import Message, read_json
+from reflection_app.otlp.model_calls import Exchange, exchange_of
+from reflection_app.otlp.spans import Span
+
+NOT_KEPT = "(The trace does not hold what the tool answered.)"
+# As JSON, in bytes: together below what a session takes of one message.
+LARGEST_CONTENT = 90_000
+LARGEST_ARGUMENTS = 60_000
+LONGEST_NAME = 120
+MOST_CALLS = 20
+MOST_ERRORS = 20
+LONGEST_ERROR = 500
+# Deeper than any honest tree of agents; ids are the sender's and may go round in circles.
+DEEPEST = 1_000
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """A session told from spans. `messages` is empty where they say nothing of agents."""
+
+    messages: tuple[Message, ...]
+    agent: str = ""
+    conversation_id: str = ""
+    service: str = ""
+    models: tuple[str, ...] = ()
+    input_tokens: int = 0
+    output_tokens: int = 0
+    model_calls: int = 0
+    tool_calls: int = 0
+    # Calls of models that failed: they are no turns, and are worth knowing of.
+    model_errors: tuple[str, ...] = ()
+
+
+@dataclass
+class Thread:
+    """What one agent has been told and has said so far."""
+
+    agent: str
+    is_main: bool
+    has_content: bool = False
+    seen: Counter[str] = field(default_factory=Counter)
+    open_calls: dict[str, str] = field(default_factory=dict)
+    called: set[str] = field(default_factory=set)
+    answered: set[str] = field(default_factory=set)
+
+    def news_of(self, told: Iterable[Message]) -> list[Message]:
+        """Those of the messages that were not told before; a message said twice is told twice."""
+        count: Counter[str] = Counter()
+        news = []
+        for message in told:
+            key = _key(message)
+            count[key] += 1
+            is_known = count[key] <= self.seen[key] or message.get("tool_call_id", "") in self.answered
+            if not is_known:
+                news.append(self.kept(message))
+        return news
+
+    def kept(self, message: Message) -> Message:
+        """The message as it stands in the session; from now on it counts as told."""
+        self.seen[_key(message)] += 1
+        for call in message.get("tool_calls", ()):
+            self.called.add(call["id"])
+            self.open_calls[call["id"]] = call["function"]["name"]
+        if answered := message.get("tool_call_id"):
+            self.answered.add(answered)
+            self.open_calls.pop(answered, None)
+        if message["role"] == "assistant" and not self.is_main and self.agent:
+            return {**message, "name": self.agent}
+        return message
+
+
+def conversation_of_spans(spans: Sequence[Span]) -> Conversation:
+    """The session that the spans tell of; the same spans give the same session in whichever order they came."""
+    ordered = sorted(spans, key=lambda span: (span.start_ns, span.end_ns, span.span_id))
+    kinds = {span.span_id: kind_of(span) for span in ordered}
+    threads = _Threads(ordered, kinds=kinds)
+    exchanges = {span.span_id: exchange_of(span) for span in ordered if kinds[span.span_id] in EXCHANGING}
+    _leave_agents_out(ordered, exchanges=exchanges, kinds=kinds, threads=threads)
+    moments: list[tuple[int, int, Span, bool]] = []
+    for place, span in enumerate(ordered):
+        if span.span_id in exchanges:
+            moments.append((span.start_ns, place, span, True))
+        if span.span_id in exchanges or kinds[span.span_id] is SpanKind.TOOL:
+            moments.append((span.end_ns, place, span, False))
+    messages: list[Message] = []
+    for _, _, span, is_start in sorted(moments, key=lambda moment: (moment[0], moment[1], not moment[3])):
+        thread = threads.of(span)
+        if kinds[span.span_id] is SpanKind.TOOL:
+            messages += _tool_messages(span, thread)
+        elif exchange := exchanges.get(span.span_id):
+            messages += thread.news_of(exchange.told) if is_start else [thread.kept(one) for one in exchange.said]
+    return _described(ordered, kinds=kinds, threads=threads, messages=messages)
+
+
+EXCHANGING = (SpanKind.MODEL, SpanKind.AGENT)
+# A workflow names the session only where no agent does.
+NAMING = (SpanKind.AGENT, SpanKind.WORKFLOW)
+
+
+def _leave_agents_out(
+    spans: Sequence[Span], *, exchanges: dict[str, Exchange], kinds: dict[str, SpanKind], threads: "_Threads"
+) -> None:
+    """Keeps what an agent's own span was told and said only where no model below it tells the same in full."""
+    for span in spans:
+        exchange = exchanges.get(span.span_id)
+        if exchange and kinds[span.span_id] is SpanKind.MODEL and exchange.has_content:
+            threads.mark_content(span)
+    for span in spans:
+        if kinds[span.span_id] is SpanKind.AGENT and threads.of(span).has_content:
+            exchanges.pop(span.span_id, None)
+
+
+class _Threads:
+    """The thread of each span: that of the nearest agent above it, or of the whole trace."""
+
+    def __init__(self, spans: Sequence[Span], *, kinds: dict[str, SpanKind]) -> None:
+        self._by_id = {span.span_id: span for span in spans}
+        self._kinds = kinds
+        self._of_agent: dict[str, Thread] = {}
+        named = (agent_of(span) for kind in NAMING for span in spans if kinds[span.span_id] is kind)
+        self.main_agent = next(filter(None, named), "")
+
+    def of(self, span: Span) -> Thread:
+        agent = self._agent_above(span)
+        if agent is None:
+            return self._of_agent.setdefault("", Thread(agent=self.main_agent, is_main=True))
+        name = agent_of(agent) or self.main_agent
+        is_main = name == self.main_agent
+        # An agent called again goes on with its own thread.
+        return self._of_agent.setdefault("" if is_main else name, Thread(agent=name, is_main=is_main))
+
+    def mark_content(self, span: Span) -> None:
+        """Says of the span's thread, and of those above it, that models tell what was said there."""
+        self.of(span).has_content = True
+        for above in self._above(span):
+            self.of(above).has_content = True
+
+    def _agent_above(self, span: Span) -> Span | None:
+        if self._kinds[span.span_id] is SpanKind.AGENT:
+            return span
+        return next((one for one in self._above(span) if self._kinds[one.span_id] is SpanKind.AGENT), None)
+
+    def _above(self, span: Span) -> Iterable[Span]:
+        parent = self._by_id.get(span.parent_id)
+        for _ in range(DEEPEST):
+            if parent is None:
+                return
+            yield parent
+            parent = self._by_id.get(parent.parent_id)
+
+
+def _tool_messages(span: Span, thread: Thread) -> list[Message]:
+    """The call and its answer, as far as the models' spans have not told them."""
+    call = tool_call_of(span)
+    if call.result is None and thread.has_content:
+        # The next model is told the answer, and its span tells us.
+        return []
+    waiting = (call_id for call_id, name in thread.open_calls.items() if name == call.name)
+    call_id = call.call_id or next(waiting, "") or f"span-{span.span_id}"
+    if call_id in thread.answered:
+        return []
+    asked = {"id": call_id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+    answer: Message = {
+        "role": "tool",
+        "name": call.name[:LONGEST_NAME],
+        "tool_call_id": call_id,
+        "content": NOT_KEPT if call.result is None else call.result,
+        "is_error": call.is_error,
+    }
+    told: list[Message] = (
+        [] if call_id in thread.called else [{"role": "assistant", "content": "", "tool_calls": [asked]}]
+    )
+    return [thread.kept(message) for message in (*told, answer)]
+
+
+def _described(
+    spans: Sequence[Span], *, kinds: dict[str, SpanKind], threads: _Threads, messages: list[Message]
+) -> Conversation:
+    models = [span for span in spans if kinds[span.span_id] is SpanKind.MODEL]
+    tokens = [tokens_of(span) for span in models]
+    return Conversation(
+        messages=tuple(_bounded(message) for message in messages),
+        agent=threads.main_agent or next((span.service for span in spans if span.service), ""),
+        conversation_id=next(filter(None, map(conversation_of, spans)), ""),
+        service=next((span.service for span in spans if span.service), ""),
+        models=tuple(dict.fromkeys(filter(None, map(model_of, models)))),
+        input_tokens=sum(told for told, _ in tokens),
+        output_tokens=sum(said for _, said in tokens),
+        model_calls=len(models),
+        tool_calls=sum(kind is SpanKind.TOOL for kind in kinds.values()),
+        model_errors=tuple(error_of(span)[:LONGEST_ERROR] for span in models if span.is_error)[:MOST_ERRORS],
+    )
+
+
+def _key(message: Message) -> str:
+    """What makes a message the same as another, however it was written down."""
+    calls = [
+        (call["id"], call["function"]["name"], read_json(call["function"]["arguments"]))
+        for call in message.get("tool_calls", ())
+    ]
+    parts = (message["role"], str(message.get("content") or "").strip(), calls, message.get("tool_call_id", ""))
+    return json.dumps(parts, sort_keys=True, ensure_ascii=False, default=str)
+
+
+def _bounded(message: Message) -> Message:
+    """The message, storable, and small enough for a turn of a session."""
+    content = cut(str(message.get("content") or ""), largest=LARGEST_CONTENT)
+    bounded: dict[str, Any] = {**message, "content": content}
+    if calls := message.get("tool_calls"):
+        room = LARGEST_ARGUMENTS // min(len(calls), MOST_CALLS)
+        bounded["tool_calls"] = [_bounded_call(call, room=room) for call in calls[:MOST_CALLS]]
+    for name in ("name", "tool_call_id"):
+        if name in message:
+            bounded[name] = storable(message[name])[:LONGEST_NAME]
+    return bounded
+
+
+def _bounded_call(call: Message, *, room: int) -> Message:
+    function = call["function"]
+    told = {
+        "name": storable(function["name"])[:LONGEST_NAME],
+        "arguments": cut(function["arguments"], largest=room),
+    }
+    return {**call, "id": storable(call["id"])[:LONGEST_NAME], "function": told}
+
+
+def cut(text: str, *, largest: int) -> str:
+    """The beginning of the text that takes at most `largest` bytes as JSON, and a word on what was cut."""
+    kept = storable(text)
+    while (size := len(json.dumps(kept, ensure_ascii=False).encode())) > largest:
+        kept = kept[: min(len(kept) * largest // size, len(kept) - 1)]
+    left_out = len(text) - len(kept)
+    return f"{kept}\n… ({left_out:,} more characters were cut)" if left_out else kept
