@@ -108,6 +108,7 @@ from notebook_app.said import opening
 from notebook_app.search_index import refresh_search
 from notebook_app.settling import Settling, settle_conflict, unsettle_conflict
 from notebook_app.shown import KeptEntry, shown
+from notebook_app.taking_along import TAKEN, Row, TakenTable
 from notebook_app.telling import told_of
 from notebook_app.undoing import Undone, undo
 from notebook_app.version_diff import FieldDiff, Piece, diff_of
@@ -118,6 +119,7 @@ __all__ = [
     "DESK",
     "HOLDING",
     "KEPT",
+    "TAKEN",
     "WAITING",
     "Arm",
     "Became",
@@ -160,12 +162,14 @@ __all__ = [
     "Recalled",
     "RecalledEntry",
     "Refused",
+    "Row",
     "RulesPrompt",
     "SeenConflict",
     "Settlement",
     "Settling",
     "SimilarEntry",
     "Space",
+    "TakenTable",
     "Told",
     "Undone",
     "WrongDimensions",

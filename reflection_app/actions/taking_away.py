@@ -11,10 +11,12 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Model, QuerySet
 
+from reflection_app.metrics.figuring import figure_runs
 from reflection_app.models import (
     About,
     AgentTrace,
     Comment,
+    FigureDue,
     Notification,
     Reflector,
     Review,
@@ -77,6 +79,9 @@ def _delete_tasks(task_ids: list[UUID]) -> Counter[str]:
     looking_back = list(Reflector.objects.filter(run__in=runs).values_list("fork__task", flat=True))
     every = [*task_ids, *looking_back]
     told = Counter(runs=runs.count(), tasks=len(task_ids))
+    # What they count for in the metrics stays, so it has to be known first.
+    gone_runs = Run.objects.filter(task__in=every).values_list("pk", flat=True)
+    figure_runs(FigureDue.objects.filter(run_id__in=gone_runs).values_list("run_id", flat=True))
     for about, gone in (
         (About.RUN, Run.objects.filter(task__in=every).values_list("pk", flat=True)),
         (About.REVIEW, Review.objects.filter(run__task__in=every).values_list("pk", flat=True)),

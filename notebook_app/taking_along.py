@@ -1,0 +1,45 @@
+"""Which of the notebook's rows go along with a project that is taken to another desk, and what is made anew there."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from django.db import models
+
+from notebook_app.models import Conflict, Entry, EntryVersion, Evidence, Exposure
+from notebook_app.proposing import refs_key
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class TakenTable:
+    """A table of which a project's rows are taken along.
+
+    `path` leads from a row to its project, `only` narrows the rows. Columns in `without` stay behind; where they need
+    a value on the other desk, it is the model's default. `mended` is a row as it is written there, its ids being new.
+    """
+
+    name: str
+    model: type[models.Model]
+    path: str = "project_id"
+    without: frozenset[str] = frozenset()
+    only: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    mended: Callable[[Row], Row] | None = None
+
+
+def _with_key(row: Row) -> Row:
+    """The key is made of the ids, which are others now."""
+    return row | {"refs_key": refs_key(row["refs"])}
+
+
+# Vectors and search words are made anew of the words. Imports that were begun are files of that desk.
+TAKEN = (
+    # An entry's words are compared again only if they change; what was found is in the conflicts.
+    TakenTable("notebook_entries", Entry, without=frozenset({"search"})),
+    TakenTable("notebook_versions", EntryVersion, path="entry__project_id"),
+    TakenTable("notebook_evidence", Evidence, mended=_with_key),
+    TakenTable("notebook_conflicts", Conflict),
+    TakenTable("notebook_exposures", Exposure),
+)
