@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
+from reflection_app.loops.storable import is_storable
 from reflection_app.metrics.figures import FAMILIES, asked_for, finished_within
 from reflection_app.metrics.run_facts import LATENCIES, LONGER
 from reflection_app.metrics.values import Chosen
@@ -70,6 +71,8 @@ def runs_behind(project_id: UUID, chosen: Chosen, figure: str, key: str = "") ->
 
 
 def _behind(figure: str, key: str) -> Q:
+    if not is_storable(key):
+        raise ValueError("no bar is named by characters that cannot be stored")
     if figure in BEHIND:
         over, favour = BEHIND[figure]
         if key not in {"", YES, NO}:
