@@ -99,7 +99,7 @@ def _compared(rows: QuerySet[Review]) -> Iterator[Compared]:
     settled = Q(panel__isnull=True) | Q(panel__state=PanelState.SETTLED)
     decided = rows.filter(settled, state=ReviewState.DECIDED, decided_verdict__isnull=False)
     # Seats that agree share one decision; a dispute's is that of the review which settled it.
-    once = decided.order_by("verdict", "-decided_at", "-id").distinct("verdict").values("pk")
+    once = decided.order_by("verdict_id", "-decided_at", "-id").distinct("verdict_id").values("pk")
     critique = Step.objects.filter(
         run=OuterRef("run"), role="critic", kind="generate", seq__lt=OuterRef("verdict__step__seq")
     )

@@ -46,6 +46,7 @@ WORDS: dict[str, Promise] = {
     "member.left": _("left the project"),
     "member.removed": _("removed a member"),
     "member.role_changed": _("changed a member's role"),
+    "judgements.imported": _("imported judgements"),
     "notebook.outcome": _("told how work with lessons went"),
     "panel.disputed": _("the opinions of several reviewers differ"),
     "panel.settled": _("the opinions of several reviewers were settled"),

@@ -13,7 +13,7 @@ from reflection_app.actions.invitations import create_invitation
 from reflection_app.actions.tools import add_builtin_tools
 from reflection_app.actions.transcript_submission import TranscriptSubmission
 from reflection_app.actions.transcripts import open_transcript
-from reflection_app.models import About, Actor, AgentInstruction, Role, Secret
+from reflection_app.models import About, Actor, AgentInstruction, JudgedItem, JudgementImport, Role, Secret
 from reflection_app.web.urls import project_pages
 from tests.bulk import done_bulk
 from tests.factories import make_api_key, make_member, make_project
@@ -71,6 +71,8 @@ def addresses() -> dict[str, str]:
         "user_id": make_member(project).pk,
         "invitation_id": create_invitation(project, role="viewer", actor=Actor()).invitation.pk,
         "import_id": ImportBatch.objects.create(project_id=project.pk).pk,
+        "judgements_id": JudgementImport.objects.create(project=project).pk,
+        "item_id": JudgedItem.objects.create(project=project, external_id="a").pk,
     }
     found = {}
     for page in project_pages:
@@ -116,6 +118,8 @@ def test_a_projects_things_are_not_found_under_another_slug(client: Client, addr
             "change_member",
             "remove_member",
             "revoke_invitation",
+            "judged_item",
+            "judgements_shown",
             *PEOPLE_PAGES,
             *ENTRY_PAGES,
             *TOOL_PAGES,
