@@ -22,6 +22,14 @@ USABLE = re.compile(r"[\x20-\x7e]{1,200}")
 Handler = Callable[..., Response]
 
 
+class ShownOnce(Response):
+    """An answer that holds a secret: a request that is sent again gets `kept`, which holds none."""
+
+    def __init__(self, data: Any, *, kept: Any, status: int) -> None:
+        super().__init__(data, status)
+        self.kept = kept
+
+
 def idempotent(handler: Handler) -> Handler:
     """`handler`, carried out once per idempotency key. A refusal is not kept: the same key may be tried again."""
 
@@ -42,7 +50,8 @@ def idempotent(handler: Handler) -> Handler:
             if not is_first:
                 return _replay(answer, request)
             response = handler(view, request, **ids)
-            answer.status, answer.body = response.status_code, response.data
+            answer.status = response.status_code
+            answer.body = response.kept if isinstance(response, ShownOnce) else response.data
             answer.save(update_fields=["status", "body"])
         return response
 

@@ -84,6 +84,7 @@ urlpatterns = [
     path("notebook/imports/<uuid:import_id>", notebook_files.NotebookImport.as_view(), name="api-notebook-import"),
     path("notebook/imports/<uuid:import_id>/apply", notebook_files.ApplyImport.as_view(), name="api-import-apply"),
     path("export/notebook.jsonl", notebook_files.NotebookExport.as_view(), name="api-export-notebook"),
+    path("export/project.zip", project_export.ProjectExport.as_view(), name="api-export-project"),
     path("tickets", tickets.TicketList.as_view(), name="api-tickets"),
     path("tickets/<slug:ticket_id>", tickets.TicketDetail.as_view(), name="api-ticket"),
     path("tickets/<slug:ticket_id>/start", tickets.StartTicket.as_view(), name="api-ticket-start"),

@@ -10,6 +10,7 @@ from django.urls.resolvers import RoutePattern
 
 from notebook_app.models import Conflict, ImportBatch
 from reflection_app.actions.comments import CommentInput, add_comment
+from reflection_app.actions.invitations import create_invitation
 from reflection_app.actions.notebook_bulk import BulkCuration, BulkDeed, curate_together
 from reflection_app.actions.tools import add_builtin_tools
 from reflection_app.actions.transcript_submission import TranscriptSubmission
@@ -17,11 +18,12 @@ from reflection_app.actions.transcripts import open_transcript
 from reflection_app.api.desk_view import DeskView
 from reflection_app.api.permissions import permission_for
 from reflection_app.api.urls import urlpatterns
-from reflection_app.models import GRANTS, About, Actor, AgentInstruction, Permission, Scope, Secret
+from reflection_app.models import GRANTS, About, Actor, AgentInstruction, Delivery, Permission, Scope, Secret, Webhook
 from tests.api.caller import Caller, assert_problem, make_caller
 from tests.api.stories import waiting_review
 from tests.bulk import done_bulk
 from tests.completeness import completeness_check
+from tests.factories import make_member
 from tests.notebook.entries import make_entry
 from tests.questions import waiting_question
 from tests.reports import begun_run, kept_report
@@ -61,6 +63,10 @@ ID_NAMES = (
     "entry_bulk_id",
     "conflict_id",
     "import_id",
+    "user_id",
+    "invitation_id",
+    "webhook_id",
+    "delivery_id",
     "name",
 )
 OTHER_ENTRY = uuid4()
@@ -75,6 +81,7 @@ BODIES = {
     "class": {"type": "3.3.1", "reason": "The fourth time."},
     "assign": {"to": None},
     "hand-over": {"lease_token": str(uuid4()), "to": "nobody"},
+    "PATCH members": {"role": "viewer"},
     "PATCH comments": {"text": "x"},
     "PATCH notebook": {"content": "Other words."},
     "retire": {"reason": "No longer so."},
@@ -142,7 +149,11 @@ def things_of(owner: Caller) -> dict[str, UUID | str]:
             kind="duplicate",
             text_likeness=1,
         ).pk,
+        "user_id": str(make_member(owner.project).pk),
+        "invitation_id": create_invitation(owner.project, role="viewer", actor=by).invitation.pk,
         "import_id": ImportBatch.objects.create(project_id=owner.project.pk).pk,
+        "webhook_id": (webhook := Webhook.objects.create(project=owner.project, url="https://a.example", events=[])).pk,
+        "delivery_id": Delivery.objects.create(project=owner.project, webhook=webhook, type="run.finished").pk,
         "name": "python",
     }
     add_builtin_tools(owner.project, actor=Actor())

@@ -1,0 +1,99 @@
+"""Members and invitations over REST."""
+
+import pytest
+
+from reflection_app.actions.invitations import accept_invitation
+from reflection_app.models import Actor, AuditEntry, IdempotentAnswer, Invitation, Membership, Role, Scope
+from reflection_app.models.api_key import digest_of
+from tests.api.caller import Caller, assert_problem, fields, make_caller
+from tests.factories import make_member, make_project, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def admin() -> Caller:
+    return make_caller(scopes=[Scope.ADMIN])
+
+
+def test_members_are_listed_page_by_page(admin: Caller) -> None:
+    people = [make_member(admin.project, role) for role in (Role.ADMIN, Role.VIEWER, Role.CURATOR)]
+    make_member(make_project())
+    first = admin.get("members", limit=2).body
+    second = admin.get(first["next"]).body
+    listed = first["results"] + second["results"]
+    assert [member["name"] for member in listed] == [user.username for user in people]
+    assert [member["role"] for member in listed] == ["admin", "viewer", "curator"]
+    assert second["next"] is None
+
+
+def test_a_member_gets_another_role_and_is_removed(admin: Caller) -> None:
+    user = make_member(admin.project, Role.VIEWER)
+    changed = admin.call("PATCH", f"members/{user.pk}", data='{"role": "curator"}')
+    assert (changed.status, changed.body["role"]) == (200, "curator")
+    assert admin.call("DELETE", f"members/{user.pk}").status == 204
+    assert not Membership.objects.filter(user=user).exists()
+    actions = AuditEntry.objects.filter(project=admin.project).order_by("created_at").values_list("action", "after")
+    assert ("member.role_changed", {"name": user.username, "role": "curator"}) in actions
+    assert "member.removed" in dict(actions)
+
+
+def test_the_last_admin_keeps_the_role(admin: Caller) -> None:
+    user = make_member(admin.project, Role.ADMIN)
+    for method, data in (("PATCH", '{"role": "viewer"}'), ("DELETE", "")):
+        assert_problem(admin.call(method, f"members/{user.pk}", data=data), 409)
+    make_member(admin.project, Role.ADMIN)
+    assert admin.call("PATCH", f"members/{user.pk}", data='{"role": "viewer"}').status == 200
+
+
+@pytest.mark.parametrize("user_id", ["0", "99999999999999999999", "2147483648", "nobody", "-1", "007x"])
+def test_an_id_that_nobody_has_is_not_found(admin: Caller, user_id: str) -> None:
+    assert_problem(admin.call("DELETE", f"members/{user_id}"), 404)
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"role": "king"}, "role"),
+        ({"days": 0}, "days"),
+        ({"days": 91}, "days"),
+        ({"email": "x"}, "email"),
+        ({"owner": True}, "owner"),
+    ],
+)
+def test_an_invitation_that_makes_no_sense_is_refused_at_its_field(
+    admin: Caller, body: dict[str, object], field: str
+) -> None:
+    answer = admin.post("invitations", body)
+    assert_problem(answer, 400)
+    assert fields(answer) == [field]
+    assert not Invitation.objects.exists()
+
+
+def test_an_invitation_is_made_listed_used_and_gone(admin: Caller) -> None:
+    made = admin.post("invitations", {"role": "curator", "days": 3})
+    assert made.status == 201
+    secret = made.body["link"].rstrip("/").rpartition("/")[2]
+    [listed] = admin.get("invitations").body["results"]
+    assert listed == {name: value for name, value in made.body.items() if name != "link"}
+    user = make_user()
+    accept_invitation(digest_of(secret), actor=Actor(user=user))
+    assert Membership.objects.get(user=user, project=admin.project).role == Role.CURATOR
+    assert admin.get("invitations").body["results"] == []
+
+
+def test_a_repeated_request_makes_no_second_invitation_and_keeps_no_secret(admin: Caller) -> None:
+    first, again = (admin.post("invitations", {}, idempotency_key="once") for _ in range(2))
+    assert first.body["link"]
+    assert again.body == first.body | {"link": None}
+    assert Invitation.objects.count() == 1
+    assert first.body["link"].split("/")[-2] not in str(IdempotentAnswer.objects.get().body)
+
+
+def test_a_revoked_invitation_is_of_no_use(admin: Caller) -> None:
+    made = admin.post("invitations", {}).body
+    assert admin.call("DELETE", f"invitations/{made['id']}").status == 204
+    assert admin.call("DELETE", f"invitations/{made['id']}").status == 204
+    assert admin.get("invitations").body["results"] == []
+    assert Invitation.objects.get().revoked_at is not None
+    assert AuditEntry.objects.filter(action="invitation.revoked").count() == 1
