@@ -30,6 +30,7 @@ from reflection_app.models import (
     Tool,
     ToolFailure,
     Transcript,
+    member_may,
 )
 from reflection_app.web.refusals import refused
 
@@ -42,8 +43,8 @@ class Place:
     membership: Membership
     actor: Actor
 
-    def may(self, role: Role) -> bool:
-        return self.membership.may(role)
+    def may(self, what: Permission | Role) -> bool:
+        return member_may(self.membership, what) if isinstance(what, Permission) else self.membership.may(what)
 
 
 class DeskRequest(HttpRequest):
@@ -149,25 +150,34 @@ def get_secret_for(place: Place, secret_id: UUID) -> Secret:
 
 type ProjectView[**P] = Callable[Concatenate[DeskRequest, P], HttpResponse]
 
+READING = frozenset({"GET", "HEAD"})
+
 
 def project_page[**P](
-    permission: Permission = Permission.READ, *, role: Role | None = None
+    permission: Permission = Permission.READ, *, post: Permission | None = None, role: Role | None = None
 ) -> Callable[[ProjectView[P]], Callable[..., HttpResponse]]:
-    """A view of `/p/<slug>/…`, for members with the permission; a stranger gets 404, as if no such project existed."""
-    needed = role or GRANTS[permission].role
+    """A view of `/p/<slug>/…`, for members with the permission; a stranger gets 404, as if no such project existed.
+
+    What is not read needs `post`, where that is another.
+    """
+    if role is not None:
+        permission = next(one for one, grant in GRANTS.items() if grant.role is role)
+    to_change = post or permission
 
     def decorate(view: ProjectView[P]) -> Callable[..., HttpResponse]:
         @wraps(view)
         def guarded(request: HttpRequest, slug: str, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
             desk_request = cast("DeskRequest", request)
             desk_request.place = _place_of(desk_request, slug=slug)
-            if not desk_request.place.may(needed):
+            if not desk_request.place.may(permission if request.method in READING else to_change):
                 raise PermissionDenied
             try:
                 return view(desk_request, *args, **kwargs)
             except ActionError as error:
                 return refused(request, error)
 
+        # What the walk over all pages and the written matrix go by.
+        guarded.permissions = {"GET": permission, "POST": to_change}  # type: ignore[attr-defined]
         return cast("Callable[..., HttpResponse]", login_required(cast("Any", guarded)))
 
     return decorate

@@ -16,7 +16,7 @@ from reflection_app.metrics.panel_agreement import (
     panels_of_both,
     ratings_of,
 )
-from reflection_app.models import Panel, Project, Review
+from reflection_app.models import Panel, Permission, Project, Review
 from reflection_app.web.access import DeskRequest, project_page
 
 PERIODS = (7, 30, 90, 365)
@@ -34,7 +34,7 @@ class PanelLine:
     seat: Review | None
 
 
-@project_page()
+@project_page(Permission.READ_METRICS)
 @require_safe
 def agreement_page(request: DeskRequest) -> HttpResponse:
     project = request.place.project

@@ -16,7 +16,7 @@ from reflection_app.actions.ask_for_review import AskInput, ask_for_review
 from reflection_app.actions.errors import ActionError, AskedAlready, InvalidInput
 from reflection_app.actions.notifications import MAY_REVIEW
 from reflection_app.loops.review_rules import MOST_REVIEWERS
-from reflection_app.models import Membership, Project, Review, Role, Run
+from reflection_app.models import Membership, Permission, Project, Review, Run
 from reflection_app.web.access import DeskRequest, get_run_for, project_page
 from reflection_app.web.complaints import complaints
 from reflection_app.web.forms import Typed, blame, read_typed
@@ -24,7 +24,7 @@ from reflection_app.web.forms import Typed, blame, read_typed
 FIELDS = ("attempt", "note", "reviewers", "assignee")
 
 
-@project_page(role=Role.REVIEWER)
+@project_page(Permission.ASK_FOR_REVIEW)
 @require_http_methods(["GET", "HEAD", "POST"])
 def ask_page(request: DeskRequest, run_id: UUID) -> HttpResponse:
     """The form; the POST asks, or brings the form back with all that was typed."""

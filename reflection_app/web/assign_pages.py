@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from reflection_app.actions.assign_review import AssignInput, HandOverInput, assign_review, hand_over
 from reflection_app.actions.errors import ActionError, Conflict, InvalidInput
-from reflection_app.models import Role
+from reflection_app.models import Permission
 from reflection_app.web.access import DeskRequest, get_review_for, project_page
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.assigning import with_draft
@@ -19,7 +19,7 @@ from reflection_app.web.decision_form import prefilled, read_decision
 from reflection_app.web.review_page import show
 
 
-@project_page(role=Role.REVIEWER)
+@project_page(Permission.REVIEW)
 @post_only(page="review")
 def assign(request: DeskRequest, review_id: UUID) -> HttpResponse:
     """Keeps the review for somebody, or for nobody; a refusal comes back with what was typed."""
@@ -37,7 +37,7 @@ def assign(request: DeskRequest, review_id: UUID) -> HttpResponse:
     return redirect("review", slug=request.place.project.slug, review_id=review.pk)
 
 
-@project_page(role=Role.REVIEWER)
+@project_page(Permission.REVIEW)
 @post_only(page="review")
 def hand_over_page(request: DeskRequest, review_id: UUID) -> HttpResponse:
     """Gives the review to somebody else, with what was typed into its decision; a refusal loses none of it."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from reflection_app.actions.assign_review import LONGEST_NOTE, assignable
-from reflection_app.models import Review, Role
+from reflection_app.models import Permission, Review
 from reflection_app.web.access import DeskRequest
 from reflection_app.web.decision_form import DecisionForm, prefilled
 
@@ -27,7 +27,7 @@ def assigning_of(request: DeskRequest, review: Review, *, is_mine: bool) -> Assi
     """None where the review is closed."""
     if not review.is_open:
         return None
-    may_assign = request.place.may(Role.REVIEWER)
+    may_assign = request.place.may(Permission.REVIEW)
     people = [user.get_username() for user in assignable(review)] if may_assign else []
     own = request.user.get_username()
     return Assigning(

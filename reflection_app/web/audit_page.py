@@ -10,7 +10,7 @@ from django.views.decorators.http import require_safe
 
 from reflection_app.actions.audit_trail import AuditFilter, entries_for, is_hidden
 from reflection_app.loops.storable import storable
-from reflection_app.models import AuditEntry, Project, Role
+from reflection_app.models import AuditEntry, Permission, Project
 from reflection_app.models.identifiers import id_from
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.audit_changes import Changes, changes_between
@@ -58,7 +58,7 @@ class Line:
         return target_words(self.entry.target)
 
 
-@project_page(role=Role.ADMIN)
+@project_page(Permission.READ_AUDIT)
 @require_safe
 def audit_page(request: DeskRequest) -> HttpResponse:
     project = request.place.project
@@ -79,7 +79,7 @@ def audit_page(request: DeskRequest) -> HttpResponse:
     return list_response(request, "audit/list.html", context)
 
 
-@project_page(role=Role.ADMIN)
+@project_page(Permission.READ_AUDIT)
 @require_safe
 def audit_export(request: DeskRequest, form: str) -> HttpResponse:
     """All entries that the filters leave, as a file."""

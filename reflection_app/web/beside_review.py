@@ -9,12 +9,13 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from reflection_app.models import Permission
 from reflection_app.web.access import DeskRequest, get_review_for, project_page
 from reflection_app.web.queue_filter import carried
 from reflection_app.web.queue_list import beside
 
 
-@project_page()
+@project_page(Permission.READ_QUEUE)
 @require_safe
 def beside_page(request: DeskRequest, review_id: UUID) -> HttpResponse:
     """To the next item, or back to the previous one; at the end of the view the item stays. Claims nothing."""

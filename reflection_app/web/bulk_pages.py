@@ -17,7 +17,7 @@ from reflection_app.actions.claim_review import IN_ORDER
 from reflection_app.actions.errors import InvalidInput
 from reflection_app.loops.effects import Decision
 from reflection_app.loops.verdicts import Verdict
-from reflection_app.models import OPEN, Actor, BulkDecision, BulkItemState, Review, Role
+from reflection_app.models import OPEN, Actor, BulkDecision, BulkItemState, Permission, Review
 from reflection_app.models.blindness import telling_opinions
 from reflection_app.models.identifiers import id_from
 from reflection_app.web.access import DeskRequest, get_bulk_for, project_page
@@ -31,7 +31,7 @@ MOST_LISTED = 200
 AGREE = "agree"
 
 
-@project_page(role=Role.REVIEWER)
+@project_page(Permission.REVIEW)
 @require_http_methods(["GET", "HEAD", "POST"])
 def new_bulk(request: DeskRequest) -> HttpResponse:
     """Shows what was selected in the queue, with the form to decide it together."""
@@ -53,7 +53,7 @@ def _light(rows: QuerySet[Review]) -> QuerySet[Review]:
     return related.defer("run__spec", "run__task__tests", "attempt__content")
 
 
-@project_page(role=Role.REVIEWER)
+@project_page(Permission.REVIEW)
 @post_only(page="bulk_list")
 def start_bulk(request: DeskRequest) -> HttpResponse:
     """Begins the decision and shows its progress; where that is refused, the form comes back with what was typed."""
@@ -109,7 +109,7 @@ def _by_field(errors: list[dict[str, Any]]) -> dict[str, str]:
     return said
 
 
-@project_page()
+@project_page(Permission.READ_QUEUE)
 @require_safe
 def bulk_list(request: DeskRequest) -> HttpResponse:
     project = request.place.project
@@ -131,7 +131,7 @@ def _counted(rows: QuerySet[BulkDecision], *, reader: Actor) -> QuerySet[BulkDec
     return counted.annotate(is_hidden=ExpressionWrapper(telling_opinions(reader=reader), output_field=BooleanField()))
 
 
-@project_page()
+@project_page(Permission.READ_QUEUE)
 @require_safe
 def bulk_page(request: DeskRequest, bulk_id: UUID) -> HttpResponse:
     """How far it is, and what failed and why. While it is under way the page asks for this part again."""
@@ -159,10 +159,10 @@ def _left(bulk: Any) -> int:
 
 
 def _may_undo(request: DeskRequest, bulk: BulkDecision) -> bool:
-    return request.place.may(Role.REVIEWER) and may_undo_bulk(bulk, actor=request.place.actor)
+    return request.place.may(Permission.REVIEW) and may_undo_bulk(bulk, actor=request.place.actor)
 
 
-@project_page(role=Role.REVIEWER)
+@project_page(Permission.REVIEW)
 @post_only(page="bulk")
 def take_back_bulk(request: DeskRequest, bulk_id: UUID) -> HttpResponse:
     bulk = get_bulk_for(request.place, bulk_id)

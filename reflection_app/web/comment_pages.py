@@ -4,7 +4,6 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -21,7 +20,7 @@ from reflection_app.actions.comments import (
     take_back_comment,
 )
 from reflection_app.actions.errors import InvalidInput, NotFound
-from reflection_app.models import About, Comment, Role
+from reflection_app.models import About, Comment, Permission
 from reflection_app.notices.reading import comments_seen_by
 from reflection_app.web.access import DeskRequest, Place, get_review_for, get_run_for, project_page
 from reflection_app.web.action_addresses import post_only
@@ -39,7 +38,7 @@ def get_comment_for(place: Place, comment_id: UUID) -> Comment:
     return comment
 
 
-@project_page()
+@project_page(Permission.READ_QUEUE, post=Permission.REVIEW)
 @require_http_methods(["GET", "HEAD", "POST"])
 def comments(request: DeskRequest, about: str, about_id: UUID) -> HttpResponse:
     """The thread about something, alone on a page; for a page that is open, its list. A POST adds to it."""
@@ -61,8 +60,6 @@ def comments(request: DeskRequest, about: str, about_id: UUID) -> HttpResponse:
 
 
 def _add(request: DeskRequest, about: About, about_id: UUID, *, title: str) -> HttpResponse:
-    if not request.place.may(Role.REVIEWER):
-        raise PermissionDenied
     typed = request.POST.get("text", "").replace("\r\n", "\n")
     try:
         told = CommentInput.model_validate({"text": typed})
@@ -79,7 +76,7 @@ def _add(request: DeskRequest, about: About, about_id: UUID, *, title: str) -> H
     return redirect(_address_of(request.place, comment))
 
 
-@project_page(role=Role.REVIEWER)
+@project_page(Permission.REVIEW)
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit(request: DeskRequest, comment_id: UUID) -> HttpResponse:
     """The form with the comment's words; where they are refused, it comes back with all that was typed."""
@@ -97,11 +94,11 @@ def edit(request: DeskRequest, comment_id: UUID) -> HttpResponse:
     return redirect(context["back"])
 
 
-@project_page(role=Role.REVIEWER)
+@project_page(Permission.REVIEW)
 @post_only(page="edit_comment")
 def take_back(request: DeskRequest, comment_id: UUID) -> HttpResponse:
     comment = get_comment_for(request.place, comment_id)
-    take_back_comment(comment, actor=request.place.actor, is_admin=request.place.may(Role.ADMIN))
+    take_back_comment(comment, actor=request.place.actor, is_admin=request.place.may(Permission.UNDO_OTHERS))
     if request.headers.get("HX-Request"):
         return _list(request, thread_of(request, About(comment.about), comment.about_id))
     messages.success(request, _("The comment was taken back."))

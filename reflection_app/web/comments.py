@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString
 
 from reflection_app.actions.comments import LONGEST_COMMENT, is_author
 from reflection_app.actions.notifications import read_about
-from reflection_app.models import About, Comment, Membership, Role
+from reflection_app.models import About, Comment, Membership, Permission
 from reflection_app.notices.reading import comments_seen_by, is_blind
 from reflection_app.web.access import DeskRequest
 from reflection_app.web.comment_text import render_comment
@@ -80,7 +80,7 @@ def thread_of(
     newest = list(found.order_by("-created_at", "-id")[: SHOWN_WHOLE if whole else SHOWN])
     members = [*_members(place.project.pk)]
     names = frozenset(members)
-    is_admin = place.may(Role.ADMIN)
+    is_admin = place.may(Permission.UNDO_OTHERS)
     lines = [
         Line(
             comment,
@@ -97,7 +97,7 @@ def thread_of(
         lines=lines,
         count=count,
         earlier=count - len(lines),
-        may_comment=place.may(Role.REVIEWER),
+        may_comment=place.may(Permission.REVIEW),
         is_blind=is_blind(about, about_id),
         members=[name for name in members if name != place.actor.label][:NAMED],
         is_whole=whole,

@@ -31,7 +31,7 @@ from reflection_app.actions.notebook_conflicts import (
     unsettle,
 )
 from reflection_app.actions.task_submission import invalid_input
-from reflection_app.models import Role
+from reflection_app.models import Permission
 from reflection_app.models.identifiers import id_from
 from reflection_app.web.access import DeskRequest, Place, project_page
 from reflection_app.web.conflict_view import KINDS, STATES, ConflictView, Suggested
@@ -62,7 +62,7 @@ def get_conflict_for(place: Place, conflict_id: UUID) -> SeenConflict:
     return conflict
 
 
-@project_page()
+@project_page(Permission.READ_NOTEBOOK)
 @require_safe
 def conflict_list(request: DeskRequest) -> HttpResponse:
     project = request.place.project
@@ -83,7 +83,7 @@ def conflict_list(request: DeskRequest) -> HttpResponse:
     return render(request, "notebook/conflicts.html", context)
 
 
-@project_page()
+@project_page(Permission.READ_NOTEBOOK)
 @require_safe
 def conflict_page(request: DeskRequest, conflict_id: UUID) -> HttpResponse:
     """The page. With `?words=suggestion` the form holds what a model suggested, with `?stays=` that entry's words."""
@@ -97,7 +97,7 @@ def conflict_page(request: DeskRequest, conflict_id: UUID) -> HttpResponse:
     return _show(request, conflict, typed)
 
 
-@project_page(role=Role.CURATOR)
+@project_page(Permission.CURATE)
 @require_POST
 def settle_page(request: DeskRequest, conflict_id: UUID) -> HttpResponse:
     """Settles it and leads to the next one; what was refused is told beside what was typed."""
@@ -117,7 +117,7 @@ def settle_page(request: DeskRequest, conflict_id: UUID) -> HttpResponse:
     return redirect("conflict", slug=project.slug, conflict_id=following)
 
 
-@project_page(role=Role.CURATOR)
+@project_page(Permission.CURATE)
 @require_POST
 def unsettle_page(request: DeskRequest, conflict_id: UUID) -> HttpResponse:
     """Takes the settlement back, where nothing was built on it."""
@@ -132,7 +132,7 @@ def unsettle_page(request: DeskRequest, conflict_id: UUID) -> HttpResponse:
     return redirect("conflict", slug=request.place.project.slug, conflict_id=conflict_id)
 
 
-@project_page(role=Role.CURATOR)
+@project_page(Permission.CURATE)
 @require_POST
 def suggest_page(request: DeskRequest, conflict_id: UUID) -> HttpResponse:
     """Asks a model; what it says comes to the page by itself."""
@@ -147,13 +147,13 @@ def suggest_page(request: DeskRequest, conflict_id: UUID) -> HttpResponse:
     return redirect("conflict", slug=request.place.project.slug, conflict_id=conflict_id)
 
 
-@project_page()
+@project_page(Permission.READ_NOTEBOOK)
 @require_safe
 def suggestion_part(request: DeskRequest, conflict_id: UUID) -> HttpResponse:
     """The suggestion alone, for its own refresh."""
     conflict = get_conflict_for(request.place, conflict_id)
     context = {"view": ConflictView(conflict), "conflict": conflict, "suggested": _suggested(conflict)}
-    context["may_curate"] = request.place.may(Role.CURATOR)
+    context["may_curate"] = request.place.may(Permission.CURATE)
     return render(request, "notebook/_conflict_suggestion.html", context)
 
 
@@ -173,7 +173,7 @@ def _show(request: DeskRequest, conflict: SeenConflict, typed: Typed, *, status:
         "newer": newer,
         "older": older,
         "suggested": _suggested(conflict),
-        "may_curate": request.place.may(Role.CURATOR),
+        "may_curate": request.place.may(Permission.CURATE),
         "project": project,
     }
     return render(request, "notebook/conflict.html", context, status=status)

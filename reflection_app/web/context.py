@@ -11,7 +11,7 @@ from notebook_app.public import count_open_conflicts
 from reflection_app.actions.create_project import may_create_projects
 from reflection_app.llm.errors import ModelError
 from reflection_app.llm.roles import LOCAL_PREFIX, model_for
-from reflection_app.models import Project, Role
+from reflection_app.models import Permission, Project, Role
 from reflection_app.notices.reading import count_unread
 from reflection_app.web.access import Place
 from reflection_app.web.last_decision import LastDecision, last_decision
@@ -102,9 +102,14 @@ class Desk:
         """Whether the page is one of those behind the settings' tabs."""
         return self.section.endswith(SETTINGS)
 
+    @cached_property
+    def may(self) -> dict[str, bool]:
+        """What the member may do here, by the names of the matrix: `desk.may.hand_in`."""
+        return {one.value: self._place is not None and self._place.may(one) for one in Permission}
+
     @property
     def may_review(self) -> bool:
-        return self._place is not None and self._place.may(Role.REVIEWER)
+        return self.may[Permission.REVIEW]
 
     @cached_property
     def open_conflicts(self) -> int:
@@ -113,11 +118,11 @@ class Desk:
 
     @property
     def may_curate(self) -> bool:
-        return self._place is not None and self._place.may(Role.CURATOR)
+        return self.may[Permission.CURATE]
 
     @property
     def may_administer(self) -> bool:
-        return self._place is not None and self._place.may(Role.ADMIN)
+        return self.may[Permission.CHANGE_SETTINGS]
 
     @property
     def role(self) -> str:

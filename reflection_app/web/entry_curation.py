@@ -25,7 +25,7 @@ from reflection_app.actions.notebook_curation import (
     tag_entry,
 )
 from reflection_app.actions.notebook_input import CurationInput, OwnerInput, RestoreInput, TagsInput
-from reflection_app.models import Role
+from reflection_app.models import Permission
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.complaints import complaints_of_entry
@@ -57,7 +57,7 @@ ACTS: dict[str, tuple[Callable[..., KeptEntry], str | Promise]] = {
 DECIDE = ("approve", "reject", "retire")
 
 
-@project_page(role=Role.CURATOR)
+@project_page(Permission.CURATE)
 @post_only(page="entry")
 def curate(request: DeskRequest, entry_id: UUID) -> HttpResponse:
     """Approves, rejects, retires, reopens or clears, as the button that was pressed says."""
@@ -74,7 +74,7 @@ def curate(request: DeskRequest, entry_id: UUID) -> HttpResponse:
     return _changed(request, entry_id, change, act=act, typed=reason, said=str(said), decides=act in DECIDE)
 
 
-@project_page(role=Role.CURATOR)
+@project_page(Permission.CURATE)
 @post_only(page="entry")
 def tag(request: DeskRequest, entry_id: UUID) -> HttpResponse:
     """Gives the entry exactly the tags that were typed, with commas between them."""
@@ -87,7 +87,7 @@ def tag(request: DeskRequest, entry_id: UUID) -> HttpResponse:
     return _changed(request, entry_id, change, act="tag", typed=typed, said=_("Tags changed:"))
 
 
-@project_page(role=Role.CURATOR)
+@project_page(Permission.CURATE)
 @post_only(page="entry")
 def own(request: DeskRequest, entry_id: UUID) -> HttpResponse:
     """Gives the entry to a member to look after, or to nobody."""
@@ -100,7 +100,7 @@ def own(request: DeskRequest, entry_id: UUID) -> HttpResponse:
     return _changed(request, entry_id, change, act="own", typed=typed, said=_("Owner changed:"))
 
 
-@project_page(role=Role.CURATOR)
+@project_page(Permission.CURATE)
 @post_only(page="entry")
 def restore(request: DeskRequest, entry_id: UUID) -> HttpResponse:
     """Gives the entry the words of an earlier version."""
@@ -137,7 +137,7 @@ def _changed(
     return after_decision(request, changed) if decides else after_change(request, changed)
 
 
-@project_page()
+@project_page(Permission.READ_NOTEBOOK)
 @require_safe
 def news(request: DeskRequest, entry_id: UUID) -> HttpResponse:
     """For an open page: who changed the entry since the version that it shows, once somebody has."""

@@ -15,7 +15,7 @@ from reflection_app.actions.errors import ActionError, EntryMovedOn, InvalidInpu
 from reflection_app.actions.notebook_curation import edit_entry
 from reflection_app.actions.notebook_input import EntryEdit, EntryInput
 from reflection_app.actions.notebook_proposing import propose_entry
-from reflection_app.models import Role
+from reflection_app.models import Permission
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.complaints import complaints_of_entry
 from reflection_app.web.entry_answer import (
@@ -33,7 +33,7 @@ from reflection_app.web.notebook_filter import carried
 from reflection_app.web.notebook_words import KINDS
 
 
-@project_page(role=Role.REVIEWER)
+@project_page(Permission.PROPOSE_ENTRIES)
 @require_http_methods(["GET", "HEAD", "POST"])
 def new(request: DeskRequest) -> HttpResponse:
     """Asks for the kind first, since each has fields of its own; then proposes what was typed."""
@@ -53,7 +53,7 @@ def new(request: DeskRequest) -> HttpResponse:
     return redirect("entry", request.place.project.slug, kept.entry.id)
 
 
-@project_page(role=Role.CURATOR)
+@project_page(Permission.CURATE)
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit(request: DeskRequest, entry_id: UUID) -> HttpResponse:
     """The form with the entry's words; asked by htmx, the form alone, to be edited in its place."""

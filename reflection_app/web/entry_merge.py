@@ -24,7 +24,7 @@ from reflection_app.actions.errors import ActionError, InvalidInput
 from reflection_app.actions.notebook_input import EntryInput, MergeInput, SplitInput, SupersedeInput
 from reflection_app.actions.notebook_merging import merge_entries, split_entry, supersede_entry
 from reflection_app.loops.storable import storable
-from reflection_app.models import Role
+from reflection_app.models import Permission
 from reflection_app.models.identifiers import id_from
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.complaints import complaints_of_entry
@@ -40,7 +40,7 @@ OFFERED = 20
 LONGEST_READ = 4_000
 
 
-@project_page(role=Role.CURATOR)
+@project_page(Permission.CURATE)
 @require_http_methods(["GET", "HEAD", "POST"])
 def merge(request: DeskRequest, entry_id: UUID) -> HttpResponse:
     """Looks for the other entry, shows both side by side, and then makes one of them."""
@@ -110,7 +110,7 @@ def _compared(entry: KeptEntry, other: KeptEntry) -> list[tuple[str, Any, Any]]:
     return [(label, *marked(left.get(name, ""), right.get(name, ""))) for name, label in labels.items()]
 
 
-@project_page(role=Role.CURATOR)
+@project_page(Permission.CURATE)
 @require_http_methods(["GET", "HEAD", "POST"])
 def split(request: DeskRequest, entry_id: UUID) -> HttpResponse:
     """A form with the entry's words for the part that becomes an entry of its own; this one stays, to be edited."""

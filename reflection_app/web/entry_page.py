@@ -15,7 +15,7 @@ from notebook_app.public import (
     merged_into,
     occurrences_of,
 )
-from reflection_app.models import About, Role
+from reflection_app.models import About, Permission
 from reflection_app.web.access import DeskRequest, Place, project_page
 from reflection_app.web.comments import opened_thread
 from reflection_app.web.entry_evidence import lines_of
@@ -54,14 +54,14 @@ def about_entry(request: DeskRequest, entry: KeptEntry, *, most: int) -> dict[st
         "has_more_evidence": len(evidence) > most,
         "conflicts": [(conflict, EntryView(conflict.other)) for conflict in conflicts_of(entry)],
         "last_change": last_version_of(entry),
-        "may_curate": request.place.may(Role.CURATOR),
+        "may_curate": request.place.may(Permission.CURATE),
         "thread": opened_thread(request, About.ENTRY, entry.id),
         "members": list(project.memberships.order_by("user__username").values_list("user_id", "user__username")),
         "target": entry_of(project.pk, entry.merged_into_id) if entry.merged_into_id else None,
     }
 
 
-@project_page()
+@project_page(Permission.READ_NOTEBOOK)
 @require_safe
 def entry_page(request: DeskRequest, entry_id: UUID) -> HttpResponse:
     return render_entry(request, get_entry_for(request.place, entry_id))

@@ -24,7 +24,7 @@ from reflection_app.actions.notebook_bulk import (
 )
 from reflection_app.actions.notebook_input import UndoInput
 from reflection_app.actions.notebook_undo import undo_curation
-from reflection_app.models import Role
+from reflection_app.models import Permission
 from reflection_app.models.identifiers import id_from
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.action_addresses import post_only
@@ -51,7 +51,7 @@ DEEDS: dict[BulkDeed, str | Promise] = {
 NONE_CHOSEN = gettext_lazy("Select one entry at least.")
 
 
-@project_page(role=Role.CURATOR)
+@project_page(Permission.CURATE)
 @post_only(page="notebook_inbox")
 def curate_many(request: DeskRequest) -> HttpResponse:
     """Approves, rejects or retires all that are selected; each that is refused is told with why."""
@@ -77,7 +77,7 @@ def curate_many(request: DeskRequest) -> HttpResponse:
     return _list_again(request)
 
 
-@project_page(role=Role.CURATOR)
+@project_page(Permission.CURATE)
 @require_POST
 def undo_many(request: DeskRequest, bulk_id: UUID) -> HttpResponse:
     """Takes back what was done to many together, as far as nobody changed them since."""
@@ -90,7 +90,7 @@ def undo_many(request: DeskRequest, bulk_id: UUID) -> HttpResponse:
     return _list_again(request)
 
 
-@project_page(role=Role.CURATOR)
+@project_page(Permission.CURATE)
 @post_only(page="entry")
 def undo(request: DeskRequest, entry_id: UUID) -> HttpResponse:
     """Takes the entry's last change back, and shows it again."""

@@ -7,12 +7,13 @@ from django.views.decorators.http import require_safe
 
 from notebook_app.public import KeptEntry, archive, every_entry, json_lines, sessions_of
 from reflection_app.actions.notebook_import import report_files
+from reflection_app.models import Permission
 from reflection_app.web.access import DeskRequest, project_page
 
 MEDIA_TYPES = {"jsonl": "application/jsonl; charset=utf-8", "zip": "application/zip"}
 
 
-@project_page()
+@project_page(Permission.RECALL)
 @require_safe
 def notebook_export(request: DeskRequest, form: str) -> HttpResponse:
     """All entries of the notebook, or with `state=approved` those that hold, as a file to be kept."""

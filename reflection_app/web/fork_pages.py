@@ -14,14 +14,14 @@ from reflection_app.actions.fork_input import ForkInput
 from reflection_app.actions.fork_run import fork_run
 from reflection_app.live.watching import UNTIL_ITS_PAGE_IS_OPEN_S, mark_watched
 from reflection_app.loops.verdicts import IssueCategory, Severity, Verdict
-from reflection_app.models import Role, Run, Step
+from reflection_app.models import Permission, Run, Step
 from reflection_app.web.access import DeskRequest, get_run_for, project_page
 from reflection_app.web.complaints import complaints
 from reflection_app.web.fork_form import ForkForm, as_input, prefilled, read_fork
 from reflection_app.web.step_lines import StepLine
 
 
-@project_page(role=Role.REVIEWER)
+@project_page(Permission.HAND_IN)
 @require_http_methods(["GET", "HEAD", "POST"])
 def fork_page(request: DeskRequest, run_id: UUID) -> HttpResponse:
     """The form for the step named by `?step=`; the POST forks, or brings the form back with all that was typed."""

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from notebook_app.public import HandedIn, Import, ImportStep, Planned
 from reflection_app.actions.errors import InvalidInput
 from reflection_app.actions.notebook_import import apply_import, get_import, preview_import
-from reflection_app.models import Role
+from reflection_app.models import Permission
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.notebook_words import FIELDS, KINDS, Words
@@ -38,14 +38,12 @@ DONE = {
 }
 
 
-@project_page()
+@project_page(Permission.READ_NOTEBOOK, post=Permission.IMPORT_ENTRIES)
 @require_http_methods(["GET", "HEAD", "POST"])
 def import_start(request: DeskRequest) -> HttpResponse:
     """Both ways of the notebook's files: a form to hand some in, and links that write them out."""
     if request.method != "POST":
         return render(request, "notebook/import.html")
-    if not request.place.may(Role.CURATOR):
-        return render(request, "notebook/import.html", {"error": _("Only a curator can import.")}, status=403)
     try:
         found = preview_import(request.place.project, _handed_in(request), actor=request.place.actor)
     except InvalidInput as error:
@@ -54,7 +52,7 @@ def import_start(request: DeskRequest) -> HttpResponse:
     return redirect("notebook_import_shown", slug=request.place.project.slug, import_id=found.id)
 
 
-@project_page(role=Role.CURATOR)
+@project_page(Permission.IMPORT_ENTRIES)
 @require_safe
 def import_shown(request: DeskRequest, import_id: UUID) -> HttpResponse:
     """What the import would do, or how far it is; asked by htmx, the progress alone."""
@@ -63,7 +61,7 @@ def import_shown(request: DeskRequest, import_id: UUID) -> HttpResponse:
     return render(request, template, _context(found))
 
 
-@project_page(role=Role.CURATOR)
+@project_page(Permission.IMPORT_ENTRIES)
 @post_only(page="notebook_import_shown")
 def import_apply(request: DeskRequest, import_id: UUID) -> HttpResponse:
     apply_import(request.place.project, import_id, actor=request.place.actor)

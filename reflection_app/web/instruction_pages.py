@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from reflection_app.actions.decide_instruction import InstructionInput, decide_instruction
 from reflection_app.actions.errors import ActionError
 from reflection_app.actions.task_submission import invalid_input
-from reflection_app.models import AgentInstruction, InstructionState, Role
+from reflection_app.models import AgentInstruction, InstructionState, Permission
 from reflection_app.web.access import DeskRequest, Place, project_page
 from reflection_app.web.report_pages import undecided
 
@@ -41,7 +41,7 @@ def instruction_list(request: DeskRequest) -> HttpResponse:
     return _show(request)
 
 
-@project_page(role=Role.REVIEWER)
+@project_page(Permission.REVIEW)
 def decide(request: DeskRequest, instruction_id: UUID) -> HttpResponse:
     """Decides, and leads back to where it was decided; what was refused is told there."""
     instruction = get_instruction_for(request.place, instruction_id)
@@ -89,6 +89,6 @@ def _show(
         "declined": [row for row in shown if row.state == InstructionState.DECLINED],
         "undecided": undecided(project),
         "problem": problem,
-        "may_review": request.place.may(Role.REVIEWER),
+        "may_review": request.place.may(Permission.REVIEW),
     }
     return render(request, "reports/instructions.html", context, status=status)

@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 from reflection_app.actions.decision_input import DecisionInput
 from reflection_app.loops.effects import Decision
 from reflection_app.loops.verdicts import Verdict
-from reflection_app.models import Review, ReviewSkip, ReviewState, Role
+from reflection_app.models import Permission, Review, ReviewSkip, ReviewState
 from reflection_app.web.access import DeskRequest, Place
 from reflection_app.web.decision_words import said_of
 
@@ -56,7 +56,7 @@ def last_decision(request: HttpRequest) -> LastDecision | None:
         return known
     place: Place | None = getattr(request, "place", None)
     match = request.resolver_match
-    if place is None or match is None or match.url_name not in REVIEWING or not place.may(Role.REVIEWER):
+    if place is None or match is None or match.url_name not in REVIEWING or not place.may(Permission.REVIEW):
         return None
     since = timezone.now() - FRESH
     related = ("run__task", "step", "panel", "attempt", "verdict", "decided_verdict__attempt")

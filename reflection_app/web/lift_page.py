@@ -10,7 +10,7 @@ from django.views.decorators.http import require_safe
 
 from notebook_app.public import Claim, EntryState, LessonLift, lift_of_all, runs_needed
 from reflection_app.loops.storable import storable
-from reflection_app.models import Role
+from reflection_app.models import Permission
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.lift_view import rows_of
 from reflection_app.web.lift_words import CLAIMS
@@ -66,7 +66,7 @@ class Asked:
         return urlencode({name: value for name, value in (given | {"sort": self.sort}).items() if value})
 
 
-@project_page()
+@project_page(Permission.READ_LIFT)
 @require_safe
 def lift_page(request: DeskRequest) -> HttpResponse:
     """The whole page; asked by htmx, the rows alone."""
@@ -84,7 +84,7 @@ def lift_page(request: DeskRequest) -> HttpResponse:
         "has_outcomes": any(one.measured.total for one in lessons),
         "next_page": asked.page + 1 if len(matching) > begin + PAGE else None,
         "suggested": rows_of(_to_retire(lessons)) if asked.state is EntryState.APPROVED else [],
-        "may_curate": request.place.may(Role.CURATOR),
+        "may_curate": request.place.may(Permission.CURATE),
         "share": share,
         "what_it_takes": _what_it_takes(share),
         "claims": CLAIMS.items(),

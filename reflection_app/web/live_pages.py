@@ -14,7 +14,7 @@ from django.template.loader import render_to_string
 from reflection_app.actions.redo_run import why_no_redo
 from reflection_app.live.page_state import Fragment, Look, Refusal
 from reflection_app.live.partial_text import PartialText
-from reflection_app.models import Membership, Role, Run, RunState, Step, StepState
+from reflection_app.models import Membership, Permission, Run, RunState, Step, StepState, member_may
 from reflection_app.web.access import get_membership_for
 from reflection_app.web.completeness_view import checks_of
 from reflection_app.web.looking_back import looking_back_context
@@ -84,7 +84,7 @@ def is_logged_in(user: User, *, session_key: str | None) -> bool:
 def fragments_of(story: RunStory, *, membership: Membership) -> tuple[Fragment, ...]:
     """The header, the steps of the story and all attempts, in the order of the page."""
     common: dict[str, Any] = {"run": story.run, "project": membership.project, "story": story}
-    common["may_fork"] = membership.may(Role.REVIEWER)
+    common["may_fork"] = member_may(membership, Permission.HAND_IN)
     # A form needs the token of a request, so the fragment of a run that has ended links to the form instead.
     common["links_to_redo"] = common["may_fork"] and not why_no_redo(story.run)
 

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from notebook_app.public import EntryOrder, EntryState, Listing, count_by_state, count_entries, page_of_entries
-from reflection_app.models import Role
+from reflection_app.models import Permission
 from reflection_app.models.identifiers import id_from
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.entry_view import views_of
@@ -28,7 +28,7 @@ from reflection_app.web.notebook_inbox import filters_offered
 from reflection_app.web.notebook_words import KINDS, STATES, category_words, field_words
 
 
-@project_page()
+@project_page(Permission.READ_NOTEBOOK)
 @require_safe
 def browse(request: DeskRequest) -> HttpResponse:
     """The whole page; asked by htmx, the rows alone."""
@@ -59,7 +59,7 @@ def browse(request: DeskRequest) -> HttpResponse:
     return list_response(request, "notebook/browse.html", context)
 
 
-@project_page()
+@project_page(Permission.READ_NOTEBOOK)
 @require_safe
 def stale(request: DeskRequest) -> HttpResponse:
     """Approved entries that nobody was given for a month."""
@@ -87,7 +87,7 @@ def _rows(request: DeskRequest, wanted: Listing, *, after: UUID | None) -> dict[
         "rows": views_of(page.entries),
         "next_page": page.last,
         "after": after,
-        "may_curate": request.place.may(Role.CURATOR),
+        "may_curate": request.place.may(Permission.CURATE),
     }
 
 

@@ -21,7 +21,7 @@ from notebook_app.public import (
     labels_in_use,
     page_of_entries,
 )
-from reflection_app.models import Project
+from reflection_app.models import Permission, Project
 from reflection_app.models.identifiers import id_from
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.entry_page import entry_context
@@ -56,7 +56,7 @@ def inbox_of(request: DeskRequest, asked: AskedNotebook, *, after: UUID | None) 
     return Inbox(asked, wanted, after, page_of_entries(project.pk, wanted, limit=PAGE, after=after))
 
 
-@project_page()
+@project_page(Permission.READ_NOTEBOOK)
 @require_safe
 def inbox(request: DeskRequest) -> HttpResponse:
     """The whole page; asked by htmx, the list alone or the entry alone, whichever is its target."""
@@ -72,7 +72,7 @@ def inbox(request: DeskRequest) -> HttpResponse:
     return response
 
 
-@project_page()
+@project_page(Permission.READ_NOTEBOOK)
 @require_safe
 def count(request: DeskRequest) -> HttpResponse:
     """The number in the navigation, for its own refresh."""

@@ -2,7 +2,6 @@
 
 from django.conf import settings as django_settings
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -13,7 +12,7 @@ from pydantic import ValidationError
 from notebook_app.public import embedding_status
 from reflection_app.actions.change_notebook_settings import change_notebook_settings
 from reflection_app.loops.notebook_settings import LessonSettings, NotebookSettings, ReflectionMode
-from reflection_app.models import Project, Role
+from reflection_app.models import Permission, Project
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.complaints import complaints
 from reflection_app.web.forms import Typed, blame, read_typed
@@ -33,14 +32,12 @@ MODES = {
 }
 
 
-@project_page()
+@project_page(Permission.READ, post=Permission.CHANGE_SETTINGS)
 @require_http_methods(["GET", "HEAD", "POST"])
 def notebook_settings(request: DeskRequest) -> HttpResponse:
     project = request.place.project
     if request.method != "POST":
         return _page(request, _typed_of(project))
-    if not request.place.may(Role.ADMIN):
-        raise PermissionDenied
     typed = read_typed(request.POST, FIELDS)
     settings = _read(typed)
     if settings is None:
@@ -78,7 +75,7 @@ def _page(request: DeskRequest, typed: Typed, *, status: int = 200) -> HttpRespo
         "fields": typed.fields,
         "modes": [(mode.value, _(words)) for mode, words in MODES.items()],
         "usual_mode": _(MODES[ReflectionMode(django_settings.REFLECTION_MODE)]),
-        "may_change": request.place.may(Role.ADMIN),
+        "may_change": request.place.may(Permission.CHANGE_SETTINGS),
         "role_models": roles,
         "embeddings": embeddings,
         # A share alone: how many entries other projects have is none of this one's business.

@@ -1,7 +1,6 @@
 """The review policy: an ordered list of rules, rearranged and tried before it is saved."""
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -12,22 +11,20 @@ from reflection_app.actions.errors import InvalidInput, PolicyMovedOn
 from reflection_app.loops.review_rules import MOST_RULES, ReviewPolicy
 from reflection_app.loops.verdicts import Verdict
 from reflection_app.metrics.policy_trial import seen_lately
-from reflection_app.models import Project, Role
+from reflection_app.models import Permission, Project
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.policy_form import PolicyForm, form_of, read_policy_form
 from reflection_app.web.policy_trial_view import TrialView, tried
 from reflection_app.web.rule_words import in_words
 
 
-@project_page()
+@project_page(Permission.READ, post=Permission.CHANGE_SETTINGS)
 @require_http_methods(["GET", "HEAD", "POST"])
 def policy_page(request: DeskRequest) -> HttpResponse:
     """The editor for admins, the rules in words for others. Whatever else than saving is asked for saves nothing."""
     saved = request.place.project.get_review_policy()
     if request.method != "POST":
         return _page(request, form_of(saved, digest=digest_of(saved)), saved=saved)
-    if not request.place.may(Role.ADMIN):
-        raise PermissionDenied
     form = read_policy_form(request.POST)
     order = request.POST.get("do", "save")
     if order not in {"save", "try"}:
@@ -78,7 +75,7 @@ def _page(
         "unseen": unseen(form, agents=seen.agents, kinds=seen.kinds),
         "verdicts": list(Verdict),
         "most_rules": MOST_RULES,
-        "may_change": request.place.may(Role.ADMIN),
+        "may_change": request.place.may(Permission.CHANGE_SETTINGS),
     }
     return render(request, "settings/policy.html", context, status=status)
 

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from reflection_app.actions.answer_question import AnswerInput, answer_question
 from reflection_app.actions.errors import ActionError, Conflict, InvalidInput
 from reflection_app.loops.questions import Choice
-from reflection_app.models import Question, QuestionState, Role
+from reflection_app.models import Permission, Question, QuestionState
 from reflection_app.web.access import DeskRequest, Place, project_page
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.complaints import complaints
@@ -37,13 +37,13 @@ def get_question_for(place: Place, question_id: UUID) -> Question:
     return question
 
 
-@project_page()
+@project_page(Permission.READ_QUEUE)
 @require_safe
 def question_page(request: DeskRequest, question_id: UUID) -> HttpResponse:
     return _show(request, get_question_for(request.place, question_id))
 
 
-@project_page(role=Role.REVIEWER)
+@project_page(Permission.REVIEW)
 @post_only(page="question")
 def answer(request: DeskRequest, question_id: UUID) -> HttpResponse:
     """Answers, and shows the run go on; where that is refused, the page comes back with all that was typed."""

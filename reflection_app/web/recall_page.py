@@ -19,7 +19,7 @@ from notebook_app.public import (
 from notebook_app.public import EntryState as State
 from reflection_app.llm.query_vectors import query_vector, space_asked
 from reflection_app.loops.storable import storable
-from reflection_app.models import Project
+from reflection_app.models import Permission, Project
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.entry_view import EntryView, views_of
 from reflection_app.web.hidden_characters import revealed
@@ -65,7 +65,7 @@ class RecalledView:
         return None if likeness is None else max(0, round(100 * likeness))
 
 
-@project_page()
+@project_page(Permission.RECALL)
 @require_safe
 def recall_page(request: DeskRequest) -> HttpResponse:
     """What is recalled for the question. Nothing is withheld, and nothing counts as given."""

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from reflection_app.actions.errors import CannotRedo, InvalidInput
 from reflection_app.actions.redo_run import RedoInput, redo_run, why_no_redo
 from reflection_app.live.watching import UNTIL_ITS_PAGE_IS_OPEN_S, mark_watched
-from reflection_app.models import Role, Run
+from reflection_app.models import Permission, Run
 from reflection_app.web.access import DeskRequest, get_run_for, project_page
 from reflection_app.web.complaints import complaints
 from reflection_app.web.forms import Typed, blame, read_typed
@@ -20,7 +20,7 @@ from reflection_app.web.forms import Typed, blame, read_typed
 FIELDS = ("instructions", "attempt")
 
 
-@project_page(role=Role.REVIEWER)
+@project_page(Permission.REVIEW)
 @require_http_methods(["GET", "HEAD", "POST"])
 def redo_page(request: DeskRequest, run_id: UUID) -> HttpResponse:
     """The form; the POST orders, or brings the form back with all that was typed."""

@@ -18,7 +18,7 @@ from reflection_app.actions.errors import ActionError, Conflict, InvalidInput
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.report_documents import markdown_of
 from reflection_app.loops.storable import storable
-from reflection_app.models import AgentInstruction, InstructionState, Project, Report, Role
+from reflection_app.models import AgentInstruction, InstructionState, Permission, Project, Report
 from reflection_app.web.access import DeskRequest, Place, project_page
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.complaints import complaints
@@ -143,7 +143,7 @@ def _file(response: HttpResponse, report: Report, *, ending: str) -> HttpRespons
     return response
 
 
-@project_page(role=Role.REVIEWER)
+@project_page(Permission.REVIEW)
 @post_only(page="report")
 def correct(request: DeskRequest, reflection_id: str) -> HttpResponse:
     """Corrects the class; where that is refused, the page comes back with all that was typed."""
@@ -182,6 +182,6 @@ def _show(
         "general": form.general if form else [],
         "problem": problem,
         "learned": [view for view in learned_from_report(report) if view.entry.id not in proposed],
-        "may_review": request.place.may(Role.REVIEWER),
+        "may_review": request.place.may(Permission.REVIEW),
     }
     return render(request, "reports/page.html", context, status=status)

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 
 from reflection_app.actions.claim_review import likely_next
 from reflection_app.actions.review_views import SortedFilter
-from reflection_app.models import Review, Role, Run
+from reflection_app.models import Permission, Review, Run
 from reflection_app.web.access import DeskRequest, get_review_for, project_page
 from reflection_app.web.decision_form import prefilled
 from reflection_app.web.next_review import NONE, address_of_next, claim_order, claimable, held_by, next_for
@@ -17,7 +17,7 @@ from reflection_app.web.queue_filter import carried
 from reflection_app.web.review_page import PEEKED, show, version_of, wants_item
 
 
-@project_page(role=Role.REVIEWER)
+@project_page(Permission.REVIEW)
 @require_safe
 def peek(request: DeskRequest) -> HttpResponse:
     """The item that likely comes after `besides`, as its holder will see it; 204 where none does. Claims nothing."""

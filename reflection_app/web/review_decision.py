@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from reflection_app.actions.decide_review import DecisionInput, decide_review
 from reflection_app.actions.errors import Conflict, InvalidInput, ReviewLeaseLost
 from reflection_app.loops.effects import Decision
-from reflection_app.models import Role
+from reflection_app.models import Permission
 from reflection_app.web.access import DeskRequest, get_review_for, project_page
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.complaints import complaints
@@ -27,7 +27,7 @@ CHANGED = gettext_lazy(
 )
 
 
-@project_page(role=Role.REVIEWER)
+@project_page(Permission.REVIEW)
 @post_only(page="review")
 def decide(request: DeskRequest, review_id: UUID) -> HttpResponse:
     """Decides, and goes on to the next review; where that is refused, the page comes back with all that was typed."""

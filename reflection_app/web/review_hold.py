@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from reflection_app.actions.claim_review import claim_review, hold_end, keep_review, release_review
 from reflection_app.actions.errors import Conflict
-from reflection_app.models import Role
+from reflection_app.models import Permission
 from reflection_app.models.identifiers import id_from
 from reflection_app.web.access import DeskRequest, get_review_for, project_page
 from reflection_app.web.action_addresses import post_only
@@ -19,7 +19,7 @@ from reflection_app.web.decision_form import prefilled, read_decision
 from reflection_app.web.review_page import show
 
 
-@project_page(role=Role.REVIEWER)
+@project_page(Permission.REVIEW)
 @post_only(page="review")
 def claim(request: DeskRequest, review_id: UUID) -> HttpResponse:
     """Claims the review. What was typed before a lost lease comes along and is shown again."""
@@ -37,7 +37,7 @@ def claim(request: DeskRequest, review_id: UUID) -> HttpResponse:
     return redirect("review", slug=request.place.project.slug, review_id=review.pk)
 
 
-@project_page(role=Role.REVIEWER)
+@project_page(Permission.REVIEW)
 @post_only(page="review")
 def release(request: DeskRequest, review_id: UUID) -> HttpResponse:
     review = get_review_for(request.place, review_id)
@@ -48,7 +48,7 @@ def release(request: DeskRequest, review_id: UUID) -> HttpResponse:
     return redirect("reviews", slug=request.place.project.slug)
 
 
-@project_page(role=Role.REVIEWER)
+@project_page(Permission.REVIEW)
 @post_only(page="review")
 def heartbeat(request: DeskRequest, review_id: UUID) -> HttpResponse:
     """Keeps the hold while the page is in use; the fragment says until when, or that it is lost.

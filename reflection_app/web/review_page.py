@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 from reflection_app.actions.errors import ActionError
 from reflection_app.loops.verdicts import IssueCategory, Severity
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.models import About, Review, Role
+from reflection_app.models import About, Permission, Review
 from reflection_app.web.access import DeskRequest, get_review_for, project_page
 from reflection_app.web.assigning import assigning_of
 from reflection_app.web.comments import opened_thread, thread_of
@@ -26,7 +26,7 @@ from reflection_app.web.review_undo import undo_offer
 PEEKED = "X-Review-Peeked"
 
 
-@project_page()
+@project_page(Permission.READ_QUEUE)
 @require_safe
 def review_page(request: DeskRequest, review_id: UUID) -> HttpResponse:
     review = get_review_for(request.place, review_id)
@@ -63,7 +63,7 @@ def show(
         "verdict_names": list(VerdictName),
         "categories": list(IssueCategory),
         "severities": list(Severity),
-        "may_review": request.place.may(Role.REVIEWER),
+        "may_review": request.place.may(Permission.REVIEW),
         "undo": undo_offer(request, review),
         "assigning": assigning_of(request, review, is_mine=is_mine),
         # What is fetched ahead is not read by that.

@@ -13,7 +13,7 @@ from reflection_app.actions.errors import InvalidInput
 from reflection_app.actions.review_views import QueueView, held
 from reflection_app.loops.effects import ReviewReason
 from reflection_app.loops.verdicts import Verdict
-from reflection_app.models import OPEN, Project, Question, QuestionState, Review, Role
+from reflection_app.models import OPEN, Permission, Project, Question, QuestionState, Review
 from reflection_app.models.identifiers import id_from
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.action_addresses import post_only
@@ -33,7 +33,7 @@ LOOKED_AT = 500
 SUGGESTED = 50
 
 
-@project_page()
+@project_page(Permission.READ_QUEUE)
 @require_safe
 def queue(request: DeskRequest) -> HttpResponse:
     """The whole page; asked by htmx, its counts and rows alone."""
@@ -112,14 +112,14 @@ def _questions(project: Project) -> Any:
     return rows.defer("run__spec", "run__task__tests").order_by("created_at", "id")[:QUESTIONS_SHOWN]
 
 
-@project_page()
+@project_page(Permission.READ_QUEUE)
 @require_safe
 def count(request: DeskRequest) -> HttpResponse:
     """The number in the navigation, for its own refresh."""
     return render(request, "_review_count.html", {"count": open_reviews(request.place.project)})
 
 
-@project_page(role=Role.REVIEWER)
+@project_page(Permission.REVIEW)
 @post_only(page="reviews")
 def take_next(request: DeskRequest) -> HttpResponse:
     """Opens the review that the user holds, else claims the next of the view; goes back to it where there is none."""

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from reflection_app.actions.skip_review import skip_review, unskip_all, unskip_review
-from reflection_app.models import Role
+from reflection_app.models import Permission
 from reflection_app.models.identifiers import id_from
 from reflection_app.web.access import DeskRequest, get_review_for, project_page
 from reflection_app.web.action_addresses import post_only
@@ -18,7 +18,7 @@ from reflection_app.web.next_review import go_to_next
 from reflection_app.web.queue_filter import carried
 
 
-@project_page(role=Role.REVIEWER)
+@project_page(Permission.REVIEW)
 @post_only(page="review")
 def skip(request: DeskRequest, review_id: UUID) -> HttpResponse:
     """Passes the review over and goes on to the next; with `undo`, the review comes to the user again."""
@@ -31,7 +31,7 @@ def skip(request: DeskRequest, review_id: UUID) -> HttpResponse:
     return _back(request) if request.POST.get("then") == "queue" else go_to_next(request)
 
 
-@project_page(role=Role.REVIEWER)
+@project_page(Permission.REVIEW)
 @post_only(page="reviews")
 def unskip(request: DeskRequest) -> HttpResponse:
     """Everything that the user has skipped comes to them again."""

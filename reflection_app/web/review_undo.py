@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from reflection_app.actions.errors import StillStands
 from reflection_app.actions.take_back_refusals import why_it_stands
 from reflection_app.actions.undo_decision import may_undo, undo_decision
-from reflection_app.models import Review, ReviewState, Role
+from reflection_app.models import Permission, Review, ReviewState
 from reflection_app.web.access import DeskRequest, get_review_for, project_page
 from reflection_app.web.action_addresses import post_only
 
@@ -24,7 +24,7 @@ class UndoOffer:
     from_step: int | None
 
 
-@project_page(role=Role.REVIEWER)
+@project_page(Permission.REVIEW)
 @post_only(page="review")
 def undo(request: DeskRequest, review_id: UUID) -> HttpResponse:
     """Takes the decision back and opens the review with what had been decided in its form."""
@@ -44,7 +44,7 @@ def undo(request: DeskRequest, review_id: UUID) -> HttpResponse:
 
 def undo_offer(request: DeskRequest, review: Review) -> UndoOffer | None:
     """What the page of a decided review offers; nothing to whoever may not take it back."""
-    is_theirs = request.place.may(Role.REVIEWER) and may_undo(review, actor=request.place.actor)
+    is_theirs = request.place.may(Permission.REVIEW) and may_undo(review, actor=request.place.actor)
     if review.state != ReviewState.DECIDED or not is_theirs:
         return None
     from_step = review.step.seq if review.holds_run and review.step else None

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 from notebook_app.public import EntryKind, rules_prompt
 from reflection_app.loops.notebook_settings import NotebookSettings
 from reflection_app.loops.storable import storable
-from reflection_app.models import Role
+from reflection_app.models import Permission
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.entry_view import views_of
 from reflection_app.web.hidden_characters import revealed
@@ -41,7 +41,7 @@ class Asked:
         )
 
 
-@project_page()
+@project_page(Permission.RECALL)
 @require_safe
 def rules_page(request: DeskRequest) -> HttpResponse:
     """The prompt for n, m, a kind and an agent; a new boundary with every look."""
@@ -66,8 +66,8 @@ def rules_page(request: DeskRequest) -> HttpResponse:
         "entries": views_of(list(found.entries)),
         "flagged": views_of(list(found.flagged)),
         "kinds": list(KINDS.items()),
-        "may_curate": request.place.may(Role.CURATOR),
-        "may_set": request.place.may(Role.ADMIN),
+        "may_curate": request.place.may(Permission.CURATE),
+        "may_set": request.place.may(Permission.CHANGE_SETTINGS),
     }
     return render(request, "notebook/rules.html", context)
 

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from reflection_app.actions.cancel_run import cancel_run
 from reflection_app.actions.redo_run import why_no_redo
-from reflection_app.models import About, Role
+from reflection_app.models import About, Permission
 from reflection_app.web.access import DeskRequest, get_run_for, get_step_for, project_page
 from reflection_app.web.comments import opened_thread
 from reflection_app.web.completeness_view import checks_of
@@ -32,7 +32,7 @@ from reflection_app.web.told_view import told_to
 @require_safe
 def run_page(request: DeskRequest, run_id: UUID) -> HttpResponse:
     run = get_run_for(request.place, run_id)
-    may_redo = request.place.may(Role.REVIEWER) and not why_no_redo(run)
+    may_redo = request.place.may(Permission.REVIEW) and not why_no_redo(run)
     context = {
         "run": run,
         "project": request.place.project,
@@ -47,8 +47,8 @@ def run_page(request: DeskRequest, run_id: UUID) -> HttpResponse:
         "graph": draw(run),
         "learned": learned_from_run(run),
         "undo": undo_on_run(request, run),
-        "may_cancel": request.place.may(Role.REVIEWER),
-        "may_fork": request.place.may(Role.REVIEWER),
+        "may_cancel": request.place.may(Permission.HAND_IN),
+        "may_fork": request.place.may(Permission.HAND_IN),
         "lineage": lineage_of(run),
         "thread": opened_thread(request, About.RUN, run.pk),
         "looks_back": looked_back_at(run),
@@ -74,12 +74,12 @@ def step_page(request: DeskRequest, run_id: UUID, seq: int) -> HttpResponse:
         "project": request.place.project,
         "line": StepLine(step, failure=failures_by_place(step.run).get(step.key)),
         "in_full": True,
-        "may_fork": request.place.may(Role.REVIEWER),
+        "may_fork": request.place.may(Permission.HAND_IN),
     }
     return render(request, "runs/step.html", context)
 
 
-@project_page(role=Role.REVIEWER)
+@project_page(Permission.HAND_IN)
 @require_http_methods(["GET", "HEAD", "POST"])
 def cancel(request: DeskRequest, run_id: UUID) -> HttpResponse:
     """Asks first; the POST cancels."""

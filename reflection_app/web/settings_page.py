@@ -17,7 +17,7 @@ from reflection_app.llm.roles import has_escalation, model_for
 from reflection_app.loops.completeness.checks import CompletenessSettings
 from reflection_app.loops.task_spec import Thresholds, UsualLimits
 from reflection_app.loops.values import Value
-from reflection_app.models import Project, Role, Tool
+from reflection_app.models import Permission, Project, Tool
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.complaints import complaints, in_plain_words
 from reflection_app.web.forms import Typed, blame, read_typed
@@ -36,13 +36,11 @@ class RoleModel:
     model: str
 
 
-@project_page()
+@project_page(Permission.READ, post=Permission.CHANGE_SETTINGS)
 @require_http_methods(["GET", "HEAD", "POST"])
 def settings_page(request: DeskRequest) -> HttpResponse:
     if request.method != "POST":
         return _page(request)
-    if not request.place.may(Role.ADMIN):
-        return _page(request, status=403)
     typed = read_typed(request.POST, (*LIMITS, *THRESHOLDS, CHECK_ENABLED, *CHECK, KNOWLEDGE))
     limits = _read(UsualLimits, typed, {name: typed.values[name] or None for name in LIMITS})
     thresholds = _read(Thresholds, typed, typed.given(*THRESHOLDS))
@@ -95,7 +93,7 @@ def _page(request: DeskRequest, *, typed: Typed | None = None, status: int = 200
     context = {
         "form": form,
         "fields": form.fields,
-        "may_change": request.place.may(Role.ADMIN),
+        "may_change": request.place.may(Permission.CHANGE_SETTINGS),
         "role_models": models_by_role(project),
         "tools": Tool.objects.filter(project=project, is_enabled=True).values_list("name", flat=True).order_by("name"),
         "escalation_model": _model_or_none("escalation", project.models_by_role)

@@ -17,7 +17,7 @@ from reflection_app.actions.redo_run import why_no_redo
 from reflection_app.actions.tickets import ClosingInput, close_ticket
 from reflection_app.loops.storable import storable
 from reflection_app.loops.tickets import Trigger
-from reflection_app.models import Project, Role, Ticket, TicketState
+from reflection_app.models import Permission, Project, Ticket, TicketState
 from reflection_app.models.identifiers import id_from
 from reflection_app.web.access import DeskRequest, get_ticket_for, project_page
 from reflection_app.web.action_addresses import post_only
@@ -95,7 +95,7 @@ def ticket_page(request: DeskRequest, ticket_id: str) -> HttpResponse:
     return _show(request, get_ticket_for(request.place, ticket_id))
 
 
-@project_page(role=Role.REVIEWER)
+@project_page(Permission.REVIEW)
 @post_only(page="ticket")
 def close(request: DeskRequest, ticket_id: str) -> HttpResponse:
     """Closes the ticket; what was typed comes back where that is refused."""
@@ -121,7 +121,7 @@ def _show(
         "reports": list(ticket.reports.all()),
         "typed": typed,
         "errors": errors or [],
-        "may_review": request.place.may(Role.REVIEWER),
-        "may_redo": request.place.may(Role.REVIEWER) and not why_no_redo(ticket.run),
+        "may_review": request.place.may(Permission.REVIEW),
+        "may_redo": request.place.may(Permission.REVIEW) and not why_no_redo(ticket.run),
     }
     return render(request, "tickets/page.html", context, status=status)

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods
 from reflection_app.actions.errors import InvalidInput
 from reflection_app.actions.import_tools import Imported, fetch_tools, keep_tools, read_server
 from reflection_app.actions.tools import ToolChange, change_tool, create_tool
-from reflection_app.models import Role, Tool, ToolKind
+from reflection_app.models import Permission, Tool, ToolKind
 from reflection_app.tools.config import BODY_METHODS
 from reflection_app.web.access import DeskRequest, get_tool_for, project_page
 from reflection_app.web.forms import Typed, read_typed
@@ -20,7 +20,7 @@ from reflection_app.web.tool_forms import blame_plainly, blank, fields_of, read_
 METHODS = ("GET", *BODY_METHODS, "DELETE")
 
 
-@project_page(role=Role.ADMIN)
+@project_page(Permission.CHANGE_TOOLS)
 @require_http_methods(["GET", "HEAD", "POST"])
 def new_tool(request: DeskRequest) -> HttpResponse:
     """The form of one kind; another kind is another form."""
@@ -39,7 +39,7 @@ def new_tool(request: DeskRequest) -> HttpResponse:
     return _form(request, typed, kind=kind, status=400)
 
 
-@project_page(role=Role.ADMIN)
+@project_page(Permission.CHANGE_TOOLS)
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit_tool(request: DeskRequest, tool_id: UUID) -> HttpResponse:
     tool = get_tool_for(request.place, tool_id)
@@ -66,7 +66,7 @@ def _form(
     return render(request, "tools/form.html", context, status=status)
 
 
-@project_page(role=Role.ADMIN)
+@project_page(Permission.CHANGE_TOOLS)
 @require_http_methods(["GET", "HEAD", "POST"])
 def import_page(request: DeskRequest) -> HttpResponse:
     """Asks the server for its tools and registers them; the page tells what became of each."""

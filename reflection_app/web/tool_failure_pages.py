@@ -19,7 +19,7 @@ from reflection_app.actions.task_submission import invalid_input
 from reflection_app.actions.tool_failure_submission import FixOutcomeSubmission
 from reflection_app.loops.diagnosis.diagnoses import ErrorType
 from reflection_app.loops.storable import storable
-from reflection_app.models import Project, Role, ToolFailure
+from reflection_app.models import Permission, Project, ToolFailure
 from reflection_app.web.access import DeskRequest, get_tool_failure_for, project_page
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.failure_view import FailureShown
@@ -106,7 +106,7 @@ def tool_failure(request: DeskRequest, failure_id: UUID) -> HttpResponse:
     return _page(request, get_tool_failure_for(request.place, failure_id))
 
 
-@project_page(role=Role.REVIEWER)
+@project_page(Permission.HAND_IN)
 @post_only(page="tool_failure")
 def tool_outcome(request: DeskRequest, failure_id: UUID) -> HttpResponse:
     """Keeps how the fix went, as the form says."""
@@ -146,6 +146,6 @@ def _page(request: DeskRequest, failure: ToolFailure, *, form: Typed | None = No
         "learned": learned_from_failure(failure),
         "form": form,
         "fields": form.fields,
-        "may_tell": request.place.may(Role.REVIEWER) and failure.is_diagnosed,
+        "may_tell": request.place.may(Permission.HAND_IN) and failure.is_diagnosed,
     }
     return render(request, "failures/page.html", context, status=status)

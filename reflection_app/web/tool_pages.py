@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from reflection_app.actions.tools import LONGEST_TRY_S, ToolChange, change_tool, delete_tool, try_tool
 from reflection_app.loops.tool_calls import ToolResult
-from reflection_app.models import Role, Tool
+from reflection_app.models import Permission, Tool
 from reflection_app.web.access import DeskRequest, get_tool_for, project_page
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.forms import Typed, read_typed
@@ -39,7 +39,7 @@ def _page(
         "field": form.fields["arguments"],
         "result": result,
         "longest_s": LONGEST_TRY_S,
-        "may_change": request.place.may(Role.ADMIN),
+        "may_change": request.place.may(Permission.CHANGE_TOOLS),
     }
     return render(request, "tools/tool.html", context, status=status)
 
@@ -63,7 +63,7 @@ def _example_of(schema: Any) -> Any:
     return schema.get("default", EXAMPLES.get(kind, "") if isinstance(kind, str) else "")
 
 
-@project_page(role=Role.ADMIN)
+@project_page(Permission.CHANGE_TOOLS)
 @post_only(page="tool")
 def try_it(request: DeskRequest, tool_id: UUID) -> HttpResponse:
     """Calls the tool once and shows what came back, on the tool's own page."""
@@ -76,7 +76,7 @@ def try_it(request: DeskRequest, tool_id: UUID) -> HttpResponse:
     return _page(request, tool, form=typed, result=result)
 
 
-@project_page(role=Role.ADMIN)
+@project_page(Permission.CHANGE_TOOLS)
 @post_only(page="tool")
 def switch_tool(request: DeskRequest, tool_id: UUID) -> HttpResponse:
     """Switches the tool on or off, as the form says."""
@@ -90,7 +90,7 @@ def switch_tool(request: DeskRequest, tool_id: UUID) -> HttpResponse:
     return redirect("tool", slug=request.place.project.slug, tool_id=tool.pk)
 
 
-@project_page(role=Role.ADMIN)
+@project_page(Permission.CHANGE_TOOLS)
 @require_http_methods(["GET", "HEAD", "POST"])
 def remove_tool(request: DeskRequest, tool_id: UUID) -> HttpResponse:
     """Asks first; the POST deletes."""

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from reflection_app.actions.errors import InvalidInput
 from reflection_app.actions.secrets import SecretInput, delete_secret, save_secret, tools_with
 from reflection_app.actions.tools import add_builtin_tools
-from reflection_app.models import Role, Secret, Tool
+from reflection_app.models import Permission, Secret, Tool
 from reflection_app.tools.builtin import SPECS
 from reflection_app.web.access import DeskRequest, get_secret_for, project_page
 from reflection_app.web.action_addresses import post_only
@@ -38,12 +38,12 @@ def _page(request: DeskRequest, *, secret_form: Typed | None = None, status: int
         "secrets": list(Secret.objects.filter(project=project).select_related("created_by").defer("ciphertext")),
         "secret_form": form,
         "secret_fields": form.fields,
-        "may_change": request.place.may(Role.ADMIN),
+        "may_change": request.place.may(Permission.CHANGE_TOOLS),
     }
     return render(request, "tools/list.html", context, status=status)
 
 
-@project_page(role=Role.ADMIN)
+@project_page(Permission.CHANGE_TOOLS)
 @post_only(page="tools")
 def add_builtins(request: DeskRequest) -> HttpResponse:
     added = add_builtin_tools(request.place.project, actor=request.place.actor)
@@ -52,7 +52,7 @@ def add_builtins(request: DeskRequest) -> HttpResponse:
     return redirect("tools", slug=request.place.project.slug)
 
 
-@project_page(role=Role.ADMIN)
+@project_page(Permission.CHANGE_TOOLS)
 @post_only(page="tools")
 def keep_secret(request: DeskRequest) -> HttpResponse:
     """Keeps the secret. Its value is not shown again, also where another field is wrong."""
@@ -76,7 +76,7 @@ def keep_secret(request: DeskRequest) -> HttpResponse:
     return redirect("tools", slug=request.place.project.slug)
 
 
-@project_page(role=Role.ADMIN)
+@project_page(Permission.CHANGE_TOOLS)
 @require_http_methods(["GET", "HEAD", "POST"])
 def remove_secret(request: DeskRequest, secret_id: UUID) -> HttpResponse:
     """Asks first, naming the tools that use it; the POST deletes."""
