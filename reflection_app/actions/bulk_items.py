@@ -19,6 +19,7 @@ from reflection_app.actions.claim_review import claim_review, release_review, se
 from reflection_app.actions.decide_review import DecisionInput, decide_review
 from reflection_app.actions.errors import ActionError, Conflict, NotYours, ReviewHeld
 from reflection_app.actions.undo_decision import undo_decision
+from reflection_app.actions.undo_others import may_undo_others
 from reflection_app.live.doorbell import ring_reviews
 from reflection_app.models import (
     Actor,
@@ -29,11 +30,11 @@ from reflection_app.models import (
     BulkItemState,
     BulkState,
     Membership,
+    Permission,
     Review,
-    Role,
     Run,
-    Scope,
     audit,
+    member_may,
 )
 from reflection_app.tasks import enqueue_bulk
 
@@ -129,7 +130,7 @@ def _check_may_review(bulk: BulkDecision, actor: Actor, *, name: str) -> None:
         return
     user = actor.user if actor.user and actor.user.is_active else None
     membership = Membership.objects.filter(project=bulk.project_id, user=user).first() if user else None
-    if membership is None or not membership.may(Role.REVIEWER):
+    if membership is None or not member_may(membership, Permission.REVIEW):
         raise Conflict(_("%(name)s may no longer review in this project.") % {"name": name})
 
 
@@ -140,11 +141,10 @@ def _not_yours(who: str) -> NotYours:
 def may_undo_bulk(bulk: BulkDecision, *, actor: Actor) -> bool:
     """Whether `actor` began it, or is an admin of its project."""
     if actor.user is not None:
-        admin = Membership.objects.filter(project=bulk.project_id, user=actor.user, role=Role.ADMIN)
-        return bulk.user_id == actor.user.pk or admin.exists()
+        return bulk.user_id == actor.user.pk or may_undo_others(bulk.project_id, actor=actor)
     if actor.api_key is None or actor.api_key.project_id != bulk.project_id:
         return False
-    return actor.api_key.has_scope(Scope.ADMIN) or bulk.api_key_id == actor.api_key.pk
+    return may_undo_others(bulk.project_id, actor=actor) or bulk.api_key_id == actor.api_key.pk
 
 
 def _end(bulk: BulkDecision, *, actor: Actor, state: BulkState) -> None:

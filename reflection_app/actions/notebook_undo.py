@@ -12,7 +12,8 @@ from reflection_app.actions.errors import Conflict, NotYours
 from reflection_app.actions.notebook_input import UndoInput
 from reflection_app.actions.notebook_refusals import no_such_entry, refusals_told
 from reflection_app.actions.notebook_trail import KIND, by_of, note
-from reflection_app.models import Actor, AuditEntry, Membership, Project, Role, Scope
+from reflection_app.actions.undo_others import may_undo_others
+from reflection_app.models import Actor, AuditEntry, Project
 
 UNDONE = "entry.undone"
 
@@ -56,23 +57,19 @@ def _undo(project: Project, entry_id: UUID, *, number: int, actor: Actor) -> pub
 def may_undo(entry: KeptEntry, last: KeptVersion, *, actor: Actor) -> bool:
     """Whether `actor` made the entry's last change, or is an admin of its project."""
     if actor.user is not None:
-        return last.by_id == actor.user.pk or _is_admin(entry.project_id, actor)
+        return last.by_id == actor.user.pk or may_undo_others(entry.project_id, actor=actor)
     if actor.api_key is None or actor.api_key.project_id != entry.project_id:
         return False
-    return actor.api_key.has_scope(Scope.ADMIN) or _last_with(entry) == actor.api_key.pk
+    return may_undo_others(entry.project_id, actor=actor) or _last_with(entry) == actor.api_key.pk
 
 
 def may_undo_deed(deed: AuditEntry, *, actor: Actor) -> bool:
     """Whether `actor` did what the trail tells, or is an admin of its project."""
     if actor.user is not None:
-        return deed.user_id == actor.user.pk or _is_admin(deed.project_id, actor)
+        return deed.user_id == actor.user.pk or may_undo_others(deed.project_id, actor=actor)
     if actor.api_key is None or actor.api_key.project_id != deed.project_id:
         return False
-    return actor.api_key.has_scope(Scope.ADMIN) or deed.api_key_id == actor.api_key.pk
-
-
-def _is_admin(project_id: UUID, actor: Actor) -> bool:
-    return Membership.objects.filter(project=project_id, user=actor.user, role=Role.ADMIN).exists()
+    return may_undo_others(deed.project_id, actor=actor) or deed.api_key_id == actor.api_key.pk
 
 
 def _last_with(entry: KeptEntry) -> UUID | None:

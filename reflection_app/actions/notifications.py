@@ -17,14 +17,16 @@ from reflection_app.models import (
     Membership,
     Notification,
     NotificationKind,
+    Permission,
     Review,
     ReviewState,
     Role,
     Webhook,
+    roles_that_may,
 )
 from reflection_app.notices.reading import notices_of
 
-MAY_REVIEW = [role for role in Role if role.rank >= Role.REVIEWER.rank]
+MAY_REVIEW = roles_that_may(Permission.REVIEW)
 # A title is a line; the page and the mail bound it again.
 LONGEST_FACT = 300
 

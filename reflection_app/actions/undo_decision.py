@@ -13,18 +13,16 @@ from reflection_app.actions.errors import Conflict, NotYours, StillStands
 from reflection_app.actions.panel_opinions import reopen_dispute, take_back_opinion
 from reflection_app.actions.take_back import hold_again, take_back
 from reflection_app.actions.take_back_refusals import why_it_stands
+from reflection_app.actions.undo_others import may_undo_others
 from reflection_app.models import (
     About,
     Actor,
     AuditEntry,
-    Membership,
     Notification,
     NotificationKind,
     Review,
     ReviewState,
-    Role,
     Run,
-    Scope,
     audit,
 )
 from reflection_app.models.blindness import UNDONE
@@ -76,11 +74,10 @@ def check_it_can_go(review: Review, run: Run) -> None:
 def may_undo(review: Review, *, actor: Actor) -> bool:
     """Whether `actor` decided it, or is an admin of its project."""
     if actor.user is not None:
-        admin = Membership.objects.filter(project=review.project_id, user=actor.user, role=Role.ADMIN)
-        return review.decided_by_id == actor.user.pk or admin.exists()
+        return review.decided_by_id == actor.user.pk or may_undo_others(review.project_id, actor=actor)
     if actor.api_key is None or actor.api_key.project_id != review.project_id:
         return False
-    return actor.api_key.has_scope(Scope.ADMIN) or _decided_with(review) == actor.api_key.pk
+    return may_undo_others(review.project_id, actor=actor) or _decided_with(review) == actor.api_key.pk
 
 
 def _decided_with(review: Review) -> object:

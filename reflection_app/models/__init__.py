@@ -14,7 +14,7 @@ from reflection_app.models.invitation import Invitation
 from reflection_app.models.judged_item import CriticJudgement, JudgedItem, JudgementImport, PersonsJudgement
 from reflection_app.models.notification import ABOUT_WEBHOOK, Notification, NotificationKind
 from reflection_app.models.panel import Panel, PanelState
-from reflection_app.models.permissions import GRANTS, Grant, Permission, key_may, member_may
+from reflection_app.models.permissions import GRANTS, Grant, Permission, key_may, member_may, roles_that_may
 from reflection_app.models.profile import Profile, Theme
 from reflection_app.models.project import Membership, Project, Role
 from reflection_app.models.question import Question, QuestionState
@@ -115,4 +115,5 @@ __all__ = [
     "key_may",
     "member_may",
     "next_event",
+    "roles_that_may",
 ]

@@ -91,6 +91,11 @@ def member_may(membership: Membership, permission: Permission) -> bool:
     return membership.may(GRANTS[permission].role)
 
 
+def roles_that_may(permission: Permission) -> list[Role]:
+    """The roles that allow it."""
+    return [role for role in Role if role.rank >= GRANTS[permission].role.rank]
+
+
 def key_may(key: ApiKey, permission: Permission) -> bool:
     """Whether the key's scopes allow it."""
     grant = GRANTS[permission]

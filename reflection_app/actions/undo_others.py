@@ -1,0 +1,15 @@
+"""Who may take back what somebody else decided, curated or began."""
+
+from uuid import UUID
+
+from reflection_app.models import Actor, Membership, Permission, key_may, member_may
+
+
+def may_undo_others(project_id: UUID, *, actor: Actor) -> bool:
+    """Whether the matrix lets `actor` take back in this project what others did."""
+    if actor.user is not None:
+        membership = Membership.objects.filter(project=project_id, user=actor.user).first()
+        return membership is not None and member_may(membership, Permission.UNDO_OTHERS)
+    if actor.api_key is None or actor.api_key.project_id != project_id:
+        return False
+    return key_may(actor.api_key, Permission.UNDO_OTHERS)
