@@ -46,7 +46,7 @@ def metrics_of(project_id: UUID, chosen: Chosen) -> Metrics:
         bars=_bars(project_id, chosen),
         spend=_spend(project_id, chosen),
         dearest_tasks=_dearest_tasks(project_id, chosen),
-        choices=_choices(project_id, chosen),
+        choices=choices_of(project_id, chosen),
     )
 
 
@@ -173,7 +173,7 @@ def _dearest_tasks(project_id: UUID, chosen: Chosen) -> tuple[TaskSpend, ...]:
     )
 
 
-def _choices(project_id: UUID, chosen: Chosen) -> dict[str, tuple[str, ...]]:
+def choices_of(project_id: UUID, chosen: Chosen) -> dict[str, tuple[str, ...]]:
     """What there is to choose from, whatever the period."""
     rows = DayCount.objects.filter(
         project=project_id, is_total=True, is_scripted=chosen.scripted, family__in=CHOICES

@@ -25,7 +25,7 @@ def decided_about_critics(decided: QuerySet[Review]) -> QuerySet[Review]:
         verdict__step__is_inherited=False,
         verdict__step__edited_by_label="",
     )
-    once = said.order_by("verdict", "-decided_at", "-id").distinct("verdict").values("pk")
+    once = said.order_by("verdict_id", "-decided_at", "-id").distinct("verdict_id").values("pk")
     asked = Step.objects.filter(
         run=OuterRef("run"), role__in=ROLES.values(), kind=Generate.kind, seq__lt=OuterRef("verdict__step__seq")
     )

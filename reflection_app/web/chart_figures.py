@@ -47,7 +47,8 @@ def short(text: str) -> str:
 def bars(marks: Sequence[Mark], *, tone: str = "one", axis: dict[str, Any] | None = None) -> dict[str, Any]:
     """Upright bars, in the order given."""
     trace = _bars(marks, tone=tone) | {"x": list(range(len(marks))), "y": [mark.value for mark in marks]}
-    return {"data": [trace], "layout": {"xaxis": _labels(marks), "yaxis": {"rangemode": "tozero", **(axis or {})}}}
+    values = {"rangemode": "tozero", **(axis or {})}
+    return {"data": [trace], "layout": {"xaxis": _labels(marks), "yaxis": values, "bargap": _gap(marks, most=0.16)}}
 
 
 def lying_bars(marks: Sequence[Mark], *, tone: str = "one", axis: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -55,7 +56,8 @@ def lying_bars(marks: Sequence[Mark], *, tone: str = "one", axis: dict[str, Any]
     trace = _bars(marks, tone=tone) | {"y": list(range(len(marks))), "x": [mark.value for mark in marks]}
     trace["orientation"] = "h"
     labels = {**_labels(marks), "autorange": "reversed"}
-    return {"data": [trace], "layout": {"yaxis": labels, "xaxis": {"rangemode": "tozero", **(axis or {})}}}
+    values = {"rangemode": "tozero", **(axis or {})}
+    return {"data": [trace], "layout": {"yaxis": labels, "xaxis": values, "bargap": _gap(marks, most=0.12)}}
 
 
 def stacked_bars(series: Sequence[Series], *, axis: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -70,8 +72,14 @@ def stacked_bars(series: Sequence[Series], *, axis: dict[str, Any] | None = None
         }
         for one in series
     ]
-    labels = {**_labels(series[0].marks if series else ()), "autorange": "reversed"}
-    layout = {"barmode": "stack", "showlegend": True, "yaxis": labels, "xaxis": {"rangemode": "tozero", **(axis or {})}}
+    marks = series[0].marks if series else ()
+    layout = {
+        "barmode": "stack",
+        "showlegend": True,
+        "bargap": _gap(marks, most=0.12),
+        "yaxis": {**_labels(marks), "autorange": "reversed"},
+        "xaxis": {"rangemode": "tozero", **(axis or {})},
+    }
     return {"data": data, "layout": layout}
 
 
@@ -134,6 +142,11 @@ def titled(title: str, **more: Any) -> dict[str, Any]:
 
 def _bars(marks: Sequence[Mark], *, tone: str) -> dict[str, Any]:
     return {"type": "bar", **_told(marks), "meta": _tones(marks, tone=tone)}
+
+
+def _gap(marks: Sequence[Mark], *, most: float) -> float:
+    """So wide that a bar takes at most this part of the chart: one alone would fill it."""
+    return round(max(0.35, 1 - most * len(marks)), 2)
 
 
 def _told(marks: Sequence[Mark]) -> dict[str, Any]:

@@ -88,12 +88,13 @@ def _shares_chart(
 def bar_chart(family: Family, found: Sequence[Bar], links: Links, *, upright: bool = False) -> Chart:
     """One bar for each key; of many, the most common."""
     total = sum(bar.count for bar in found)
+    counted = family.counted or _("runs")
     shown = list(found) if upright else sorted(found, key=lambda bar: -bar.count)[:MOST_BARS]
     marks = [
         Mark(
             label=(label := family.words(bar.key)),
             value=bar.count,
-            said=f"{label}: {runs_words(bar.count)} ({share_words(bar.count / total)})" if total else label,
+            said=f"{label}: {bar.count:,} {counted} ({share_words(bar.count / total)})" if total else label,
             href=links.runs(family.name, bar.key) if bar.count else "",
             tone=family.tone(bar.key),
         )
@@ -109,11 +110,10 @@ def bar_chart(family: Family, found: Sequence[Bar], links: Links, *, upright: bo
         name=family.name.replace("_", "-"),
         title=family.title,
         hint=family.hint,
-        figure=draw(marks, axis=titled(_("runs"), tickformat=",d")),
-        columns=(family.column, _("Runs"), _("Share")),
+        figure=draw(marks, axis=titled(counted, tickformat=",d")),
+        columns=(family.column, _("Number"), _("Share")),
         rows=rows,
         empty=family.empty or _("Nothing to show in this time."),
-        size="low" if len(marks) <= 4 and not upright else "",
     )
 
 

@@ -41,6 +41,16 @@ REFEREES = {
     "requirements": gettext_lazy("Minimum requirements"),
     "person": gettext_lazy("A person"),
 }
+REASONS = {
+    "rejected": gettext_lazy("Rejected"),
+    "low_confidence": gettext_lazy("Low confidence"),
+    "unsettled_pick": gettext_lazy("Unsettled pick"),
+    "audit": gettext_lazy("Audit sample"),
+    "checkpoint": gettext_lazy("Checkpoint"),
+    "policy": gettext_lazy("Policy"),
+    "asked_for": gettext_lazy("Asked for"),
+    "adjudication": gettext_lazy("Adjudication"),
+}
 LATENCIES = {
     "1s": gettext_lazy("up to 1 s"),
     "3s": gettext_lazy("to 3 s"),
@@ -93,6 +103,8 @@ class Family:
     hint: str = ""
     empty: str = ""
     tone: Callable[[str], str] = lambda _key: ""
+    # What is counted where it is no runs.
+    counted: str = ""
 
 
 def attempts_family() -> Family:
@@ -154,7 +166,12 @@ def referees_family() -> Family:
 
 
 def plain_family(name: str, title: str, column: str) -> Family:
-    return Family(name, title, column, words=lambda key: in_words(key) if key else _("not told"))
+    return Family(name, title, column, words=lambda key: key or _("not told"))
+
+
+def kinds_family() -> Family:
+    words = "kinds", _("Kinds of tasks"), _("Kind")
+    return Family(*words, words=lambda key: in_words(key.replace("_", " ")) if key else _("not told"))
 
 
 def failure_words(key: str) -> str:
@@ -175,9 +192,22 @@ def families() -> dict[str, Family]:
         latency_family(),
         failures_family(),
         referees_family(),
+        reasons_family(),
         *facets(),
     )
     return {family.name: family for family in found}
+
+
+def reasons_family() -> Family:
+    return Family(
+        "reasons",
+        _("Why people were asked"),
+        _("Reason"),
+        words=lambda key: str(REASONS.get(key, key)),
+        hint=_("Of the reviews that were decided in this time."),
+        empty=_("Nobody has decided a review in this time."),
+        counted=_("reviews"),
+    )
 
 
 def facets() -> tuple[Family, ...]:
@@ -185,13 +215,18 @@ def facets() -> tuple[Family, ...]:
     return (
         plain_family("agents", _("Agents"), _("Agent")),
         plain_family("models", _("Models"), _("Model")),
-        plain_family("kinds", _("Kinds of tasks"), _("Kind")),
+        kinds_family(),
     )
 
 
 def family_title(name: str) -> str:
-    if name == "spend":
-        return _("Model calls")
+    others = {
+        "spend": _("Model calls"),
+        "reviewers": _("Decided by"),
+        "critics": _("Decided about verdicts of"),
+    }
+    if name in others:
+        return others[name]
     family = families().get(name)
     return family.title if family else name
 

@@ -11,6 +11,7 @@ from reflection_app.metrics.values import Point, Unit
 from reflection_app.web.chart_figures import Mark, Series, bars, dots, lines, share_axis, titled
 from reflection_app.web.charts import Cell, Chart
 from reflection_app.web.metrics_charts import when
+from reflection_app.web.metrics_links import Links
 from reflection_app.web.metrics_words import interval_words, number_words, share_words, span_words
 
 HOUR = 3600
@@ -51,24 +52,25 @@ def ages_chart(found: ReviewFigures, slug: str) -> Chart:
     )
 
 
-def decision_time_chart(found: ReviewFigures) -> Chart:
+def decision_time_chart(found: ReviewFigures, links: Links) -> Chart:
     """How soon people decided, piece by piece of the period."""
     names = (
         ("time_to_decision_p50_s", _("Half within"), "one", "solid"),
         ("time_to_decision_p95_s", _("95 % within"), "three", "dash"),
     )
-    points = [point for point in found.points if _value(point, names[0][0]) is not None]
+    pieces = list(links.of_points(found.points))
     series = [
-        Series(words, tone, [_time(point, name=name, words=words) for point in found.points], dash=dash)
+        Series(words, tone, [_time(point, at, name=name, words=words) for point, at in pieces], dash=dash)
         for name, words, tone, dash in names
     ]
     rows = tuple(
         (
             Cell(when(point)),
             *(Cell(number_words(_value(point, name), Unit.SECONDS)) for name, *_rest in names),
-            Cell(number_words(_value(point, "decided"), Unit.COUNT)),
+            Cell(number_words(_value(point, "decided"), Unit.COUNT), at.runs("decided")),
         )
-        for point in points
+        for point, at in pieces
+        if _value(point, "decided")
     )
     return Chart(
         name="decision-time",
@@ -81,17 +83,18 @@ def decision_time_chart(found: ReviewFigures) -> Chart:
     )
 
 
-def overrule_chart(found: ReviewFigures) -> Chart:
+def overrule_chart(found: ReviewFigures, links: Links) -> Chart:
     """How often people said otherwise than the verdict, over time."""
     name, words = "overrule_rate", _("Overruled")
-    points = [point for point in found.points if _value(point, name) is not None]
+    pieces = list(links.of_points(found.points))
     marks = [
         Mark(
             label=point.start,
             value=_value(point, name),
             said=f"{words}: {number_words(_value(point, name), Unit.SHARE)}",
+            href=at.runs(name, "yes") if _value(point, name) is not None else "",
         )
-        for point in found.points
+        for point, at in pieces
     ]
     return Chart(
         name="overruled",
@@ -102,16 +105,17 @@ def overrule_chart(found: ReviewFigures) -> Chart:
         rows=tuple(
             (
                 Cell(when(point)),
-                Cell(number_words(_value(point, name), Unit.SHARE)),
-                Cell(number_words(_value(point, "decided"), Unit.COUNT)),
+                Cell(number_words(_value(point, name), Unit.SHARE), at.runs(name, "yes")),
+                Cell(number_words(_value(point, "decided"), Unit.COUNT), at.runs("decided")),
             )
-            for point in points
+            for point, at in pieces
+            if _value(point, "decided")
         ),
         empty=_("Nobody has decided a review in this time."),
     )
 
 
-def by_name_chart(found: Sequence[Overruled], *, name: str, title: str, hint: str, column: str) -> Chart:
+def by_name_chart(found: Sequence[Overruled], links: Links, *, name: str, title: str, hint: str, column: str) -> Chart:
     """The share that was overruled, one line for each name, with its 95 % interval."""
     shown = sorted(found, key=lambda one: -one.decided)[:MOST_NAMES]
     marks = [
@@ -119,6 +123,7 @@ def by_name_chart(found: Sequence[Overruled], *, name: str, title: str, hint: st
             label=one.name,
             value=one.share.value,
             said=f"{one.name}: {_share(one)} · {one.overruled:,}/{one.decided:,}",
+            href=links.runs(name, one.name),
             low=one.share.low,
             high=one.share.high,
         )
@@ -126,7 +131,7 @@ def by_name_chart(found: Sequence[Overruled], *, name: str, title: str, hint: st
     ]
     rows = tuple(
         (
-            Cell(one.name),
+            Cell(one.name, links.runs(name, one.name)),
             Cell(f"{one.decided:,}"),
             Cell(f"{one.overruled:,}"),
             Cell(share_words(one.share.value or 0)),
@@ -142,7 +147,6 @@ def by_name_chart(found: Sequence[Overruled], *, name: str, title: str, hint: st
         columns=(column, _("Decided"), _("Overruled"), _("Share"), _("95 % interval")),
         rows=rows,
         empty=_("Nobody has decided a review in this time."),
-        size="low" if len(shown) <= 4 else "",
     )
 
 
@@ -156,8 +160,10 @@ def _value(point: Point, name: str) -> float | None:
     return figure.value if figure else None
 
 
-def _time(point: Point, *, name: str, words: str) -> Mark:
+def _time(point: Point, links: Links, *, name: str, words: str) -> Mark:
     seconds = _value(point, name)
     if seconds is None:
         return Mark(label=point.start, value=None)
-    return Mark(label=point.start, value=seconds / HOUR, said=f"{words}: {span_words(seconds)}")
+    return Mark(
+        label=point.start, value=seconds / HOUR, said=f"{words}: {span_words(seconds)}", href=links.runs("decided")
+    )

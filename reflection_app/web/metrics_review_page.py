@@ -6,13 +6,18 @@ from django.utils.translation import gettext as _
 from django.views.decorators.csp import csp_override
 from django.views.decorators.http import require_safe
 
+from reflection_app.metrics.figures import choices_of
 from reflection_app.metrics.review_figures import ReviewFigures, review_figures
+from reflection_app.metrics.values import Bar
 from reflection_app.models import Permission
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.charts import CHARTS_POLICY, Chart
+from reflection_app.web.metrics_charts import bar_chart
 from reflection_app.web.metrics_choice import read_asked
+from reflection_app.web.metrics_families import reasons_family
 from reflection_app.web.metrics_filters import filter_context
 from reflection_app.web.metrics_headline import shown_figures
+from reflection_app.web.metrics_links import Links
 from reflection_app.web.metrics_review_charts import ages_chart, by_name_chart, decision_time_chart, overrule_chart
 
 HEADLINE = (
@@ -27,21 +32,25 @@ HEADLINE = (
 def review_metrics(request: DeskRequest) -> HttpResponse:
     project, asked = request.place.project, read_asked(request.GET)
     found = review_figures(project.pk, asked.chosen)
-    context = filter_context(asked, {}) | {
-        "headline": shown_figures(HEADLINE, found.figures, found.before, hrefs={}),
-        "charts": _charts(found, project.slug),
+    links = Links(project.slug, asked.chosen)
+    hrefs = {name: links.runs(name) for name in found.figures}
+    context = filter_context(asked, choices_of(project.pk, asked.chosen)) | {
+        "headline": shown_figures(HEADLINE, found.figures, found.before, hrefs=hrefs),
+        "charts": _charts(found, links),
         "is_empty": not any(found.figures[name].value for name in ("queue_length", "decided") if name in found.figures),
     }
     return render(request, "metrics/reviews.html", context)
 
 
-def _charts(found: ReviewFigures, slug: str) -> list[Chart]:
+def _charts(found: ReviewFigures, links: Links) -> list[Chart]:
     return [
-        decision_time_chart(found),
-        ages_chart(found, slug),
-        overrule_chart(found),
+        decision_time_chart(found, links),
+        ages_chart(found, links.slug),
+        overrule_chart(found, links),
+        bar_chart(reasons_family(), [Bar(key, count) for key, count in found.reasons.items()], links),
         by_name_chart(
             found.by_critic,
+            links,
             name="critics",
             title=_("Overruled, by critic"),
             hint=_("Of each model's verdicts that people decided about, with the 95 % interval."),
@@ -49,6 +58,7 @@ def _charts(found: ReviewFigures, slug: str) -> list[Chart]:
         ),
         by_name_chart(
             found.by_reviewer,
+            links,
             name="reviewers",
             title=_("Overruled, by reviewer"),
             hint=_("How often each person said otherwise. What they get to see differs, so this is no ranking."),

@@ -15,7 +15,8 @@ from reflection_app.web.metrics_links import Links
 from reflection_app.web.template_filters import money
 
 MOST_MODELS = 8
-TONES = ("one", "two", "three", "four", "five", "six")
+# A role has the same colour in every chart.
+TONES = {"actor": "one", "critic": "three", "reflector": "two", "self": "four", "tester": "five"}
 
 
 def tokens_chart(spend: Sequence[Spend], links: Links) -> Chart:
@@ -129,8 +130,7 @@ def _stacked(
         return Mark(label=model, value=amount(one), said=told, href=_behind(one, links))
 
     series = [
-        Series(role_words(role), TONES[min(place, len(TONES) - 1)], [mark(model, role) for model in models])
-        for place, role in enumerate(roles)
+        Series(role_words(role), TONES.get(role, "six"), [mark(model, role) for model in models]) for role in roles
     ]
     return stacked_bars(series, axis=titled(axis))
 

@@ -10,16 +10,19 @@ from django.utils.translation import gettext as _
 from reflection_app.loops.storable import storable
 from reflection_app.metrics.definitions import DEFINITIONS
 from reflection_app.metrics.runs_behind import NO, YES, runs_behind
+from reflection_app.metrics.runs_behind_reviews import OF_REVIEWS, runs_behind_reviews
 from reflection_app.metrics.values import Unit
 from reflection_app.models import Project, Run
 from reflection_app.models.identifiers import id_from
 from reflection_app.web.access import DeskRequest
 from reflection_app.web.metrics_choice import Asked, as_fields, read_asked
 from reflection_app.web.metrics_families import bar_words, family_title
-from reflection_app.web.metrics_words import FIGURES, mode_words
+from reflection_app.web.metrics_words import FIGURES, mode_words, runs_words
 
 LONGEST_KEY = 300
-SHARES = frozenset(definition.__name__ for definition in DEFINITIONS[Unit.SHARE])
+# Beyond these, nobody wants to know how many, and counting takes long.
+MOST_COUNTED = 10_000
+SHARES = frozenset(definition.__name__ for definition in DEFINITIONS[Unit.SHARE]) | {"overrule_rate"}
 TASK = "task"
 
 
@@ -38,6 +41,7 @@ class Behind:
 
     runs: QuerySet[Run]
     title: str
+    count: str
     choice: str
     query: str
     back: str
@@ -61,22 +65,35 @@ def behind_figure(request: DeskRequest) -> Behind | None:
     return Behind(
         runs=runs,
         title=_title(figure, key),
+        count=_count_words(runs),
         choice=_choice_words(asked) if figure != TASK else "",
         query=urlencode(given),
-        back=f"{reverse('metrics', kwargs={'slug': project.slug})}?{urlencode(as_fields(asked.chosen))}",
+        back=f"{_page(figure, project.slug)}?{urlencode(as_fields(asked.chosen))}",
         parts=_parts(given, key) if figure in SHARES and not error else (),
         error=error or " ".join(asked.errors.values()),
     )
+
+
+def _page(figure: str, slug: str) -> str:
+    return reverse("review_metrics" if figure in OF_REVIEWS else "metrics", kwargs={"slug": slug})
 
 
 def _runs(project: Project, asked: Asked, figure: str, key: str) -> tuple[QuerySet[Run], str]:
     """The runs, or none and why."""
     if figure == TASK:
         return Run.objects.filter(project=project, task=id_from(key)), ""
+    look = runs_behind_reviews if figure in OF_REVIEWS else runs_behind
     try:
-        return runs_behind(project.pk, asked.chosen, figure, key), ""
+        return look(project.pk, asked.chosen, figure, key), ""
     except ValueError:
         return Run.objects.none(), _("There is no figure or bar of this name; the address may be cut off.")
+
+
+def _count_words(runs: QuerySet[Run]) -> str:
+    count = runs.order_by()[: MOST_COUNTED + 1].count()
+    return (
+        runs_words(count) if count <= MOST_COUNTED else _("more than %(count)s runs") % {"count": f"{MOST_COUNTED:,}"}
+    )
 
 
 def _title(figure: str, key: str) -> str:

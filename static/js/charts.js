@@ -64,7 +64,7 @@ function laidOut(layout, page) {
     font: { family: page.font, size: 12, color: page.text },
     colorway: Object.values(page.tones).slice(0, 6),
     hoverlabel: { bgcolor: page.raised, bordercolor: page.line, font: { family: page.font, size: 12, color: page.text }, align: "left" },
-    legend: { orientation: "h", x: 0, xanchor: "left", y: 1.02, yanchor: "bottom", font: { color: page.soft }, itemclick: false, itemdoubleclick: false, ...layout.legend },
+    legend: { orientation: "h", x: 0, xanchor: "left", y: 1.02, yanchor: "bottom", font: { color: page.soft }, traceorder: "normal", itemclick: false, itemdoubleclick: false, ...layout.legend },
   };
   for (const name of new Set(["xaxis", "yaxis", ...Object.keys(layout).filter((key) => /^[xy]axis\d*$/.test(key))])) {
     const title = layout[name]?.title;

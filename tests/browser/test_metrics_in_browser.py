@@ -1,0 +1,104 @@
+"""The metrics in headless Chromium: drawn in the page's colours, readable at any width, and every bar leads on."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Locator, Page, expect
+
+from reflection_app.models import Role
+from tests.browser.conftest import Visitor
+from tests.factories import make_member, make_project
+from tests.web.metric_rows import fill
+
+pytestmark = pytest.mark.django_db(transaction=True)
+METRICS = "/p/desk/metrics/"
+PICTURES = os.environ.get("METRICS_PICTURES", "")
+
+
+def looked_at(page: Page, name: str) -> None:
+    """No problem of access, nothing wider than the window; with METRICS_PICTURES, a picture is kept in that folder."""
+    if PICTURES:
+        page.screenshot(path=Path(PICTURES) / f"{name}.png", full_page=True)
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def drawn(page: Page) -> None:
+    """Waits until every chart of the page has been come near, and drawn."""
+    for chart in page.locator("[data-chart]").all():
+        chart.scroll_into_view_if_needed()
+        expect(chart).to_have_attribute("data-drawn", "")
+    page.evaluate("scrollTo(0, 0)")
+
+
+def first_bar(page: Page, chart: str) -> Locator:
+    return page.locator(f"#chart-{chart} .trace.bars .point path").first
+
+
+def test_charts_are_drawn_and_every_bar_leads_to_its_runs(visit: Callable[..., Visitor]) -> None:
+    project = make_project("desk")
+    fill(project, runs=300, is_scripted=False)
+    page = visit(make_member(project, Role.REVIEWER)).go(METRICS)
+    drawn(page)
+    expect(page.locator("#chart-success .scatterlayer .trace")).to_have_count(2)
+    looked_at(page, "wide")
+    page.get_by_text("All figures and what they mean").click()
+    page.locator("#chart-outcomes").get_by_text("As a table").click()
+    looked_at(page, "opened")
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(page.url)
+    drawn(page)
+    looked_at(page, "narrow")
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.goto(page.url)
+    drawn(page)
+    box = first_bar(page, "outcomes").bounding_box()
+    assert box is not None
+    page.locator("#chart-outcomes").scroll_into_view_if_needed()
+    first_bar(page, "outcomes").hover(force=True)
+    page.mouse.down()
+    page.mouse.up()
+    page.wait_for_url("**/runs/?figure=outcomes&key=succeeded*")
+    expect(page.get_by_text("How runs ended: Succeeded")).to_be_visible()
+    looked_at(page, "behind")
+    page.get_by_role("link", name="Back to the metrics").click()
+    expect(page.get_by_role("heading", name="Metrics")).to_be_visible()
+
+
+def test_charts_take_the_colours_of_a_dark_page_and_change_with_it(visit: Callable[..., Visitor]) -> None:
+    project = make_project("desk")
+    fill(project, runs=120)
+    page = visit(make_member(project), scheme="dark").go(METRICS)
+    drawn(page)
+    looked_at(page, "dark")
+    bar = first_bar(page, "modes")
+    before = bar.evaluate("bar => getComputedStyle(bar).fill")
+    page.emulate_media(color_scheme="light")
+    expect(bar).not_to_have_css("fill", before)
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.emulate_media(color_scheme="dark")
+    page.goto(page.url)
+    drawn(page)
+    looked_at(page, "narrow_dark")
+
+
+def test_a_choice_is_in_the_address_and_stays_with_the_next_one(visit: Callable[..., Visitor]) -> None:
+    project = make_project("desk")
+    fill(project, runs=60)
+    page = visit(make_member(project)).go(METRICS)
+    page.get_by_label("Agent", exact=True).select_option("docs-writer")
+    page.wait_for_url("**agent=docs-writer**")
+    drawn(page)
+    page.get_by_role("link", name="90 days").click()
+    page.wait_for_url("**period=90d**")
+    expect(page.get_by_label("Agent", exact=True)).to_have_value("docs-writer")
+
+
+def test_an_empty_project_says_what_to_do_next(visit: Callable[..., Visitor]) -> None:
+    page = visit(make_member(make_project("desk"))).go(METRICS)
+    expect(page.get_by_role("heading", name="No run has ended yet")).to_be_visible()
+    looked_at(page, "empty")
