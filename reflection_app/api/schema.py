@@ -7,6 +7,7 @@ from drf_spectacular.contrib.pydantic import PydanticExtension
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ResolvedComponent
+from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse, extend_schema
 from pydantic import BaseModel
 from pydantic.json_schema import model_json_schema
@@ -50,7 +51,7 @@ def described_get(
     operation: str,
     *,
     summary: str,
-    answer: type[BaseModel] | type[str],
+    answer: type[BaseModel] | type[str] | OpenApiTypes,
     query: type[BaseModel] | None = None,
     problems: Sequence[int] = (),
     media_type: str = "application/json",

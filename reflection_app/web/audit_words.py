@@ -52,8 +52,14 @@ WORDS: dict[str, Promise] = {
     "panel.settled": _("the opinions of several reviewers were settled"),
     "policy.changed": _("changed the review policy"),
     "project.created": _("made the project"),
+    "project.deleted": _("deleted the project"),
+    "project.exported": _("took the whole project along as a file"),
+    "project.imported": _("made the project of a file"),
+    "project.taken_away": _("took the deleted project's rows away"),
     "question.answered": _("answered a question"),
     "report.class_corrected": _("corrected the class of an error"),
+    "retention.carried_out": _("deleted what is kept no longer"),
+    "retention.ordered": _("ordered what is kept no longer to be deleted"),
     "review.asked_for": _("asked for a review"),
     "review.assigned": _("assigned a review"),
     "review.claimed": _("claimed a review"),
@@ -84,6 +90,15 @@ WORDS: dict[str, Promise] = {
     "transcript.ended": _("ended a session"),
     "transcript.opened": _("opened a session"),
     "transcript.turns_added": _("added turns to a session"),
+    "webhook.changed": _("changed a webhook"),
+    "webhook.created": _("added a webhook"),
+    "webhook.deleted": _("deleted a webhook"),
+    "webhook.paused": _("paused a webhook"),
+    "webhook.redelivered": _("had a webhook sent a message again"),
+    "webhook.resumed": _("resumed a webhook"),
+    "webhook.rotated": _("gave a webhook a new secret"),
+    "webhook.switched_off": _("switched a webhook off"),
+    "webhook.tested": _("tested a webhook"),
 }
 TARGETS: dict[str, Promise] = {
     "agentinstruction": _("instruction"),
@@ -99,6 +114,7 @@ TARGETS: dict[str, Promise] = {
     "project": _("project"),
     "question": _("question"),
     "report": _("report"),
+    "retentionrun": _("deletion of what is old"),
     "review": _("review"),
     "run": _("run"),
     "secret": _("secret"),
@@ -107,6 +123,7 @@ TARGETS: dict[str, Promise] = {
     "tool": _("tool"),
     "toolfailure": _("failed call"),
     "transcript": _("session"),
+    "webhook": _("webhook"),
 }
 
 

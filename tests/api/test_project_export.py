@@ -1,0 +1,42 @@
+"""The whole project as a file, for a pipeline that may have it."""
+
+import zipfile
+from io import BytesIO
+
+import pytest
+from django.test import Client
+
+from reflection_app.actions.api_keys import USUAL_SCOPES
+from reflection_app.models import AuditEntry
+from tests.factories import make_api_key, make_project
+from tests.web.stories import finished, unsure_project
+
+pytestmark = pytest.mark.django_db(transaction=True)
+PATH = "/api/v1/export/project.zip"
+
+
+def test_an_admins_key_gets_the_whole_of_its_own_project(client: Client) -> None:
+    project = unsure_project("exported")
+    run = finished(project)
+    finished(unsure_project("another"))
+    _key, secret = make_api_key(project, ["admin"])
+    answer = client.get(PATH, headers={"Authorization": f"Bearer {secret}"})
+    assert (answer.status_code, answer["Content-Type"]) == (200, "application/zip")
+    with zipfile.ZipFile(BytesIO(b"".join(answer.streaming_content))) as archive:  # type: ignore[attr-defined]
+        [line] = archive.read("runs.jsonl").splitlines()
+    assert str(run.pk) in line.decode()
+    assert secret not in str(line)
+    assert AuditEntry.objects.get(action="project.exported").actor_label.startswith("key ")
+
+
+@pytest.mark.parametrize("scopes", [USUAL_SCOPES, ["runs:read"], ["metrics:read"]])
+def test_other_keys_are_refused(client: Client, scopes: list[str]) -> None:
+    _key, secret = make_api_key(make_project(), scopes)
+    assert client.get(PATH, headers={"Authorization": f"Bearer {secret}"}).status_code == 403
+    assert client.get(PATH).status_code == 401
+
+
+def test_parameters_that_it_does_not_have_are_refused(client: Client) -> None:
+    _key, secret = make_api_key(make_project(), ["admin"])
+    answer = client.get(f"{PATH}?run=1", headers={"Authorization": f"Bearer {secret}"})
+    assert answer.status_code == 400
