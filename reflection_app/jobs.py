@@ -10,6 +10,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from notebook_app.public import open_imports, refresh_search
+from reflection_app.actions.assemble_traces import assemble_due, forget_spans
 from reflection_app.actions.assign_review import lapse_assignments
 from reflection_app.actions.bulk_items import work_through
 from reflection_app.actions.compare_entries import compare_due
@@ -102,6 +103,18 @@ def stop_embedding(**_: object) -> None:
 def send_mail() -> None:
     """Tells people by mail of what they have not read for a while, where mail is set up."""
     send_waiting_mail()
+
+
+@shared_task(name="reflection_app.jobs.assemble_traces")
+def assemble_traces() -> None:
+    """Makes sessions of the traces that have come far enough."""
+    assemble_due(timezone.now())
+
+
+@shared_task(name="reflection_app.jobs.forget_spans")
+def forget_old_spans() -> None:
+    """Deletes the spans whose sessions were made long ago."""
+    forget_spans(timezone.now())
 
 
 @shared_task(name="reflection_app.jobs.lapse")

@@ -364,6 +364,8 @@ CELERY_BEAT_SCHEDULE = {
     "index-entries": {"task": "reflection_app.jobs.index_entries", "schedule": 60.0, "options": {"expires": 60}},
     "compare-entries": {"task": "reflection_app.jobs.compare_entries", "schedule": 10.0, "options": {"expires": 10}},
     "figure-runs": {"task": "reflection_app.jobs.figure_runs", "schedule": 5.0, "options": {"expires": 5}},
+    "assemble-traces": {"task": "reflection_app.jobs.assemble_traces", "schedule": 5.0, "options": {"expires": 5}},
+    "forget-spans": {"task": "reflection_app.jobs.forget_spans", "schedule": 3600.0, "options": {"expires": 3600}},
     "lapse": {"task": "reflection_app.jobs.lapse", "schedule": 60.0, "options": {"expires": 60}},
     "mail": {"task": "reflection_app.jobs.send_mail", "schedule": 30.0, "options": {"expires": 30}},
     "keep": {"task": "reflection_app.jobs.keep", "schedule": 3600.0, "options": {"expires": 3600}},

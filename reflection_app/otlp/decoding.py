@@ -69,7 +69,12 @@ def _from_json(body: bytes) -> ExportTraceServiceRequest:
     """OTLP's JSON is protobuf's, but for ids, which are hex and not base64."""
     request = ExportTraceServiceRequest()
     try:
-        ParseDict(_with_ids(json.loads(body)), request, ignore_unknown_fields=True)
+        sent = json.loads(body)
+        if not isinstance(sent, dict):
+            raise Unreadable("The body is no JSON object.")
+        ParseDict(_with_ids(sent), request, ignore_unknown_fields=True)
+    except Unreadable:
+        raise
     except RecursionError:
         raise Unreadable("The body is nested too deeply.") from None
     except (ParseError, ValueError, TypeError, AttributeError) as error:
