@@ -18,7 +18,18 @@ from reflection_app.actions.transcripts import open_transcript
 from reflection_app.api.desk_view import DeskView
 from reflection_app.api.permissions import permission_for
 from reflection_app.api.urls import urlpatterns
-from reflection_app.models import GRANTS, About, Actor, AgentInstruction, Delivery, Permission, Scope, Secret, Webhook
+from reflection_app.models import (
+    GRANTS,
+    About,
+    Actor,
+    AgentInstruction,
+    Delivery,
+    JudgementImport,
+    Permission,
+    Scope,
+    Secret,
+    Webhook,
+)
 from tests.api.caller import Caller, assert_problem, make_caller
 from tests.api.stories import waiting_review
 from tests.bulk import done_bulk
@@ -63,6 +74,7 @@ ID_NAMES = (
     "entry_bulk_id",
     "conflict_id",
     "import_id",
+    "judgements_id",
     "user_id",
     "invitation_id",
     "webhook_id",
@@ -152,6 +164,7 @@ def things_of(owner: Caller) -> dict[str, UUID | str]:
         "user_id": str(make_member(owner.project).pk),
         "invitation_id": create_invitation(owner.project, role="viewer", actor=by).invitation.pk,
         "import_id": ImportBatch.objects.create(project_id=owner.project.pk).pk,
+        "judgements_id": JudgementImport.objects.create(project=owner.project).pk,
         "webhook_id": (webhook := Webhook.objects.create(project=owner.project, url="https://a.example", events=[])).pk,
         "delivery_id": Delivery.objects.create(project=owner.project, webhook=webhook, type="run.finished").pk,
         "name": "python",

@@ -1,0 +1,219 @@
+"""Judgements from elsewhere: what there is, and bringing some in."""
+
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from pydantic import Field, model_validator
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from reflection_app.actions.import_judgements import (
+    LONGEST_NAME,
+    Shown,
+    apply_judgements,
+    get_judgement_import,
+    preview_judgements,
+)
+from reflection_app.actions.judgement_plan import RowStep
+from reflection_app.actions.judgement_rows import MOST_ROWS, read_lines, read_values
+from reflection_app.api.answer import Answer, PageAnswer
+from reflection_app.api.desk_view import DeskView, NoParameters, Nothing
+from reflection_app.api.idempotency import idempotent
+from reflection_app.api.pages import NEWEST_FIRST, PageQuery, get_page
+from reflection_app.api.permissions import needs
+from reflection_app.api.reading import read_input, read_query
+from reflection_app.api.schema import described_get, described_post
+from reflection_app.loops.storable import Text
+from reflection_app.loops.values import Value
+from reflection_app.loops.verdicts import Verdict
+from reflection_app.metrics.compared import majority
+from reflection_app.metrics.imported_judgements import judged_items
+from reflection_app.models import JudgedItem, Permission
+
+MOST_LINES = 500
+ROW = {
+    "external_id": "ticket-17",
+    "critic": {"model": "gpt-4o", "verdict": "PASS", "confidence": 0.8},
+    "people": [{"name": "ann", "verdict": "REVISE"}],
+}
+
+
+class JudgementsInput(Value):
+    """Either `rows`, or `lines` as a file of JSON lines has them. A row that cannot be used is told, and left out."""
+
+    name: Text = Field(default="", max_length=LONGEST_NAME, description="what people know the import by")
+    rows: Annotated[tuple[dict[str, Any], ...], Field(min_length=1, max_length=MOST_ROWS)] | None = None
+    lines: str | None = Field(default=None, min_length=1)
+
+    @model_validator(mode="after")
+    def check_it_has_one_form(self) -> "JudgementsInput":
+        if (self.rows is None) == (self.lines is None):
+            raise ValueError("give either rows or lines")
+        return self
+
+
+class PlannedLine(Answer):
+    line: int = Field(description="from 1; of `rows` the place in the list")
+    external_id: str
+    model: str
+    prompt_version: str
+    step: RowStep
+    changes: list[Literal["verdict", "confidence", "people", "content"]]
+
+
+class RefusedLine(Answer):
+    line: int
+    message: str
+
+
+class JudgementCounts(Answer):
+    new: int
+    same: int
+    changed: int
+    refused: int
+
+
+class JudgementImportAnswer(Answer):
+    """An import: what it would do, or what it did."""
+
+    id: UUID
+    name: str
+    state: Literal["previewed", "applied"]
+    counts: JudgementCounts
+    split_items: int = Field(description="items on which people have no majority: kept, and in no figure")
+    lines: list[PlannedLine] = Field(description=f"the first {MOST_LINES}, until it is applied")
+    refused: list[RefusedLine] = Field(description=f"the first {MOST_LINES}")
+
+
+class CriticSaidAnswer(Answer):
+    model: str
+    prompt_version: str
+    verdict: Verdict
+    confidence: float | None
+
+
+class PersonSaidAnswer(Answer):
+    name: str
+    verdict: Verdict
+
+
+class JudgedItemAnswer(Answer):
+    id: UUID
+    external_id: str
+    critics: list[CriticSaidAnswer]
+    people: list[PersonSaidAnswer]
+    majority: Verdict | None = Field(description="what more than half of the people said")
+
+
+class JudgedItemPage(PageAnswer):
+    results: list[JudgedItemAnswer]
+
+
+class JudgedItems(DeskView):
+    permissions = needs(get=Permission.READ_METRICS)
+
+    @described_get(
+        "list_judged_items",
+        summary="What was judged elsewhere, newest first",
+        query=PageQuery,
+        answer=JudgedItemPage,
+    )
+    def get(self, request: Request) -> Response:
+        query = read_query(request, PageQuery)
+        rows = judged_items(self.project.pk).defer("content")
+        page = get_page(rows, request=request, query=query, order=NEWEST_FIRST)
+        return Response(page.with_results([_item(row) for row in page.rows]))
+
+
+class JudgementImports(DeskView):
+    permissions = needs(post=Permission.IMPORT_JUDGEMENTS)
+
+    @described_post(
+        "preview_judgements",
+        summary="Read judgements from elsewhere into an import, and see what it would do",
+        body=JudgementsInput,
+        answers={201: JudgementImportAnswer},
+        examples={"A row": {"name": "labels of May", "rows": [ROW]}},
+    )
+    @idempotent
+    def post(self, request: Request) -> Response:
+        given = read_input(request, JudgementsInput, what="import")
+        rows = read_lines(given.lines.encode()) if given.lines is not None else read_values(given.rows or ())
+        found = preview_judgements(self.project, rows, name=given.name, actor=self.actor)
+        return Response(_import(found).model_dump(mode="json"), 201)
+
+
+class JudgementImportDetail(DeskView):
+    permissions = needs(get=Permission.IMPORT_JUDGEMENTS)
+
+    @described_get(
+        "get_judgement_import",
+        summary="What an import of judgements would do, or what it did",
+        answer=JudgementImportAnswer,
+        problems=(404,),
+    )
+    def get(self, request: Request, judgements_id: UUID) -> Response:
+        read_query(request, NoParameters)
+        found = get_judgement_import(self.project, judgements_id)
+        return Response(_import(found).model_dump(mode="json"))
+
+
+class ApplyJudgements(DeskView):
+    permissions = needs(post=Permission.IMPORT_JUDGEMENTS)
+
+    @described_post(
+        "apply_judgements",
+        summary="Carry an import of judgements out",
+        body=Nothing,
+        answers={200: JudgementImportAnswer},
+        problems=(404,),
+    )
+    @idempotent
+    def post(self, request: Request, judgements_id: UUID) -> Response:
+        read_input(request, Nothing, what="body")
+        found = apply_judgements(self.project, judgements_id, actor=self.actor)
+        return Response(_import(found).model_dump(mode="json"))
+
+
+def _import(found: Shown) -> JudgementImportAnswer:
+    return JudgementImportAnswer(
+        id=found.id,
+        name=found.name,
+        state="previewed" if found.applied_at is None else "applied",
+        counts=JudgementCounts(**found.counts),
+        split_items=found.split,
+        lines=[
+            PlannedLine.model_validate(
+                {
+                    "line": one.line,
+                    "external_id": one.row.external_id,
+                    "model": one.row.critic.model,
+                    "prompt_version": one.row.critic.prompt_version,
+                    "step": one.step,
+                    "changes": list(one.changes),
+                }
+            )
+            for one in found.planned[:MOST_LINES]
+        ],
+        refused=[RefusedLine(line=one.line, message=one.reason) for one in found.refused[:MOST_LINES]],
+    )
+
+
+def _item(item: JudgedItem) -> JudgedItemAnswer:
+    critics, people = item.critic_judgements.all(), item.persons_judgements.all()
+    agreed = majority(one.verdict for one in people)
+    return JudgedItemAnswer(
+        id=item.pk,
+        external_id=item.external_id,
+        critics=[
+            CriticSaidAnswer(
+                model=one.model,
+                prompt_version=one.prompt_version,
+                verdict=Verdict(one.verdict),
+                confidence=one.confidence,
+            )
+            for one in critics
+        ],
+        people=[PersonSaidAnswer(name=one.name, verdict=Verdict(one.verdict)) for one in people],
+        majority=Verdict(agreed) if agreed else None,
+    )
