@@ -11,13 +11,12 @@ from django.db.models import Q, QuerySet
 from django.http import StreamingHttpResponse
 
 from reflection_app.actions.audit_trail import is_hidden
+from reflection_app.metrics.metric_lines import FORMULA_STARTS
 from reflection_app.models import AuditEntry
 from reflection_app.web.access import DeskRequest
 
 PAGE = 500
 COLUMNS = ("id", "at", "who", "action", "target", "target_id", "before", "after", "is_hidden", "address")
-# A spreadsheet takes a cell that begins with one of these for a formula, and runs it.
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 MEDIA_TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl; charset=utf-8"}
 
 

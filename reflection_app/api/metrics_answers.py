@@ -1,0 +1,210 @@
+"""The forms of answers about metrics."""
+
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from uuid import UUID
+
+from pydantic import Field
+
+from reflection_app.api.answer import Answer, Money, PageAnswer, money
+from reflection_app.loops.ends import Outcome
+from reflection_app.loops.task_spec import Mode
+from reflection_app.metrics.review_figures import Overruled, ReviewFigures
+from reflection_app.metrics.values import Bar, Chosen, Figure, Metrics, Point, Unit
+from reflection_app.models import Run, RunState
+
+BY_NAME = "by name; `GET /metrics/definitions` tells the formula of each"
+
+
+class FigureAnswer(Answer):
+    value: float | None = Field(description="null where nothing could be counted")
+    unit: Unit
+    of: int = Field(description="over how many runs (or reflections, attempts, calls) it is computed")
+    low: float | None = Field(description="of a share: where its 95 % interval (Wilson) begins")
+    high: float | None = Field(description="where it ends")
+
+
+class BarAnswer(Answer):
+    key: str
+    count: int
+
+
+class PointAnswer(Answer):
+    """A piece of the period: an hour of up to two days, a day of up to 92, else a week."""
+
+    start: str = Field(examples=["2026-03-04", "2026-03-04T12:00Z"])
+    values: dict[str, float | None]
+
+
+class SpendAnswer(Answer):
+    role: str = Field(description="empty: of steps that were taken back")
+    model: str
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost_usd: Money
+    is_known: bool = Field(description="whether the price of every call was known")
+
+
+class TaskSpendAnswer(Answer):
+    task_id: UUID
+    objective: str
+    tokens: int
+    cost_usd: Money
+
+
+class ChosenAnswer(Answer):
+    since: date
+    until: date
+    agent: str
+    mode: str
+    model: str
+    kind: str
+    scripted: bool
+
+
+class MetricsAnswer(Answer):
+    """Of the runs that finished in the period. Forks and redos count for what they took alone."""
+
+    chosen: ChosenAnswer
+    figures: dict[str, FigureAnswer] = Field(description=BY_NAME)
+    before: dict[str, FigureAnswer] = Field(description="the same of as many days right before")
+    mode_usage: dict[str, float] = Field(description="the share of each loop")
+    most_common_failure_types: list[BarAnswer] = Field(description="of how many runs had it, the most frequent first")
+    points: list[PointAnswer]
+    bars: dict[str, list[BarAnswer]]
+    spend: list[SpendAnswer]
+    dearest_tasks: list[TaskSpendAnswer]
+    choices: dict[str, list[str]] = Field(description="what there is to choose from, whatever the period")
+
+
+class OverruledAnswer(Answer):
+    name: str
+    decided: int
+    overruled: int
+    share: FigureAnswer
+
+
+class ReviewMetricsAnswer(Answer):
+    """The queue is as it is now; all else is of the decisions of the period."""
+
+    chosen: ChosenAnswer
+    figures: dict[str, FigureAnswer]
+    before: dict[str, FigureAnswer]
+    points: list[PointAnswer]
+    ages: list[BarAnswer] = Field(description="open reviews by how long they have waited: up to so long")
+    by_reviewer: list[OverruledAnswer]
+    by_critic: list[OverruledAnswer] = Field(description="by the critic's model; each verdict once")
+    reasons: dict[str, int] = Field(description="why what was decided had been put before people")
+
+
+class RunBehindAnswer(Answer):
+    """A run, without what it wrote."""
+
+    id: UUID
+    task_id: UUID
+    mode: Mode
+    state: RunState
+    outcome: Outcome | None
+    attempts: int
+    created_at: datetime
+    finished_at: datetime | None
+
+
+class RunsBehindPage(PageAnswer):
+    results: list[RunBehindAnswer]
+
+
+class DefinitionAnswer(Answer):
+    name: str
+    unit: Unit
+    definition: str
+
+
+class DefinitionsAnswer(Answer):
+    results: list[DefinitionAnswer]
+
+
+def metrics_answer(found: Metrics) -> MetricsAnswer:
+    counted = sum(bar.count for bar in found.bars["modes"])
+    return MetricsAnswer(
+        chosen=chosen_answer(found.chosen),
+        figures=_figures(found.figures),
+        before=_figures(found.before),
+        mode_usage={bar.key: bar.count / counted for bar in found.bars["modes"]},
+        most_common_failure_types=_bars(found.bars["failures"]),
+        points=_points(found.points),
+        bars={family: _bars(bars) for family, bars in found.bars.items()},
+        spend=[
+            SpendAnswer(
+                role=one.role,
+                model=one.model,
+                calls=one.calls,
+                prompt_tokens=one.prompt_tokens,
+                completion_tokens=one.completion_tokens,
+                cost_usd=money(one.cost_usd),
+                is_known=one.is_known,
+            )
+            for one in found.spend
+        ],
+        dearest_tasks=[
+            TaskSpendAnswer(
+                task_id=UUID(one.task_id), objective=one.objective, tokens=one.tokens, cost_usd=money(one.cost_usd)
+            )
+            for one in found.dearest_tasks
+        ],
+        choices={name: list(values) for name, values in found.choices.items()},
+    )
+
+
+def review_metrics_answer(found: ReviewFigures) -> ReviewMetricsAnswer:
+    return ReviewMetricsAnswer(
+        chosen=chosen_answer(found.chosen),
+        figures=_figures(found.figures),
+        before=_figures(found.before),
+        points=_points(found.points),
+        ages=_bars(found.ages),
+        by_reviewer=[_overruled(one) for one in found.by_reviewer],
+        by_critic=[_overruled(one) for one in found.by_critic],
+        reasons=dict(found.reasons),
+    )
+
+
+def run_behind(run: Run) -> RunBehindAnswer:
+    return RunBehindAnswer(
+        id=run.pk,
+        task_id=run.task_id,
+        mode=Mode(run.mode),
+        state=RunState(run.state),
+        outcome=Outcome(run.outcome) if run.outcome else None,
+        attempts=run.attempts_made,
+        created_at=run.created_at,
+        finished_at=run.finished_at,
+    )
+
+
+def chosen_answer(chosen: Chosen) -> ChosenAnswer:
+    return ChosenAnswer(**vars(chosen))
+
+
+def _figure(figure: Figure) -> FigureAnswer:
+    return FigureAnswer(value=figure.value, unit=figure.unit, of=figure.of, low=figure.low, high=figure.high)
+
+
+def _figures(figures: Mapping[str, Figure]) -> dict[str, FigureAnswer]:
+    return {name: _figure(figure) for name, figure in figures.items()}
+
+
+def _bars(bars: Sequence[Bar]) -> list[BarAnswer]:
+    return [BarAnswer(key=bar.key, count=bar.count) for bar in bars]
+
+
+def _points(points: Sequence[Point]) -> list[PointAnswer]:
+    return [
+        PointAnswer(start=point.start, values={name: figure.value for name, figure in point.figures.items()})
+        for point in points
+    ]
+
+
+def _overruled(one: Overruled) -> OverruledAnswer:
+    return OverruledAnswer(name=one.name, decided=one.decided, overruled=one.overruled, share=_figure(one.share))
