@@ -31,9 +31,9 @@ log = logging.getLogger(__name__)
 OPENS_AFTER = timedelta(seconds=3)
 ENDS_AFTER = timedelta(seconds=60)
 # Of a trace whose root is exported elsewhere, or whose process died.
-ENDS_WITHOUT_ROOT_AFTER = timedelta(minutes=10)
+ENDS_WITHOUT_ROOT_AFTER = timedelta(minutes=15)
 KEPT_FOR = timedelta(days=7)
-MOST_AT_ONCE = 100
+MOST_AT_ONCE = 500
 # As they are kept; the page says them in its reader's language.
 FAILED = gettext_noop("It could not be made a session; the desk's log says why.")
 LATE = gettext_noop("Spans came after the session had ended; they are not in it.")
@@ -51,8 +51,9 @@ def assemble_due(now: datetime) -> int:
 
 
 def forget_spans(now: datetime) -> int:
-    """How many spans were deleted: those whose sessions were made long ago."""
+    """How many spans were deleted: those whose sessions were made long ago, with the traces whose sessions are gone."""
     old = AgentTrace.objects.filter(assembled_at__lt=now - KEPT_FOR)
+    old.filter(transcript__isnull=True).delete()
     return AgentSpan.objects.filter(trace__in=old).delete()[0]
 
 
@@ -90,16 +91,14 @@ def _bring_forward(trace: AgentTrace, now: datetime) -> None:
         return
     spans = spans_of(trace)
     conversation = conversation_of_spans(spans)
-    is_over = trace.last_span_at <= now - (ENDS_AFTER if trace.has_root else ENDS_WITHOUT_ROOT_AFTER)
     if not conversation.messages:
-        if is_over:
-            # Of a program that is no agent. Whatever comes of it later begins anew.
-            trace.delete()
+        # Nothing of it can be told, such as of embeddings alone. Whatever comes of it later begins anew.
+        trace.delete()
         return
     transcript = trace.transcript or _open(trace, conversation)
     _append(transcript, conversation.messages)
     _describe(transcript, trace, conversation)
-    if is_over:
+    if trace.last_span_at <= now - (ENDS_AFTER if trace.has_root else ENDS_WITHOUT_ROOT_AFTER):
         end_transcript(transcript, actor=Actor())
         _settle(trace, now, problem=TOO_LARGE if len(spans) < trace.spans_received or trace.spans_dropped else "")
 

@@ -18,23 +18,28 @@ FULL = f"a trace has more than {MOST_SPANS_IN_A_TRACE:,} spans"
 
 @dataclass(frozen=True)
 class TakenSpans:
-    """How many were new, how many were there already, and how many their traces had no room for."""
+    """How many were new, and how many their traces had no room for. The others were there, or are not wanted."""
 
     new: int = 0
-    known: int = 0
     refused: int = 0
 
 
 @transaction.atomic
 def take_spans(project: Project, spans: Sequence[Span]) -> TakenSpans:
-    """What was taken; it is committed with the caller's transaction, and each span is kept once."""
+    """What was taken; it is committed with the caller's transaction, and each span is kept once.
+
+    Of a trace that tells of no agent nothing is kept: programs export the traces of all that they do.
+    """
     by_trace: dict[str, dict[str, Span]] = defaultdict(dict)
     for span in spans:
         by_trace[span.trace_id].setdefault(span.span_id, span)
+    known = AgentTrace.objects.filter(project=project, trace_id__in=list(by_trace))
+    wanted = set(known.values_list("trace_id", flat=True))
+    wanted |= {span.trace_id for span in spans if span.tells_of_agents}
+    by_trace = {trace_id: of_trace for trace_id, of_trace in by_trace.items() if trace_id in wanted}
     traces = _locked_traces(project, sorted(by_trace))
     taken = [_take(trace, by_trace[trace.trace_id].values()) for trace in traces]
-    new, refused = sum(one.new for one in taken), sum(one.refused for one in taken)
-    return TakenSpans(new=new, known=len(spans) - new - refused, refused=refused)
+    return TakenSpans(new=sum(one.new for one in taken), refused=sum(one.refused for one in taken))
 
 
 def _locked_traces(project: Project, trace_ids: Sequence[str]) -> list[AgentTrace]:
@@ -70,4 +75,4 @@ def _take(trace: AgentTrace, spans: Iterable[Span]) -> TakenSpans:
             last_span_at=timezone.now(),
             assembled_at=None if kept else trace.assembled_at,
         )
-    return TakenSpans(new=len(kept), known=len(known), refused=len(new) - len(kept))
+    return TakenSpans(new=len(kept), refused=len(new) - len(kept))

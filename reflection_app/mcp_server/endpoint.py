@@ -1,10 +1,12 @@
-"""`/mcp` as an ASGI application: streamable HTTP by the official SDK, without sessions, so any process may answer."""
+"""`/mcp` as an ASGI application: streamable HTTP without sessions, so that any process may answer any request."""
+
+import asyncio
+from importlib import import_module
 
 from reflection_app.mcp_server.in_process import Application, Caller, Receive, RestAnswer, RestRequest, Scope, Send
 
 PATH = "/mcp"
-# As for REST: Django's DATA_UPLOAD_MAX_MEMORY_SIZE, which the request that a tool makes would meet anyway.
-LARGEST_BODY = 10_000_000
+SERVING = "reflection_app.mcp_server.serving"
 
 
 class McpEndpoint:
@@ -18,28 +20,10 @@ class McpEndpoint:
         gate = await caller.ask(RestRequest(method=scope["method"], path=PATH, query={}))
         if gate.is_refusal or scope["method"] != "POST":
             await _pass_on(gate, send)
-        else:
-            await _serve(caller, scope, receive, send)
-
-
-async def _serve(caller: Caller, scope: Scope, receive: Receive, send: Send) -> None:
-    # The SDK takes its time to load, and not every desk is asked by agents.
-    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-    from mcp.server.transport_security import TransportSecuritySettings
-
-    from reflection_app.mcp_server.server import make_server
-
-    # One per request: it keeps nothing between them, and daphne has no lifespan in which one for all could live.
-    manager = StreamableHTTPSessionManager(
-        make_server(caller),
-        stateless=True,
-        json_response=True,
-        max_request_body_size=LARGEST_BODY,
-        # Host and origin were checked before: by Django at the gate, and by whoever mounts this.
-        security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
-    )
-    async with manager.run():
-        await manager.handle_request(scope, receive, send)
+            return
+        # In a thread: the first time it takes a second, in which all sockets of the process would stand still.
+        serving = await asyncio.to_thread(import_module, SERVING)
+        await serving.serve(caller, scope, receive, send)
 
 
 async def _pass_on(answer: RestAnswer, send: Send) -> None:

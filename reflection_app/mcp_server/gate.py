@@ -2,28 +2,19 @@
 
 from typing import ClassVar
 
-from rest_framework.exceptions import MethodNotAllowed
-from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from reflection_app.api.desk_view import DeskView
-from reflection_app.models import ApiKey
-
-
-class AnyKey(BasePermission):
-    def has_permission(self, request: Request, view: APIView) -> bool:
-        if request.method != "POST":
-            raise MethodNotAllowed(request.method or "")
-        return isinstance(request.auth, ApiKey)
+from reflection_app.api.permissions import needs
+from reflection_app.models import Permission
 
 
 class McpGate(DeskView):
     """204 for any key that works: what it may do is said tool by tool. No session is kept, so there is only POST."""
 
     http_method_names: ClassVar[list[str]] = ["post"]  # type: ignore[misc]
-    permission_classes = (AnyKey,)
+    permissions = needs(post=Permission.CONNECT)
     schema = None
 
     def post(self, request: Request) -> Response:

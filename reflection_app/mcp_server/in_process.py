@@ -17,7 +17,7 @@ type Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 # What tells of the caller and of the way that the request came; of the rest nothing is meant for REST.
 PASSED_ON = frozenset(
-    {b"host", b"authorization", b"user-agent", b"x-forwarded-for", b"x-forwarded-proto", b"x-forwarded-host"}
+    {b"host", b"authorization", b"user-agent", b"accept-language", b"x-forwarded-for", b"x-forwarded-proto"}
 )
 
 

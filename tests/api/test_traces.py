@@ -75,7 +75,8 @@ def in_protobuf(*ids: str) -> bytes:
     request = ExportTraceServiceRequest()
     spans = request.resource_spans.add().scope_spans.add().spans
     for span_id in ids:
-        spans.add(trace_id=bytes.fromhex(TRACE_ID), span_id=bytes.fromhex(span_id), name="x")
+        sent = spans.add(trace_id=bytes.fromhex(TRACE_ID), span_id=bytes.fromhex(span_id), name="x")
+        sent.attributes.add(key="gen_ai.agent.name").value.string_value = "booker"
     return bytes(request.SerializeToString())
 
 
@@ -240,16 +241,16 @@ def test_a_trace_becomes_a_session_that_ends_when_no_more_of_it_comes() -> None:
 
 def test_a_trace_without_its_root_waits_longer_and_is_made_a_session_all_the_same() -> None:
     take_spans(make_project(), spans_at_work()[1:])
-    assert assemble_due(later(minutes=9)) == 0
-    assert assemble_due(later(minutes=11)) == 1
+    assert assemble_due(later(minutes=14)) == 0
+    assert assemble_due(later(minutes=16)) == 1
     assert Transcript.objects.get().is_ended
 
 
 def test_a_trace_of_no_agent_is_let_go_and_one_that_cannot_be_read_holds_up_no_other(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    take_spans(make_project(), [span("GET /", http_route="/")])
-    assert assemble_due(later(minutes=2)) == 1
+    take_spans(make_project(), [span("embeddings e5", gen__ai_operation_name="embeddings")])
+    assert assemble_due(later(seconds=10)) == 1
     assert not AgentTrace.objects.exists()
 
     broken, sound = make_project(), make_project()
@@ -274,6 +275,36 @@ def test_a_long_session_comes_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     take_spans(make_project(), [chat(1, said, [])])
     assemble_due(later(minutes=2))
     assert Transcript.objects.get().turns_made == 10
+
+
+def test_of_programs_that_are_no_agents_nothing_is_kept_but_what_stands_beside_an_agent_is() -> None:
+    project = make_project()
+    plain = span("GET /", http_route="/")
+    assert take_spans(project, [plain]).new == 0
+    assert not AgentTrace.objects.exists()
+    assert take_spans(project, [plain, agent("booker", parent=plain)]).new == 2
+    assert AgentSpan.objects.get(span_id=plain.span_id).attributes == {"http.route": "/"}
+    assert take_spans(project, [span("SELECT", parent=plain)]).new == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_same_spans_sent_twice_at_once_are_kept_once() -> None:
+    project, spans = make_project(), spans_at_work()
+    barrier = threading.Barrier(2)
+    new: list[int] = []
+
+    def send() -> None:
+        barrier.wait(10)
+        new.append(take_spans(project, spans).new)
+        connection.close()
+
+    senders = [threading.Thread(target=send) for _ in range(2)]
+    for sender in senders:
+        sender.start()
+    for sender in senders:
+        sender.join(30)
+    assert sorted(new) == [0, 4]
+    assert (AgentSpan.objects.count(), AgentTrace.objects.get().spans_received) == (4, 4)
 
 
 @pytest.mark.django_db(transaction=True)
