@@ -38,7 +38,7 @@ class CorrectiveActionAnswer(Answer):
     alternative: str | None = Field(description="what else can be done, where this does not help")
 
 
-class OutcomeAnswer(Answer):
+class FixOutcomeAnswer(Answer):
     """How what was done about it went, as it was told. What is null was done as advised."""
 
     worked: bool
@@ -72,7 +72,7 @@ class ToolFailureAnswer(Answer):
     agent: str
     external_id: str | None
     run_id: UUID | None = Field(description="the run that asks a model for the diagnosis, or that the call belongs to")
-    outcome: OutcomeAnswer | None
+    outcome: FixOutcomeAnswer | None
     checklist: FailureChecklist
 
 
@@ -177,9 +177,9 @@ def _action(kept: dict[str, Any]) -> CorrectiveActionAnswer:
     )
 
 
-def _outcome(row: ToolFailure) -> OutcomeAnswer:
+def _outcome(row: ToolFailure) -> FixOutcomeAnswer:
     told = row.outcome or {}
-    return OutcomeAnswer(
+    return FixOutcomeAnswer(
         worked=bool(row.worked),
         tool=told.get("tool") or None,
         params=told.get("params"),

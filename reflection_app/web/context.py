@@ -26,6 +26,7 @@ SETTINGS = (
     "keys",
     "_key",
     "members",
+    "permissions",
     "_member",
     "invitation",
     "webhook",
