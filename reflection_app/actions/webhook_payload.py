@@ -37,7 +37,7 @@ def event_message(event: Event) -> dict[str, Any]:
 
 def test_message(webhook: Webhook) -> dict[str, Any]:
     """The message of a test."""
-    data = {"project": webhook.project.slug, "webhook_id": str(webhook.pk), "message": "This is a test."}
+    data = {"project": webhook.project.slug, "webhook_id": str(webhook.pk), "note": "This is a test."}
     return _message(TEST, at=timezone.now(), data=data)
 
 

@@ -18,6 +18,7 @@ from reflection_app.models import (
     Actor,
     ApiKey,
     BulkDecision,
+    Delivery,
     Membership,
     Permission,
     Project,
@@ -30,6 +31,7 @@ from reflection_app.models import (
     Tool,
     ToolFailure,
     Transcript,
+    Webhook,
     member_may,
 )
 from reflection_app.web.refusals import refused
@@ -146,6 +148,24 @@ def get_secret_for(place: Place, secret_id: UUID) -> Secret:
     if secret is None:
         raise Http404("no such secret")
     return secret
+
+
+def get_webhook_for(place: Place, webhook_id: UUID) -> Webhook:
+    """The project's webhook, without its secrets. Raises Http404."""
+    rows = Webhook.objects.select_related("project", "created_by").defer("ciphertext", "former_ciphertext")
+    webhook = rows.filter(project=place.project, pk=webhook_id).first()
+    if webhook is None:
+        raise Http404("no such webhook")
+    return webhook
+
+
+def get_delivery_for(place: Place, delivery_id: UUID) -> Delivery:
+    """What a webhook of the project was sent, with its event. Raises Http404."""
+    rows = Delivery.objects.select_related("event", "webhook__project", "again")
+    delivery = rows.filter(project=place.project, pk=delivery_id).first()
+    if delivery is None:
+        raise Http404("no such delivery")
+    return delivery
 
 
 type ProjectView[**P] = Callable[Concatenate[DeskRequest, P], HttpResponse]

@@ -21,6 +21,7 @@ from reflection_app.models import (
     Tool,
     ToolFailure,
     Transcript,
+    Webhook,
 )
 
 # Of each kind: its rows, and the page with the column that its address names. Tasks have no page but their runs'.
@@ -33,6 +34,7 @@ PAGES: dict[str, tuple[Manager[Any], str, str]] = {
     "transcript": (Transcript.objects, "session", "pk"),
     "tool": (Tool.objects, "tool", "pk"),
     "toolfailure": (ToolFailure.objects, "tool_failure", "pk"),
+    "webhook": (Webhook.objects, "webhook", "pk"),
 }
 LISTS: dict[str, tuple[Manager[Any], str]] = {
     "apikey": (ApiKey.objects, "settings"),

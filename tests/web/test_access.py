@@ -13,7 +13,17 @@ from reflection_app.actions.invitations import create_invitation
 from reflection_app.actions.tools import add_builtin_tools
 from reflection_app.actions.transcript_submission import TranscriptSubmission
 from reflection_app.actions.transcripts import open_transcript
-from reflection_app.models import About, Actor, AgentInstruction, JudgedItem, JudgementImport, Role, Secret
+from reflection_app.models import (
+    About,
+    Actor,
+    AgentInstruction,
+    Delivery,
+    JudgedItem,
+    JudgementImport,
+    Role,
+    Secret,
+    Webhook,
+)
 from reflection_app.web.urls import project_pages
 from tests.bulk import done_bulk
 from tests.factories import make_api_key, make_member, make_project
@@ -22,6 +32,7 @@ from tests.reports import begun_run, kept_report
 from tests.tickets import external_run, ticket_of
 from tests.tool_failures import report
 from tests.web.stories import logged_in, unsure_project, waiting_review
+from tests.webhooks import make_webhook
 
 # Advancing a run gives its connection back, so these tests cannot live in one transaction.
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -60,6 +71,7 @@ def addresses() -> dict[str, str]:
         "question_id": waiting_question(project).pk,
         "bulk_id": done_bulk(review).pk,
         "form": "csv",
+        "subject": "runs",
         "about": "review",
         "about_id": review.pk,
         "comment_id": add_comment(project, About.REVIEW, review.pk, CommentInput(text="x"), actor=Actor()).pk,
@@ -68,9 +80,13 @@ def addresses() -> dict[str, str]:
         "conflict_id": Conflict.objects.create(
             project_id=project.pk, first=entry, second=second, kind="duplicate", text_likeness=1
         ).pk,
+        "webhook_id": (webhook := make_webhook(project, "https://a.example/hook")[0]).pk,
+        "delivery_id": Delivery.objects.create(project=project, webhook=webhook, type="run.finished").pk,
         "user_id": make_member(project).pk,
         "invitation_id": create_invitation(project, role="viewer", actor=Actor()).invitation.pk,
         "import_id": ImportBatch.objects.create(project_id=project.pk).pk,
+        "webhook_id": (webhook := Webhook.objects.create(project=project, url="https://a.example", events=[])).pk,
+        "delivery_id": Delivery.objects.create(project=project, webhook=webhook, type="run.finished").pk,
         "judgements_id": JudgementImport.objects.create(project=project).pk,
         "item_id": JudgedItem.objects.create(project=project, external_id="a").pk,
     }
