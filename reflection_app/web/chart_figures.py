@@ -127,7 +127,7 @@ def dots(marks: Sequence[Mark], *, tone: str = "one", axis: dict[str, Any] | Non
         **_told(marks),
         "meta": _tones(marks, tone=tone),
     }
-    labels = {**_labels(marks), "autorange": "reversed", "zeroline": False}
+    labels = {**_labels(marks), "range": [len(marks) - 0.5, -0.5]}
     return {"data": [trace], "layout": {"yaxis": labels, "xaxis": {"zeroline": True, **(axis or {})}}}
 
 
@@ -166,4 +166,10 @@ def _tones(marks: Sequence[Mark], *, tone: str) -> dict[str, Any]:
 def _labels(marks: Sequence[Mark]) -> dict[str, Any]:
     """Labels by place: two that read alike stay two bars, and none is taken for a number or a date."""
     ticks = [short(mark.label) for mark in marks]
-    return {"tickmode": "array", "tickvals": list(range(len(marks))), "ticktext": ticks, "showgrid": False}
+    return {
+        "tickmode": "array",
+        "tickvals": list(range(len(marks))),
+        "ticktext": ticks,
+        "showgrid": False,
+        "zeroline": False,
+    }

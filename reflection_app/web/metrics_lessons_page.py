@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 from notebook_app.public import Claim, EntryState, LessonLift, lift_of_all
 from reflection_app.models import Permission
 from reflection_app.web.access import DeskRequest, project_page
-from reflection_app.web.chart_figures import Mark, dots
+from reflection_app.web.chart_figures import Mark, dots, titled
 from reflection_app.web.charts import CHARTS_POLICY, Cell, Chart
 from reflection_app.web.lift_words import CLAIMS, points
 from reflection_app.web.metrics_headline import Shown
@@ -61,7 +61,14 @@ def lift_chart(lessons: Sequence[LessonLift], slug: str) -> Chart:
         )
         for one, mark in zip(shown, marks, strict=True)
     )
-    axis = {"range": [-1.02, 1.02], "tickformat": "+.0%"}
+    ticks = (-1, -0.5, 0, 0.5, 1)
+    axis = titled(
+        _("points"),
+        range=[-1.1, 1.1],
+        tickmode="array",
+        tickvals=list(ticks),
+        ticktext=[points(tick) for tick in ticks],
+    )
     return Chart(
         name="lift",
         title=_("What lessons change"),

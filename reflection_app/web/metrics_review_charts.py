@@ -115,7 +115,9 @@ def overrule_chart(found: ReviewFigures, links: Links) -> Chart:
     )
 
 
-def by_name_chart(found: Sequence[Overruled], links: Links, *, name: str, title: str, hint: str, column: str) -> Chart:
+def by_name_chart(
+    found: Sequence[Overruled], links: Links, *, name: str, title: str, hint: str, column: str, empty: str = ""
+) -> Chart:
     """The share that was overruled, one line for each name, with its 95 % interval."""
     shown = sorted(found, key=lambda one: -one.decided)[:MOST_NAMES]
     marks = [
@@ -146,7 +148,7 @@ def by_name_chart(found: Sequence[Overruled], links: Links, *, name: str, title:
         figure=dots(marks, axis={**share_axis(), "range": [-0.02, 1.02]}),
         columns=(column, _("Decided"), _("Overruled"), _("Share"), _("95 % interval")),
         rows=rows,
-        empty=_("Nobody has decided a review in this time."),
+        empty=empty or _("Nobody has decided a review in this time."),
     )
 
 

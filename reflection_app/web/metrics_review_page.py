@@ -55,6 +55,7 @@ def _charts(found: ReviewFigures, links: Links) -> list[Chart]:
             title=_("Overruled, by critic"),
             hint=_("Of each model's verdicts that people decided about, with the 95 % interval."),
             column=_("Model"),
+            empty=_("Nobody has decided about a model's verdict in this time."),
         ),
         by_name_chart(
             found.by_reviewer,

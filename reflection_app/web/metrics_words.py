@@ -38,6 +38,8 @@ def span_words(seconds: float) -> str:
     """A time of people: `40 s`, `3 min`, `2 h 10 min`, `3.5 d`."""
     if seconds >= 2 * 86_400:
         return _("%(number)s d") % {"number": f"{seconds / 86_400:.1f}"}
+    if 0 < seconds < 1:
+        return _("%(number)s s") % {"number": "< 1"}
     return duration(seconds if seconds < 3600 else round(seconds / 60) * 60)
 
 

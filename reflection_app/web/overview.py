@@ -11,6 +11,8 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from reflection_app.loops.ends import Outcome
+from reflection_app.metrics.figures import metrics_of
+from reflection_app.metrics.values import Chosen
 from reflection_app.models import (
     OPEN,
     AgentInstruction,
@@ -24,10 +26,18 @@ from reflection_app.models import (
 )
 from reflection_app.models.run import NOT_OF_THE_DESK
 from reflection_app.web.access import DeskRequest, project_page
+from reflection_app.web.metrics_headline import Shown, shown_figures
+from reflection_app.web.metrics_links import Links
 from reflection_app.web.runs import runs_for_list
 
 SHOWN = 6
 WEEK = timedelta(days=7)
+FIGURES_SHOWN = (
+    "success_rate_with_reflection",
+    "improvement_rate",
+    "avg_latency_per_iteration_ms",
+    "cost_usd_per_success",
+)
 
 
 @login_required
@@ -48,6 +58,7 @@ def project_overview(request: DeskRequest) -> HttpResponse:
     reviews = Review.objects.filter(project=project, state__in=OPEN).select_related("run__task", "verdict", "attempt")
     questions = Question.objects.filter(project=project, state=QuestionState.OPEN).select_related("run__task")
     proposed = AgentInstruction.objects.filter(project=project, state=InstructionState.PROPOSED)
+    is_scripted = not Run.objects.filter(NOT_OF_THE_DESK, project=project, is_scripted=False).exists()
     context = {
         "questions": questions.defer("run__spec", "run__task__tests").order_by("created_at", "id")[:SHOWN],
         "instructions_proposed": proposed.count(),
@@ -57,9 +68,22 @@ def project_overview(request: DeskRequest) -> HttpResponse:
         "recent": runs.filter(state=RunState.FINISHED).order_by("-finished_at", "-id")[:SHOWN],
         "week": outcomes_of_week(project),
         "is_new": not Run.objects.filter(NOT_OF_THE_DESK, project=project).exists(),
-        "has_examples_only": not Run.objects.filter(NOT_OF_THE_DESK, project=project, is_scripted=False).exists(),
+        "has_examples_only": is_scripted,
+        "figures": figures_of_week(project, is_scripted=is_scripted),
     }
     return render(request, "overview.html", context)
+
+
+def figures_of_week(project: Project, *, is_scripted: bool) -> list[Shown]:
+    """What the metrics say first of the last seven days, with the change against those before; none without runs."""
+    until = timezone.now().date()
+    chosen = Chosen(since=until - WEEK + timedelta(days=1), until=until, scripted=is_scripted)
+    metrics = metrics_of(project.pk, chosen)
+    if not metrics.figures["runs"].value:
+        return []
+    links = Links(project.slug, chosen)
+    hrefs = {name: links.runs(name) for name in FIGURES_SHOWN}
+    return shown_figures(FIGURES_SHOWN, metrics.figures, metrics.before, hrefs=hrefs)
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ class PlotlyFinder(BaseFinder):
 
     def find(self, path: str, find_all: bool = False) -> Any:
         if path != f"{folder()}/{FILE}":
-            return [] if find_all else None
+            return []
         found = _storage().path(FILE)
         return [found] if find_all else found
 

@@ -34,7 +34,7 @@ function colour(token) {
 
 function look() {
   return {
-    text: colour("--text"), soft: colour("--text-soft"), line: colour("--line"), raised: colour("--raised"),
+    text: colour("--text"), soft: colour("--text-soft"), line: colour("--line"), strong: colour("--chart-faint"), raised: colour("--raised"),
     sunken: colour("--sunken"), accent: colour("--accent"), font: getComputedStyle(document.body).fontFamily,
     tones: Object.fromEntries(Object.entries(TONES).map(([tone, token]) => [tone, colour(token)])),
   };
@@ -53,7 +53,7 @@ function painted(trace, page) {
 
 function laidOut(layout, page) {
   const axis = {
-    gridcolor: page.line, linecolor: page.line, zerolinecolor: page.line, tickfont: { color: page.soft },
+    gridcolor: page.line, linecolor: page.line, zerolinecolor: page.strong, tickfont: { color: page.soft },
     automargin: true, fixedrange: true, ticklabelstandoff: 4,
   };
   const merged = {

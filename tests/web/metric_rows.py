@@ -4,10 +4,13 @@ import random
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from django.utils import timezone
+
 from reflection_app.metrics.day_sums import sum_days
-from reflection_app.models import Project, Run, RunFigure, RunSpend, RunState
+from reflection_app.models import Project, Review, ReviewState, Run, RunFigure, RunSpend, RunState
 from reflection_app.models.run import spec_as_json
 from tests.factories import submit
+from tests.web.stories import unsure_project, waiting_review
 
 AGENTS = ("checkout-agent", "", "docs-writer")
 MODES = ("external_loop", "actor_critic", "reflexion", "planning")
@@ -32,6 +35,37 @@ def fill(project: Project, *, runs: int, days: int = 40, seed: int = 11, **field
     RunSpend.objects.bulk_create([spend for figure in figures for spend in _spend(figure, chance)])
     sum_days(project.pk, sorted({figure.finished_on for figure in figures}))
     return figures
+
+
+def decide(project: Project, *, reviews: int, days: int = 20, seed: int = 7) -> None:
+    """Copies of one review, most of them decided by several people in the last days."""
+    chance = random.Random(seed)
+    kept = waiting_review(unsure_project("sample"))
+    kept.run.project_id = kept.run.task.project_id = project.pk
+    kept.run.task.save()
+    kept.run.save()
+    now = timezone.now()
+    made, opened = [], []
+    for _ in range(reviews):
+        decided = now - timedelta(days=chance.random() * days)
+        is_open = chance.random() < 0.2
+        row = Review(
+            project=project,
+            run=kept.run,
+            attempt=kept.attempt,
+            verdict=kept.verdict,
+            reason=chance.choice(("audit", "low_confidence", "rejected")),
+            holds_run=False,
+        )
+        if not is_open:
+            row.state = ReviewState.DECIDED
+            row.decision = chance.choice(("approve", "approve", "overrule"))
+            row.decided_at = decided
+            row.decided_by_label = chance.choice(("Ann", "Bo", "陈晨"))
+        opened.append(decided - timedelta(hours=chance.expovariate(0.2)))
+        made.append(row)
+    for row, created_at in zip(Review.objects.bulk_create(made), opened, strict=True):
+        Review.objects.filter(pk=row.pk).update(created_at=created_at)
 
 
 def _run(project: Project, first: Run, at: datetime) -> Run:
