@@ -7,7 +7,7 @@ from allauth.mfa.totp import views as totp
 from allauth.socialaccount import views as social
 from allauth.socialaccount.providers.openid_connect import views as oidc
 from django.db import transaction
-from django.urls import URLPattern, path
+from django.urls import URLPattern, path, re_path
 
 from reflection_app.web import invitation_pages, profile_page, session_pages
 from reflection_app.web.language import ForgettingLogoutView
@@ -39,8 +39,9 @@ urlpatterns: list[URLPattern] = [
     path(
         "account/password/new/done/", account.password_reset_from_key_done, name="account_reset_password_from_key_done"
     ),
-    path(
-        "account/password/new/<str:uidb36>-<str:key>/",
+    # Keys have hyphens of their own, which a converter would give to the id.
+    re_path(
+        r"^account/password/new/(?P<uidb36>[0-9A-Za-z]+)-(?P<key>[^/]+)/$",
         account.password_reset_from_key,
         name="account_reset_password_from_key",
     ),
