@@ -32,7 +32,6 @@ from tests.reports import begun_run, kept_report
 from tests.tickets import external_run, ticket_of
 from tests.tool_failures import report
 from tests.web.stories import logged_in, unsure_project, waiting_review
-from tests.webhooks import make_webhook
 
 # Advancing a run gives its connection back, so these tests cannot live in one transaction.
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -80,8 +79,6 @@ def addresses() -> dict[str, str]:
         "conflict_id": Conflict.objects.create(
             project_id=project.pk, first=entry, second=second, kind="duplicate", text_likeness=1
         ).pk,
-        "webhook_id": (webhook := make_webhook(project, "https://a.example/hook")[0]).pk,
-        "delivery_id": Delivery.objects.create(project=project, webhook=webhook, type="run.finished").pk,
         "user_id": make_member(project).pk,
         "invitation_id": create_invitation(project, role="viewer", actor=Actor()).invitation.pk,
         "import_id": ImportBatch.objects.create(project_id=project.pk).pk,
