@@ -160,7 +160,11 @@ FIGURES: dict[str, Words] = {
         gettext_lazy("Steps tried"), gettext_lazy("Steps of the plans of checked runs that carried supplements out.")
     ),
     "exec_succeeded": Words(gettext_lazy("Steps that worked"), gettext_lazy("Of those steps, those that worked.")),
-    "exec_success_rate": Words(gettext_lazy("Steps that worked, share"), gettext_lazy("The same as a share."), "up"),
+    "exec_success_rate": Words(
+        gettext_lazy("Supplement steps that worked"),
+        gettext_lazy("Of the steps tried in runs that carried supplements out, those that worked."),
+        "up",
+    ),
     "queue_length": Words(gettext_lazy("Waiting now"), gettext_lazy("Reviews that are open at this moment."), "down"),
     "oldest_age_s": Words(
         gettext_lazy("Longest wait now"), gettext_lazy("How long the oldest of them has been open."), "down"
