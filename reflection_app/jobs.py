@@ -18,6 +18,7 @@ from reflection_app.actions.embed_entries import embed_waiting, stopping
 from reflection_app.actions.notebook_import import carry_out_import
 from reflection_app.actions.retention import begin_due_retention, carry_out_retention
 from reflection_app.actions.take_project_away import deleted_projects, take_project_away
+from reflection_app.actions.webhook_outcome import switch_off_forgotten
 from reflection_app.actions.webhook_sending import due_webhooks, send_due
 from reflection_app.metrics.figuring import AT_ONCE, figure_due
 from reflection_app.models import BulkDecision, BulkState
@@ -173,3 +174,9 @@ def figure_runs() -> None:
     for _ in range(MOST_BATCHES):
         if figure_due() < AT_ONCE:
             return
+
+
+@shared_task(name="reflection_app.jobs.tidy_webhooks")
+def tidy_webhooks() -> None:
+    """Switches off webhooks that nobody resumes."""
+    switch_off_forgotten(timezone.now())

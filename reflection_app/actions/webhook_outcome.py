@@ -4,6 +4,7 @@ import logging
 import random
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from uuid import UUID
 
 from django.db import transaction
 from django.utils.translation import gettext_noop
@@ -29,6 +30,9 @@ log = logging.getLogger(__name__)
 # Shown in the reader's language; kept in English.
 GONE = gettext_noop("The receiver answered 410 Gone.")
 NOTHING_ARRIVED = gettext_noop("For a day nothing has arrived.")
+FORGOTTEN = gettext_noop("For 30 days it was paused.")
+# What waits for a webhook that nobody resumes would else grow for ever.
+LONGEST_PAUSE = timedelta(days=30)
 NOT_FOLLOWED = "The receiver redirects; redirects are not followed."
 
 
@@ -68,6 +72,21 @@ def record(delivery: Delivery, tried: Tried, *, now: datetime) -> bool:
     return meaning is Meaning.ARRIVED
 
 
+def switch_off_forgotten(now: datetime) -> int:
+    """Switches off what has been paused for very long; how many webhooks it was."""
+    forgotten = Webhook.objects.filter(is_enabled=True, paused_at__lt=now - LONGEST_PAUSE)
+    return sum(_forget(webhook_id, now=now) for webhook_id in forgotten.values_list("pk", flat=True))
+
+
+@transaction.atomic
+def _forget(webhook_id: UUID, *, now: datetime) -> bool:
+    still = Webhook.objects.select_for_update(no_key=True).filter(is_enabled=True, paused_at__lt=now - LONGEST_PAUSE)
+    webhook = still.filter(pk=webhook_id).first()
+    if webhook is not None:
+        _switch_off(webhook, reason=FORGOTTEN)
+    return webhook is not None
+
+
 def _note_try(delivery: Delivery, tried: Tried, *, now: datetime) -> None:
     delivery.tries += 1
     delivery.lease_until = None
@@ -100,17 +119,17 @@ def _note_of_webhook(webhook: Webhook, delivery: Delivery, meaning: Meaning, *, 
     elif delivery.type == TEST:
         return
     elif meaning is Meaning.GONE:
-        _switch_off(webhook)
+        _switch_off(webhook, reason=GONE)
     elif webhook.failing_since is None:
         _keep(webhook, failing_since=now)
     elif is_to_pause(now - webhook.failing_since):
         _pause(webhook, now=now)
 
 
-def _switch_off(webhook: Webhook) -> None:
-    _keep(webhook, is_enabled=False, pause_reason=GONE)
+def _switch_off(webhook: Webhook, *, reason: str) -> None:
+    _keep(webhook, is_enabled=False, pause_reason=reason)
     give_up_waiting(webhook)
-    audit(webhook.project_id, Actor(), "webhook.switched_off", target=webhook, after={"reason": GONE})
+    audit(webhook.project_id, Actor(), "webhook.switched_off", target=webhook, after={"reason": reason})
     tell_admins(NotificationKind.WEBHOOK_GONE, webhook, title=origin_of(webhook.url))
 
 

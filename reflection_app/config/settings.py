@@ -371,6 +371,7 @@ CELERY_BEAT_SCHEDULE = {
     "keep": {"task": "reflection_app.jobs.keep", "schedule": 3600.0, "options": {"expires": 3600}},
     "sweep-deleted": {"task": "reflection_app.jobs.sweep_deleted", "schedule": 60.0, "options": {"expires": 60}},
     "webhooks": {"task": "reflection_app.jobs.send_webhooks", "schedule": 2.0, "options": {"expires": 10}},
+    "tidy-webhooks": {"task": "reflection_app.jobs.tidy_webhooks", "schedule": 3600.0, "options": {"expires": 3600}},
     "tidy": {"task": "reflection_app.tasks.tidy", "schedule": 3600.0, "options": {"expires": 3600}},
 }
 

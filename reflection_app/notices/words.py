@@ -27,7 +27,7 @@ def sentence_of(notice: Notification) -> str:
         case NotificationKind.WEBHOOK_PAUSED:
             return _("The webhook to %(title)s is paused: for a day nothing has arrived there.") % said
         case NotificationKind.WEBHOOK_GONE:
-            return _("The webhook to %(title)s is switched off: its receiver says that it is gone.") % said
+            return _("The webhook to %(title)s is switched off; its page says why.") % said
 
 
 def path_of(notice: Notification) -> str:

@@ -11,7 +11,7 @@ from standardwebhooks import WebhookVerificationError
 
 from reflection_app.actions import webhook_sending
 from reflection_app.actions.webhook_input import WebhookChange
-from reflection_app.actions.webhook_outcome import GONE, NOTHING_ARRIVED
+from reflection_app.actions.webhook_outcome import GONE, NOTHING_ARRIVED, switch_off_forgotten
 from reflection_app.actions.webhook_retries import MOST_TRIES
 from reflection_app.actions.webhook_sending import claim, due_webhooks, send_due, send_one
 from reflection_app.actions.webhooks import (
@@ -421,6 +421,21 @@ def test_paused_by_a_person_what_happens_waits(run: Run) -> None:
         assert send_due(webhook.pk) == 0
         resume_webhook(webhook, actor=Actor())
         assert send_due(webhook.pk) == 1
+
+
+def test_what_nobody_resumes_is_switched_off_in_the_end(run: Run) -> None:
+    with Receiver() as receiver:
+        webhook, _ = make_webhook(run.project, receiver.url)
+        other, _ = make_webhook(run.project, receiver.url)
+    for one in (webhook, other):
+        pause_webhook(one, actor=Actor())
+    happen(run)
+    now = datetime.now(UTC)
+    Webhook.objects.filter(pk=webhook.pk).update(paused_at=now - timedelta(days=31))
+    assert switch_off_forgotten(now) == 1
+    assert list(Webhook.objects.filter(is_enabled=True)) == [other]
+    assert Delivery.objects.get(webhook=webhook).state == DeliveryState.GIVEN_UP
+    assert Delivery.objects.get(webhook=other).state == DeliveryState.WAITING
 
 
 def test_switched_off_nothing_is_written_and_what_waits_is_given_up(run: Run) -> None:

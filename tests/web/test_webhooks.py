@@ -138,7 +138,7 @@ def test_why_the_desk_switched_it_off_is_said(client: Client, project: Project) 
     assert GONE in page
     assert "switched it off by itself" in page
     told = client.get(reverse("notifications")).content.decode()
-    assert "its receiver says that it is gone" in told
+    assert "is switched off; its page says why" in told
     assert reverse("webhook", args=("desk", webhook.pk)) in told
 
 
