@@ -1,0 +1,96 @@
+"""Members, keys and the account's pages in the browser: an invitation from its making to the joining, and looks."""
+
+from collections.abc import Callable
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from reflection_app.models import Membership, Role
+from tests.browser.conftest import Visitor
+from tests.factories import PASSWORD, make_api_key, make_member, make_project, make_user
+
+pytestmark = pytest.mark.django_db(transaction=True)
+ACCOUNT_PAGES = ("/profile/", "/account/email/", "/account/password/", "/account/two-factor/", "/account/sessions/")
+
+
+def is_clean(page: Page) -> None:
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def test_an_invitation_is_made_copied_and_followed_by_somebody_new(visit: Callable[..., Visitor]) -> None:
+    project = make_project("team", name="The Team")
+    page = visit(make_member(project, Role.ADMIN, user=make_user("anna"))).go("/p/team/settings/members/")
+    page.get_by_label("As", exact=True).select_option("curator")
+    page.get_by_role("button", name="Make the link").click()
+    expect(page.get_by_role("alert")).to_contain_text("Copy it now")
+    is_clean(page)
+    link = page.locator("#secret").inner_text()
+
+    guest = visit(None)
+    joining = guest.go(link.removeprefix(guest.address))
+    expect(joining.get_by_role("heading")).to_have_text("Join The Team")
+    is_clean(joining)
+    joining.get_by_role("link", name="Make an account").click()
+    joining.get_by_label("User name").fill("ben")
+    joining.get_by_label("Password", exact=True).fill(PASSWORD)
+    joining.get_by_label("The password again").fill(PASSWORD)
+    is_clean(joining)
+    joining.get_by_role("button", name="Make the account and join").click()
+    expect(joining).to_have_url(f"{guest.address}/p/team/")
+    assert Membership.objects.get(user__username="ben").role == Role.CURATOR
+
+    page.reload()
+    expect(page.locator("#secret")).to_have_count(0)
+    page.get_by_label("Role of ben").select_option("viewer")
+    page.get_by_role("button", name="Change ben").click()
+    expect(page.get_by_text("ben is Viewer now.")).to_be_visible()
+    page.get_by_role("link", name="Remove ben").click()
+    is_clean(page)
+    page.get_by_role("button", name="Remove the member").click()
+    expect(page.get_by_text("ben is no longer a member.")).to_be_visible()
+
+
+def test_a_key_is_made_shown_once_and_revoked(visit: Callable[..., Visitor]) -> None:
+    project = make_project("team")
+    page = visit(make_member(project, Role.ADMIN)).go("/p/team/settings/keys/")
+    page.get_by_label("Name").fill("pipeline")
+    page.get_by_role("button", name="Make the key").click()
+    expect(page.locator("#secret")).to_contain_text("rd_")
+    is_clean(page)
+    page.reload()
+    expect(page.locator("#secret")).to_have_count(0)
+    page.get_by_role("link", name="Revoke pipeline").click()
+    page.get_by_role("button", name="Revoke the key").click()
+    expect(page.get_by_text("The key “pipeline” no longer works.")).to_be_visible()
+
+
+def test_a_theme_is_there_before_the_first_paint(visit: Callable[..., Visitor]) -> None:
+    visitor = visit(make_member(make_project("team")), scheme="light")
+    page = visitor.go("/profile/")
+    page.get_by_label("Dark").check()
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "dark"
+    is_clean(page)
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1400, "light"), (390, "dark")])
+def test_the_pages_fit_and_are_clean(visit: Callable[..., Visitor], width: int, scheme: str) -> None:
+    project = make_project("team", name="A team with a name that is rather long for a phone")
+    user = make_member(project, Role.ADMIN, user=make_user("anna", is_staff=True))
+    make_member(project, Role.VIEWER, user=make_user("zoe-with-a-name-that-is-rather-long@example.org"))
+    make_api_key(project, name="nightly pipeline of the whole company")
+    visitor = visit(user, scheme=scheme)
+    visitor.page.set_viewport_size({"width": width, "height": 900})
+    settings = ("members", "keys", "policy", "notebook")
+    for path in ("/p/team/settings/", *(f"/p/team/settings/{name}/" for name in settings), *ACCOUNT_PAGES):
+        is_clean(visitor.go(path))
+    for path in ("/account/keys/", "/projects/new/"):
+        is_clean(visitor.go(path))
+    guest = visit(None, scheme=scheme)
+    guest.page.set_viewport_size({"width": width, "height": 900})
+    for path in ("/login/", "/account/password/lost/", "/account/signup/"):
+        is_clean(guest.go(path))
