@@ -11,7 +11,7 @@ FIND_PYTHON = for name in python3.13 python3 python3.14 python3.12 python; do \
 	found=$$($$name -c '$(IS_NEW_ENOUGH)' 2>/dev/null); [ -n "$$found" ] && echo "$$found" && break; done
 PYTHON = $(or $(shell $(FIND_PYTHON)),$(error Python 3.12 or newer is needed and was not found: install it, or name it with PYTHON=/path/to/python))
 
-.PHONY: run test check format messages clean
+.PHONY: run test check format messages backup restore clean
 
 ## Starts the whole desk; Ctrl-C stops it. PORT, HOST and the README's other settings come from the environment.
 run: .venv/synced-run
@@ -40,6 +40,13 @@ messages: .venv/synced-dev
 	$(BIN)/python -W ignore manage.py makemessages --locale zh_Hans --no-location --no-obsolete --no-wrap \
 		--ignore .venv --ignore .tools --ignore build --ignore tests --ignore var
 	$(BIN)/pybabel --quiet compile --input-file $(PO).po --output-file $(PO).mo --locale zh_Hans
+
+## The whole desk as one file, running or not, and back again: make backup FILE=desk.backup
+backup: .venv/synced-run
+	@$(BIN)/python manage.py backup "$(or $(FILE),$(error Name the file to write: make backup FILE=desk.backup))"
+
+restore: .venv/synced-run
+	@$(BIN)/python manage.py restore "$(or $(FILE),$(error Name the backup: make restore FILE=desk.backup))"
 
 ## Removes what make fetched and built; the data in var/ stays.
 clean:

@@ -1,7 +1,9 @@
 """The whole project as a file, for an admin to keep or to take to another desk."""
 
+from typing import cast
+
 from django.core.handlers.asgi import ASGIRequest
-from django.http import StreamingHttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
 from django.views.decorators.http import require_safe
 
 from reflection_app.actions.project_archive.sending import headers_of, pieces, pieces_off_the_loop, whole_file
@@ -11,8 +13,10 @@ from reflection_app.web.access import DeskRequest, project_page
 
 @project_page(Permission.EXPORT_PROJECT)
 @require_safe
-def project_export(request: DeskRequest) -> StreamingHttpResponse:
+def project_export(request: DeskRequest) -> HttpResponse:
     project = request.place.project
     file = whole_file(project, actor=request.place.actor)
     body = pieces_off_the_loop(file) if isinstance(request, ASGIRequest) else pieces(file)
-    return StreamingHttpResponse(body, content_type="application/zip", headers=headers_of(project))
+    answer = StreamingHttpResponse(body, content_type="application/zip", headers=headers_of(project))
+    # Django's types make no one class of both kinds of answers, but serves either.
+    return cast("HttpResponse", answer)

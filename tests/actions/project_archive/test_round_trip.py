@@ -70,7 +70,7 @@ def renamed(table: str, rows: list[dict[str, Any]], identities: Identities) -> l
     fields = {key_in_file(column): column for one in TABLES if one.name == table for column in columns_of(one)}
     renewed = []
     for row in rows:
-        new = {}
+        new: dict[str, Any] = {}
         for key, value in row.items():
             kind = fields[key].get_internal_type()
             if value is not None and (

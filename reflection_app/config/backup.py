@@ -1,0 +1,149 @@
+"""Backing the desk up, running or not, and restoring it: its database, and the key that its secrets are sealed with."""
+
+import asyncio
+import os
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import ExitStack, asynccontextmanager
+from pathlib import Path
+
+import psycopg
+from django.conf import settings
+from django.utils import timezone
+from psycopg import sql
+
+from reflection_app.config import backup_file
+from reflection_app.config.backup_file import Unusable
+from reflection_app.config.embedded.offline import has_cluster, running_postgres
+from reflection_app.config.embedded.postgres import DATABASE
+from reflection_app.config.postgres_tools import database, run_tool
+from reflection_app.config.preconditions import Refused, sole_use
+
+RESTORING, BEFORE = f"{DATABASE}_restoring", f"{DATABASE}_before_restore"
+OF_DESK = ("reflection_app", "notebook_app")
+
+
+def back_up(path: Path) -> None:
+    """All of the desk at one moment is at `path`, for its owner alone.
+
+    Raises Refused where something is there already or there is nothing to back up, ToolFailed, EmbeddedEngineError.
+    """
+    if path.exists():
+        raise Refused(f"{path} is there already; nothing was written over it.")
+    if not settings.DATABASE_URL and not has_cluster(settings.DATA_DIR):
+        raise Refused(f"There is nothing to back up: no desk has run on {settings.DATA_DIR} yet.")
+    with tempfile.TemporaryDirectory(dir=path.absolute().parent, prefix=".backup-") as folder:
+        asyncio.run(_dump(Path(folder) / "desk.dump"))
+        whole = Path(folder) / "whole"
+        os.close(os.open(whole, os.O_CREAT | os.O_WRONLY, 0o600))
+        applied = (Path(folder) / "migrations").read_text().splitlines()
+        made_at = timezone.now().isoformat()
+        backup_file.write(whole, dump=Path(folder) / "desk.dump", made_at=made_at, migrations=applied)
+        try:
+            # Unlike a renaming, a link is never put in the place of another file.
+            path.hardlink_to(whole)
+        except FileExistsError:
+            raise Refused(f"{path} is there already; nothing was written over it.") from None
+
+
+async def _dump(target: Path) -> None:
+    async with _database_at_hand():
+        with psycopg.connect(**database()) as connection:
+            applied = connection.execute(
+                "SELECT app || '.' || name FROM django_migrations WHERE app = ANY(%s) ORDER BY 1", [list(OF_DESK)]
+            ).fetchall()
+        target.with_name("migrations").write_text("\n".join(name for (name,) in applied))
+        await run_tool("pg_dump", "--format=custom", f"--file={target}", on=database())
+
+
+@asynccontextmanager
+async def _database_at_hand() -> AsyncIterator[None]:
+    """While inside, the database answers: the running desk's, or one started for the purpose."""
+    if settings.DATABASE_URL:
+        yield
+        return
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(sole_use(settings.DATA_DIR))
+        except Refused:
+            # The desk is running, and a dump is of one moment whatever it does meanwhile.
+            yield
+            return
+        async with running_postgres(settings.DATA_DIR):
+            yield
+
+
+def restore(path: Path, *, with_another_key: bool = False) -> list[str]:
+    """The desk is as it was when the backup was made; what there is to say of it.
+
+    Raises Refused while the desk runs or where a database of yours is not empty, Unusable for a file that does not
+    fit, ToolFailed and EmbeddedEngineError. Nothing is changed where one is raised.
+    """
+    with sole_use(settings.DATA_DIR), tempfile.TemporaryDirectory(dir=settings.DATA_DIR, prefix=".restore-") as folder:
+        dump = Path(folder) / "desk.dump"
+        manifest, key = backup_file.read(path, dump_to=dump)
+        if not with_another_key:
+            _check_key(manifest.key_mark, brought=key)
+        said = asyncio.run(_restore_into_own(dump) if settings.DATABASE_URL else _restore_embedded(dump))
+        return [f"The desk is as it was on {manifest.made_at}.", *said, *_keep_key(key)]
+
+
+def _check_key(mark: str, *, brought: str) -> None:
+    is_given = not backup_file.generated_key()
+    if mark == backup_file.mark_of(settings.SECRET_KEY) or (brought and not is_given):
+        return
+    raise Unusable(
+        "The backup was made with another SECRET_KEY, which seals the secrets of tools and of second factors. Set that "
+        "one, or add --another-key and enter those secrets again."
+    )
+
+
+async def _restore_embedded(dump: Path) -> list[str]:
+    """Into a database of its own first, which then takes the other's place in one transaction."""
+    async with running_postgres(settings.DATA_DIR):
+        with psycopg.connect(**database("postgres"), autocommit=True) as server:
+            _drop(server, RESTORING)
+            server.execute(sql.SQL("CREATE DATABASE {} TEMPLATE template0").format(sql.Identifier(RESTORING)))
+            try:
+                await _load(dump, name=RESTORING)
+            except BaseException:
+                _drop(server, RESTORING)
+                raise
+            _drop(server, BEFORE)
+            with server.transaction():
+                for now, then in ((DATABASE, BEFORE), (RESTORING, DATABASE)):
+                    renaming = sql.SQL("ALTER DATABASE {} RENAME TO {}")
+                    server.execute(renaming.format(sql.Identifier(now), sql.Identifier(then)))
+    return [f"What was there before is kept until the next restore, as the database {BEFORE}."]
+
+
+async def _restore_into_own(dump: Path) -> list[str]:
+    with psycopg.connect(**database()) as connection:
+        tables = connection.execute(
+            "SELECT count(*) FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')"
+        ).fetchone()
+    if tables is None or tables[0]:
+        raise Refused("The database of DATABASE_URL is not empty; nothing was changed. Name an empty one.")
+    await _load(dump, name="")
+    return []
+
+
+async def _load(dump: Path, *, name: str) -> None:
+    # Comments on extensions are their owner's, who may be another one here.
+    options = ("--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges", "--no-comments")
+    await run_tool("pg_restore", *options, str(dump), on=database(name))
+
+
+def _drop(server: psycopg.Connection[tuple[object, ...]], name: str) -> None:
+    server.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+def _keep_key(brought: str) -> list[str]:
+    """Puts the backup's key in the place of the one that this desk made for itself, which is kept beside it."""
+    if not brought or not (present := backup_file.generated_key()) or present == brought:
+        return []
+    path = settings.DATA_DIR / backup_file.KEY
+    path.rename(path.with_name(f"{backup_file.KEY}.before_restore"))
+    with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:
+        file.write(brought)
+    return ["Its key came with it; the former one is beside it, as secret_key.before_restore."]

@@ -1,0 +1,253 @@
+"""Backups of a database of one's own and of the embedded one, running or not, and back again; by real engines."""
+
+import asyncio
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+import pytest
+from django.conf import settings
+from django.db import connection
+from pytest_django.fixtures import Settings
+
+from reflection_app.config import backup_file
+from reflection_app.config.backup import back_up, restore
+from reflection_app.config.backup_file import Unusable
+from reflection_app.config.embedded.offline import running_postgres
+from reflection_app.config.postgres_tools import ToolFailed
+from reflection_app.config.preconditions import Refused, sole_use
+from reflection_app.config.secret_key import secret_key
+from reflection_app.config.services import socket_dir
+from reflection_app.models import AuditEntry
+from tests.factories import make_member, make_project
+
+pytestmark = pytest.mark.django_db(transaction=True)
+OF_THE_TEST_SESSION = {"DATABASE_URL", "REDIS_URL", "DATABASE_POOL_SIZE", "SECRET_KEY", "REFLECTION_DATA_DIR"}
+KEY = "k" * 60
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    # Not pytest's temporary folder: PostgreSQL may run as another user, to whom that one is closed.
+    made = Path(tempfile.mkdtemp(dir=os.environ["REFLECTION_DATA_DIR"], prefix="b"))
+    yield made
+    shutil.rmtree(made, ignore_errors=True)
+
+
+@dataclass
+class Desks:
+    """Desks on folders of their own, one of which the commands are for at a time."""
+
+    settings: Settings
+
+    def be(self, data: Path, *, url: str = "", key: str = KEY) -> None:
+        """From now on the commands are for the desk on `data`; without a key it makes one, as in life."""
+        self.settings.DATA_DIR, self.settings.DATABASE_URL = data, url
+        self.settings.SECRET_KEY = secret_key(key, data_dir=data, production=False)
+
+
+@pytest.fixture
+def desks(settings: Settings) -> Desks:
+    return Desks(settings)
+
+
+def own_database(name: str = "") -> str:
+    """The address of the test's database, or of another one beside it."""
+    given = connection.settings_dict
+    return f"postgresql://{given['USER']}@/{name or given['NAME']}?host={given['OPTIONS'].get('host') or given['HOST']}"
+
+
+def rows(address: str, table: str) -> list[tuple[object, ...]]:
+    with psycopg.connect(address) as database:
+        return database.execute(f'SELECT * FROM "{table}" ORDER BY 1').fetchall()
+
+
+def tables(address: str) -> list[str]:
+    with psycopg.connect(address) as database:
+        found = database.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1").fetchall()
+        return [name for (name,) in found]
+
+
+def embedded_slugs(data: Path) -> list[str]:
+    """The projects of the desk on the folder, which is not running."""
+
+    async def read() -> list[str]:
+        async with running_postgres(data):
+            with psycopg.connect(dbname="desk", user="postgres", host=str(socket_dir(data))) as database:
+                return [slug for (slug,) in database.execute("SELECT slug FROM reflection_app_project").fetchall()]
+
+    return asyncio.run(read())
+
+
+def filled() -> None:
+    project = make_project("backed-up")
+    make_member(project)
+    AuditEntry.objects.create(project=project, actor_label="x", action="y", target="z", target_id=project.pk)
+
+
+@pytest.fixture
+def empty_database() -> Iterator[str]:
+    with connection.cursor() as cursor:
+        cursor.execute("DROP DATABASE IF EXISTS restored_here")
+        cursor.execute("CREATE DATABASE restored_here TEMPLATE template0")
+    yield own_database("restored_here")
+    with connection.cursor() as cursor:
+        cursor.execute("DROP DATABASE restored_here WITH (FORCE)")
+
+
+def test_it_goes_from_a_database_of_ones_own_into_the_embedded_one_and_back(
+    folder: Path, desks: Desks, empty_database: str
+) -> None:
+    filled()
+    first, second, url = folder / "first.backup", folder / "second.backup", own_database()
+    desks.be(folder / "a", url=url)
+    back_up(first)
+    assert first.stat().st_mode & 0o077 == 0
+
+    desks.be(folder / "b")
+    assert "desk_before_restore" in restore(first)[1]
+    # The desk on this folder is not running: its database is started for a while.
+    back_up(second)
+
+    desks.be(folder / "c", url=empty_database)
+    restore(second)
+    assert tables(empty_database) == tables(url)
+    for table in ("reflection_app_project", "reflection_app_auditentry", "auth_user", "django_migrations"):
+        assert rows(empty_database, table) == rows(url, table) != []
+    with pytest.raises(Refused, match="is not empty; nothing was changed"):
+        restore(second)
+    with psycopg.connect(empty_database) as database, pytest.raises(psycopg.errors.RestrictViolation):
+        database.execute("DELETE FROM reflection_app_auditentry")
+
+
+def test_another_key_is_refused_unless_it_is_said_to_be_another(folder: Path, desks: Desks) -> None:
+    filled()
+    path = folder / "a.backup"
+    desks.be(folder / "a", url=own_database())
+    back_up(path)
+    desks.be(folder / "b", key="another" * 10)
+    with pytest.raises(Unusable, match="made with another SECRET_KEY"):
+        restore(path)
+    assert not (folder / "b" / "postgres").exists()
+    restore(path, with_another_key=True)
+    assert embedded_slugs(folder / "b") == ["backed-up"]
+
+
+def test_a_key_that_the_desk_made_comes_along_and_the_former_one_is_kept(folder: Path, desks: Desks) -> None:
+    filled()
+    path = folder / "a.backup"
+    desks.be(folder / "a", url=own_database(), key="")
+    back_up(path)
+    desks.be(folder / "b", key="")
+    former = (folder / "b" / "secret_key").read_text()
+    assert "Its key came with it" in restore(path)[-1]
+    assert (folder / "b" / "secret_key").read_text() == (folder / "a" / "secret_key").read_text() != former
+    assert (folder / "b" / "secret_key").stat().st_mode & 0o077 == 0
+    assert (folder / "b" / "secret_key.before_restore").read_text() == former
+
+
+def test_nothing_is_restored_while_the_desk_runs_and_nothing_is_written_over(folder: Path, desks: Desks) -> None:
+    path = folder / "a.backup"
+    desks.be(folder / "none")
+    with pytest.raises(Refused, match="nothing to back up"):
+        back_up(path)
+    desks.be(folder / "a", url=own_database())
+    back_up(path)
+    content = path.read_bytes()
+    with pytest.raises(Refused, match="there already"):
+        back_up(path)
+    assert path.read_bytes() == content
+    assert not list(folder.glob(".backup-*"))
+    desks.be(folder / "b")
+    with sole_use(folder / "b"), pytest.raises(Refused, match="Another copy is running"):
+        restore(path)
+    assert not (folder / "b" / "postgres").exists()
+
+
+def test_a_running_desk_is_backed_up(folder: Path, desks: Desks) -> None:
+    filled()
+    path, again = folder / "a.backup", folder / "again.backup"
+    desks.be(folder / "a", url=own_database())
+    back_up(path)
+    desks.be(folder / "b")
+    restore(path)
+
+    async def while_it_runs() -> None:
+        with sole_use(folder / "b"):
+            async with running_postgres(folder / "b"):
+                await asyncio.to_thread(back_up, again)
+
+    asyncio.run(while_it_runs())
+    desks.be(folder / "c")
+    restore(again)
+    assert embedded_slugs(folder / "c") == ["backed-up"]
+
+
+def test_a_dump_that_is_spoilt_leaves_the_desk_as_it_was(folder: Path, desks: Desks) -> None:
+    filled()
+    path, spoilt = folder / "a.backup", folder / "spoilt.backup"
+    desks.be(folder / "a", url=own_database())
+    back_up(path)
+    desks.be(folder / "b")
+    restore(path)
+    with zipfile.ZipFile(path) as archive, zipfile.ZipFile(spoilt, "w") as other:
+        for name in archive.namelist():
+            content = archive.read(name)
+            other.writestr(name, content[: len(content) // 2] if name == backup_file.DUMP else content)
+    with pytest.raises(ToolFailed, match="pg_restore"):
+        restore(spoilt)
+    assert embedded_slugs(folder / "b") == ["backed-up"]
+
+
+def test_the_commands_tell_what_stands_in_the_way_in_one_line(folder: Path) -> None:
+    inherited = {name: value for name, value in os.environ.items() if name not in OF_THE_TEST_SESSION}
+    manage = (sys.executable, str(Path(settings.BASE_DIR) / "manage.py"))
+    for name in ("backup", "restore"):
+        told = subprocess.run(
+            [*manage, name, str(folder / "x")],
+            env=inherited | {"REFLECTION_DATA_DIR": str(folder / "d")},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (told.returncode, told.stderr.count("\n")) == (1, 1), told.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ({}, "is no backup of a Reflection Desk"),
+        ({"manifest.json": "{}", "desk.dump": ""}, "is no backup of a Reflection Desk"),
+        ({"manifest.json": "[", "desk.dump": ""}, "cannot be read"),
+        ({"manifest.json": "{}", "desk.dump": "", "../x": ""}, "is no backup of a Reflection Desk"),
+        ({"manifest.json": '{"format": "reflection-desk-backup", "version": 2}', "desk.dump": ""}, "has the version 2"),
+        (
+            {
+                "manifest.json": '{"format": "reflection-desk-backup", "version": 1, "migrations": ["a.9999_x"]}',
+                "desk.dump": "",
+            },
+            "is of a newer desk",
+        ),
+    ],
+)
+def test_what_is_no_backup_is_refused(tmp_path: Path, content: dict[str, str], said: str) -> None:
+    path = tmp_path / "x.backup"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in content.items():
+            archive.writestr(name, text)
+    with pytest.raises(Unusable, match=said):
+        backup_file.read(path, dump_to=tmp_path / "dump")
+
+
+def test_a_file_that_is_not_there_or_no_zip_is_refused(tmp_path: Path) -> None:
+    for path in (tmp_path / "missing", tmp_path / "text"):
+        (tmp_path / "text").write_text("no zip")
+        with pytest.raises(Unusable, match="cannot be read"):
+            backup_file.read(path, dump_to=tmp_path / "dump")
