@@ -127,8 +127,12 @@ def edit_webhook(request: DeskRequest, webhook_id: UUID) -> HttpResponse:
 def delivery_page(request: DeskRequest, delivery_id: UUID) -> HttpResponse:
     """One message, what it says, and every try."""
     delivery = get_delivery_for(request.place, delivery_id)
-    shown = json.dumps(delivery.payload, indent=2, ensure_ascii=False) if delivery.payload is not None else ""
-    context = {"delivery": delivery, "webhook": delivery.webhook, "payload": shown, "log": list(delivery.log.all())}
+    said = delivery.payload
+    # The database keeps no order; read from the top it should begin with what kind of message it is.
+    payload = said and json.dumps(
+        {name: said[name] for name in sorted(said, reverse=True)}, indent=2, ensure_ascii=False
+    )
+    context = {"delivery": delivery, "webhook": delivery.webhook, "payload": payload, "log": list(delivery.log.all())}
     return render(request, "webhooks/delivery.html", context)
 
 

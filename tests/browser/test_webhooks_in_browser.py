@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.db import connection
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, ViewportSize, expect
 
 from reflection_app.actions.webhook_sending import send_due
 from reflection_app.models import EventType, Role, Webhook
@@ -19,7 +19,7 @@ from tests.webhooks import Receiver, happen, make_webhook
 
 __all__ = ["loopback"]
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("loopback")]
-NARROW = {"width": 390, "height": 844}
+NARROW: ViewportSize = {"width": 390, "height": 844}
 
 
 def elsewhere[T](do: Callable[[], T]) -> T:
