@@ -31,7 +31,9 @@ from reflection_app.web.metrics_choice import Asked, read_asked
 from reflection_app.web.metrics_filters import filter_context
 from reflection_app.web.metrics_words import share_words
 
-SHOWN = 50
+# Of all that was compared the newest give an idea; of a cell, people look at each.
+SHOWN = 10
+SHOWN_OF_CELL = 100
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,7 @@ def _of_critic(
         "people": verdict_words(choice.people),
         "whole": query_of(asked, shown.critic),
         "behind_count": len(behind),
-        "behind": _behind_lines(project, behind[:SHOWN]),
+        "behind": _behind_lines(project, behind[: SHOWN_OF_CELL if choice.said or choice.people else SHOWN]),
     }
 
 

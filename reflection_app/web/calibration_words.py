@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy
 from reflection_app.metrics.calibration import Calibration
 from reflection_app.metrics.compared import Critic, Source
 from reflection_app.metrics.intervals import Interval
+from reflection_app.metrics.reliability import Reliability
 from reflection_app.web.metrics_words import share_words
 
 VERDICT_WORDS = {"PASS": gettext_lazy("Pass"), "REVISE": gettext_lazy("Revise"), "REJECT": gettext_lazy("Reject")}
@@ -70,8 +71,6 @@ def _bounds(interval: Interval, form: str, *, times: int) -> dict[str, str]:
 
 def headline(found: Calibration) -> list[Shown]:
     """The figures of one critic, the most telling first."""
-    reliability = found.reliability
-    error = "–" if reliability.error is None else share_words(reliability.error)
     return [
         _share(_("Agreement"), _("The share of the critic's verdicts that people give, too."), found.agreed),
         Shown(
@@ -84,16 +83,25 @@ def headline(found: Calibration) -> list[Shown]:
         _share(_("Recall of Pass"), _("Of what people pass, what the critic passes."), found.recall),
         _share(_("Let through"), _("Of what people send back, what the critic passes."), found.false_pass),
         _share(_("Held up"), _("Of what people pass, what the critic sends back."), found.false_fail),
+        *_of_confidence(found.reliability),
+    ]
+
+
+def _of_confidence(found: Reliability) -> list[Shown]:
+    """Nothing where the critic gave no confidence."""
+    if found.error is None:
+        return []
+    return [
         Shown(
             _("Calibration error"),
             _("How far confidence and being right lie apart, on average; chance alone makes it a little more than 0."),
-            error,
+            share_words(found.error),
         ),
         Shown(
             _("Overconfidence"),
             _("Mean confidence minus how often it was right. Above 0, it is surer than it should be."),
-            points_text(reliability.overconfidence),
-            points_interval(reliability.overconfidence),
+            points_text(found.overconfidence),
+            points_interval(found.overconfidence),
         ),
     ]
 

@@ -26,7 +26,7 @@ from reflection_app.web.action_addresses import post_only
 from reflection_app.web.list_pages import page_before
 
 LARGEST_UPLOAD = 20_000_000
-MOST_SHOWN = 100
+MOST_SHOWN = 25
 STEPS = {
     RowStep.NEW: gettext_lazy("Would be added"),
     RowStep.CHANGED: gettext_lazy("Would be changed"),
@@ -123,7 +123,7 @@ def _context(found: Shown) -> dict[str, object]:
     groups = [
         (words, found.counts[step.value], [one for one in found.planned if one.step is step][:MOST_SHOWN])
         for step, words in STEPS.items()
-        if found.counts[step.value]
+        if found.counts[step.value] and found.applied_at is None
     ]
     return {
         "found": found,

@@ -1,0 +1,139 @@
+"""Calibration in headless Chromium: a file is brought in by the page, and every cell leads to what is behind it."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from reflection_app.metrics.calibration import VERDICTS
+from reflection_app.models import Role
+from tests.browser.conftest import Visitor
+from tests.factories import make_member, make_project
+from tests.judgements import imported, lines, recorded_pairs, row, rows_of
+
+pytestmark = pytest.mark.django_db(transaction=True)
+PAGE = "/p/desk/metrics/calibration/"
+PICTURES = os.environ.get("CALIBRATION_PICTURES", "")
+
+
+def looked_at(page: Page, name: str) -> None:
+    """No problem of access, nothing wider than the window; with CALIBRATION_PICTURES, a picture is kept there."""
+    if PICTURES:
+        page.screenshot(path=Path(PICTURES) / f"{name}.png", full_page=True)
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def drawn(page: Page) -> None:
+    for chart in page.locator("[data-chart]").all():
+        chart.scroll_into_view_if_needed()
+        expect(chart).to_have_attribute("data-drawn", "")
+    page.evaluate("scrollTo(0, 0)")
+
+
+def made_rows() -> list[dict[str, Any]]:
+    """Judgements of a critic that is surer than it should be, and of a careful one under two versions of its prompt."""
+    rng = Random(4)
+    rows = []
+    for number in range(200):
+        right = rng.choices(VERDICTS, [6, 3, 1])[0]
+        people = {"ann": right, "bob": right if rng.random() < 0.9 else rng.choice(VERDICTS), "eve": right}
+        for model, version, skill in (
+            ("big-judge", "v1", 0.7),
+            ("small-judge", "v1", 0.55),
+            ("small-judge", "v2", 0.8),
+        ):
+            said = right if rng.random() < skill else rng.choice(VERDICTS)
+            sure = round(min(1.0, max(0.0, rng.gauss(0.85 if said == right else 0.75, 0.12))), 2)
+            told = people if model == "big-judge" else {}
+            given = {"confidence": sure, "prompt_version": version, "people": told, "content": f"Answer {number}."}
+            rows.append(row(f"answer-{number}", model=model, verdict=said, **given))
+    return rows
+
+
+def upload(page: Page, content: bytes, *, name: str) -> None:
+    page.get_by_label("File of JSON lines").set_input_files({"name": name, "mimeType": "text/plain", "buffer": content})
+    page.get_by_role("button", name="Read the file").click()
+
+
+def test_a_file_is_brought_in_and_its_cells_lead_to_its_items(visit: Callable[..., Visitor]) -> None:
+    project = make_project("desk")
+    page = visit(make_member(project, Role.CURATOR)).go(PAGE)
+    looked_at(page, "empty")
+    page.get_by_role("main").get_by_role("link", name="Import judgements").first.click()
+    looked_at(page, "import")
+    upload(page, lines([*made_rows(), row("x", verdict="garbage"), b"not json"]), name="labels.jsonl")
+    expect(page.get_by_text("line 601")).to_be_visible()
+    looked_at(page, "preview")
+    page.get_by_role("button", name="Import 600 judgements").click()
+    expect(page.get_by_text("600 added, 0 changed, 0 there already, 2 refused")).to_be_visible()
+    page.get_by_role("link", name="To the calibration").click()
+    drawn(page)
+    expect(page.get_by_role("row", name="small-judge")).to_have_count(2)
+    looked_at(page, "wide")
+    page.get_by_role("link", name="small-judge").last.click()
+    page.wait_for_url("**critic=small-judge**")
+    page.locator("#chart-confusion").get_by_text("As a table").click()
+    page.locator("#chart-confusion table").get_by_role("link").nth(1).click()
+    page.wait_for_url("**said=PASS&people=REVISE#behind")
+    expect(page.get_by_role("heading", name="The critic said Pass, people said Revise")).to_be_visible()
+    drawn(page)
+    looked_at(page, "cell")
+    page.locator("#behind .row-link").first.click()
+    expect(page.get_by_text("The majority counts: Revise.")).to_be_visible()
+    looked_at(page, "item")
+    page.get_by_role("link", name="Imported judgements").click()
+    looked_at(page, "items")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_is_readable_on_a_narrow_window(visit: Callable[..., Visitor], scheme: str) -> None:
+    project = make_project("desk")
+    imported(project, made_rows())
+    page = visit(make_member(project, Role.VIEWER), scheme=scheme).go(PAGE)
+    drawn(page)
+    looked_at(page, scheme)
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(page.url)
+    drawn(page)
+    looked_at(page, f"narrow_{scheme}")
+    page.goto(f"{page.url}items/")
+    looked_at(page, f"narrow_items_{scheme}")
+
+
+def test_a_click_on_a_cell_leads_to_what_is_behind_it(visit: Callable[..., Visitor]) -> None:
+    project = make_project("desk")
+    imported(project, made_rows())
+    page = visit(make_member(project, Role.VIEWER)).go(PAGE)
+    drawn(page)
+    plot = page.locator("#chart-confusion .nsewdrag")
+    plot.scroll_into_view_if_needed()
+    box = plot.bounding_box()
+    assert box is not None
+    # The middle of the middle cell.
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    expect(page.locator("#chart-confusion [data-leads]")).to_have_count(1)
+    page.mouse.down()
+    page.mouse.up()
+    page.wait_for_url("**said=REVISE&people=REVISE#behind")
+
+
+def test_both_recorded_judges_of_pandalm_are_calibrated_by_the_page(visit: Callable[..., Visitor]) -> None:
+    given = rows_of(recorded_pairs())
+    project = make_project("desk")
+    page = visit(make_member(project, Role.CURATOR)).go(f"{PAGE}import/")
+    upload(page, "\n".join(json.dumps(one) for one in given).encode(), name="pandalm.jsonl")
+    page.get_by_role("button", name="Import").last.click()
+    page.get_by_role("link", name="To the calibration").click()
+    drawn(page)
+    table = page.get_by_role("region", name="Figures of each critic")
+    expect(table.get_by_role("row", name="pandalm-7b")).to_be_visible()
+    expect(table.get_by_role("row", name="gpt-3.5-turbo")).to_be_visible()
+    looked_at(page, "pandalm")
