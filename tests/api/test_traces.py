@@ -31,6 +31,7 @@ from reflection_app.models import (
     AgentTrace,
     AuditEntry,
     Project,
+    Reflector,
     Transcript,
     TranscriptTurn,
 )
@@ -228,6 +229,7 @@ def test_a_trace_becomes_a_session_that_ends_when_no_more_of_it_comes() -> None:
     opened.refresh_from_db()
     assert (roles(opened), opened.is_ended) == (["user", "assistant", "tool", "assistant"], True)
     assert (opened.metadata["model_calls"], opened.metadata["prompt_tokens"]) == (2, 20)
+    assert Reflector.objects.filter(transcript=opened).count() == 2
     assert AuditEntry.objects.filter(action="transcript.ended", target_id=opened.pk).count() == 1
     assert assemble_due(later(seconds=300)) == 0
 
