@@ -27,8 +27,9 @@ ALL = (
     *("found_incomplete", "supplements_per_task", "exec_used", "exec_attempted", "exec_succeeded"),
     "exec_success_rate",
 )
-# A change of a mean has no interval here; below this it is not worth an arrow.
+# A change of a mean has no interval here: below the first it is not worth an arrow, below the second no judgement.
 LEAST_RELATIVE_CHANGE = 0.005
+LEAST_TO_JUDGE = 0.1
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,8 @@ def change(figure: Figure, before: Figure | None, *, better: str) -> Change | No
     direction = "up" if relative > 0 else "down"
     sign = "+" if relative > 0 else "−"
     written = f"{sign}{abs(relative) * 100:,.0f} %"
-    return Change(words=written, direction=direction, verdict=_verdict(direction, better=better))
+    verdict = _verdict(direction, better=better) if abs(relative) >= LEAST_TO_JUDGE else "plain"
+    return Change(words=written, direction=direction, verdict=verdict)
 
 
 def _change_of_share(figure: Figure, before: Figure, *, better: str) -> Change:

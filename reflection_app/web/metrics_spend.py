@@ -98,6 +98,7 @@ def tasks_chart(tasks: Sequence[TaskSpend], links: Links) -> Chart:
         columns=(_("Task"), _("Tokens"), _("Cost")),
         rows=rows,
         empty=_("No model was called in this time."),
+        is_wide=True,
     )
 
 

@@ -1,0 +1,76 @@
+"""The change of a figure against the period before, and when it is called better or worse."""
+
+import pytest
+
+from reflection_app.metrics.definitions import figure
+from reflection_app.metrics.values import Figure, Unit
+from reflection_app.web.metrics_headline import change
+from reflection_app.web.metrics_words import number_words
+
+
+def share(successes: int, of: int) -> Figure:
+    return figure("success_rate", successes / of, of, unit=Unit.SHARE)
+
+
+def mean(value: float) -> Figure:
+    return figure("avg_iterations_to_success", value, 10, unit=Unit.MEAN)
+
+
+def test_a_change_beyond_chance_is_better_or_worse_by_the_figures_own_direction() -> None:
+    found = change(share(90, 100), share(60, 100), better="up")
+    assert found is not None
+    assert (found.words, found.direction, found.verdict) == ("+30 points", "up", "good")
+    # Newcombe 1998, method 10, of 90/100 and 60/100: 0.1844 to 0.4074.
+    assert found.note == "95 % interval of the change: +18 to +41 points"
+    worse = change(share(90, 100), share(60, 100), better="down")
+    assert worse is not None
+    assert worse.verdict == "bad"
+
+
+def test_a_change_that_may_be_chance_is_judged_as_nothing() -> None:
+    found = change(share(8, 10), share(6, 10), better="up")
+    assert found is not None
+    assert (found.words, found.verdict) == ("+20 points", "plain")
+    assert found.note.startswith("may be chance")
+
+
+@pytest.mark.parametrize(
+    ("now", "before", "words", "verdict"),
+    [
+        (2.0, 1.0, "+100 %", "bad"),
+        (1.05, 1.0, "+5 %", "plain"),
+        (0.5, 1.0, "−50 %", "good"),
+        (1.0, 1.0, "as before", "plain"),
+    ],
+)
+def test_a_mean_changes_by_its_part(now: float, before: float, words: str, verdict: str) -> None:
+    found = change(mean(now), mean(before), better="down")
+    assert found is not None
+    assert (found.words, found.verdict) == (words, verdict)
+
+
+def test_without_a_number_before_there_is_no_change() -> None:
+    nothing = figure("success_rate", None, 0, unit=Unit.SHARE)
+    assert change(share(1, 2), nothing, better="up") is None
+    assert change(share(1, 2), None, better="up") is None
+    assert change(mean(1.0), mean(0.0), better="up") is None
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "words"),
+    [
+        (0.996, Unit.SHARE, "99.6 %"),
+        (0.004, Unit.SHARE, "0.4 %"),
+        (1.0, Unit.SHARE, "100 %"),
+        (12345.0, Unit.TOKENS, "12,345"),
+        (1.914, Unit.MEAN, "1.91"),
+        (10_500.0, Unit.MS, "10 s"),
+        (0.2, Unit.SECONDS, "< 1 s"),
+        (14_040.0, Unit.SECONDS, "3 h 54 min"),
+        (302_400.0, Unit.SECONDS, "3.5 d"),
+        (0.0042, Unit.USD, "$0.0042"),
+        (None, Unit.USD, "–"),
+    ],
+)
+def test_numbers_are_written_with_their_units(value: float | None, unit: Unit, words: str) -> None:
+    assert number_words(value, unit) == words
