@@ -8,7 +8,7 @@ from rest_framework.exceptions import MethodNotAllowed, PermissionDenied
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
-from reflection_app.models import GRANTS, ApiKey, Permission, Scope, key_may
+from reflection_app.models import GRANTS, ApiKey, Permission, key_may
 
 if TYPE_CHECKING:
     # Its module reads the settings, and they name this one.
@@ -19,18 +19,12 @@ Permissions = Mapping[str, Permission]
 
 def needs(**permissions: Permission) -> Permissions:
     """The declaration of a view, by lower-case method."""
-    return MappingProxyType({method.upper(): _transitional(permission) for method, permission in permissions.items()})
-
-
-def _transitional(permission: Permission | tuple[Scope, ...]) -> Permission:
-    if isinstance(permission, Permission):
-        return permission
-    return next(one for one, grant in GRANTS.items() if grant.scopes == permission and not grant.together)
+    return MappingProxyType({method.upper(): permission for method, permission in permissions.items()})
 
 
 def permission_for(view: type | object, method: str) -> Permission | None:
     """What the view asks of a key for the method; None where no key gets in."""
-    declared: Permissions = getattr(view, "permissions", {}) or getattr(view, "scopes", {})
+    declared: Permissions = getattr(view, "permissions", {})
     return declared.get("GET" if method == "HEAD" else method)
 
 

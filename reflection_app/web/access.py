@@ -14,7 +14,6 @@ from django.http import Http404, HttpRequest, HttpResponse
 from reflection_app.actions.client_address import client_address
 from reflection_app.actions.errors import ActionError
 from reflection_app.models import (
-    GRANTS,
     Actor,
     ApiKey,
     BulkDecision,
@@ -23,7 +22,6 @@ from reflection_app.models import (
     Permission,
     Project,
     Review,
-    Role,
     Run,
     Secret,
     Step,
@@ -45,8 +43,8 @@ class Place:
     membership: Membership
     actor: Actor
 
-    def may(self, what: Permission | Role) -> bool:
-        return member_may(self.membership, what) if isinstance(what, Permission) else self.membership.may(what)
+    def may(self, permission: Permission) -> bool:
+        return member_may(self.membership, permission)
 
 
 class DeskRequest(HttpRequest):
@@ -174,14 +172,12 @@ READING = frozenset({"GET", "HEAD"})
 
 
 def project_page[**P](
-    permission: Permission = Permission.READ, *, post: Permission | None = None, role: Role | None = None
+    permission: Permission = Permission.READ, *, post: Permission | None = None
 ) -> Callable[[ProjectView[P]], Callable[..., HttpResponse]]:
     """A view of `/p/<slug>/…`, for members with the permission; a stranger gets 404, as if no such project existed.
 
     What is not read needs `post`, where that is another.
     """
-    if role is not None:
-        permission = next(one for one, grant in GRANTS.items() if grant.role is role)
     to_change = post or permission
 
     def decorate(view: ProjectView[P]) -> Callable[..., HttpResponse]:
