@@ -39,6 +39,7 @@ from reflection_app.otlp.decoding import JSON, PROTOBUF
 from reflection_app.otlp.spans import Span
 from tests.api.caller import Answer, Caller, make_caller
 from tests.factories import make_project
+from tests.looking_back import session_project
 from tests.otlp.spans import TRACE_ID, agent, asks, chat, span, tells, text, tool
 
 pytestmark = pytest.mark.django_db
@@ -210,8 +211,8 @@ def test_spans_are_those_of_the_keys_project_alone(caller: Caller) -> None:
     }
 
 
-def test_a_trace_becomes_a_session_that_ends_when_no_more_of_it_comes() -> None:
-    project = make_project()
+def test_a_trace_becomes_a_session_that_ends_when_no_more_of_it_comes_and_is_looked_back_at() -> None:
+    project = session_project()
     root, first, failed, last = spans_at_work()
     take_spans(project, [first, failed])
     assert assemble_due(later(seconds=30)) == 0
