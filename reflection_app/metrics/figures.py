@@ -5,7 +5,7 @@ from datetime import UTC, datetime, time, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Model, Q, QuerySet, Sum
+from django.db.models import Model, QuerySet, Sum
 from django.db.models.functions import TruncHour
 
 from reflection_app.metrics.definitions import SUMMED, Sums, figures_of
@@ -147,29 +147,26 @@ def _spend(project_id: UUID, chosen: Chosen) -> tuple[Spend, ...]:
 
 
 def _dearest_tasks(project_id: UUID, chosen: Chosen) -> tuple[TaskSpend, ...]:
-    """What was spent on all runs of a task, forks and redos among them."""
+    """What was spent on all runs of a task, forks and redos among them.
+
+    Of tasks with one run, most of all, an index has the dearest in order; only what the others took has to be added up.
+    """
     rows = RunFigure.objects.filter(
-        Q(cost_usd__gt=0) | Q(prompt_tokens__gt=0),
-        project=project_id,
-        finished_on__range=(chosen.since, chosen.until),
-        task__isnull=False,
-        **asked_for(chosen),
+        project=project_id, finished_on__range=(chosen.since, chosen.until), task__isnull=False, **asked_for(chosen)
     )
-    dearest = list(
-        rows.values("task")
-        .annotate(cost=Sum("cost_usd"), prompt=Sum("prompt_tokens"), completion=Sum("completion_tokens"))
-        .order_by("-cost", "-prompt", "task")[:DEAREST]
-    )
-    tasks = Task.objects.only("objective").in_bulk([row["task"] for row in dearest])
+    lone = rows.filter(is_of_several=False).order_by("-cost_usd", "-prompt_tokens", "task")
+    several = rows.filter(is_of_several=True).values("task")
+    added = several.annotate(cost=Sum("cost_usd"), prompt=Sum("prompt_tokens"), completion=Sum("completion_tokens"))
+    dearest = [
+        *lone.values_list("task", "cost_usd", "prompt_tokens", "completion_tokens")[:DEAREST],
+        *added.order_by("-cost", "-prompt", "task").values_list("task", "cost", "prompt", "completion")[:DEAREST],
+    ]
+    dearest.sort(key=lambda row: (-row[1], -row[2], row[0]))
+    tasks = Task.objects.only("objective").in_bulk([row[0] for row in dearest])
     return tuple(
-        TaskSpend(
-            task_id=str(row["task"]),
-            objective=tasks[row["task"]].title,
-            tokens=row["prompt"] + row["completion"],
-            cost_usd=row["cost"],
-        )
-        for row in dearest
-        if row["task"] in tasks
+        TaskSpend(task_id=str(task), objective=tasks[task].title, tokens=prompt + completion, cost_usd=cost)
+        for task, cost, prompt, completion in dearest[:DEAREST]
+        if task in tasks and (cost or prompt)
     )
 
 

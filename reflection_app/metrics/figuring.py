@@ -107,6 +107,7 @@ def _figure(run: FinishedRun) -> RunFigure:
         finished_at=run.finished_at,
         finished_on=_day_of(run),
         is_counted=told.is_counted,
+        is_of_several=run.is_of_several,
         is_scripted=run.is_scripted,
         agent=run.agent,
         mode=told.mode,

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Case, Count, F, Q, Sum, Value, When
+from django.db.models import Case, Count, Exists, F, OuterRef, Q, Sum, Value, When
 from django.db.models.fields import CharField
 from django.db.models.fields.json import KeyTextTransform
 
@@ -47,6 +47,8 @@ class FinishedRun:
     kind: str
     model: str
     failures: tuple[str, ...]
+    # Whether its task has other runs.
+    is_of_several: bool
     recorded: Recorded
 
 
@@ -70,6 +72,7 @@ def finished_runs(ids: Sequence[UUID]) -> list[FinishedRun]:
             kept=F("best_attempt__number"),
             of_agent=F("task__agent"),
             of_kind=F("task__kind"),
+            has_others=Exists(Run.objects.filter(task=OuterRef("task")).exclude(pk=OuterRef("pk"))),
         )
     )
     found = [row["id"] for row in rows]
@@ -137,6 +140,7 @@ def _finished(row: dict[str, Any], parts: _Parts) -> FinishedRun:
         kind=row["of_kind"] or parts.kinds.get(run_id, ""),
         model=most_used(model for _, model in made),
         failures=parts.failures.get(run_id, ()) if is_counted else (),
+        is_of_several=row["has_others"],
         recorded=recorded,
     )
 

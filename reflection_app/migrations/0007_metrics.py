@@ -83,6 +83,7 @@ class Migration(migrations.Migration):
                 ('finished_at', models.DateTimeField()),
                 ('finished_on', models.DateField()),
                 ('is_counted', models.BooleanField()),
+                ('is_of_several', models.BooleanField(default=False)),
                 ('outcome', models.CharField(max_length=16)),
                 ('referee', models.CharField(blank=True, default='', max_length=20)),
                 ('latency', models.CharField(blank=True, default='', max_length=10)),
@@ -205,6 +206,14 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name='runfigure',
             index=models.Index(fields=['project', 'finished_at'], name='run_figure_by_time'),
+        ),
+        migrations.AddIndex(
+            model_name='runfigure',
+            index=models.Index(condition=models.Q(('is_of_several', False), ('task__isnull', False)), fields=['project', 'is_scripted', '-cost_usd', '-prompt_tokens', 'task'], include=('finished_on',), name='run_figure_dearest'),
+        ),
+        migrations.AddIndex(
+            model_name='runfigure',
+            index=models.Index(condition=models.Q(('is_of_several', True), ('task__isnull', False)), fields=['project', 'finished_on'], name='run_figure_of_several'),
         ),
         migrations.AddConstraint(
             model_name='runspend',

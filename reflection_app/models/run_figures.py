@@ -34,6 +34,8 @@ class RunFigure(ByWhat, Summed):
     # The day of that moment in UTC.
     finished_on = models.DateField()
     is_counted = models.BooleanField()
+    # Its task has other runs, forks or redos, which add to what the task took.
+    is_of_several = models.BooleanField(default=False)
     outcome = models.CharField(max_length=16)
     # The strongest that judged the attempt which is kept.
     referee = models.CharField(max_length=20, blank=True, default="")
@@ -45,6 +47,18 @@ class RunFigure(ByWhat, Summed):
         indexes = (
             models.Index(fields=("project", "finished_on", "is_scripted"), name="run_figure_by_day"),
             models.Index(fields=("project", "finished_at"), name="run_figure_by_time"),
+            # The dearest tasks are found without adding all up: most have one run.
+            models.Index(
+                fields=("project", "is_scripted", "-cost_usd", "-prompt_tokens", "task"),
+                include=("finished_on",),
+                name="run_figure_dearest",
+                condition=models.Q(is_of_several=False, task__isnull=False),
+            ),
+            models.Index(
+                fields=("project", "finished_on"),
+                name="run_figure_of_several",
+                condition=models.Q(is_of_several=True, task__isnull=False),
+            ),
         )
 
     def __str__(self) -> str:

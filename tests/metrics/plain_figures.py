@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable
 from datetime import UTC
+from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 from reflection_app.metrics.values import Chosen
 from reflection_app.models import Project, Run
@@ -120,6 +122,16 @@ def figures_by_hand(project: Project, chosen: Chosen) -> dict[str, float | None]
         "cost_usd": cost,
         "cost_usd_per_success": ratio(cost, sum(succeeded(run) for run in runs)),
     }
+
+
+def dearest_by_hand(project: Project, chosen: Chosen) -> list[tuple[str, Decimal]]:
+    """Ids of tasks with what all their runs cost, the dearest first."""
+    spent: dict[UUID, tuple[Decimal, int]] = {}
+    for run in runs_of(project, chosen):
+        cost, tokens = spent.get(run.task_id, (Decimal(0), 0))
+        spent[run.task_id] = (cost + run.cost_usd, tokens + run.prompt_tokens)
+    in_order = sorted(spent.items(), key=lambda one: (-one[1][0], -one[1][1], one[0]))
+    return [(str(task), cost) for task, (cost, _) in in_order]
 
 
 def mean(values: Iterable[float]) -> float | None:

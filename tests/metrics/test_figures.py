@@ -2,6 +2,7 @@
 
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from django.core.management import call_command
@@ -20,7 +21,7 @@ from reflection_app.models import Actor, DayCount, DayFigure, DaySpend, FigureDu
 from reflection_app.runner.advance import advance
 from tests.critiques import critique
 from tests.factories import make_member, make_project
-from tests.metrics.plain_figures import figures_by_hand
+from tests.metrics.plain_figures import dearest_by_hand, figures_by_hand
 from tests.metrics.recorded import Rows, begin, random_project
 from tests.runner.scripts import RIGHT, WRONG, code_run, scripted_run
 from tests.undoing import claimed, decide
@@ -134,6 +135,7 @@ def test_forks_redos_and_what_the_desk_does_count_for_what_they_took_alone() -> 
     fork.step("attempt-1/critique", "generate", role="critic", is_inherited=True, prompt_tokens=999)
     fork.verdict(made, CRITIC, REVISE, 10)
     fork.end(Outcome.EXHAUSTED, kept=made, at=NOON)
+    Run.objects.filter(pk=first.pk).update(last_event_seq=9)
     desk = begin(project, Mode.ERROR_REFLECTION)
     desk.call("turn-1", "error_reflector", prompt_tokens=5)
     desk.end(Outcome.SUCCEEDED, kept=None, at=NOON)
@@ -142,6 +144,10 @@ def test_forks_redos_and_what_the_desk_does_count_for_what_they_took_alone() -> 
     assert changed == {"tokens"}
     assert metrics.figures["tokens"].value == 100 + 7 + 5
     assert {one.role: one.prompt_tokens for one in metrics.spend} == {"actor": 27, "critic": 80, "error_reflector": 5}
+    assert [(task.task_id, task.tokens) for task in metrics.dearest_tasks] == [
+        (str(first.task_id), 107),
+        (str(desk.run.task_id), 5),
+    ]
     assert set(runs_behind(project.pk, on(), "runs")) == {first}
 
 
@@ -226,6 +232,8 @@ def test_figures_equal_those_of_plain_python_over_the_rows(seed: int) -> None:
         assert values(metrics_of(project.pk, chosen)) == pytest.approx(
             figures_by_hand(project, chosen), nan_ok=False
         ), more
+        dearest = [(one.task_id, one.cost_usd) for one in metrics_of(project.pk, chosen).dearest_tasks]
+        assert dearest == dearest_by_hand(project, chosen)[: len(dearest)]
         before = {name: figure.value for name, figure in metrics_of(project.pk, chosen).before.items()}
         assert before == pytest.approx(figures_by_hand(project, chosen.before()))
 
@@ -258,18 +266,18 @@ def sums(project: Project) -> list[tuple[object, ...]]:
 
 def raw(project: Project) -> list[tuple[object, ...]]:
     """By plain Python from the figures of the runs, as each is worked out from its rows now."""
-    found: dict[tuple[object, bool], list[object]] = {}
+    found: dict[tuple[date, bool], list[Any]] = {}
     for run in Run.objects.filter(project=project, state="finished"):
         figure_runs([run.pk])
         row = RunFigure.objects.get(run=run)
         numbers = [getattr(row, name) for name in SUMMED]
         known = found.get((row.finished_on, row.is_scripted), [0] * len(SUMMED))
-        found[row.finished_on, row.is_scripted] = [a + b for a, b in zip(known, numbers, strict=True)]  # type: ignore[operator]
-    return [(*key, *found[key]) for key in sorted(found)]  # type: ignore[type-var]
+        found[row.finished_on, row.is_scripted] = [a + b for a, b in zip(known, numbers, strict=True)]
+    return [(*key, *found[key]) for key in sorted(found)]
 
 
 def every_sum(project: Project) -> list[list[tuple[object, ...]]]:
-    models = (DayFigure, DayCount, DaySpend)
+    models: tuple[type[DayFigure] | type[DayCount] | type[DaySpend], ...] = (DayFigure, DayCount, DaySpend)
     names = [[field.name for field in model._meta.concrete_fields if field.name != "id"] for model in models]
     return [
         sorted(map(tuple, model.objects.filter(project=project).values_list(*of)), key=repr)
