@@ -23,7 +23,7 @@ from reflection_app.metrics.trial_decisions import Facts
 from reflection_app.models import OPEN, PanelState, Review, ReviewState, Step
 
 # The newest ones count; so many are compared in a moment.
-MOST_COMPARED = 50_000
+MOST_COMPARED = 20_000
 CHUNK = 2_000
 BY_POLICY = [
     reason.value

@@ -10,7 +10,7 @@ from reflection_app.metrics.calibration import Judged
 from reflection_app.metrics.compared import Compared, Critic, Source, majority
 from reflection_app.models import CriticJudgement, JudgedItem, PersonsJudgement
 
-MOST_COMPARED = 50_000
+MOST_COMPARED = 20_000
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ Calibrated Probabilities Using Bayesian Binning", AAAI 2015 (the calibration err
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from reflection_app.metrics.intervals import Interval, difference
 from reflection_app.metrics.weighted_samples import Case, mean_of, share_of, weighted_mean
@@ -14,8 +15,7 @@ from reflection_app.metrics.weighted_samples import Case, mean_of, share_of, wei
 BINS = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(NamedTuple):
     """A confidence, and whether the verdict that it was said of was right: 1 or 0."""
 
     confidence: float

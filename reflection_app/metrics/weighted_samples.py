@@ -7,14 +7,13 @@ the clusters' sums, linearised (K. M. Wolter, "Introduction to Variance Estimati
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
 from math import sqrt
+from typing import NamedTuple
 
 from reflection_app.metrics.intervals import Z_95, Interval, wilson
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(NamedTuple):
     """One number of one case: 1 or 0 where a share is asked for."""
 
     value: float
