@@ -4,7 +4,6 @@ A message may arrive twice (a worker that dies after sending has noted nothing) 
 by its id. Nothing is locked while a receiver is waited for.
 """
 
-import logging
 import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -23,8 +22,6 @@ from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import OF_THE_DESK
 from reflection_app.models import Delivery, DeliveryState, DeliveryTry, Event, Webhook
 from reflection_app.outgoing import OutgoingError, Posted, post, signed_headers
-
-log = logging.getLogger(__name__)
 
 DEADLINE_S = 15.0
 LEASE = timedelta(seconds=60)
@@ -59,8 +56,9 @@ def send_due(webhook_id: UUID, *, clock: Clock = timezone.now) -> int:
 @transaction.atomic
 def claim(webhook_id: UUID, *, now: datetime) -> Delivery | None:
     """The next delivery that is due to the webhook, held from now on; None where there is none, or enough are held."""
-    webhook = Webhook.objects.select_for_update(no_key=True).filter(pk=webhook_id, project__deleted_at=None).first()
-    if webhook is None or not webhook.is_enabled or webhook.paused_at is not None:
+    webhooks = Webhook.objects.select_for_update(of=("self",), no_key=True)
+    webhook = webhooks.filter(pk=webhook_id, is_enabled=True, paused_at=None, project__deleted_at=None).first()
+    if webhook is None:
         return None
     waiting = Delivery.objects.filter(webhook=webhook, state=DeliveryState.WAITING)
     if waiting.filter(lease_until__gt=now).count() >= (1 if webhook.failing_since else MOST_AT_ONCE):
@@ -68,7 +66,10 @@ def claim(webhook_id: UUID, *, now: datetime) -> Delivery | None:
     if webhook.failing_since is not None and _rests(webhook.pk, webhook.failing_since, now=now):
         return None
     delivery = _due(now).filter(webhook=webhook).order_by("next_at", "id").select_for_update(skip_locked=True).first()
-    return _held(delivery, now=now) if delivery else None
+    if delivery is not None:
+        delivery.lease_until = now + LEASE
+        delivery.save(update_fields=["lease_until"])
+    return delivery
 
 
 def _rests(webhook_id: UUID, failing_since: datetime, *, now: datetime) -> bool:
@@ -76,11 +77,6 @@ def _rests(webhook_id: UUID, failing_since: datetime, *, now: datetime) -> bool:
     tries = DeliveryTry.objects.filter(delivery__webhook=webhook_id, delivery__state=DeliveryState.WAITING)
     last = tries.order_by("-created_at").values_list("created_at", flat=True).first()
     return last is not None and now < last + timedelta(seconds=hold_s(last - failing_since))
-
-
-def hold(delivery: Delivery, *, now: datetime) -> Delivery:
-    """The delivery, held by the caller: one that was written just now, and that nobody else has seen."""
-    return _held(delivery, now=now)
 
 
 def send_one(delivery: Delivery, *, clock: Clock = timezone.now, deadline_s: float = DEADLINE_S) -> bool:
@@ -94,12 +90,6 @@ def send_one(delivery: Delivery, *, clock: Clock = timezone.now, deadline_s: flo
 def _due(now: datetime) -> QuerySet[Delivery]:
     free = Q(lease_until=None) | Q(lease_until__lte=now)
     return Delivery.objects.filter(free, state=DeliveryState.WAITING, next_at__lte=now)
-
-
-def _held(delivery: Delivery, *, now: datetime) -> Delivery:
-    delivery.lease_until = now + LEASE
-    delivery.save(update_fields=["lease_until"])
-    return delivery
 
 
 @transaction.atomic
