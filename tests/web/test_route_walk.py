@@ -1,0 +1,98 @@
+"""Every page of a project, walked by a member of each role: each gets exactly as far as the matrix says."""
+
+import pytest
+from django.test import Client
+from django.urls import URLPattern, reverse
+
+from reflection_app.config.guarded_routes import guarded_routes
+from reflection_app.management.commands.write_permissions import WHERE, written
+from reflection_app.models import GRANTS, Permission, Project, Role
+from reflection_app.web.permission_words import PERMISSIONS
+from reflection_app.web.urls import project_pages
+from tests.factories import make_member, make_project
+from tests.web.test_access import addresses
+
+__all__ = ["addresses"]
+
+# What each page asks for, by its name.
+ASKED: dict[str, dict[str, Permission]] = {
+    str(page.name): getattr(page.callback, "permissions", {}) for page in project_pages if isinstance(page, URLPattern)
+}
+
+# Without a member, a key or a login link: what these show is nobody's.
+OPEN = {
+    "/",
+    "/healthz",
+    "/readyz",
+    "/api/v1/schema",
+    "/api/v1/docs",
+    "/api/v1/",
+    "/language/",
+    "/notifications/",
+    "/notifications/count/",
+    "/notifications/read/",
+    "/notifications/<uuid:notice_id>/read/",
+}
+OF_ACCOUNTS = (
+    "/login/",
+    "/logout/",
+    "/account/",
+    "/^account/",
+    "/invitations/",
+    "/invite/",
+    "/join/",
+    "/projects/",
+    "/profile/",
+)
+# What one did oneself, and one's own membership, are for every member; others' are not. These pages look whose it is.
+LOOKS_ITSELF = {"remove_member", "undo_bulk", "take_back_comment"}
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("role", Role)
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_a_role_gets_as_far_as_the_matrix_says(
+    client: Client, addresses: dict[str, str], role: Role, method: str
+) -> None:
+    user = make_member(Project.objects.get(slug="walked"), role)
+    needed = {name: asked[method] for name, asked in ASKED.items()}
+    wrong = {}
+    for name, address in addresses.items():
+        # Each anew: some end the session, and some the membership.
+        client.force_login(user)
+        status = client.generic(method, address).status_code
+        may = role.rank >= GRANTS[needed[name]].role.rank
+        if status >= 500 or (name not in LOOKS_ITSELF and (status == 403) is may):
+            wrong[name] = (status, needed[name])
+    assert not wrong
+
+
+def test_every_page_of_a_project_asks_the_matrix() -> None:
+    assert len(ASKED) == len(project_pages)
+    assert {permission for asked in ASKED.values() for permission in asked.values()} <= set(Permission)
+
+
+def test_every_route_asks_the_matrix_or_is_named_here_as_open() -> None:
+    unasked = {route.path for route in guarded_routes() if route.permission is None}
+    assert {path for path in unasked if path not in OPEN and not path.startswith(OF_ACCOUNTS)} == set()
+
+
+def test_every_permission_has_words_and_a_grant() -> None:
+    assert list(GRANTS) == list(Permission) == list(PERMISSIONS)
+    assert len({str(words) for words in PERMISSIONS.values()}) == len(PERMISSIONS)
+
+
+def test_the_written_matrix_is_up_to_date() -> None:
+    assert WHERE.read_text() == written(), "write it anew: manage.py write_permissions"
+
+
+@pytest.mark.django_db
+def test_the_matrix_is_on_a_page_for_every_member(client: Client) -> None:
+    project = make_project("shown")
+    client.force_login(make_member(project, Role.VIEWER))
+    page = client.get(reverse("permissions", kwargs={"slug": "shown"})).text
+    assert "make and revoke API keys" in page
+    assert "<code>notebook:write</code> and <code>reviews:write</code>" in page
+    assert page.count('class="visually-hidden">yes</span>') == sum(
+        len(Role) - grant.role.rank for grant in GRANTS.values()
+    )
