@@ -242,6 +242,17 @@ def test_an_empty_desk_and_an_empty_notebook_say_so(client: Client, project: Pro
     assert "Nothing can be told of lessons yet" in client.get(address(project, "lessons/")).text
 
 
+def test_the_overview_says_how_the_last_week_went(client: Client, project: Project) -> None:
+    logged_in(client, project)
+    assert client.get("/p/measured/").context["figures"] == []
+    fill(project, runs=20, days=7)
+    page = client.get("/p/measured/")
+    rate = page.context["figures"][0]
+    assert (rate.name, rate.of) == ("success_rate_with_reflection", "20")
+    assert client.get(rate.href).context["behind"].runs.count() == 20
+    assert 'href="/p/measured/metrics/?period=7d"' in page.text
+
+
 def test_a_stranger_finds_no_metrics(client: Client, project: Project) -> None:
     client.force_login(make_member(make_project("elsewhere")))
     for rest in ("", "reviews/", "lessons/", "runs.csv"):
