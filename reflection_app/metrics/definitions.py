@@ -209,7 +209,7 @@ def figures_of(sums: Sums) -> dict[str, Figure]:
 
 def figure(name: str, value: float | None, of: int, *, unit: Unit) -> Figure:
     """The figure, a share with its interval."""
-    # A share of steps is no share of independent cases, but its interval is told all the same: it is at least so wide.
+    # Reflections, checks and steps of one run hang together, so the interval of their shares is somewhat too narrow.
     bounds = wilson(value * of, of) if unit is Unit.SHARE and value is not None else None
     if bounds is None:
         return Figure(name=name, value=value, unit=unit, of=of)
