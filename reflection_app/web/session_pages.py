@@ -13,6 +13,8 @@ from django.views.decorators.http import require_POST, require_safe
 @login_required
 @require_safe
 def session_list(request: HttpRequest) -> HttpResponse:
+    # One that is older than the list of sessions is on it from now on.
+    UserSession.objects.create_from_request(request)
     open_ones = UserSession.objects.purge_and_list(request.user)
     newest_first = sorted(open_ones, key=lambda session: session.created_at, reverse=True)
     return render(request, "usersessions/list.html", {"sessions": newest_first})

@@ -134,6 +134,7 @@ def test_an_address_is_added_and_confirmed(anna: User, server: MailServer) -> No
 
 def test_a_second_factor_is_set_up_and_asked_for(anna: User) -> None:
     client = log_in(anna)
+    client.post("/account/email/", {"action_add": "", "email": "not-confirmed@example.org"})
     assert client.get("/account/two-factor/app/")["Location"].startswith("/account/confirm/?next=")
     _secret, codes = set_up_totp(client)
     assert len(codes) == 10
