@@ -1,9 +1,13 @@
 """Members, keys and the account's pages in the browser: an invitation from its making to the joining, and looks."""
 
+import time
 from collections.abc import Callable
 
 import pytest
+from allauth.mfa.totp.internal.auth import format_hotp_value, hotp_value
 from axe_playwright_python.sync_playwright import Axe
+from django.contrib.auth.hashers import make_password
+from django.contrib.auth.models import User
 from playwright.sync_api import Page, expect
 
 from reflection_app.models import Membership, Role
@@ -94,3 +98,28 @@ def test_the_pages_fit_and_are_clean(visit: Callable[..., Visitor], width: int, 
     guest.page.set_viewport_size({"width": width, "height": 900})
     for path in ("/login/", "/account/password/lost/", "/account/signup/"):
         is_clean(guest.go(path))
+
+
+def test_an_authenticator_app_is_set_up(visit: Callable[..., Visitor]) -> None:
+    user = make_member(make_project("team"))
+    # As the server makes them, which knows nothing of the tests' quick ones.
+    User.objects.filter(pk=user.pk).update(password=make_password(PASSWORD, hasher="pbkdf2_sha256"))
+    user.refresh_from_db()
+    visitor = visit(user, scheme="dark")
+    visitor.page.set_viewport_size({"width": 390, "height": 900})
+    page = visitor.go("/account/two-factor/")
+    page.get_by_role("link", name="Set it up").click()
+    expect(page.get_by_role("heading", name="Is it you?")).to_be_visible()
+    is_clean(page)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Go on").click()
+    picture = page.get_by_role("img", name="QR code for the app")
+    expect(picture).to_be_visible()
+    assert picture.evaluate("image => image.naturalWidth") > 0
+    is_clean(page)
+    secret = page.locator("form code").inner_text()
+    page.get_by_label("Code of the app").fill(format_hotp_value(hotp_value(secret, int(time.time()) // 30)))
+    page.get_by_role("button", name="Turn it on").click()
+    expect(page.get_by_text("Two-factor login is on.")).to_be_visible()
+    expect(page.locator(".recovery-codes li")).to_have_count(10)
+    is_clean(page)
