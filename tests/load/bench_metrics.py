@@ -141,7 +141,7 @@ def fill(project_id: UUID, *, runs: int) -> None:
     from reflection_app.metrics.definitions import SUMMED
     from reflection_app.models import RunFigure
 
-    given = {"project": project_id, "runs": runs, "seconds": DAYS * 86_400}
+    given: dict[str, Any] = {"project": project_id, "runs": runs, "seconds": DAYS * 86_400}
     given |= {"agents": AGENTS, "models": MODELS, "kinds": KINDS}
     figures = FIGURES.format(sums=", ".join(SUMMED), values=", ".join(VALUES.get(name, "0") for name in SUMMED))
     with connection.cursor() as cursor:

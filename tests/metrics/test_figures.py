@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
+from reflection_app import jobs
 from reflection_app.actions.undo_decision import undo_decision
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.task_spec import Mode
@@ -383,3 +384,14 @@ def test_a_run_under_way_is_not_noted_and_an_ended_one_is() -> None:
     rows.end(Outcome.FAILED, kept=None, at=NOON)
     assert [note.run_id for note in FigureDue.objects.all()] == [rows.run.pk]
     assert (figure_due(), figure_due()) == (1, 0)
+
+
+def test_the_worker_counts_what_has_ended_batch_by_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "figure_due", lambda: figure_due(at_most=2))
+    monkeypatch.setattr(jobs, "AT_ONCE", 2)
+    project = make_project()
+    for _ in range(5):
+        begin(project).end(Outcome.FAILED, kept=None, at=NOON)
+    jobs.figure_runs()
+    assert not FigureDue.objects.exists()
+    assert metrics_of(project.pk, on()).figures["runs"].value == 5
