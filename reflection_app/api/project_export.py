@@ -5,7 +5,7 @@ from django.http import StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
 from rest_framework.request import Request
 
-from reflection_app.actions.project_archive.sending import headers_of, pieces, pieces_off_the_loop, whole_file
+from reflection_app.actions.project_archive.sending import Pieces, PiecesOffTheLoop, headers_of, whole_file
 from reflection_app.api.desk_view import DeskView, NoParameters
 from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_query
@@ -26,5 +26,5 @@ class ProjectExport(DeskView):
         read_query(request, NoParameters)
         file = whole_file(self.project, actor=self.actor)
         asked = request._request  # noqa: SLF001 - the documented way to Django's own request
-        body = pieces_off_the_loop(file) if isinstance(asked, ASGIRequest) else pieces(file)
+        body = PiecesOffTheLoop(file) if isinstance(asked, ASGIRequest) else Pieces(file)
         return StreamingHttpResponse(body, content_type="application/zip", headers=headers_of(self.project))

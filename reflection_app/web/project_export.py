@@ -6,7 +6,7 @@ from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpResponse, StreamingHttpResponse
 from django.views.decorators.http import require_safe
 
-from reflection_app.actions.project_archive.sending import headers_of, pieces, pieces_off_the_loop, whole_file
+from reflection_app.actions.project_archive.sending import Pieces, PiecesOffTheLoop, headers_of, whole_file
 from reflection_app.models import Permission
 from reflection_app.web.access import DeskRequest, project_page
 
@@ -16,7 +16,7 @@ from reflection_app.web.access import DeskRequest, project_page
 def project_export(request: DeskRequest) -> HttpResponse:
     project = request.place.project
     file = whole_file(project, actor=request.place.actor)
-    body = pieces_off_the_loop(file) if isinstance(request, ASGIRequest) else pieces(file)
+    body = PiecesOffTheLoop(file) if isinstance(request, ASGIRequest) else Pieces(file)
     answer = StreamingHttpResponse(body, content_type="application/zip", headers=headers_of(project))
     # Django's types make no one class of both kinds of answers, but serves either.
     return cast("HttpResponse", answer)

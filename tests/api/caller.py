@@ -54,9 +54,10 @@ class Caller:
             headers={"Authorization": f"Bearer {self.secret}", **(headers or {})},
         )
         kind = response.get("Content-Type", "").partition(";")[0]
+        content = response.getvalue()
         return Answer(
             response.status_code,
-            json.loads(response.content) if kind.endswith("json") else response.content or None,
+            json.loads(content) if kind.endswith("json") else content or None,
             {name.lower(): value for name, value in response.items()},
         )
 

@@ -1,4 +1,5 @@
 import re
+from collections import Counter
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from django.contrib.staticfiles import finders
 from django.core.management import call_command
 from django.test import Client
 
+from reflection_app.api.answer import Answer
 from reflection_app.loops.verdicts import Referee
 from tests.api.test_routes import ROUTES
 
@@ -52,7 +54,7 @@ def test_every_call_needs_a_key_and_tells_its_problems(schema: Any) -> None:
         assert {"400", "401", "403", "429"} <= set(operation["responses"])
         for status, response in operation["responses"].items():
             kinds = set(response.get("content", {}))
-            readable = {"application/json", "text/markdown", "application/jsonl", "application/zip"}
+            readable = {"application/json", "text/markdown", "application/jsonl", "application/zip", "text/csv"}
             assert kinds <= ({"application/problem+json"} if status >= "400" else readable)
 
 
@@ -105,3 +107,12 @@ def test_the_docs_page_loads_everything_from_here_and_relaxes_styles_alone() -> 
 def test_the_files_of_the_docs_page_are_there(name: str) -> None:
     assert finders.find(name)
     assert f"/static/{name}" in Client().get("/api/v1/docs").content.decode()
+
+
+def test_no_two_answers_share_a_name() -> None:
+    names = Counter(kind.__name__ for kind in _kinds_below(Answer))
+    assert [name for name, times in names.items() if times > 1] == []
+
+
+def _kinds_below(kind: type[Answer]) -> set[type[Answer]]:
+    return {one for below in kind.__subclasses__() for one in (below, *_kinds_below(below))}

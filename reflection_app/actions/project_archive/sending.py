@@ -41,15 +41,31 @@ def headers_of(project: Project) -> dict[str, str]:
     }
 
 
-def pieces(file: IO[bytes]) -> Iterator[bytes]:
-    """The file piece by piece; it is closed then."""
-    with file:
-        while piece := file.read(PIECE):
-            yield piece
+class Pieces:
+    """The file piece by piece. Django closes it with the answer, also where nobody reads any of it."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def __iter__(self) -> Iterator[bytes]:
+        with self._file:
+            while piece := self._file.read(PIECE):
+                yield piece
+
+    def close(self) -> None:
+        self._file.close()
 
 
-async def pieces_off_the_loop(file: IO[bytes]) -> AsyncIterator[bytes]:
+class PiecesOffTheLoop:
     """The same for a server that must not wait for the disk, and would read an ordinary generator to its end first."""
-    with file:
-        while piece := await sync_to_async(file.read)(PIECE):
-            yield piece
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        with self._file:
+            while piece := await sync_to_async(self._file.read)(PIECE):
+                yield piece
+
+    def close(self) -> None:
+        self._file.close()
