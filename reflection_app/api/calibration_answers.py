@@ -8,13 +8,13 @@ from reflection_app.api.answer import Answer
 from reflection_app.loops.verdicts import Verdict
 from reflection_app.metrics.calibration import Calibration
 from reflection_app.metrics.calibration_figures import CalibrationFigures
-from reflection_app.metrics.compared import CriticCalibration, Source
+from reflection_app.metrics.compared import CriticCalibration, JudgementSource
 from reflection_app.metrics.critic_rows import Judging
 from reflection_app.metrics.intervals import Interval
 from reflection_app.metrics.reliability import Bin
 
 
-class IntervalAnswer(Answer):
+class RangeAnswer(Answer):
     """A figure with its 95 % interval."""
 
     estimate: float
@@ -31,8 +31,8 @@ class MatrixCellAnswer(Answer):
 
 class VerdictFiguresAnswer(Answer):
     verdict: Verdict
-    precision: IntervalAnswer | None
-    recall: IntervalAnswer | None
+    precision: RangeAnswer | None
+    recall: RangeAnswer | None
 
 
 class BinAnswer(Answer):
@@ -41,7 +41,7 @@ class BinAnswer(Answer):
     seen: int
     share: float
     confidence: float = Field(description="the mean confidence")
-    right: IntervalAnswer = Field(description="how often people agreed")
+    right: RangeAnswer = Field(description="how often people agreed")
 
 
 class ReliabilityAnswer(Answer):
@@ -49,22 +49,24 @@ class ReliabilityAnswer(Answer):
 
     pairs: int
     error: float | None = Field(description="expected calibration error, over 10 bins of equal width")
-    overconfidence: IntervalAnswer | None = Field(description="mean confidence minus how often it was right")
+    overconfidence: RangeAnswer | None = Field(description="mean confidence minus how often it was right")
     bins: list[BinAnswer]
 
 
 class CriticAnswer(Answer):
-    source: Source = Field(description="the desk's own reviews, or judgements that were imported")
+    source: JudgementSource = Field(description="the desk's own reviews, or judgements that were imported")
     model: str
     prompt_version: str
     pairs: int = Field(description="how many verdicts were compared")
     worth: float = Field(description="how many that were drawn evenly and independently would say as much")
-    agreed: IntervalAnswer | None
-    kappa: IntervalAnswer | None = Field(description="Cohen's κ; null where both always said one and the same")
-    precision: IntervalAnswer | None = Field(description="of what the critic passed, what people pass")
-    recall: IntervalAnswer | None = Field(description="of what people pass, what the critic passed")
-    false_pass: IntervalAnswer | None = Field(description="of what people send back, what the critic passed")
-    false_fail: IntervalAnswer | None = Field(description="of what people pass, what the critic sent back")
+    agreed: RangeAnswer | None
+    kappa: RangeAnswer | None = Field(
+        description="Cohen's κ; null where both always said one and the same"
+    )
+    precision: RangeAnswer | None = Field(description="of what the critic passed, what people pass")
+    recall: RangeAnswer | None = Field(description="of what people pass, what the critic passed")
+    false_pass: RangeAnswer | None = Field(description="of what people send back, what the critic passed")
+    false_fail: RangeAnswer | None = Field(description="of what people pass, what the critic sent back")
     matrix: list[MatrixCellAnswer]
     by_verdict: list[VerdictFiguresAnswer]
     reliability: ReliabilityAnswer
@@ -129,11 +131,11 @@ def _reliability(figures: Calibration) -> ReliabilityAnswer:
 
 
 def _bin(one: Bin) -> BinAnswer:
-    right = IntervalAnswer(estimate=one.right.estimate, low=one.right.low, high=one.right.high)
+    right = RangeAnswer(estimate=one.right.estimate, low=one.right.low, high=one.right.high)
     return BinAnswer(low=one.low, high=one.high, seen=one.seen, share=one.share, confidence=one.confidence, right=right)
 
 
-def _interval(interval: Interval | None) -> IntervalAnswer | None:
+def _interval(interval: Interval | None) -> RangeAnswer | None:
     if interval is None:
         return None
-    return IntervalAnswer(estimate=interval.estimate, low=interval.low, high=interval.high)
+    return RangeAnswer(estimate=interval.estimate, low=interval.low, high=interval.high)

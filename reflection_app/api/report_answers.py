@@ -92,7 +92,7 @@ class ChecklistsAnswer(Answer):
     revised_output: list[CheckItem]
 
 
-class ProposalAnswer(Answer):
+class ReportProposalAnswer(Answer):
     """What was proposed to the notebook because of the report."""
 
     id: UUID
@@ -130,7 +130,7 @@ class ReportAnswer(ReportLine):
     hint: str
     is_fallback: bool = Field(description="whether code wrote it for want of a usable answer")
     checklists: ChecklistsAnswer
-    proposals: list[ProposalAnswer]
+    proposals: list[ReportProposalAnswer]
     instructions: list[InstructionAnswer]
 
 
@@ -179,7 +179,7 @@ def report_body(row: Report) -> dict[str, Any]:
         is_fallback=value.is_fallback,
         checklists=ChecklistsAnswer(report=list(quality.of_report), revised_output=list(quality.of_revision)),
         proposals=[
-            ProposalAnswer(id=one.id, kind=one.kind, name=one.name, state=one.state, occurrences=one.occurrences)
+            ReportProposalAnswer(id=one.id, kind=one.kind, name=one.name, state=one.state, occurrences=one.occurrences)
             for one in proposals_of(row)
         ],
         instructions=[instruction_answer(one) for one in row.instructions.select_related("report")],

@@ -34,7 +34,7 @@ class SkippedTool(Answer):
     why: str
 
 
-class ImportAnswer(Answer):
+class ToolImportAnswer(Answer):
     """What became of the server's tools, by the names that they have here."""
 
     added: list[str]
@@ -71,8 +71,8 @@ def tool_answer(tool: Tool) -> ToolAnswer:
     )
 
 
-def import_answer(imported: Imported) -> ImportAnswer:
-    return ImportAnswer(
+def import_answer(imported: Imported) -> ToolImportAnswer:
+    return ToolImportAnswer(
         added=imported.added,
         updated=imported.updated,
         unchanged=imported.unchanged,

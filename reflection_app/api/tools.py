@@ -16,7 +16,7 @@ from reflection_app.api.pages import NEWEST_FIRST, PageQuery, get_page
 from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_body, read_input, read_query
 from reflection_app.api.schema import described_get, described_post
-from reflection_app.api.tool_answers import ImportAnswer, ToolAnswer, ToolPage, import_answer, tool_answer
+from reflection_app.api.tool_answers import ToolAnswer, ToolImportAnswer, ToolPage, import_answer, tool_answer
 from reflection_app.loops.tool_calls import ToolSpec
 from reflection_app.models import Permission, Project, Tool, ToolKind
 
@@ -112,7 +112,7 @@ class ImportMcp(DeskView):
         "import_mcp_tools",
         summary="Register all tools of an MCP server",
         body=McpServerInput,
-        answers={200: ImportAnswer},
+        answers={200: ToolImportAnswer},
         examples={"A server": {"url": "https://mcp.example.com/mcp"}},
     )
     def post(self, request: Request) -> Response:

@@ -9,7 +9,7 @@ from uuid import UUID
 from reflection_app.metrics.calibration import Calibration, Judged, calibration_of
 
 
-class Source(StrEnum):
+class JudgementSource(StrEnum):
     """DESK: the runs of this project. IMPORTED: judgements from elsewhere."""
 
     DESK = "desk"
@@ -20,7 +20,7 @@ class Source(StrEnum):
 class Critic:
     """A model with a version of its prompt. What came from elsewhere is never put together with the desk's own."""
 
-    source: Source
+    source: JudgementSource
     model: str
     version: str
 

@@ -16,7 +16,7 @@ from reflection_app.loops.effects import ReviewReason
 from reflection_app.loops.review_rules import ReviewPolicy
 from reflection_app.loops.verdicts import Referee
 from reflection_app.metrics.calibration import Judged
-from reflection_app.metrics.compared import Compared, Critic, Source
+from reflection_app.metrics.compared import Compared, Critic, JudgementSource
 from reflection_app.metrics.policy_trial import cost_then
 from reflection_app.metrics.review_chance import chance_of_review
 from reflection_app.metrics.trial_decisions import Facts
@@ -137,7 +137,7 @@ def _judged(row: dict[str, Any], *, weight: float) -> Judged:
 
 def _critic(row: dict[str, Any]) -> Critic:
     parts = [str(row[name])[:SHORT] for name in PROMPTS if row[name]]
-    return Critic(Source.DESK, model=row["critic"] or "", version="-".join(parts))
+    return Critic(JudgementSource.DESK, model=row["critic"] or "", version="-".join(parts))
 
 
 def _chance(row: dict[str, Any]) -> float:

@@ -7,7 +7,7 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from reflection_app.metrics.calibration import Judged
-from reflection_app.metrics.compared import Compared, Critic, Source, majority
+from reflection_app.metrics.compared import Compared, Critic, JudgementSource, majority
 from reflection_app.models import CriticJudgement, JudgedItem, PersonsJudgement
 
 MOST_COMPARED = 20_000
@@ -41,7 +41,7 @@ def compared_items(project_id: UUID) -> tuple[list[Compared], Undecided]:
         if right is None:
             left_out.add(item_id)
         else:
-            critic = Critic(Source.IMPORTED, model=model, version=version)
+            critic = Critic(JudgementSource.IMPORTED, model=model, version=version)
             found.append(Compared(critic, Judged(verdict, right, confidence=confidence), behind=item_id))
     split = sum(item_id in agreed for item_id in left_out)
     return found, Undecided(split=split, unjudged=len(left_out) - split)

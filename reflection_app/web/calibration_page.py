@@ -11,7 +11,7 @@ from django.views.decorators.csp import csp_override
 from django.views.decorators.http import require_safe
 
 from reflection_app.metrics.calibration_figures import CalibrationFigures, calibration_figures
-from reflection_app.metrics.compared import Compared, Critic, CriticCalibration, Source
+from reflection_app.metrics.compared import Compared, Critic, CriticCalibration, JudgementSource
 from reflection_app.models import JudgedItem, Permission, Project, Review, member_may
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.calibration_charts import matrix_chart, reliability_chart
@@ -88,7 +88,7 @@ def _of_critic(
     return {
         "critic": shown.critic,
         "critic_name": critic_words(shown.critic),
-        "is_imported": shown.critic.source is Source.IMPORTED,
+        "is_imported": shown.critic.source is JudgementSource.IMPORTED,
         "pairs": shown.calibration.pairs,
         "worth": round(shown.calibration.worth),
         "headline": headline(shown.calibration),
@@ -131,7 +131,7 @@ def _with_interval(interval: Any) -> tuple[str, str]:
 
 def _behind_lines(project: Project, rows: list[Compared]) -> list[BehindLine]:
     """The things with their titles, in the order of `rows`; what is gone meanwhile is left out."""
-    desk = [row.behind for row in rows if row.critic.source is Source.DESK]
+    desk = [row.behind for row in rows if row.critic.source is JudgementSource.DESK]
     titles = _review_titles(desk) if desk else _item_titles(project, [row.behind for row in rows])
     page = "review" if desk else "judged_item"
     return [

@@ -7,13 +7,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from reflection_app.metrics.calibration import Calibration
-from reflection_app.metrics.compared import Critic, Source
+from reflection_app.metrics.compared import Critic, JudgementSource
 from reflection_app.metrics.intervals import Interval
 from reflection_app.metrics.reliability import Reliability
 from reflection_app.web.metrics_words import share_words
 
 VERDICT_WORDS = {"PASS": gettext_lazy("Pass"), "REVISE": gettext_lazy("Revise"), "REJECT": gettext_lazy("Reject")}
-SOURCES = {Source.DESK: gettext_lazy("This desk"), Source.IMPORTED: gettext_lazy("Imported")}
+SOURCES = {JudgementSource.DESK: gettext_lazy("This desk"), JudgementSource.IMPORTED: gettext_lazy("Imported")}
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from reflection_app.actions.ask_for_review import AskInput, ask_for_review
 from reflection_app.actions.fork_input import ForkInput
 from reflection_app.actions.fork_run import fork_run
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.metrics.compared import Compared, Source
+from reflection_app.metrics.compared import Compared, JudgementSource
 from reflection_app.metrics.critic_rows import Judging, compared_verdicts, still_to_come
 from reflection_app.models import Actor, Panel, Project, Review, Run, Step
 from reflection_app.runner.advance import advance
@@ -66,7 +66,7 @@ def test_a_critic_is_its_model_and_the_version_of_its_prompts(project: Project) 
     decide(review_of(run))
     [row] = compared(project)
     critique = Step.objects.get(run=run, key="attempt-1/critique")
-    assert (row.critic.source, row.critic.model) == (Source.DESK, critique.model)
+    assert (row.critic.source, row.critic.model) == (JudgementSource.DESK, critique.model)
     assert critique.model
     expected = "-".join(
         run.prompt_versions[name][:6] for name in ("critic_system", "critic_evaluate", "critic_requirements")

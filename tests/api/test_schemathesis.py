@@ -1,0 +1,90 @@
+"""Every call of the committed description, with what it allows and with what it does not: nothing fails on our side,
+and every answer is one that the description tells of."""
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import schemathesis
+import yaml
+from django.core.wsgi import get_wsgi_application
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from hypothesis.errors import Unsatisfiable
+from schemathesis import GenerationMode
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from reflection_app.api import waiting
+from reflection_app.models import Scope
+from tests.api.caller import make_caller
+from tests.api.test_routes import things_of
+
+WRITTEN = Path(__file__).parents[2] / "docs" / "openapi.yaml"
+CHECKS = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+]
+# The same ones each time: a test that fails by chance is of no use to whoever changes something else.
+BOUNDED = settings(
+    max_examples=6,
+    derandomize=True,
+    database=None,
+    deadline=None,
+    phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+
+
+@cache
+def described() -> Any:
+    # libyaml's loader takes half a second where the other takes ten.
+    schema = schemathesis.openapi.from_dict(yaml.load(WRITTEN.read_text(), Loader=yaml.CSafeLoader))
+    schema.app = get_wsgi_application()
+    return schema
+
+
+def calls() -> list[tuple[str, str]]:
+    """Method and path of every call, from lines of the description: reading all of it would slow every collection."""
+    found, path = [], ""
+    for line in WRITTEN.read_text().partition("\ncomponents:")[0].splitlines():
+        if line.startswith("  /"):
+            path = line.strip().rstrip(":")
+        elif line in {f"    {method}:" for method in ("get", "post", "put", "patch", "delete")}:
+            found.append((line.strip(" :").upper(), path))
+    return found
+
+
+def test_there_are_calls_to_try() -> None:
+    assert len(calls()) > 100
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(("method", "path"), calls())
+def test_every_answer_is_described(method: str, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waiting, "LONGEST_WAIT_S", 0.01)
+    operation = described()[path][method]
+    caller = make_caller(scopes=[Scope.ADMIN])
+    things = things_of(caller)
+    allowed, refused = (operation.as_strategy(generation_mode=mode) for mode in GenerationMode)
+
+    @BOUNDED
+    @given(case=st.one_of(allowed, allowed, refused), is_real=st.sampled_from([True, True, True, False]))
+    def ask(case: Any, is_real: bool) -> None:
+        if is_real:
+            case.path_parameters.update({name: str(things[name]) for name in case.path_parameters})
+        case.call_and_validate(headers={"Authorization": f"Bearer {caller.secret}"}, checks=CHECKS)
+
+    try:
+        ask()
+    except Unsatisfiable:
+        pytest.fail("nothing can be made from the description")
