@@ -92,7 +92,7 @@ def reliability_chart(found: Calibration) -> Chart:
             "Each dot: verdicts of about the same confidence. Below the line, the critic is surer than it should be."
         ),
         figure=_curve(bins),
-        columns=(_("Confidence"), _("Compared"), _("Mean confidence"), _("People agreed"), _("95 % interval")),
+        columns=(_("Confidence"), _("Compared"), _("Mean confidence"), _("People agreed"), _("Interval of 95 %")),
         rows=tuple(_bin_row(one) for one in bins),
         empty=_("The critic gave no confidence with these verdicts."),
     )

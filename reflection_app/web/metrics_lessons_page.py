@@ -72,9 +72,9 @@ def lift_chart(lessons: Sequence[LessonLift], slug: str) -> Chart:
     return Chart(
         name="lift",
         title=_("What lessons change"),
-        hint=_("How much oftener first attempts succeed with a lesson than without it, with the 95 % interval."),
+        hint=_("How much oftener first attempts succeed with a lesson than without it, with its interval of 95 %."),
         figure=dots(marks, axis=axis),
-        columns=(_("Lesson"), _("What can be said"), _("Points"), _("95 % interval"), _("Given"), _("Withheld")),
+        columns=(_("Lesson"), _("What can be said"), _("Points"), _("Interval of 95 %"), _("Given"), _("Withheld")),
         rows=rows,
         empty=_("No lesson has outcomes both with it and without it yet."),
         words=2,

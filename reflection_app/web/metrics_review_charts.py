@@ -146,7 +146,7 @@ def by_name_chart(
         title=title,
         hint=hint,
         figure=dots(marks, axis={**share_axis(), "range": [-0.02, 1.02]}),
-        columns=(column, _("Decided"), _("Overruled"), _("Share"), _("95 % interval")),
+        columns=(column, _("Decided"), _("Overruled"), _("Share"), _("Interval of 95 %")),
         rows=rows,
         empty=empty or _("Nobody has decided a review in this time."),
     )

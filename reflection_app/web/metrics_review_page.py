@@ -53,7 +53,7 @@ def _charts(found: ReviewFigures, links: Links) -> list[Chart]:
             links,
             name="critics",
             title=_("Overruled, by critic"),
-            hint=_("Of each model's verdicts that people decided about, with the 95 % interval."),
+            hint=_("Of each model's verdicts that people decided about, with its interval of 95 %."),
             column=_("Model"),
             empty=_("Nobody has decided about a model's verdict in this time."),
         ),

@@ -177,7 +177,7 @@ FIGURES: dict[str, Words] = {
     ),
     "time_to_decision_p95_s": Words(
         gettext_lazy("Time to decision, 95 %"),
-        gettext_lazy("All but 5 % of the decided reviews were decided within this time."),
+        gettext_lazy("95 in 100 decided reviews were decided within this time."),
         "down",
     ),
     "overrule_rate": Words(
