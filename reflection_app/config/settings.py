@@ -4,11 +4,11 @@ from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.csp import CSP
-from kombu import Queue
 
 from reflection_app.config import env
 from reflection_app.config.log_filter import WithoutTokens
 from reflection_app.config.mail_server import mail_options, public_url
+from reflection_app.config.schedule import QUEUES, ROUTES, beat_schedule
 from reflection_app.config.secret_key import secret_key
 from reflection_app.config.services import broker_url, database_settings
 from reflection_app.config.sign_in import oidc_apps, origins_of
@@ -348,34 +348,9 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TASK_DEFAULT_QUEUE = "desk"
 # A broker that hangs must not hang a request whose task is committed already; the sweep asks again.
 CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_timeout": 10, "socket_connect_timeout": 5}
-# The sweep has a queue of its own: behind a long backlog of runs it would come too late. Workers take turns at both.
-CELERY_TASK_QUEUES = (Queue("desk"), Queue("sweep"), Queue("notebook"), Queue("webhooks"))
-CELERY_TASK_ROUTES = {
-    "reflection_app.tasks.sweep": {"queue": "sweep"},
-    # Nor need an entry that was just proposed wait for them, to be found.
-    "reflection_app.jobs.embed_entries": {"queue": "notebook"},
-    # Nor what receivers wait for, of whom one may be slow.
-    "reflection_app.jobs.send_webhooks": {"queue": "webhooks"},
-    "reflection_app.jobs.send_to_webhook": {"queue": "webhooks"},
-}
-CELERY_BEAT_SCHEDULE = {
-    "sweep": {"task": "reflection_app.tasks.sweep", "schedule": SWEEP_INTERVAL_S, "options": {"expires": 60}},
-    "sweep-bulk": {"task": "reflection_app.jobs.sweep_bulk", "schedule": 30.0, "options": {"expires": 30}},
-    "embed-entries": {"task": "reflection_app.jobs.embed_entries", "schedule": 10.0, "options": {"expires": 10}},
-    "sweep-imports": {"task": "reflection_app.jobs.sweep_imports", "schedule": 30.0, "options": {"expires": 30}},
-    "index-entries": {"task": "reflection_app.jobs.index_entries", "schedule": 60.0, "options": {"expires": 60}},
-    "compare-entries": {"task": "reflection_app.jobs.compare_entries", "schedule": 10.0, "options": {"expires": 10}},
-    "figure-runs": {"task": "reflection_app.jobs.figure_runs", "schedule": 5.0, "options": {"expires": 5}},
-    "assemble-traces": {"task": "reflection_app.jobs.assemble_traces", "schedule": 5.0, "options": {"expires": 5}},
-    "forget-spans": {"task": "reflection_app.jobs.forget_spans", "schedule": 3600.0, "options": {"expires": 3600}},
-    "lapse": {"task": "reflection_app.jobs.lapse", "schedule": 60.0, "options": {"expires": 60}},
-    "mail": {"task": "reflection_app.jobs.send_mail", "schedule": 30.0, "options": {"expires": 30}},
-    "keep": {"task": "reflection_app.jobs.keep", "schedule": 3600.0, "options": {"expires": 3600}},
-    "sweep-deleted": {"task": "reflection_app.jobs.sweep_deleted", "schedule": 60.0, "options": {"expires": 60}},
-    "webhooks": {"task": "reflection_app.jobs.send_webhooks", "schedule": 2.0, "options": {"expires": 10}},
-    "tidy-webhooks": {"task": "reflection_app.jobs.tidy_webhooks", "schedule": 3600.0, "options": {"expires": 3600}},
-    "tidy": {"task": "reflection_app.tasks.tidy", "schedule": 3600.0, "options": {"expires": 3600}},
-}
+CELERY_TASK_QUEUES = QUEUES
+CELERY_TASK_ROUTES = ROUTES
+CELERY_BEAT_SCHEDULE = beat_schedule(SWEEP_INTERVAL_S)
 
 LOGGING = {
     "version": 1,

@@ -31,7 +31,7 @@ def _reviews(project_id: UUID, chosen: Chosen, figure: str, key: str) -> QuerySe
     if figure in DECIDED:
         return decided.filter({YES: OVERRULED, NO: ~OVERRULED}.get(key, Q()))
     if figure == "critics":
-        return decided_about_critics(decided).filter(**{"critic": key})
+        return decided_about_critics(decided).filter(Q(critic=key))
     if figure in FAMILIES:
         return decided.filter(**{"decided_by_label" if figure == "reviewers" else "reason": key})
     raise ValueError(f"there is no figure of reviews named {figure[:60]}")

@@ -1,33 +1,39 @@
 """Notifications in words of the reader's language, and where they lead."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from reflection_app.models import ABOUT_WEBHOOK, About, Notification, NotificationKind
 
 LONGEST_TITLE = 200
 
 
+SENTENCES: Mapping[NotificationKind, str] = MappingProxyType(
+    {
+        NotificationKind.MENTIONED: gettext_noop("%(by)s mentioned you in a comment on “%(title)s”."),
+        NotificationKind.COMMENTED: gettext_noop("%(by)s commented on “%(title)s”."),
+        NotificationKind.ASSIGNED: gettext_noop("%(by)s assigned the review of “%(title)s” to you."),
+        NotificationKind.HANDED_OVER: gettext_noop("%(by)s handed the review of “%(title)s” over to you."),
+        NotificationKind.ADJUDICATION: gettext_noop(
+            "The reviewers of “%(title)s” do not agree; one more person decides."
+        ),
+        NotificationKind.DECISION_UNDONE: gettext_noop("%(by)s took your decision on “%(title)s” back."),
+        NotificationKind.WEBHOOK_PAUSED: gettext_noop(
+            "The webhook to %(title)s is paused: for a day nothing has arrived there."
+        ),
+        NotificationKind.WEBHOOK_GONE: gettext_noop("The webhook to %(title)s is switched off; its page says why."),
+    }
+)
+
+
 def sentence_of(notice: Notification) -> str:
     """What happened, in one line of plain text."""
     said = {"by": _fact(notice, "by"), "title": _fact(notice, "title")}
-    match NotificationKind(notice.kind):
-        case NotificationKind.MENTIONED:
-            return _("%(by)s mentioned you in a comment on “%(title)s”.") % said
-        case NotificationKind.COMMENTED:
-            return _("%(by)s commented on “%(title)s”.") % said
-        case NotificationKind.ASSIGNED:
-            return _("%(by)s assigned the review of “%(title)s” to you.") % said
-        case NotificationKind.HANDED_OVER:
-            return _("%(by)s handed the review of “%(title)s” over to you.") % said
-        case NotificationKind.ADJUDICATION:
-            return _("The reviewers of “%(title)s” do not agree; one more person decides.") % said
-        case NotificationKind.DECISION_UNDONE:
-            return _("%(by)s took your decision on “%(title)s” back.") % said
-        case NotificationKind.WEBHOOK_PAUSED:
-            return _("The webhook to %(title)s is paused: for a day nothing has arrived there.") % said
-        case NotificationKind.WEBHOOK_GONE:
-            return _("The webhook to %(title)s is switched off; its page says why.") % said
+    return _(SENTENCES[NotificationKind(notice.kind)]) % said
 
 
 def path_of(notice: Notification) -> str:
@@ -42,7 +48,7 @@ def path_of(notice: Notification) -> str:
         case About.RUN:
             return reverse("run", args=(slug, notice.about_id)) + place
         case About.ENTRY:
-            return reverse("comments", args=(slug, notice.about, notice.about_id)) + place
+            return reverse("entry", args=(slug, notice.about_id)) + place
 
 
 def _fact(notice: Notification, name: str) -> str:
