@@ -9,7 +9,17 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from reflection_desk import AsyncDesk, Desk, DeskError, DeskUnreachable, Invalid, RateLimited, StillGoing
+from reflection_desk import (
+    AsyncDesk,
+    Desk,
+    DeskError,
+    DeskUnreachable,
+    Invalid,
+    NotFound,
+    RateLimited,
+    StillGoing,
+    answering,
+)
 from reflection_desk.answering import retry_after_s
 from reflection_desk.call import get, post
 from reflection_desk.calls import work
@@ -178,6 +188,53 @@ def test_a_run_is_waited_for(server: Server, desk: Desk) -> None:
     server.says = [(200, {}, run_json(state="running", outcome=None))]
     with pytest.raises(StillGoing):
         desk.wait_for_run("a", timeout_s=0.05)
+
+
+AWAY: Said = (0, {}, b"")
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answering, "AWAY_DELAY_S", 0.0)
+
+
+@pytest.mark.usefixtures("at_once")
+def test_whoever_waits_goes_on_waiting_while_the_desk_is_restarted(server: Server) -> None:
+    finished = {"seq": 5, "type": "run.finished", "payload": {}, "created_at": "2026-01-01T00:00:00Z"}
+    away: list[Said | Callable[[], Said]] = [AWAY, AWAY, (503, {}, {"detail": "The database is away."}), AWAY]
+    with Desk(server.url, "rd_x", tries=1) as desk:
+        server.says = [*away, (200, {}, run_json())]
+        assert desk.wait_for_run("a").is_finished
+        server.says = [*away, (200, {}, {"results": []}), *away, (200, {}, run_json(state="running")), *away]
+        server.says.append((200, {}, {"results": [finished]}))
+        assert [event.seq for event in desk.events("a", after=4)] == [5]
+        assert all("after=4" in heard["path"] for heard in server.heard if "/events" in heard["path"])
+
+
+@pytest.mark.usefixtures("at_once")
+def test_waiting_for_a_desk_that_stays_away_ends_when_the_time_is_up(server: Server) -> None:
+    server.says = [AWAY]
+    with Desk(server.url, "rd_x", tries=1) as desk:
+        with pytest.raises(DeskUnreachable):
+            desk.wait_for_run("a", timeout_s=0.05)
+        with pytest.raises(DeskUnreachable):
+            list(desk.events("a", away_s=0.05))
+        server.says, server.heard = [(404, {}, {"detail": "There is no such run."})], []
+        with pytest.raises(NotFound):
+            desk.wait_for_run("a")
+    assert len(server.heard) == 1
+
+
+@pytest.mark.usefixtures("at_once")
+def test_the_async_client_waits_in_the_same_way(server: Server) -> None:
+    async def waited() -> tuple[bool, int]:
+        async with AsyncDesk(server.url, "rd_x", tries=1) as desk:
+            server.says = [AWAY, AWAY, (200, {}, run_json())]
+            run = await desk.wait_for_run("a")
+            server.says = [AWAY, (200, {}, {"results": []}), AWAY, (200, {}, run_json())]
+            return run.is_finished, len([event async for event in desk.events("a")])
+
+    assert asyncio.run(waited()) == (True, 0)
 
 
 def test_the_async_client_does_the_same(server: Server) -> None:

@@ -9,12 +9,14 @@ from typing import Any
 import httpx
 
 from reflection_desk.call import Call
-from reflection_desk.errors import KINDS, DeskError, Refused
+from reflection_desk.errors import KINDS, DeskError, DeskUnreachable, Refused
 
 # What may pass by itself: too many requests, and a desk that is being restarted.
 PASSING = frozenset({429, 502, 503, 504})
 FIRST_DELAY_S = 0.5
 LONGEST_DELAY_S = 60.0
+# Between two looks whether a desk that is away is back.
+AWAY_DELAY_S = 2.0
 
 
 def read[T](call: Call[T], response: httpx.Response) -> T:
@@ -60,6 +62,15 @@ def delay_before_next_try(tries: int, *, most: int, response: httpx.Response | N
     # Half of it by chance, so that many clients do not come back together.
     delay_s = min(LONGEST_DELAY_S, FIRST_DELAY_S * 2.0 ** (tries - 1))
     return delay_s * (0.5 + random.random() / 2)  # noqa: S311 - spreads requests, guards nothing
+
+
+def delay_while_away(error: DeskError, *, left_s: float) -> float | None:
+    """How long whoever waits for something waits before they ask again; None where the desk will not come back so."""
+    is_away = isinstance(error, DeskUnreachable) or (isinstance(error, Refused) and error.status in PASSING)
+    if not is_away or left_s <= 0:
+        return None
+    asked_s = error.retry_after_s if isinstance(error, Refused) else None
+    return min(left_s, max(AWAY_DELAY_S, asked_s or 0.0))
 
 
 def next_address(page: Any, base: httpx.URL) -> str | None:

@@ -157,10 +157,16 @@ class Transcript(Answer):
 
 
 class Turns(Answer):
-    """What became of handed-in turns, with the reflections that the agent has not been told yet."""
+    """The session after its turns were added. `reflection` is the newest one that no answer has told of yet.
+
+    `turns` is what the next call gives as `after`; `pending` says that a reflection is being made.
+    """
 
     turns: int
-    reflections: list[dict[str, Any]]
+    reflection: dict[str, Any] | None
+    pending: bool
+    ended: bool
+    note: str | None
 
 
 class Diagnosis(Answer):
@@ -243,10 +249,21 @@ class Proposal(Answer):
     is_counted: bool
 
 
-class Metrics(Answer):
-    """Figures by their names, each with `value`, `unit` and `of`; `before` are those of the period before."""
+class Figure(Answer):
+    """`of` is how many it was computed from; `low` and `high` hold it with 95 % confidence, where that can be said."""
 
-    figures: dict[str, dict[str, Any]] | list[dict[str, Any]]
+    value: float | None
+    unit: str
+    of: int
+    low: float | None
+    high: float | None
+
+
+class Metrics(Answer):
+    """Figures by their names; `before` are those of the period before."""
+
+    figures: dict[str, Figure]
+    before: dict[str, Figure]
 
 
 class Review(Answer):

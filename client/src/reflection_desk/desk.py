@@ -9,11 +9,11 @@ from uuid import UUID
 
 import httpx
 
-from reflection_desk.answering import delay_before_next_try, next_address, read
+from reflection_desk.answering import delay_before_next_try, delay_while_away, next_address, read
 from reflection_desk.answers import Event, Page, Run
 from reflection_desk.call import TIMEOUT_S, Call
 from reflection_desk.calls import notebook, reviews, sessions, work
-from reflection_desk.errors import DeskUnreachable, StillGoing
+from reflection_desk.errors import DeskError, DeskUnreachable, StillGoing
 
 API = "api/v1/"
 
@@ -90,11 +90,15 @@ class Desk:
             yield from page.results
 
     def wait_for_run(self, run_id: UUID | str, *, timeout_s: float = 600.0, until_finished: bool = False) -> Run:
-        """The run once it has finished or, unless `until_finished`, waits for somebody. Raises StillGoing."""
+        """The run once it has finished or, unless `until_finished`, waits for somebody. Raises StillGoing.
+
+        A desk that is away, as while it is restarted, is asked again until the time is up.
+        """
         deadline = time.monotonic() + timeout_s
         while True:
             left_s = deadline - time.monotonic()
-            run = self.send(work.get_run(run_id, wait_s=max(0.0, min(left_s, work.LONGEST_WAIT_S))))
+            call = work.get_run(run_id, wait_s=max(0.0, min(left_s, work.LONGEST_WAIT_S)))
+            run = self._send_until(call, deadline=deadline)
             if run.is_finished or (run.is_waiting and not until_finished):
                 return run
             if time.monotonic() >= deadline:
@@ -102,17 +106,35 @@ class Desk:
             if run.is_waiting:
                 time.sleep(min(1.0, max(0.0, deadline - time.monotonic())))
 
-    def events(self, run_id: UUID | str, *, after: int = 0) -> Iterator[Event]:
-        """The run's events as they happen, until it has finished. Begin again with the last `seq` you saw."""
+    def events(self, run_id: UUID | str, *, after: int = 0, away_s: float = 600.0) -> Iterator[Event]:
+        """The run's events as they happen, until it has finished. Begin again with the last `seq` you saw.
+
+        A desk that is away, as while it is restarted, is asked again for `away_s`.
+        """
         while True:
-            page = self.send(work.list_events(run_id, after=after, wait_s=work.LONGEST_WAIT_S))
+            call = work.list_events(run_id, after=after, wait_s=work.LONGEST_WAIT_S)
+            page = self._send_until(call, deadline=time.monotonic() + away_s)
             for event in page.results:
                 after = event.seq
                 yield event
                 if event.type == "run.finished":
                     return
-            if not page.results and self.get_run(run_id).is_finished:
+            if page.results:
+                continue
+            run = self._send_until(work.get_run(run_id), deadline=time.monotonic() + away_s)
+            if run.is_finished:
                 return
+
+    def _send_until[T](self, call: Call[T], *, deadline: float) -> T:
+        """The answer, asked for again while the desk is away."""
+        while True:
+            try:
+                return self.send(call)
+            except DeskError as error:
+                delay_s = delay_while_away(error, left_s=deadline - time.monotonic())
+                if delay_s is None:
+                    raise
+            time.sleep(delay_s)
 
     submit_task = _sent(work.submit_task)
     submit_tasks = _sent(work.submit_tasks)
