@@ -1,4 +1,4 @@
-"""Values that a schema of docs/openapi.yaml allows: one with all that it names, one for each other thing that it allows."""
+"""Values that a schema of docs/openapi.yaml allows: one with all that it names, and one for each other thing."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
