@@ -14,7 +14,7 @@ from reflection_app.api.permissions import needs
 from reflection_app.api.problems import UnsupportedBody
 from reflection_app.models import Permission
 from reflection_app.otlp.answers import refusal, success
-from reflection_app.otlp.decoding import JSON, PROTOBUF, Unreadable, read_export
+from reflection_app.otlp.decoding import JSON, PROTOBUF, TooManyParts, Unreadable, read_export
 
 # Of what a gzip body unfolds to; the body itself is bounded like every other.
 LARGEST_UNFOLDED = 40_000_000
@@ -22,7 +22,7 @@ GZIP_WINDOW = 16 + zlib.MAX_WBITS
 
 
 class TooLarge(ActionError):
-    """The body unfolds to more than is read."""
+    """The body unfolds to more than is read, or is made of too many parts."""
 
     status = 413
     title = "Content too large"
@@ -40,6 +40,8 @@ class TraceIntake(DeskView):
             raise UnsupportedBody(f"Send {PROTOBUF} or {JSON}.")
         try:
             received = read_export(body_of(request), media_type=media_type)
+        except TooManyParts as error:
+            raise TooLarge(str(error)) from None
         except Unreadable as error:
             raise InvalidInput(str(error)) from None
         taken = take_spans(self.project, received.spans)

@@ -14,6 +14,7 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.trace.v1 import trace_pb2
 
 from reflection_app.loops.storable import storable, storable_value
+from reflection_app.otlp.bounds import has_many_parts, has_many_parts_of_json
 from reflection_app.otlp.spans import Span, SpanEvent
 
 LARGEST_SPAN = 2_000_000
@@ -29,6 +30,13 @@ class Unreadable(ValueError):
     """The body is no request to export traces."""
 
 
+class TooManyParts(Unreadable):
+    """The body is made of so many small parts that reading it would take too long, and too much memory."""
+
+    def __init__(self) -> None:
+        super().__init__("The body holds too many spans, attributes or values. Export fewer spans at once.")
+
+
 class BadSpan(ValueError):
     """A span that cannot be kept."""
 
@@ -42,7 +50,7 @@ class Received:
 
 
 def read_export(body: bytes, *, media_type: str) -> Received:
-    """The spans of a request. Raises Unreadable."""
+    """The spans of a request. Raises Unreadable, or TooManyParts before anything of it is read."""
     request = _from_json(body) if media_type == JSON else _from_protobuf(body)
     spans: list[Span] = []
     rejected: list[str] = []
@@ -58,6 +66,8 @@ def read_export(body: bytes, *, media_type: str) -> Received:
 
 def _from_protobuf(body: bytes) -> ExportTraceServiceRequest:
     request = ExportTraceServiceRequest()
+    if has_many_parts(body, request):
+        raise TooManyParts
     try:
         request.ParseFromString(body)
     except DecodeError:
@@ -68,6 +78,8 @@ def _from_protobuf(body: bytes) -> ExportTraceServiceRequest:
 def _from_json(body: bytes) -> ExportTraceServiceRequest:
     """OTLP's JSON is protobuf's, but for ids, which are hex and not base64."""
     request = ExportTraceServiceRequest()
+    if has_many_parts_of_json(body):
+        raise TooManyParts
     try:
         sent = json.loads(body)
         if not isinstance(sent, dict):
