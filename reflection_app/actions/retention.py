@@ -134,9 +134,9 @@ def carry_out_retention(retention_run_id: UUID, *, longest_s: float = LONGEST_PA
 
 def _takers(project_id: UUID, settings: RetentionSettings, *, now: datetime) -> Iterator[Callable[[], Counter[str]]]:
     if (days := settings.runs_days) is not None:
-        yield partial(take_tasks, aged_tasks(project_id, before=now - timedelta(days=days)).due)
+        yield partial(take_tasks, project_id, aged_tasks(project_id, before=now - timedelta(days=days)).due)
     if (days := settings.transcripts_days) is not None:
-        yield partial(take_transcripts, aged_transcripts(project_id, before=now - timedelta(days=days)).due)
+        yield partial(take_transcripts, project_id, aged_transcripts(project_id, before=now - timedelta(days=days)).due)
     for kind, days, rows in _plain(settings):
         if days is not None:
             yield partial(take_rows, rows(project_id, before=now - timedelta(days=days)), name=kind)

@@ -61,8 +61,8 @@ def take_project_away(project_id: UUID, *, longest_s: float = LONGEST_S) -> None
 def _takers(project: Project) -> Iterator[Callable[[], Counter[str]]]:
     yield partial(_cancel_some, project)
     # Sessions first, and the loops that reflected on them with them.
-    yield partial(take_transcripts, Transcript.objects.filter(project=project))
-    yield partial(take_tasks, Task.objects.filter(project=project))
+    yield partial(take_transcripts, project.pk, Transcript.objects.filter(project=project))
+    yield partial(take_tasks, project.pk, Task.objects.filter(project=project))
     for name, rows in _others(project):
         yield partial(take_rows, rows, name=name)
     yield partial(forget_some, project.pk)

@@ -11,7 +11,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Model, QuerySet
 
-from reflection_app.metrics.figuring import figure_runs
+from reflection_app.metrics.figuring import figure_runs, lock_figures
 from reflection_app.models import (
     About,
     AgentTrace,
@@ -30,18 +30,20 @@ PIECE = 50
 PIECE_OF_ROWS = 500
 
 
-def take_tasks(due: QuerySet[Task], *, most: int = PIECE) -> Counter[str]:
+def take_tasks(project_id: UUID, due: QuerySet[Task], *, most: int = PIECE) -> Counter[str]:
     """How many tasks and runs of `due` were deleted; nothing where none is left."""
     with transaction.atomic():
+        lock_figures(project_id)
         wanted = _locked(due, most)
         list(Run.objects.select_for_update(of=("self",)).filter(task__in=wanted).order_by("pk").values_list("pk"))
         still = list(due.filter(pk__in=wanted).values_list("pk", flat=True))
         return _delete_tasks(still)
 
 
-def take_transcripts(due: QuerySet[Transcript], *, most: int = PIECE) -> Counter[str]:
+def take_transcripts(project_id: UUID, due: QuerySet[Transcript], *, most: int = PIECE) -> Counter[str]:
     """How many sessions of `due` were deleted, with the loops that reflected on them and the traces they came from."""
     with transaction.atomic():
+        lock_figures(project_id)
         wanted = _locked(due, most)
         still = list(due.filter(pk__in=wanted).values_list("pk", flat=True))
         loops = Task.objects.filter(runs__transcript__in=still).values_list("pk", flat=True)

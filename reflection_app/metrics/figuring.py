@@ -4,13 +4,14 @@ The sums of a day are worked out anew, in the transaction that changes a figure 
 each for themselves. So they are never anything but the sums of the figures that are there.
 """
 
+import logging
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import UTC, date
 from itertools import batched
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import OperationalError, connection, transaction
 
 from reflection_app.metrics.day_sums import sum_days
 from reflection_app.metrics.recorded_runs import FinishedRun, finished_runs
@@ -18,17 +19,23 @@ from reflection_app.metrics.run_facts import latency_of, referee_of, sums_of
 from reflection_app.models import DayCount, DayFigure, DaySpend, FigureDue, Project, Run, RunFigure, RunSpend
 
 AT_ONCE = 500
+log = logging.getLogger(__name__)
 
 
+@transaction.atomic
 def figure_due(*, at_most: int = AT_ONCE) -> int:
-    """Figures the runs that have ended or changed since, oldest first; how many notes of such runs were dealt with."""
-    with transaction.atomic():
-        # A note that another worker deals with is passed over; a run that changes meanwhile has another note.
-        due = list(
-            FigureDue.objects.select_for_update(skip_locked=True).order_by("pk").values_list("pk", "run_id")[:at_most]
-        )
-        FigureDue.objects.filter(pk__in=[pk for pk, _ in due]).delete()
-        figure_runs([run_id for _, run_id in due])
+    """Figures the runs that have ended or changed since, oldest first; how many notes of such runs were dealt with.
+
+    None where another worker is at it: many that wait for one project's lock would be missed where runs are advanced.
+    """
+    if not _is_alone():
+        return 0
+    # A note that is being dealt with elsewhere is passed over; a run that changes meanwhile has another note.
+    due = list(
+        FigureDue.objects.select_for_update(skip_locked=True).order_by("pk").values_list("pk", "run_id")[:at_most]
+    )
+    FigureDue.objects.filter(pk__in=[pk for pk, _ in due]).delete()
+    figure_runs(run_id for _, run_id in due)
     return len(due)
 
 
@@ -38,11 +45,9 @@ def figure_runs(run_ids: Iterable[UUID]) -> None:
     ids = list(dict.fromkeys(run_ids))
     projects = Run.objects.filter(pk__in=ids).order_by("project").values_list("project", flat=True).distinct()
     for project_id in projects:
-        _lock(project_id)
+        lock_figures(project_id)
     days = _forget(ids)
-    finished = finished_runs(ids)
-    _write(finished)
-    for run in finished:
+    for run in _figured(ids):
         days[run.project_id].add(_day_of(run))
     for project_id, touched in days.items():
         sum_days(project_id, sorted(touched))
@@ -54,14 +59,12 @@ def rebuild(project: Project) -> int:
     What runs counted for that are deleted is kept.
     """
     with transaction.atomic():
-        _lock(project.pk)
+        lock_figures(project.pk)
         RunFigure.objects.filter(project=project, run__isnull=False).delete()
         ids = Run.objects.filter(project=project).order_by("pk").values_list("pk", flat=True)
         figured = 0
         for some in batched(ids.iterator(), AT_ONCE):
-            finished = finished_runs(some)
-            _write(finished)
-            figured += len(finished)
+            figured += len(_figured(some))
         for model in (DayFigure, DayCount, DaySpend):
             model.objects.filter(project=project).delete()
         days = RunFigure.objects.filter(project=project).values_list("finished_on", flat=True).distinct()
@@ -79,9 +82,41 @@ def _forget(run_ids: Sequence[UUID]) -> dict[UUID, set[date]]:
     return days
 
 
+def _figured(run_ids: Sequence[UUID]) -> list[FinishedRun]:
+    """The finished ones of the runs, with their figures written.
+
+    One whose rows make no sense, such as from another desk's file, is left out: it must not hold up all others.
+    """
+    try:
+        with transaction.atomic():
+            finished = finished_runs(run_ids)
+            _write(finished)
+            _check_constraints()
+    except OperationalError:
+        # The database's trouble and not the runs': the next look tries again.
+        raise
+    except Exception:
+        if len(run_ids) > 1:
+            half = len(run_ids) // 2
+            return [*_figured(run_ids[:half]), *_figured(run_ids[half:])]
+        log.exception("run %s is left out of the metrics", run_ids[0])
+        return []
+    return finished
+
+
+def _check_constraints() -> None:
+    """What is wrong with a row is said here, and not at the commit, where it would take all others along."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        cursor.execute("SET CONSTRAINTS ALL DEFERRED")
+
+
 def _write(finished: Sequence[FinishedRun]) -> None:
     figures = [_figure(run) for run in finished]
     RunFigure.objects.bulk_create(figures)
+    # A task's first run was alone until it had another.
+    several = [figure.task_id for figure in figures if figure.is_of_several]
+    RunFigure.objects.filter(task__in=several, is_of_several=False).update(is_of_several=True)
     RunSpend.objects.bulk_create(
         RunSpend(
             figure=figure,
@@ -125,7 +160,17 @@ def _day_of(run: FinishedRun) -> date:
     return run.finished_at.astimezone(UTC).date()
 
 
-def _lock(project_id: UUID) -> None:
-    """Until the transaction's end nobody else changes the project's figures."""
+def lock_figures(project_id: UUID) -> None:
+    """Until the transaction's end nobody else changes the project's figures.
+
+    Whoever deletes runs takes this lock before it locks them: figures that are being written refer to runs.
+    """
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"figures of {project_id}"])
+
+
+def _is_alone() -> bool:
+    """Whether no other worker figures what is due, until the transaction's end."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_xact_lock(hashtextextended('figures that are due', 0))")
+        return bool(cursor.fetchone()[0])

@@ -233,7 +233,8 @@ def _checks(ids: Sequence[UUID]) -> dict[UUID, list[Check]]:
 def _kinds(ids: Sequence[UUID]) -> dict[UUID, str]:
     """The type that a classifier, or the facts, gave to a task that has none."""
     rows = Step.objects.filter(run__in=ids, kind=ChooseLoop.kind, state=StepState.DONE)
-    return dict(rows.values_list("run", KeyTextTransform("task_kind", "result")))
+    told = rows.values_list("run", KeyTextTransform("task_kind", "result"))
+    return {run_id: kind for run_id, kind in told if kind}
 
 
 def _by_run[T](pairs: Iterable[tuple[UUID, T]]) -> dict[UUID, list[T]]:
