@@ -13,6 +13,10 @@ from reflection_app.models import Event, Run, RunState
 
 LONGEST_WAIT_S = 60.0
 LOOK_EVERY_S = 0.2
+# Whoever has waited long looks less often, so that hundreds who wait for days' work do not keep the web server busy:
+# the answer is late by this share of the wait.
+LATE_BY = 0.1
+LONGEST_LOOK_S = 1.0
 
 # Nothing more happens by itself: the run has ended, or it is somebody else's turn.
 SETTLED = frozenset({RunState.FINISHED, RunState.WAITING_REVIEW, RunState.WAITING_AGENT})
@@ -41,12 +45,18 @@ def wait_for_event(run_id: UUID, *, after: int, longest_s: float) -> None:
 
 def wait_until(is_so: Callable[[], bool], *, longest_s: float) -> None:
     """Returns when `is_so`, or when the time is up. Call it outside transactions."""
-    deadline = monotonic() + min(longest_s, LONGEST_WAIT_S)
+    began = monotonic()
+    deadline = began + min(longest_s, LONGEST_WAIT_S)
     while (left := deadline - monotonic()) > 0:
         if is_so():
             return
         connection.close()
-        sleep(min(LOOK_EVERY_S, left))
+        sleep(min(left, next_look_s(monotonic() - began)))
+
+
+def next_look_s(waited_s: float) -> float:
+    """How long until the next look, after a wait so far."""
+    return min(LONGEST_LOOK_S, max(LOOK_EVERY_S, LATE_BY * waited_s))
 
 
 def _state_of(run_id: UUID) -> str | None:

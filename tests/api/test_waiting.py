@@ -67,6 +67,16 @@ def test_no_connection_is_held_while_waiting(caller: Caller, monkeypatch: pytest
     assert not any(held)
 
 
+def test_whoever_waits_long_looks_less_often() -> None:
+    assert waiting.next_look_s(0) == waiting.next_look_s(2) == 0.2
+    assert waiting.next_look_s(5) == 0.5
+    looks, waited_s = 0, 0.0
+    while waited_s < 30:
+        waited_s += waiting.next_look_s(waited_s)
+        looks += 1
+    assert looks <= 50
+
+
 def test_nobody_waits_longer_than_the_longest_wait(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     run = submit(caller.project)
     monkeypatch.setattr(waiting, "LONGEST_WAIT_S", 0.3)
