@@ -8,6 +8,7 @@ from typing import Any
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.account.models import EmailAddress
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
+from allauth.socialaccount.models import SocialLogin
 from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import User
@@ -100,3 +101,11 @@ def _landed(request: HttpRequest, user: User) -> HttpResponse | None:
 
 class DeskSocialAccounts(DefaultSocialAccountAdapter):  # type: ignore[misc]  # allauth is not typed
     """Providers of OIDC: signing up takes an invitation here, too."""
+
+    def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
+        """Whether the invitation is one for whom the provider names: no form asks for the address on this way."""
+        invitation = invitation_of(request)
+        if invitation is None or not invitation.email:
+            return invitation is not None
+        told = {address.email.casefold() for address in sociallogin.email_addresses}
+        return invitation.email.casefold() in told

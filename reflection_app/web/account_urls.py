@@ -25,7 +25,8 @@ urlpatterns: list[URLPattern] = [
     path("invitations/<str:secret>/", invitation_pages.open_invitation, name="open_invitation"),
     path("profile/", profile_page.profile_page, name="profile"),
     path("account/keys/", profile_page.own_keys, name="own_keys"),
-    # In one transaction with the lock on the invitation: a link makes one account, however often it is pressed at once.
+    # All three that make accounts hold the lock on the invitation until they have: a link makes one account, however
+    # often it is followed at once.
     path("account/signup/", transaction.atomic(account.signup), name="account_signup"),
     path("account/inactive/", account.account_inactive, name="account_inactive"),
     path("account/confirm/", inside_project(account.reauthenticate), name="account_reauthenticate"),
@@ -63,9 +64,11 @@ urlpatterns: list[URLPattern] = [
     path("account/sessions/end/", session_pages.end_others, name="end_sessions"),
     path("account/sessions/<int:session_id>/end/", session_pages.end_one, name="end_session"),
     path("account/providers/", inside_project(social.connections), name="socialaccount_connections"),
-    path("account/providers/signup/", social.signup, name="socialaccount_signup"),
+    path("account/providers/signup/", transaction.atomic(social.signup), name="socialaccount_signup"),
     path("account/providers/cancelled/", social.login_cancelled, name="socialaccount_login_cancelled"),
     path("account/providers/error/", social.login_error, name="socialaccount_login_error"),
     path("account/oidc/<slug:provider_id>/login/", oidc.login, name="openid_connect_login"),
-    path("account/oidc/<slug:provider_id>/callback/", oidc.callback, name="openid_connect_callback"),
+    path(
+        "account/oidc/<slug:provider_id>/callback/", transaction.atomic(oidc.callback), name="openid_connect_callback"
+    ),
 ]
