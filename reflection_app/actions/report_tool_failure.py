@@ -18,7 +18,7 @@ from reflection_app.loops.diagnosis.signatures import signature_of, symptoms_of
 from reflection_app.loops.task_spec import Mode, TaskSpec
 from reflection_app.loops.tool_calls import ToolSpec
 from reflection_app.loops.tool_diagnosis import PLACE
-from reflection_app.models import Actor, Project, Run, Task, ToolFailure, audit
+from reflection_app.models import Actor, FigureDue, Project, Run, Task, ToolFailure, audit
 from reflection_app.runner.begin_run import begin_run
 from reflection_app.runner.fix_pairs import best_fix
 
@@ -58,6 +58,9 @@ def report_tool_failure(project: Project, given: ToolFailureSubmission, *, actor
     else:
         failure.run, failure.place = _ask_a_model(project, given, failed, agent=agent, actor=actor), PLACE
     failure.save(force_insert=True)
+    if run is not None and failure.run_id == run.pk:
+        # No event of the run tells of it, and a run that has ended counts its failures all the same.
+        FigureDue.objects.create(run_id=run.pk)
     told = {"tool": failure.tool, "error_type": failure.error_type, "source": failure.source}
     audit(project.pk, actor, "tool_failure.reported", target=failure, after=told)
     return failure

@@ -107,6 +107,16 @@ def open_reviews(project_id: UUID, chosen: Chosen) -> QuerySet[Review]:
     return Review.objects.filter(_of_the_choice(chosen), project=project_id, state__in=OPEN).order_by()
 
 
+def with_ages(waiting: QuerySet[Review], *, now: datetime) -> QuerySet[Review]:
+    """The reviews, each with the bar of `ages` that it belongs to as `age`."""
+    age = Case(
+        *(When(created_at__gte=now - most, then=Value(name)) for name, most in AGES.items()),
+        default=Value(OLDER),
+        output_field=CharField(),
+    )
+    return waiting.annotate(age=age)
+
+
 def decided_reviews(project_id: UUID, chosen: Chosen) -> QuerySet[Review]:
     """What was decided in the period, in no order; nothing that is still said blindly."""
     begin = datetime.combine(chosen.since, time(), tzinfo=UTC)
@@ -130,13 +140,8 @@ def _of_the_choice(chosen: Chosen) -> Q:
 
 
 def _queue(project_id: UUID, chosen: Chosen, *, now: datetime) -> tuple[dict[str, Figure], tuple[Bar, ...]]:
-    waiting = open_reviews(project_id, chosen)
-    age = Case(
-        *(When(created_at__gte=now - most, then=Value(name)) for name, most in AGES.items()),
-        default=Value(OLDER),
-        output_field=CharField(),
-    )
-    rows = waiting.annotate(age=age).values("age").annotate(count=Count("pk"), oldest=Min("created_at"))
+    waiting = with_ages(open_reviews(project_id, chosen), now=now)
+    rows = waiting.values("age").annotate(count=Count("pk"), oldest=Min("created_at"))
     by_age = {row["age"]: row for row in rows}
     length = sum(row["count"] for row in by_age.values())
     oldest = min((row["oldest"] for row in by_age.values()), default=None)

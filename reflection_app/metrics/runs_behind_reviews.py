@@ -3,9 +3,10 @@
 from uuid import UUID
 
 from django.db.models import Q, QuerySet
+from django.utils import timezone
 
 from reflection_app.metrics.overruled_critics import decided_about_critics
-from reflection_app.metrics.review_figures import OVERRULED, decided_reviews, open_reviews
+from reflection_app.metrics.review_figures import AGES, OLDER, OVERRULED, decided_reviews, open_reviews, with_ages
 from reflection_app.metrics.runs_behind import NO, YES
 from reflection_app.metrics.values import Chosen
 from reflection_app.models import Review, Run
@@ -13,7 +14,10 @@ from reflection_app.models import Review, Run
 DECIDED = frozenset({"decided", "time_to_decision_p50_s", "time_to_decision_p95_s", "overrule_rate"})
 QUEUE = frozenset({"queue_length", "oldest_age_s"})
 FAMILIES = frozenset({"reviewers", "critics", "reasons"})
-OF_REVIEWS = DECIDED | QUEUE | FAMILIES
+WAITING = "ages"
+# What is told of this moment, whatever the period.
+OF_NOW = QUEUE | {WAITING}
+OF_REVIEWS = DECIDED | OF_NOW | FAMILIES
 
 
 def runs_behind_reviews(project_id: UUID, chosen: Chosen, figure: str, key: str = "") -> QuerySet[Run]:
@@ -27,6 +31,10 @@ def runs_behind_reviews(project_id: UUID, chosen: Chosen, figure: str, key: str 
 def _reviews(project_id: UUID, chosen: Chosen, figure: str, key: str) -> QuerySet[Review]:
     if figure in QUEUE:
         return open_reviews(project_id, chosen)
+    if figure == WAITING:
+        if key not in {*AGES, OLDER}:
+            raise ValueError(f"ages are {', '.join((*AGES, OLDER))}")
+        return with_ages(open_reviews(project_id, chosen), now=timezone.now()).filter(age=key)
     decided = decided_reviews(project_id, chosen)
     if figure in DECIDED:
         return decided.filter({YES: OVERRULED, NO: ~OVERRULED}.get(key, Q()))

@@ -11,7 +11,8 @@ from reflection_app.models.task import Task
 
 
 class FigureDue(models.Model):
-    """That a finished run is new or has changed. Written by a trigger of the database, whatever changed the run.
+    """That a finished run is new or has changed. Written by a trigger of the database, whatever changed the run; and
+    by whoever adds a row that its figures are of without changing the run itself.
 
     Rows are only added and taken away, never changed, so that whoever writes a run waits for nobody.
     """

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from django.utils.translation import gettext as _
 
 from reflection_app.metrics.values import Bar, Figure, Metrics, Point
-from reflection_app.web.chart_figures import Mark, Series, bars, lines, lying_bars, share_axis, titled
+from reflection_app.web.chart_figures import Mark, Series, bars, count_axis, lines, lying_bars, share_axis
 from reflection_app.web.charts import Cell, Chart
 from reflection_app.web.metrics_families import Family
 from reflection_app.web.metrics_links import Links
@@ -85,9 +85,11 @@ def _shares_chart(
     )
 
 
-def bar_chart(family: Family, found: Sequence[Bar], links: Links, *, upright: bool = False) -> Chart:
-    """One bar for each key; of many, the most common."""
-    total = sum(bar.count for bar in found)
+def bar_chart(
+    family: Family, found: Sequence[Bar], links: Links, *, upright: bool = False, of: float | None = None
+) -> Chart:
+    """One bar for each key; of many, the most common. `of` is what all bars are shares of, where they overlap."""
+    total = of or sum(bar.count for bar in found)
     counted = family.counted or _("runs")
     shown = list(found) if upright else sorted(found, key=lambda bar: -bar.count)[:MOST_BARS]
     marks = [
@@ -110,7 +112,7 @@ def bar_chart(family: Family, found: Sequence[Bar], links: Links, *, upright: bo
         name=family.name.replace("_", "-"),
         title=family.title,
         hint=family.hint,
-        figure=draw(marks, axis=titled(counted, tickformat=",d")),
+        figure=draw(marks, axis=count_axis(counted, marks)),
         columns=(family.column, _("Number"), _("Share")),
         rows=rows,
         empty=family.empty or _("Nothing to show in this time."),

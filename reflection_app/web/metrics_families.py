@@ -60,6 +60,15 @@ LATENCIES = {
     "5min": gettext_lazy("to 5 min"),
     "longer": gettext_lazy("longer"),
 }
+# How long reviews have waited.
+AGES = {
+    "1h": gettext_lazy("up to 1 h"),
+    "4h": gettext_lazy("to 4 h"),
+    "1d": gettext_lazy("to 1 day"),
+    "3d": gettext_lazy("to 3 days"),
+    "1w": gettext_lazy("to 1 week"),
+    "longer": gettext_lazy("longer"),
+}
 SOURCES = {
     "issue": gettext_lazy("Issue"),
     "test": gettext_lazy("Test"),
@@ -148,7 +157,7 @@ def failures_family() -> Family:
         _("Why attempts failed"),
         _("Failure"),
         words=failure_words,
-        hint=_("The most common kinds, each counted once in a run."),
+        hint=_("The most common kinds, each counted once in a run; the share is of all runs."),
         empty=_("Nothing failed in this time."),
         tone=lambda _key: "bad",
     )
@@ -224,6 +233,7 @@ def family_title(name: str) -> str:
         "spend": _("Model calls"),
         "reviewers": _("Decided by"),
         "critics": _("Decided about verdicts of"),
+        "ages": _("Waiting now, by age"),
     }
     if name in others:
         return others[name]
@@ -235,5 +245,7 @@ def bar_words(name: str, key: str) -> str:
     if name == "spend":
         role, _bar, model = key.partition("|")
         return f"{role} · {model}"
+    if name == "ages":
+        return str(AGES.get(key, key))
     family = families().get(name)
     return family.words(key) if family else key

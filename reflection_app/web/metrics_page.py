@@ -74,8 +74,8 @@ def _why_nothing(request: DeskRequest, asked: Asked, metrics: Metrics) -> str:
 
 
 def _sections(metrics: Metrics, links: Links) -> list[Section]:
-    def family(one: Family, *, upright: bool = False) -> Chart:
-        return bar_chart(one, metrics.bars.get(one.name, ()), links, upright=upright)
+    def family(one: Family, *, upright: bool = False, of: float | None = None) -> Chart:
+        return bar_chart(one, metrics.bars.get(one.name, ()), links, upright=upright, of=of)
 
     return [
         Section(
@@ -89,7 +89,8 @@ def _sections(metrics: Metrics, links: Links) -> list[Section]:
             [
                 family(modes_family()),
                 family(latency_family(), upright=True),
-                family(failures_family()),
+                # A run may have failed in several ways, so the shares are of the runs.
+                family(failures_family(), of=metrics.figures["runs"].value),
                 family(referees_family()),
                 *(family(one) for one in _facets(metrics)),
             ],

@@ -2,40 +2,30 @@
 
 from collections.abc import Sequence
 
-from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from reflection_app.metrics.review_figures import Overruled, ReviewFigures
 from reflection_app.metrics.values import Point, Unit
-from reflection_app.web.chart_figures import Mark, Series, bars, dots, lines, share_axis, titled
+from reflection_app.web.chart_figures import Mark, Series, bars, count_axis, dots, lines, share_axis, titled
 from reflection_app.web.charts import Cell, Chart
 from reflection_app.web.metrics_charts import when
+from reflection_app.web.metrics_families import AGES
 from reflection_app.web.metrics_links import Links
 from reflection_app.web.metrics_words import interval_words, number_words, share_words, span_words
 
 HOUR = 3600
 MOST_NAMES = 12
-AGES = {
-    "1h": gettext_lazy("up to 1 h"),
-    "4h": gettext_lazy("to 4 h"),
-    "1d": gettext_lazy("to 1 day"),
-    "3d": gettext_lazy("to 3 days"),
-    "1w": gettext_lazy("to 1 week"),
-    "longer": gettext_lazy("longer"),
-}
 LATE = {"1d": "warn", "3d": "warn", "1w": "bad", "longer": "bad"}
 
 
-def ages_chart(found: ReviewFigures, slug: str) -> Chart:
+def ages_chart(found: ReviewFigures, links: Links) -> Chart:
     """How long what is open now has waited."""
-    queue = reverse("reviews", kwargs={"slug": slug})
     marks = [
         Mark(
             label=(label := str(AGES.get(bar.key, bar.key))),
             value=bar.count,
             said=f"{label}: {bar.count:,}",
-            href=queue if bar.count else "",
+            href=links.runs("ages", bar.key) if bar.count else "",
             tone=LATE.get(bar.key, "one"),
         )
         for bar in found.ages
@@ -45,7 +35,7 @@ def ages_chart(found: ReviewFigures, slug: str) -> Chart:
         name="ages",
         title=_("Waiting now, by age"),
         hint=_("Open reviews as they are at this moment, whatever the period."),
-        figure=bars(marks, axis=titled(_("reviews"), tickformat=",d")),
+        figure=bars(marks, axis=count_axis(_("reviews"), marks)),
         columns=(_("Has waited"), _("Reviews")),
         rows=() if is_empty else tuple((Cell(mark.label, mark.href), Cell(f"{mark.value:,}")) for mark in marks),
         empty=_("No review is waiting."),

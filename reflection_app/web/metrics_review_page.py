@@ -45,7 +45,7 @@ def review_metrics(request: DeskRequest) -> HttpResponse:
 def _charts(found: ReviewFigures, links: Links) -> list[Chart]:
     return [
         decision_time_chart(found, links),
-        ages_chart(found, links.slug),
+        ages_chart(found, links),
         overrule_chart(found, links),
         bar_chart(reasons_family(), [Bar(key, count) for key, count in found.reasons.items()], links),
         by_name_chart(

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from reflection_app.loops.storable import storable
 from reflection_app.metrics.definitions import DEFINITIONS
 from reflection_app.metrics.runs_behind import NO, YES, runs_behind
-from reflection_app.metrics.runs_behind_reviews import OF_REVIEWS, runs_behind_reviews
+from reflection_app.metrics.runs_behind_reviews import OF_NOW, OF_REVIEWS, runs_behind_reviews
 from reflection_app.metrics.values import Unit
 from reflection_app.models import Project, Run
 from reflection_app.models.identifiers import id_from
@@ -66,7 +66,7 @@ def behind_figure(request: DeskRequest) -> Behind | None:
         runs=runs,
         title=_title(figure, key),
         count=_count_words(runs),
-        choice=_choice_words(asked) if figure != TASK else "",
+        choice=_choice_words(asked, is_of_now=figure in OF_NOW) if figure != TASK else "",
         query=urlencode(given),
         back=f"{_page(figure, project.slug)}?{urlencode(as_fields(asked.chosen))}",
         parts=_parts(given, key) if figure in SHARES and not error else (),
@@ -105,13 +105,14 @@ def _title(figure: str, key: str) -> str:
     return f"{family_title(figure)}: {bar_words(figure, key)}"
 
 
-def _choice_words(asked: Asked) -> str:
+def _choice_words(asked: Asked, *, is_of_now: bool) -> str:
+    """The days and what narrows the runs down; what waits now waits whatever the days, in demonstrations as well."""
     chosen = asked.chosen
-    parts = [_("%(since)s to %(until)s") % {"since": chosen.since, "until": chosen.until}]
-    if chosen.since == chosen.until:
-        parts = [str(chosen.since)]
+    days = _("%(since)s to %(until)s") % {"since": chosen.since, "until": chosen.until}
+    parts = [] if is_of_now else [str(chosen.since) if chosen.since == chosen.until else days]
     parts += [chosen.agent, mode_words(chosen.mode) if chosen.mode else "", chosen.model, chosen.kind]
-    return " · ".join(part for part in (*parts, _("demonstration runs") if chosen.scripted else "") if part)
+    is_demonstration = chosen.scripted and not is_of_now
+    return " · ".join(part for part in (*parts, _("demonstration runs") if is_demonstration else "") if part)
 
 
 def _parts(given: dict[str, str], key: str) -> tuple[Part, ...]:

@@ -25,6 +25,7 @@ from tests.factories import make_member, make_project
 from tests.metrics.plain_figures import dearest_by_hand, figures_by_hand
 from tests.metrics.recorded import Rows, begin, random_project
 from tests.runner.scripts import RIGHT, WRONG, code_run, scripted_run
+from tests.tool_failures import report
 from tests.undoing import claimed, decide
 
 pytestmark = pytest.mark.django_db
@@ -374,6 +375,17 @@ def test_runs_that_really_ran_are_figured_and_fall_out_when_their_end_is_undone(
     undo_decision(review, actor=reviewer)
     assert figured(project, chosen).figures["runs"].value == 1
     assert set(runs_behind(project.pk, chosen, "runs")) == {code}
+
+
+def test_a_failure_reported_of_a_run_that_has_ended_is_counted_as_one_before_its_end() -> None:
+    project = make_project()
+    run = two_attempts(begin(project), 40, 90)
+    assert "tool:external_service_error" not in bars(figured(project), "failures")
+    report(project, run_id=str(run.pk))
+    assert bars(figured(project), "failures")["tool:external_service_error"] == 1
+    kept = every_sum(project)
+    rebuild(project)
+    assert every_sum(project) == kept
 
 
 def test_a_run_under_way_is_not_noted_and_an_ended_one_is() -> None:

@@ -9,6 +9,7 @@ from reflection_app.loops.effects import Decision, ReviewReason
 from reflection_app.loops.verdicts import Referee, Verdict
 from reflection_app.metrics.figuring import figure_due
 from reflection_app.metrics.review_figures import ReviewFigures, review_figures
+from reflection_app.metrics.runs_behind_reviews import runs_behind_reviews
 from reflection_app.metrics.values import Chosen
 from reflection_app.models import Actor, Project, Review, ReviewState, Role, Run, Step
 from tests.factories import make_member, make_project
@@ -88,6 +89,20 @@ def test_the_queue_is_as_it_is_now_whatever_the_period() -> None:
     assert (values(found)["queue_length"], values(found)["oldest_age_s"]) == (6, 24 * 30 * 3600)
     assert {bar.key: bar.count for bar in found.ages} == {"1h": 2, "4h": 1, "1d": 1, "3d": 0, "1w": 1, "longer": 1}
     assert values(found)["decided"] == 0
+
+
+def test_each_age_leads_to_the_runs_that_have_waited_so_long() -> None:
+    project = make_project()
+    now = datetime.now(UTC)
+    for hours in (0.1, 0.5, 3, 20, 24 * 30):
+        review(project, took_s=None, since=now - timedelta(hours=hours))
+    review(project)
+    found = review_figures(project.pk, on())
+    behind = {bar.key: runs_behind_reviews(project.pk, on(), "ages", bar.key).count() for bar in found.ages}
+    assert behind == {bar.key: bar.count for bar in found.ages}
+    assert (behind["1h"], behind["1d"], behind["longer"]) == (2, 1, 1)
+    with pytest.raises(ValueError, match="ages are 1h"):
+        runs_behind_reviews(project.pk, on(), "ages", "old")
 
 
 def test_decisions_are_told_by_the_hour_the_day_and_the_week_in_which_they_were_made() -> None:
