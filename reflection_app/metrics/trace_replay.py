@@ -29,6 +29,7 @@ from reflection_app.loops.ends import Ended
 from reflection_app.loops.review_rules import ReviewPolicy
 from reflection_app.loops.task_spec import Limits, Mode, TaskKind, TaskSpec
 from reflection_app.loops.verdicts import Judgement
+from reflection_app.metrics.referee_quality import RefereeQuality
 from reflection_app.sandbox import run_tests
 
 REVIEWED_SHARES = (0, 5, 10, 20, 30, 100)
@@ -151,20 +152,20 @@ def _said(code: str) -> Generation:
     return Generation(text=f"````python\n{code}\n````", model="recorded")
 
 
-def figures(runs: Sequence[Replayed]) -> dict[str, Any]:
+def quality_of(runs: Sequence[Replayed]) -> RefereeQuality:
     """Counts of runs right on the hidden tests by what is kept, and what people's looking would add."""
     traces = [run.trace for run in runs]
-    return {
-        "runs": len(runs),
-        "first": sum(trace.right[0] for trace in traces),
-        "last": sum(trace.right[-1] for trace in traces),
-        "best_self_score": sum(trace.right[trace.best_self_scored - 1] for trace in traces),
-        "any": sum(any(trace.right) for trace in traces),
-        "kept": sum(run.kept_is_right for run in runs),
-        "attempts_recorded": sum(len(trace.implementations) for trace in traces),
-        "attempts_used": sum(run.used for run in runs),
-        "review_curve": review_curve(runs),
-    }
+    return RefereeQuality(
+        runs=len(runs),
+        first=sum(trace.right[0] for trace in traces),
+        last=sum(trace.right[-1] for trace in traces),
+        best_self_score=sum(trace.right[trace.best_self_scored - 1] for trace in traces),
+        any=sum(any(trace.right) for trace in traces),
+        kept=sum(run.kept_is_right for run in runs),
+        attempts_recorded=sum(len(trace.implementations) for trace in traces),
+        attempts_used=sum(run.used for run in runs),
+        review_curve=review_curve(runs),
+    )
 
 
 def review_curve(runs: Sequence[Replayed]) -> dict[str, float]:

@@ -18,6 +18,7 @@ from reflection_app.models.permissions import GRANTS, Grant, Permission, key_may
 from reflection_app.models.profile import Profile, Theme
 from reflection_app.models.project import Membership, Project, Role
 from reflection_app.models.question import Question, QuestionState
+from reflection_app.models.referee_measurement import RefereeMeasurement
 from reflection_app.models.reflector import Reflector, ReflectorKind
 from reflection_app.models.report import AgentInstruction, ClassCorrection, InstructionState, Report
 from reflection_app.models.retention import RetentionRun
@@ -79,6 +80,7 @@ __all__ = [
     "Project",
     "Question",
     "QuestionState",
+    "RefereeMeasurement",
     "Reflector",
     "ReflectorKind",
     "Report",

@@ -57,6 +57,7 @@ WORDS: dict[str, Promise] = {
     "project.imported": _("made the project of a file"),
     "project.taken_away": _("took the deleted project's rows away"),
     "question.answered": _("answered a question"),
+    "referee.measured": _("kept a measurement of the referee"),
     "report.class_corrected": _("corrected the class of an error"),
     "retention.carried_out": _("deleted what is kept no longer"),
     "retention.ordered": _("ordered what is kept no longer to be deleted"),

@@ -33,6 +33,7 @@ from reflection_app.models import (
     PersonsJudgement,
     Project,
     Question,
+    RefereeMeasurement,
     Reflector,
     Report,
     RetentionRun,
@@ -140,6 +141,7 @@ TABLES: tuple[TakenTable, ...] = (
     # Of runs that are gone; those of the others are worked out anew.
     TakenTable("figures", RunFigure, only={"run__isnull": True}),
     TakenTable("spend", RunSpend, path="figure__project_id", only={"figure__run__isnull": True}),
+    TakenTable("referee_measurements", RefereeMeasurement),
     TakenTable("retention_runs", RetentionRun, mended=_ended),
     TakenTable("audit", AuditEntry, without=frozenset({"api_key_id"})),
     # After the events, which would else be written out for them to be sent.

@@ -1,6 +1,5 @@
-"""manage.py replay_traces FILE: how often the attempt that our referee keeps is right, on recorded runs."""
+"""manage.py replay_traces FILE [--project SLUG]: how often the attempt that our referee keeps is right."""
 
-import json
 from argparse import ArgumentParser
 from concurrent.futures import ThreadPoolExecutor
 from os import cpu_count
@@ -10,7 +9,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from pydantic import ValidationError
 
-from reflection_app.metrics.trace_replay import Trace, figures, replay
+from reflection_app.actions.keep_measurement import keep_measurement
+from reflection_app.management.commands.create_api_key import get_project
+from reflection_app.metrics.trace_replay import Trace, quality_of, replay
+from reflection_app.models import Actor
 from reflection_app.sandbox import SandboxFailed, SandboxUnavailable
 
 
@@ -21,15 +23,22 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", type=Path, help="traces, one JSON object a line")
         parser.add_argument("--parallel", type=int, default=cpu_count() or 1, help="sandboxes at a time")
+        parser.add_argument("--project", metavar="SLUG", help="keep the figures for this project's page of metrics")
 
-    def handle(self, *_args: Any, file: Path, parallel: int, **_options: Any) -> None:
+    def handle(self, *_args: Any, file: Path, parallel: int, project: str | None, **_options: Any) -> None:
+        # Before minutes of work that a mistyped name would lose.
+        keeper = get_project(project) if project else None
         traces = read_traces(file)
         try:
             with ThreadPoolExecutor(max(1, parallel)) as pool:
                 runs = list(pool.map(replay, traces))
         except (SandboxUnavailable, SandboxFailed) as error:
             raise CommandError(f"The sandbox is needed to replay: {error}") from None
-        self.stdout.write(json.dumps(figures(runs)))
+        quality = quality_of(runs)
+        self.stdout.write(quality.model_dump_json())
+        if keeper is not None:
+            keep_measurement(keeper, quality, name=file.name, actor=Actor())
+            self.stderr.write(f"Kept for {keeper.slug}; its metrics show it under Referees.")
 
 
 def read_traces(file: Path) -> list[Trace]:
