@@ -7,6 +7,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from reflection_app.actions.admins import revoke_invitations_of_key
 from reflection_app.actions.errors import InvalidInput
 from reflection_app.models import Actor, ApiKey, Project, Scope, audit
 from reflection_app.models.api_key import digest_of, new_secret
@@ -58,6 +59,7 @@ def _free_name(project: Project, name: str) -> str:
 
 @transaction.atomic
 def revoke_api_key(key: ApiKey, *, actor: Actor) -> None:
-    """Revokes the key at once; revoking it twice changes nothing."""
+    """Revokes the key at once, and the invitations it made; revoking it twice changes nothing."""
     if ApiKey.objects.filter(pk=key.pk, revoked_at__isnull=True).update(revoked_at=timezone.now()):
         audit(key.project_id, actor, "api_key.revoked", target=key, before={"name": key.name})
+        revoke_invitations_of_key(key, actor=actor)

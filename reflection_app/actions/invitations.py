@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
+from reflection_app.actions.admins import check_may_touch_admins
 from reflection_app.actions.errors import ActionError, Conflict, InvalidInput
 from reflection_app.actions.members import add_member, read_role
 from reflection_app.models import Actor, Invitation, Membership, Project, audit
@@ -47,8 +48,12 @@ class NewInvitation:
 def create_invitation(
     project: Project, *, role: str, actor: Actor, email: str = "", days: int = USUAL_DAYS
 ) -> NewInvitation:
-    """The invitation and its secret, which is not stored and cannot be shown again. Raises InvalidInput or Conflict."""
+    """The invitation and its secret, which is not stored and cannot be shown again.
+
+    Raises InvalidInput, PeopleOnly, or Conflict.
+    """
     wanted, address = read_role(role), _read_email(email)
+    check_may_touch_admins(actor, wanted)
     if not 1 <= days <= MOST_DAYS:
         message = _("1 to %(most)s days") % {"most": MOST_DAYS}
         raise InvalidInput(_("When should the invitation expire?"), errors=[{"field": "days", "message": message}])

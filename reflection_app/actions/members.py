@@ -5,6 +5,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
+from reflection_app.actions.admins import check_may_touch_admins, revoke_invitations_of
 from reflection_app.actions.errors import Conflict, InvalidInput, NotFound
 from reflection_app.models import Actor, Membership, Project, Role, audit
 
@@ -25,9 +26,13 @@ def read_role(role: str) -> Role:
 
 @transaction.atomic
 def change_role(project: Project, user_id: int, *, role: str, actor: Actor) -> Membership:
-    """The member with the new role. Raises InvalidInput, NotFound, or LastAdmin."""
+    """The member with the new role. Raises InvalidInput, NotFound, LastAdmin, or PeopleOnly.
+
+    Of whoever is an admin no more, the open invitations are revoked.
+    """
     wanted = read_role(role)
     membership = _locked_member(project, user_id)
+    check_may_touch_admins(actor, wanted, membership.role)
     if membership.role == wanted:
         return membership
     before = membership.role
@@ -38,19 +43,26 @@ def change_role(project: Project, user_id: int, *, role: str, actor: Actor) -> M
     name = membership.user.get_username()
     change = {"before": {"name": name, "role": before}, "after": {"name": name, "role": wanted.value}}
     audit(project.pk, actor, "member.role_changed", target=project, **change)
+    if before == Role.ADMIN:
+        revoke_invitations_of(project, user_id, actor=actor)
     return membership
 
 
 @transaction.atomic
 def remove_member(project: Project, user_id: int, *, actor: Actor) -> None:
-    """The person is no longer a member; what they wrote and decided stays. Raises NotFound or LastAdmin."""
+    """The person is no longer a member; what they wrote and decided stays, but for their open invitations.
+
+    Raises NotFound, LastAdmin, or PeopleOnly.
+    """
     membership = _locked_member(project, user_id)
+    check_may_touch_admins(actor, membership.role)
     if membership.role == Role.ADMIN:
         _keep_an_admin(project, leaving=membership)
     before = {"name": membership.user.get_username(), "role": membership.role}
     membership.delete()
     is_self = actor.user is not None and actor.user.pk == user_id
     audit(project.pk, actor, "member.left" if is_self else "member.removed", target=project, before=before)
+    revoke_invitations_of(project, user_id, actor=actor)
 
 
 def add_member(project: Project, user: User, *, role: Role, actor: Actor) -> Membership:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from reflection_app.actions.invitations import accept_invitation
+from reflection_app.actions.api_keys import revoke_api_key
+from reflection_app.actions.invitations import accept_invitation, create_invitation
 from reflection_app.models import Actor, AuditEntry, IdempotentAnswer, Invitation, Membership, Role, Scope
 from reflection_app.models.api_key import digest_of
 from tests.api.caller import Caller, assert_problem, fields, make_caller
@@ -38,12 +39,15 @@ def test_a_member_gets_another_role_and_is_removed(admin: Caller) -> None:
     assert "member.removed" in dict(actions)
 
 
-def test_the_last_admin_keeps_the_role(admin: Caller) -> None:
-    user = make_member(admin.project, Role.ADMIN)
-    for method, data in (("PATCH", '{"role": "viewer"}'), ("DELETE", "")):
-        assert_problem(admin.call(method, f"members/{user.pk}", data=data), 409)
-    make_member(admin.project, Role.ADMIN)
-    assert admin.call("PATCH", f"members/{user.pk}", data='{"role": "viewer"}').status == 200
+def test_a_key_makes_and_changes_no_admin(admin: Caller) -> None:
+    first, second = (make_member(admin.project, role) for role in (Role.ADMIN, Role.ADMIN))
+    viewer = make_member(admin.project, Role.VIEWER)
+    assert_problem(admin.call("PATCH", f"members/{first.pk}", data='{"role": "viewer"}'), 403)
+    assert_problem(admin.call("DELETE", f"members/{second.pk}"), 403)
+    assert_problem(admin.call("PATCH", f"members/{viewer.pk}", data='{"role": "admin"}'), 403)
+    assert_problem(admin.post("invitations", {"role": "admin"}), 403)
+    assert Membership.objects.filter(project=admin.project, role=Role.ADMIN).count() == 2
+    assert not Invitation.objects.exists()
 
 
 @pytest.mark.parametrize("user_id", ["0", "99999999999999999999", "2147483648", "nobody", "-1", "007x"])
@@ -97,3 +101,10 @@ def test_a_revoked_invitation_is_of_no_use(admin: Caller) -> None:
     assert admin.get("invitations").body["results"] == []
     assert Invitation.objects.get().revoked_at is not None
     assert AuditEntry.objects.filter(action="invitation.revoked").count() == 1
+
+
+def test_the_invitations_of_a_revoked_key_are_of_no_use(admin: Caller) -> None:
+    admin.post("invitations", {"role": "curator"})
+    of_a_person = create_invitation(admin.project, role="viewer", actor=Actor(user=make_user("anna"))).invitation
+    revoke_api_key(admin.key, actor=Actor())
+    assert list(Invitation.objects.usable()) == [of_a_person]

@@ -79,6 +79,21 @@ def test_the_last_admin_neither_leaves_nor_takes_a_lesser_role(admin: Client, pr
     assert Membership.objects.get(user=own).role == Role.ADMIN
 
 
+@pytest.mark.parametrize(("path", "data"), [("role/", {"role": "curator"}), ("remove/", {})])
+def test_no_link_leads_an_admin_back_to_what_they_lost(
+    admin: Client, project: Project, path: str, data: dict[str, str]
+) -> None:
+    other = make_member(project, Role.ADMIN, user=make_user("ben"))
+    guest = Client()
+    guest.force_login(other)
+    link = invite(guest, role="admin")
+    kept = invite(admin)
+    admin.post(f"/p/team/settings/members/{other.pk}/{path}", data)
+    assert guest.get(link).status_code == 404
+    assert Client().get(kept).status_code == 302
+    assert AuditEntry.objects.filter(action="invitation.revoked").exists()
+
+
 def test_a_viewer_leaves(client: Client, project: Project) -> None:
     logged_in(client, project, Role.VIEWER)
     own = project.memberships.get().user

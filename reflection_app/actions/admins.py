@@ -1,0 +1,45 @@
+"""What only people do to admins, and what is left of somebody who is an admin no more."""
+
+from typing import Any
+from uuid import UUID
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
+from reflection_app.actions.errors import ActionError
+from reflection_app.models import Actor, ApiKey, Invitation, Project, Role, audit
+
+
+class PeopleOnly(ActionError):
+    """A key may not do it, whatever its scopes."""
+
+    status = 403
+    title = gettext_noop("Only for people")
+
+
+def check_may_touch_admins(actor: Actor, *roles: str) -> None:
+    """Raises PeopleOnly where a key would make an admin, or change one.
+
+    What no key may do (making keys, deleting the project) it could else have done by an admin of its own making.
+    """
+    if actor.api_key is not None and Role.ADMIN in roles:
+        raise PeopleOnly(_("Admins are made and changed by people who are admins, not by keys."))
+
+
+def revoke_invitations_of(project: Project, user_id: int, *, actor: Actor) -> None:
+    """The links that the person made and nobody has followed work no more: they would lead back in."""
+    _revoke(project.pk, actor=actor, created_by_id=user_id)
+
+
+def revoke_invitations_of_key(key: ApiKey, *, actor: Actor) -> None:
+    """The same of a key. Its name is no other key's of the project, and no person's."""
+    _revoke(key.project_id, actor=actor, created_by=None, created_by_label=Actor(api_key=key).label)
+
+
+def _revoke(project_id: UUID, *, actor: Actor, **made: Any) -> None:
+    for invitation in Invitation.objects.usable().select_for_update().filter(project=project_id, **made):
+        invitation.revoked_at = timezone.now()
+        invitation.save(update_fields=["revoked_at"])
+        before = {"role": invitation.role, "email": invitation.email}
+        audit(project_id, actor, "invitation.revoked", target=invitation, before=before)
