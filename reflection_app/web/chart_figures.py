@@ -9,6 +9,7 @@ from html import escape
 from typing import Any
 
 LONGEST_LABEL = 28
+FEW_COUNTED = 5
 
 
 @dataclass(frozen=True)
@@ -134,6 +135,12 @@ def dots(marks: Sequence[Mark], *, tone: str = "one", axis: dict[str, Any] | Non
 def share_axis(title: str = "") -> dict[str, Any]:
     """An axis of shares from nothing to all, in percent."""
     return {"range": [0, 1.02], "tickformat": ".0%", **({"title": {"text": plain(title)}} if title else {})}
+
+
+def count_axis(title: str, marks: Sequence[Mark]) -> dict[str, Any]:
+    """An axis of whole things. Of few it names each: Plotly else puts marks between them, which read 0, 1, 1, 2, 2."""
+    is_few = all((mark.value or 0) <= FEW_COUNTED for mark in marks)
+    return titled(title, tickformat=",d", **({"dtick": 1} if is_few else {}))
 
 
 def titled(title: str, **more: Any) -> dict[str, Any]:

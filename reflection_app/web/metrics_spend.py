@@ -15,6 +15,7 @@ from reflection_app.web.metrics_links import Links
 from reflection_app.web.template_filters import money
 
 MOST_MODELS = 8
+MOST_SAID = 60
 # A role has the same colour in every chart.
 TONES = {"actor": "one", "critic": "three", "reflector": "two", "self": "four", "tester": "five"}
 
@@ -82,7 +83,8 @@ def tasks_chart(tasks: Sequence[TaskSpend], links: Links) -> Chart:
         Mark(
             label=one.objective,
             value=float(one.tokens),
-            said=_("%(tokens)s tokens · %(money)s") % {"tokens": f"{one.tokens:,}", "money": money(one.cost_usd)},
+            said=f"{one.objective[:MOST_SAID]}: "
+            + _("%(tokens)s tokens · %(money)s") % {"tokens": f"{one.tokens:,}", "money": money(one.cost_usd)},
             href=links.runs("task", one.task_id),
         )
         for one in tasks

@@ -1,6 +1,8 @@
 // Draws the page's charts when they come near, in the colours of the page, and again when those change. Every chart has
 // a table beside it, which needs nothing of this.
 const NEAR = "400px";
+const NARROW_PX = 420;
+const MOST_NARROW = 14;
 // Of `meta` in a trace: the names that figures may use, and the colour of the page that each stands for.
 const TONES = {
   one: "--chart-1", two: "--chart-2", three: "--chart-3", four: "--chart-4", five: "--chart-5", six: "--chart-6",
@@ -51,7 +53,20 @@ function painted(trace, page) {
   return copy;
 }
 
-function laidOut(layout, page) {
+// What words were escaped for Plotly is cut as words, never within an escape.
+function shortened(text) {
+  const plain = text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
+  if (plain.length <= MOST_NARROW) return text;
+  return `${plain.slice(0, MOST_NARROW - 1).trimEnd()}…`.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}
+
+// On a phone whole words beside the bars would leave no room for the bars; they stand in the table and where one points.
+function fitted(axis, width) {
+  if (width >= NARROW_PX) return axis;
+  return axis?.ticktext ? { ...axis, ticktext: axis.ticktext.map(shortened) } : { nticks: 4, ...axis };
+}
+
+function laidOut(layout, page, width) {
   const axis = {
     gridcolor: page.line, linecolor: page.line, zerolinecolor: page.strong, tickfont: { color: page.soft },
     automargin: true, fixedrange: true, ticklabelstandoff: 4,
@@ -68,7 +83,7 @@ function laidOut(layout, page) {
   };
   for (const name of new Set(["xaxis", "yaxis", ...Object.keys(layout).filter((key) => /^[xy]axis\d*$/.test(key))])) {
     const title = layout[name]?.title;
-    merged[name] = { ...axis, ...layout[name], ...(title && { title: { font: { color: page.soft, size: 12 }, standoff: 8, ...title } }) };
+    merged[name] = { ...axis, ...fitted(layout[name], width), ...(title && { title: { font: { color: page.soft, size: 12 }, standoff: 8, ...title } }) };
   }
   return merged;
 }
@@ -79,7 +94,7 @@ async function draw(chart) {
     const { data, layout = {} } = JSON.parse(chart.dataset.chart);
     const Plotly = await plotly();
     const page = look();
-    await Plotly.react(plot, data.map((trace) => painted(trace, page)), laidOut(layout, page), CONFIG);
+    await Plotly.react(plot, data.map((trace) => painted(trace, page)), laidOut(layout, page, plot.clientWidth), CONFIG);
     if (!drawn.has(chart)) follow(plot);
     drawn.set(chart, plot);
     chart.dataset.drawn = "";

@@ -55,6 +55,9 @@ def test_charts_are_drawn_and_every_bar_leads_to_its_runs(visit: Callable[..., V
     page.goto(page.url)
     drawn(page)
     looked_at(page, "narrow")
+    share = "chart => chart.querySelector('.bglayer .bg, .nsewdrag').getBoundingClientRect().width / chart.clientWidth"
+    for name in ("tasks", "tokens", "models"):
+        assert page.locator(f"#chart-{name} [data-plot]").evaluate(share) > 0.4, name
     page.set_viewport_size({"width": 1280, "height": 900})
     page.goto(page.url)
     drawn(page)
