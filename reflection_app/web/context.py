@@ -32,6 +32,8 @@ SETTINGS = (
     "webhook",
     "webhooks",
     "keeping",
+    "delete_project",
+    "delete_old",
 )
 
 
@@ -101,7 +103,7 @@ class Desk:
     @property
     def is_settings(self) -> bool:
         """Whether the page is one of those behind the settings' tabs."""
-        return self.section.endswith(SETTINGS)
+        return self.project is not None and self.section.endswith(SETTINGS) and self.section != "own_keys"
 
     @cached_property
     def may(self) -> dict[str, bool]:
