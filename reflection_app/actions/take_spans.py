@@ -1,11 +1,10 @@
 """Keeping the spans of agents' traces as they come: in any order, in many requests, and the same one more than once."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db import transaction
-from django.db.models import F
 from django.utils import timezone
 
 from reflection_app.actions.agent_spans import row_of
@@ -13,6 +12,8 @@ from reflection_app.models import AgentSpan, AgentTrace, Project
 from reflection_app.otlp.spans import Span
 
 MOST_SPANS_IN_A_TRACE = 5_000
+TRACES_AT_ONCE = 500
+COUNTED = ("spans_received", "spans_dropped", "has_root", "last_span_at", "assembled_at")
 FULL = f"a trace has more than {MOST_SPANS_IN_A_TRACE:,} spans"
 
 
@@ -38,7 +39,8 @@ def take_spans(project: Project, spans: Sequence[Span]) -> TakenSpans:
     wanted |= {span.trace_id for span in spans if span.tells_of_agents}
     by_trace = {trace_id: of_trace for trace_id, of_trace in by_trace.items() if trace_id in wanted}
     traces = _locked_traces(project, sorted(by_trace))
-    taken = [_take(trace, by_trace[trace.trace_id].values()) for trace in traces]
+    parts = [traces[start : start + TRACES_AT_ONCE] for start in range(0, len(traces), TRACES_AT_ONCE)]
+    taken = [_take(part, by_trace) for part in parts]
     return TakenSpans(new=sum(one.new for one in taken), refused=sum(one.refused for one in taken))
 
 
@@ -58,21 +60,29 @@ def _locked_traces(project: Project, trace_ids: Sequence[str]) -> list[AgentTrac
     return list(locked.values())
 
 
-def _take(trace: AgentTrace, spans: Iterable[Span]) -> TakenSpans:
-    """Keeps the spans of one trace that are new, as far as there is room."""
-    ids = {span.span_id: span for span in spans}
-    known = set(AgentSpan.objects.filter(trace=trace, span_id__in=ids).values_list("span_id", flat=True))
-    new = [span for span in ids.values() if span.span_id not in known]
-    room = max(0, MOST_SPANS_IN_A_TRACE - trace.spans_received)
-    kept = new[:room]
-    if new:
-        AgentSpan.objects.bulk_create([row_of(trace, span) for span in kept], batch_size=500)
-        # Whatever is new makes it due again, to be put together or to be told of as late.
-        AgentTrace.objects.filter(pk=trace.pk).update(
-            spans_received=F("spans_received") + len(kept),
-            spans_dropped=F("spans_dropped") + len(new) - len(kept),
-            has_root=trace.has_root or any(not span.parent_id for span in kept),
-            last_span_at=timezone.now(),
-            assembled_at=None if kept else trace.assembled_at,
-        )
-    return TakenSpans(new=len(kept), refused=len(new) - len(kept))
+def _take(traces: Sequence[AgentTrace], by_trace: dict[str, dict[str, Span]]) -> TakenSpans:
+    """Keeps the spans of the traces that are new, as far as each has room. Whatever is new makes a trace due again, to
+    be put together or to be told of as late.
+    """
+    ids = {span_id for trace in traces for span_id in by_trace[trace.trace_id]}
+    there = AgentSpan.objects.filter(trace__in=traces, span_id__in=ids)
+    known = set(there.values_list("trace_id", "span_id"))
+    now, rows, refused = timezone.now(), [], 0
+    changed = []
+    for trace in traces:
+        new = [span for span in by_trace[trace.trace_id].values() if (trace.pk, span.span_id) not in known]
+        if not new:
+            continue
+        kept = new[: max(0, MOST_SPANS_IN_A_TRACE - trace.spans_received)]
+        rows += [row_of(trace, span) for span in kept]
+        refused += len(new) - len(kept)
+        trace.spans_received += len(kept)
+        trace.spans_dropped += len(new) - len(kept)
+        trace.has_root = trace.has_root or any(not span.parent_id for span in kept)
+        trace.last_span_at = now
+        trace.assembled_at = None if kept else trace.assembled_at
+        changed.append(trace)
+    AgentSpan.objects.bulk_create(rows, batch_size=500)
+    # One statement for all of them: they are there, and locked.
+    AgentTrace.objects.bulk_create(changed, update_conflicts=True, unique_fields=["id"], update_fields=COUNTED)
+    return TakenSpans(new=len(rows), refused=refused)

@@ -18,6 +18,8 @@ from reflection_app.otlp.decoding import JSON, PROTOBUF, TooManyParts, Unreadabl
 
 # Of what a gzip body unfolds to; the body itself is bounded like every other.
 LARGEST_UNFOLDED = 40_000_000
+# Many of an SDK's batches (512), and two of a collector's (8,192).
+MOST_SPANS_AT_ONCE = 20_000
 GZIP_WINDOW = 16 + zlib.MAX_WBITS
 
 
@@ -44,9 +46,15 @@ class TraceIntake(DeskView):
             raise TooLarge(str(error)) from None
         except Unreadable as error:
             raise InvalidInput(str(error)) from None
-        taken = take_spans(self.project, received.spans)
-        reasons = (*received.rejected, *((FULL,) if taken.refused else ()))
-        answer = success(rejected=len(received.rejected) + taken.refused, reasons=reasons, media_type=media_type)
+        taken = take_spans(self.project, received.spans[:MOST_SPANS_AT_ONCE])
+        too_many = max(0, len(received.spans) - MOST_SPANS_AT_ONCE)
+        rejected = len(received.rejected) + taken.refused + too_many
+        reasons = [*received.rejected]
+        if taken.refused:
+            reasons.append(FULL)
+        if too_many:
+            reasons.append(f"a request has more than {MOST_SPANS_AT_ONCE:,} spans")
+        answer = success(rejected=rejected, reasons=tuple(reasons), media_type=media_type)
         return HttpResponse(answer, content_type=media_type)
 
     def handle_exception(self, exc: Exception) -> Any:

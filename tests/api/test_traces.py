@@ -3,6 +3,7 @@
 import gzip
 import json
 import threading
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -26,6 +27,7 @@ from reflection_app.actions import assemble_traces as assembling
 from reflection_app.actions.assemble_traces import assemble_due, forget_spans
 from reflection_app.actions.take_spans import MOST_SPANS_IN_A_TRACE, take_spans
 from reflection_app.actions.transcripts import open_transcript
+from reflection_app.api import traces
 from reflection_app.models import (
     AgentSpan,
     AgentTrace,
@@ -146,6 +148,14 @@ def test_a_trace_has_room_for_so_many_spans(caller: Caller) -> None:
     answer = post(caller, in_protobuf("00000000000000b1", "eee19b7ec3c1b174"), media_type=PROTOBUF)
     told = ExportTraceServiceResponse.FromString(answer.body).partial_success
     assert (told.rejected_spans, AgentTrace.objects.get().spans_dropped) == (1, 1)
+
+
+def test_a_request_has_room_for_so_many_spans(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(traces, "MOST_SPANS_AT_ONCE", 2)
+    three = [{**SPAN, "spanId": f"{n:016x}"} for n in (1, 2, 3)]
+    answer = post(caller, export(*three)).body["partialSuccess"]
+    assert answer == {"rejectedSpans": "1", "errorMessage": "a request has more than 2 spans"}
+    assert AgentSpan.objects.count() == 2
 
 
 @pytest.mark.parametrize(
@@ -278,6 +288,18 @@ def test_a_long_session_comes_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     take_spans(make_project(), [chat(1, said, [])])
     assemble_due(later(minutes=2))
     assert Transcript.objects.get().turns_made == 10
+
+
+def test_many_traces_at_once_cost_hardly_more_than_one(django_assert_max_num_queries: Any) -> None:
+    project = make_project()
+    many = [replace(span("chat", gen__ai_operation_name="chat"), trace_id=f"{n:032x}") for n in range(1, 301)]
+    with django_assert_max_num_queries(12):
+        assert take_spans(project, many).new == 300
+    again = [replace(one, span_id=f"{n:016x}", parent_id="1" * 16) for n, one in enumerate(many, 10**9)]
+    with django_assert_max_num_queries(12):
+        assert take_spans(project, [*many, *again]).new == 300
+    counted = AgentTrace.objects.filter(project=project, spans_received=2, spans_dropped=0, has_root=True)
+    assert counted.count() == 300
 
 
 def test_of_programs_that_are_no_agents_nothing_is_kept_but_what_stands_beside_an_agent_is() -> None:
