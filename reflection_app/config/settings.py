@@ -95,6 +95,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "reflection_app.web.broker_away.BrokerAway",
 ]
 ROOT_URLCONF = "reflection_app.config.urls"
 ASGI_APPLICATION = "reflection_app.config.asgi.application"

@@ -1,0 +1,46 @@
+"""Accounts while the broker, which counts their tries, is away."""
+
+import pytest
+from allauth.mfa.totp.internal.auth import TOTP
+from django.contrib.auth.models import User
+from django.test import Client
+from pytest_django import Settings
+
+from reflection_app.actions.invitations import create_invitation
+from reflection_app.models import Actor
+from tests.factories import PASSWORD, make_project, make_user
+
+pytestmark = pytest.mark.django_db
+SAID = "Nothing was changed; try again soon."
+
+
+@pytest.fixture(autouse=True)
+def no_broker(settings: Settings) -> None:
+    backend = "django.core.cache.backends.redis.RedisCache"
+    settings.CACHES = {"default": {"BACKEND": backend, "LOCATION": "redis://127.0.0.1:1/0"}}
+
+
+def test_a_lost_password_is_asked_for_later(client: Client) -> None:
+    answer = client.post("/account/password/lost/", {"email": "a@b.example"})
+    assert (answer.status_code, SAID in answer.text) == (503, True)
+    assert answer["Retry-After"]
+
+
+def test_no_account_is_made_uncounted(client: Client) -> None:
+    made = create_invitation(make_project("team"), role="viewer", actor=Actor())
+    client.get(f"/invitations/{made.secret}/")
+    typed = {"username": "new-one", "email": "", "password1": PASSWORD, "password2": PASSWORD}
+    answer = client.post("/account/signup/", typed)
+    assert (answer.status_code, SAID in answer.text) == (503, True)
+    assert not User.objects.exists()
+
+
+def test_nobody_gets_past_the_second_factor_uncounted(client: Client) -> None:
+    user = make_user("anna")
+    TOTP.activate(user, "JBSWY3DPEHPK3PXP")
+    assert (
+        client.post("/login/", {"username": "anna", "password": PASSWORD})["Location"] == "/account/two-factor/login/"
+    )
+    answer = client.post("/account/two-factor/login/", {"code": "000000"})
+    assert (answer.status_code, SAID in answer.text) == (503, True)
+    assert "_auth_user_id" not in client.session
