@@ -1,5 +1,7 @@
 """Metrics of runs and of the review desk, and the runs behind them."""
 
+from typing import Annotated
+
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
 from pydantic import ConfigDict, Field
@@ -29,6 +31,7 @@ from reflection_app.metrics.metric_lines import as_csv
 from reflection_app.metrics.review_figures import review_figures
 from reflection_app.metrics.runs_behind import runs_behind
 from reflection_app.metrics.runs_behind_reviews import OF_REVIEWS, runs_behind_reviews
+from reflection_app.metrics.values import Chosen, ChosenHour
 from reflection_app.models import Permission
 
 CSV = "text/csv"
@@ -40,6 +43,9 @@ class BehindQuery(ChosenQuery, PageQuery):
     figure: Name = Field(max_length=60, description="the name of a figure, or of a family of bars")
     key: Name = Field(
         default="", max_length=300, description="of a share `yes` or `no`; of bars which one; of spend `role|model`"
+    )
+    hour: Annotated[int, Field(ge=0, le=23)] | None = Field(
+        default=None, description="of a period of one day: only this hour, in UTC"
     )
 
 
@@ -96,7 +102,7 @@ class MetricsRuns(DeskView):
         query = read_query(request, BehindQuery)
         behind = runs_behind_reviews if query.figure in OF_REVIEWS else runs_behind
         try:
-            runs = behind(self.project.pk, chosen_by(query), query.figure, query.key)
+            runs = behind(self.project.pk, _of_hour(chosen_by(query), query.hour), query.figure, query.key)
         except ValueError as error:
             wrong = [{"field": "figure", "message": str(error)}]
             raise InvalidInput(_("There are no runs behind that."), errors=wrong) from None
@@ -117,3 +123,13 @@ class MetricDefinitions(DeskView):
             for one in definitions
         ]
         return Response(DefinitionsAnswer(results=results).model_dump(mode="json"))
+
+
+def _of_hour(chosen: Chosen, hour: int | None) -> Chosen:
+    """The choice, or that hour of it. Raises InvalidInput where it is of several days."""
+    if hour is None:
+        return chosen
+    if chosen.days != 1:
+        wrong = [{"field": "hour", "message": _("an hour is one of a single day")}]
+        raise InvalidInput(_("There are no metrics of such a period."), errors=wrong)
+    return ChosenHour(**vars(chosen), hour=hour)

@@ -1,17 +1,17 @@
 """The metrics of a project for a period and a choice of runs: read from the sums by day, and by hour from the runs."""
 
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Model, QuerySet, Sum
+from django.db.models import F, Model, QuerySet, Sum
 from django.db.models.functions import TruncHour
 
 from reflection_app.metrics.definitions import SUMMED, Sums, figures_of
-from reflection_app.metrics.pieces import Step, pieces_of
+from reflection_app.metrics.pieces import MOST_DAYS_BY_HOUR, Step, pieces_of
 from reflection_app.metrics.run_facts import LATENCIES, LONGER
-from reflection_app.metrics.values import Bar, Chosen, Metrics, Point, Spend, TaskSpend
+from reflection_app.metrics.values import Bar, Chosen, Figure, Metrics, Point, Spend, TaskSpend
 from reflection_app.models import DayCount, DayFigure, DaySpend, RunFigure, Task
 
 # Bars beyond these would be too thin to see, and choices too many to choose from.
@@ -36,17 +36,30 @@ _SUMS = {f"sum_{name}": Sum(name) for name in SUMMED}
 
 def metrics_of(project_id: UUID, chosen: Chosen) -> Metrics:
     """The figures, what they were in the period before, their course, and what they are made of."""
-    before = chosen.before()
     by_day = _sums_by_day(project_id, chosen)
+    figures, before = _compared(chosen, by_day)
     return Metrics(
         chosen=chosen,
-        figures=figures_of(_total(sums for day, sums in by_day.items() if day >= chosen.since)),
-        before=figures_of(_total(sums for day, sums in by_day.items() if day <= before.until)),
+        figures=figures,
+        before=before,
         points=_points(project_id, chosen, by_day),
         bars=_bars(project_id, chosen),
         spend=_spend(project_id, chosen),
         dearest_tasks=_dearest_tasks(project_id, chosen),
         choices=choices_of(project_id, chosen),
+    )
+
+
+def headline_of(project_id: UUID, chosen: Chosen) -> tuple[Mapping[str, Figure], Mapping[str, Figure]]:
+    """The figures alone, and what they were in the period before."""
+    return _compared(chosen, _sums_by_day(project_id, chosen))
+
+
+def _compared(chosen: Chosen, by_day: Mapping[Any, Sums]) -> tuple[Mapping[str, Figure], Mapping[str, Figure]]:
+    before = chosen.before()
+    return (
+        figures_of(_total(sums for day, sums in by_day.items() if day >= chosen.since)),
+        figures_of(_total(sums for day, sums in by_day.items() if day <= before.until)),
     )
 
 
@@ -102,8 +115,7 @@ def _sums_by_hour(project_id: UUID, chosen: Chosen) -> dict[Any, Sums]:
 
 def finished_within(chosen: Chosen) -> dict[str, datetime]:
     """The period by the moment at which runs finished, as a filter."""
-    begin = datetime.combine(chosen.since, time(), tzinfo=UTC)
-    return {"finished_at__gte": begin, "finished_at__lt": begin + timedelta(days=chosen.days)}
+    return {"finished_at__gte": chosen.begin, "finished_at__lt": chosen.end}
 
 
 def _bars(project_id: UUID, chosen: Chosen) -> dict[str, tuple[Bar, ...]]:
@@ -154,7 +166,9 @@ def _dearest_tasks(project_id: UUID, chosen: Chosen) -> tuple[TaskSpend, ...]:
     rows = RunFigure.objects.filter(
         project=project_id, finished_on__range=(chosen.since, chosen.until), task__isnull=False, **asked_for(chosen)
     )
-    lone = rows.filter(is_of_several=False).order_by("-cost_usd", "-prompt_tokens", "task")
+    # Of short periods the index would be read nearly to its end: sorting by a sum makes the database take the period's.
+    cost = F("cost_usd") + 0 if chosen.days <= MOST_DAYS_BY_HOUR else F("cost_usd")
+    lone = rows.filter(is_of_several=False).order_by(cost.desc(), "-prompt_tokens", "task")
     several = rows.filter(is_of_several=True).values("task")
     added = several.annotate(cost=Sum("cost_usd"), prompt=Sum("prompt_tokens"), completion=Sum("completion_tokens"))
     dearest = [

@@ -107,27 +107,25 @@ def open_reviews(project_id: UUID, chosen: Chosen) -> QuerySet[Review]:
     return Review.objects.filter(_of_the_choice(chosen), project=project_id, state__in=OPEN).order_by()
 
 
-def with_ages(waiting: QuerySet[Review], *, now: datetime) -> QuerySet[Review]:
-    """The reviews, each with the bar of `ages` that it belongs to as `age`."""
-    age = Case(
+def age_at(now: datetime) -> Case:
+    """The bar of `ages` that a review belongs to."""
+    return Case(
         *(When(created_at__gte=now - most, then=Value(name)) for name, most in AGES.items()),
         default=Value(OLDER),
         output_field=CharField(),
     )
-    return waiting.annotate(age=age)
 
 
 def decided_reviews(project_id: UUID, chosen: Chosen) -> QuerySet[Review]:
     """What was decided in the period, in no order; nothing that is still said blindly."""
-    begin = datetime.combine(chosen.since, time(), tzinfo=UTC)
     told = Q(panel__isnull=True) | ~Q(panel__state=PanelState.OPEN)
     return Review.objects.filter(
         told & _of_the_choice(chosen),
         project=project_id,
         run__is_scripted=chosen.scripted,
         state=ReviewState.DECIDED,
-        decided_at__gte=begin,
-        decided_at__lt=begin + timedelta(days=chosen.days),
+        decided_at__gte=chosen.begin,
+        decided_at__lt=chosen.end,
     ).order_by()
 
 
@@ -140,8 +138,8 @@ def _of_the_choice(chosen: Chosen) -> Q:
 
 
 def _queue(project_id: UUID, chosen: Chosen, *, now: datetime) -> tuple[dict[str, Figure], tuple[Bar, ...]]:
-    waiting = with_ages(open_reviews(project_id, chosen), now=now)
-    rows = waiting.values("age").annotate(count=Count("pk"), oldest=Min("created_at"))
+    waiting = open_reviews(project_id, chosen)
+    rows = waiting.annotate(age=age_at(now)).values("age").annotate(count=Count("pk"), oldest=Min("created_at"))
     by_age = {row["age"]: row for row in rows}
     length = sum(row["count"] for row in by_age.values())
     oldest = min((row["oldest"] for row in by_age.values()), default=None)

@@ -6,7 +6,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from reflection_app.metrics.overruled_critics import decided_about_critics
-from reflection_app.metrics.review_figures import AGES, OLDER, OVERRULED, decided_reviews, open_reviews, with_ages
+from reflection_app.metrics.review_figures import AGES, OLDER, OVERRULED, age_at, decided_reviews, open_reviews
 from reflection_app.metrics.runs_behind import NO, YES
 from reflection_app.metrics.values import Chosen
 from reflection_app.models import Review, Run
@@ -34,7 +34,7 @@ def _reviews(project_id: UUID, chosen: Chosen, figure: str, key: str) -> QuerySe
     if figure == WAITING:
         if key not in {*AGES, OLDER}:
             raise ValueError(f"ages are {', '.join((*AGES, OLDER))}")
-        return with_ages(open_reviews(project_id, chosen), now=timezone.now()).filter(age=key)
+        return open_reviews(project_id, chosen).annotate(age=age_at(timezone.now())).filter(age=key)
     decided = decided_reviews(project_id, chosen)
     if figure in DECIDED:
         return decided.filter({YES: OVERRULED, NO: ~OVERRULED}.get(key, Q()))

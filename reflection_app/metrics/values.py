@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from enum import StrEnum
 
@@ -30,9 +30,36 @@ class Chosen:
     def days(self) -> int:
         return (self.until - self.since).days + 1
 
+    @property
+    def begin(self) -> datetime:
+        return datetime.combine(self.since, time(), tzinfo=UTC)
+
+    @property
+    def end(self) -> datetime:
+        """The first moment that is not of the period any more."""
+        return self.begin + timedelta(days=self.days)
+
     def before(self) -> "Chosen":
         """The period of the same length right before this one, otherwise as chosen."""
         return replace(self, since=self.since - timedelta(days=self.days), until=self.since - timedelta(days=1))
+
+
+@dataclass(frozen=True)
+class ChosenHour(Chosen):
+    """One hour, from 0, of its first day: what leads to the runs behind a point of a short period.
+
+    Sums are kept by day, so figures are never asked for by the hour.
+    """
+
+    hour: int = 0
+
+    @property
+    def begin(self) -> datetime:
+        return super().begin + timedelta(hours=self.hour)
+
+    @property
+    def end(self) -> datetime:
+        return self.begin + timedelta(hours=1)
 
 
 class Unit(StrEnum):

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy
 
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import Mode
-from reflection_app.metrics.values import LONGEST_DAYS, Chosen
+from reflection_app.metrics.values import LONGEST_DAYS, Chosen, ChosenHour
 
 PERIODS: dict[str, tuple[int, str | Promise]] = {
     "24h": (2, gettext_lazy("Since yesterday")),
@@ -60,7 +60,16 @@ def as_fields(chosen: Chosen) -> dict[str, str]:
     """The choice as the fields of an address, with its days."""
     given = {"since": chosen.since.isoformat(), "until": chosen.until.isoformat()}
     given |= {name: value for name in FILTERS if (value := getattr(chosen, name))}
-    return given | ({"scripted": "1"} if chosen.scripted else {})
+    hour = {"hour": str(chosen.hour)} if isinstance(chosen, ChosenHour) else {}
+    return given | ({"scripted": "1"} if chosen.scripted else {}) | hour
+
+
+def of_hour(asked: Asked, hour: str) -> Asked:
+    """The choice of that hour alone where the address names one of a single day, else as it is."""
+    is_hour = hour.isascii() and hour.isdigit() and len(hour) <= 2 and int(hour) < 24
+    if not is_hour or asked.chosen.days != 1 or asked.errors:
+        return asked
+    return replace(asked, chosen=ChosenHour(**vars(asked.chosen), hour=int(hour)))
 
 
 def today() -> date:

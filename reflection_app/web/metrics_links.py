@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from urllib.parse import urlencode
 
 from django.urls import reverse
 
-from reflection_app.metrics.values import Chosen, Point
+from reflection_app.metrics.values import Chosen, ChosenHour, Point
 from reflection_app.web.metrics_choice import as_fields
 
 
@@ -22,9 +22,18 @@ class Links:
         return f"{reverse('runs', kwargs={'slug': self.slug})}?{urlencode(given)}"
 
     def of_points(self, points: Sequence[Point]) -> Iterator[tuple[Point, "Links"]]:
-        """Each piece of the period with the links of its own days; an hour has those of its day."""
+        """Each piece of the period with the links of its own hour or days."""
+        if points and "T" in points[0].start:
+            yield from self._of_hours(points)
+            return
         starts = [date.fromisoformat(point.start[:10]) for point in points]
         ends = [start - timedelta(days=1) for start in starts[1:]] + [self.chosen.until]
         for point, start, end in zip(points, starts, ends, strict=True):
             since = max(start, self.chosen.since)
             yield point, replace(self, chosen=replace(self.chosen, since=since, until=max(since, end)))
+
+    def _of_hours(self, points: Sequence[Point]) -> Iterator[tuple[Point, "Links"]]:
+        for point in points:
+            at = datetime.fromisoformat(point.start)
+            of_day = vars(self.chosen) | {"since": at.date(), "until": at.date()}
+            yield point, replace(self, chosen=ChosenHour(**of_day, hour=at.hour))

@@ -11,11 +11,11 @@ from reflection_app.loops.storable import storable
 from reflection_app.metrics.definitions import DEFINITIONS
 from reflection_app.metrics.runs_behind import NO, YES, runs_behind
 from reflection_app.metrics.runs_behind_reviews import OF_NOW, OF_REVIEWS, runs_behind_reviews
-from reflection_app.metrics.values import Unit
+from reflection_app.metrics.values import ChosenHour, Unit
 from reflection_app.models import Project, Run
 from reflection_app.models.identifiers import id_from
 from reflection_app.web.access import DeskRequest
-from reflection_app.web.metrics_choice import Asked, as_fields, read_asked
+from reflection_app.web.metrics_choice import Asked, as_fields, of_hour, read_asked
 from reflection_app.web.metrics_families import bar_words, family_title
 from reflection_app.web.metrics_words import FIGURES, mode_words, runs_words
 
@@ -59,7 +59,7 @@ def behind_figure(request: DeskRequest) -> Behind | None:
     if not figure:
         return None
     key = storable(request.GET.get("key", ""))[:LONGEST_KEY]
-    project, asked = request.place.project, read_asked(request.GET)
+    project, asked = request.place.project, of_hour(read_asked(request.GET), request.GET.get("hour", ""))
     given = {"figure": figure} | ({"key": key} if key else {}) | as_fields(asked.chosen)
     runs, error = _runs(project, asked, figure, key)
     return Behind(
@@ -109,7 +109,9 @@ def _choice_words(asked: Asked, *, is_of_now: bool) -> str:
     """The days and what narrows the runs down; what waits now waits whatever the days, in demonstrations as well."""
     chosen = asked.chosen
     days = _("%(since)s to %(until)s") % {"since": chosen.since, "until": chosen.until}
-    parts = [] if is_of_now else [str(chosen.since) if chosen.since == chosen.until else days]
+    if chosen.since == chosen.until:
+        days = f"{chosen.begin:%Y-%m-%d %H:%M} UTC" if isinstance(chosen, ChosenHour) else str(chosen.since)
+    parts = [] if is_of_now else [days]
     parts += [chosen.agent, mode_words(chosen.mode) if chosen.mode else "", chosen.model, chosen.kind]
     is_demonstration = chosen.scripted and not is_of_now
     return " · ".join(part for part in (*parts, _("demonstration runs") if is_demonstration else "") if part)

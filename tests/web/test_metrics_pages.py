@@ -4,11 +4,13 @@ import csv
 import io
 import json
 import re
+from datetime import timedelta
 from html import unescape
 from typing import Any
 
 import plotly.graph_objects as plotly
 import pytest
+from django.db.models import F
 from django.test import Client
 from django.utils import timezone
 
@@ -54,6 +56,20 @@ def test_each_bar_leads_to_as_many_runs_as_it_is_long(client: Client, project: P
             if href:
                 behind = client.get(href)
                 assert behind.context["behind"].runs.count() == length, href
+
+
+def test_an_hour_of_a_short_period_leads_to_the_runs_of_that_hour(client: Client, project: Project) -> None:
+    some = fill(project, runs=40, days=1)[::3]
+    later = RunFigure.objects.filter(pk__in=[figure.pk for figure in some])
+    later.update(finished_at=F("finished_at") + timedelta(hours=5))
+    page = logged_in(client, project).get(address(project, "?period=24h"))
+    chart = page.context["sections"][0].charts[0]
+    assert [row[0].text[-5:] for row in chart.rows] == ["00:00", "05:00"]
+    for _from, with_reflection, _without, counted in chart.rows:
+        behind = client.get(with_reflection.href).context["behind"]
+        assert (behind.runs.count(), "UTC" in behind.choice) == (int(counted.text), True)
+        (those_that_did,) = (part for part in behind.parts if part.words == "Those that did")
+        assert "hour=" in those_that_did.query
 
 
 def family(chart: dict[str, Any]) -> str:
