@@ -18,6 +18,7 @@ MOST_MODELS = 8
 MOST_SAID = 60
 # A role has the same colour in every chart.
 TONES = {"actor": "one", "critic": "three", "reflector": "two", "self": "four", "tester": "five"}
+OTHER_TONES = ("six", "good", "warn", "plain", "bad")
 
 
 def tokens_chart(spend: Sequence[Spend], links: Links) -> Chart:
@@ -133,9 +134,16 @@ def _stacked(
         return Mark(label=model, value=amount(one), said=told, href=_behind(one, links))
 
     series = [
-        Series(role_words(role), TONES.get(role, "six"), [mark(model, role) for model in models]) for role in roles
+        Series(role_words(role), tone, [mark(model, role) for model in models])
+        for role, tone in zip(roles, _tones(roles), strict=True)
     ]
     return stacked_bars(series, axis=titled(axis))
+
+
+def _tones(roles: Sequence[str]) -> list[str]:
+    """A colour for each role: the usual ones their own, the others what is left, as long as something is."""
+    left = iter(OTHER_TONES)
+    return [TONES.get(role) or next(left, "faint") for role in roles]
 
 
 def _behind(spend: Spend, links: Links) -> str:

@@ -53,11 +53,13 @@ function painted(trace, page) {
   return copy;
 }
 
-// What words were escaped for Plotly is cut as words, never within an escape.
+// Words lose their end, names their middle: models of one maker begin alike. What was escaped for Plotly is cut as words.
 function shortened(text) {
   const plain = text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
   if (plain.length <= MOST_NARROW) return text;
-  return `${plain.slice(0, MOST_NARROW - 1).trimEnd()}…`.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+  const kept = MOST_NARROW - 1, ending = plain.includes(" ") ? 0 : Math.ceil(kept / 2);
+  const cut = `${plain.slice(0, kept - ending).trimEnd()}…${plain.slice(plain.length - ending)}`;
+  return cut.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
 // On a phone whole words beside the bars would leave no room for the bars; they stand in the table and where one points.
