@@ -158,6 +158,7 @@ ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_RATE_LIMITS = {"login": ""}
 # Accounts are made by invitation, and a desk without mail confirms no address: nobody is kept from it for that.
 MFA_ALLOW_UNVERIFIED_EMAIL = True
+MFA_ADAPTER = "reflection_app.web.second_factors.DeskSecondFactors"
 MFA_TOTP_ISSUER = "Reflection Desk"
 MFA_TOTP_TOLERANCE = 1
 SOCIALACCOUNT_ADAPTER = "reflection_app.web.account_adapter.DeskSocialAccounts"
