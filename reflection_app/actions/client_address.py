@@ -1,10 +1,13 @@
 """The address of who asked, as it is audited. The pages and the REST interface both ask here."""
 
 from collections.abc import Mapping
-from ipaddress import ip_address
+from ipaddress import IPv6Address, ip_address, ip_network
 from typing import Any
 
 from django.conf import settings
+
+# What providers give to one customer, at the least (RFC 6177).
+OWN_NETWORK_BITS = 64
 
 
 def client_address(meta: Mapping[str, Any]) -> str | None:
@@ -20,3 +23,14 @@ def client_address(meta: Mapping[str, Any]) -> str | None:
         return str(ip_address(said.strip().partition("%")[0]))
     except ValueError:
         return None
+
+
+def counted_address(meta: Mapping[str, Any]) -> str:
+    """What tries are counted by: the address; of IPv6 the network, in which a caller has any number of them."""
+    told = client_address(meta)
+    if told is None:
+        return "unknown"
+    address = ip_address(told)
+    if not isinstance(address, IPv6Address):
+        return told
+    return str(address.ipv4_mapped or ip_network((address, OWN_NETWORK_BITS), strict=False))

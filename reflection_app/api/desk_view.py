@@ -8,7 +8,7 @@ from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from reflection_app.actions.client_address import client_address
+from reflection_app.actions.client_address import client_address, counted_address
 from reflection_app.api.negotiation import AlwaysJson
 from reflection_app.api.permissions import Permissions, needs, permission_for
 from reflection_app.api.rate_limits import (
@@ -45,7 +45,7 @@ class DeskView(APIView):
 
     def perform_authentication(self, request: Request) -> None:
         """Takes one request off what the key, or the address that shows none that works, may ask."""
-        address = client_address(request.META) or "unknown"
+        address = counted_address(request.META)
         try:
             super().perform_authentication(request)
         except AuthenticationFailed:

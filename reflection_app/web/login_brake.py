@@ -1,4 +1,6 @@
-"""Guessing passwords is slow: a name that failed too often from one address has to wait."""
+"""Guessing passwords is slow: a name that failed too often from one address has to wait, and so has an address that
+fails with ever other names.
+"""
 
 import hashlib
 import logging
@@ -11,11 +13,13 @@ from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse
 from redis.exceptions import RedisError
 
-from reflection_app.actions.client_address import client_address
+from reflection_app.actions.client_address import client_address, counted_address
 
 log = logging.getLogger(__name__)
 
 MOST_FAILURES = 10
+# Of all names together; behind one address there may be a whole office.
+MOST_FAILURES_OF_ADDRESS = 100
 WITHIN_S = 15 * 60
 
 
@@ -30,16 +34,18 @@ class BrakedLoginView(LoginView):  # type: ignore[misc]  # allauth is not typed
     """The login page; 429 for a name and address with too many failures, be the password right or wrong."""
 
     def post(self, request: HttpRequest, *args: str, **kwargs: str) -> HttpResponse:
-        key = _key_of(request)
+        key, key_of_address = _key_of(request), f"login-from:{counted_address(request.META)}"
         # Counted before the password is looked at: of many requests at once none slips past the count.
         tries = _asked(lambda: _count(key), otherwise=0)
-        if tries > MOST_FAILURES:
+        tries_of_address = _asked(lambda: _count(key_of_address), otherwise=0)
+        if tries > MOST_FAILURES or tries_of_address > MOST_FAILURES_OF_ADDRESS:
             log.warning("a login from %s was refused: too many failures", client_address(request.META))
             return self._refused()
         response: HttpResponse = super().post(request, *args, **kwargs)
         # It leads on where the password was right, be it to the second factor.
         if 300 <= response.status_code < 400:
             _asked(lambda: cache.delete(key), otherwise=False)
+            _asked(lambda: _uncount(key_of_address), otherwise=0)
         return response
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
@@ -55,7 +61,7 @@ class BrakedLoginView(LoginView):  # type: ignore[misc]  # allauth is not typed
 
 
 def _key_of(request: HttpRequest) -> str:
-    who = f"{request.POST.get('username', '').strip().casefold()}\n{client_address(request.META)}"
+    who = f"{request.POST.get('username', '').strip().casefold()}\n{counted_address(request.META)}"
     return f"login:{hashlib.sha256(who.encode(errors='replace')).hexdigest()}"
 
 
@@ -68,6 +74,13 @@ def _count(key: str) -> int:
     except ValueError:
         # It ran out between the two.
         return 1
+
+
+def _uncount(key: str) -> int:
+    try:
+        return cache.decr(key)
+    except ValueError:
+        return 0
 
 
 def _asked[T](question: Callable[[], T], *, otherwise: T) -> T:

@@ -63,3 +63,21 @@ def test_without_a_broker_one_may_log_in(settings: Settings, caplog: pytest.LogC
     make_user("ann")
     assert try_to_log_in("ann", PASSWORD) == 302
     assert "logins are not counted" in caplog.text
+
+
+def test_an_address_that_tries_ever_other_names_has_to_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(login_brake, "MOST_FAILURES_OF_ADDRESS", 5)
+    make_user("ann")
+    assert try_to_log_in("ann", PASSWORD) == 302
+    for number in range(5):
+        fail(1, name=f"name-{number}")
+    assert try_to_log_in("ann", PASSWORD) == 429
+    assert try_to_log_in("ann", PASSWORD, address="203.0.113.2") == 302
+
+
+def test_another_address_of_the_same_ipv6_network_is_the_same_caller() -> None:
+    make_user("ann")
+    for number in range(10):
+        assert try_to_log_in("ann", "wrong", address=f"2001:db8:1:2::{number}") == 200
+    assert try_to_log_in("ann", PASSWORD, address="2001:db8:1:2:ffff::1") == 429
+    assert try_to_log_in("ann", PASSWORD, address="2001:db8:1:3::1") == 302
