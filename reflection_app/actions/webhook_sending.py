@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Min, Q, QuerySet
+from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
 from reflection_app.actions.told import mark_event_told
@@ -38,9 +38,11 @@ Clock = Callable[[], datetime]
 
 def due_webhooks(now: datetime) -> list[UUID]:
     """The webhooks that are to be sent something now, who has waited longest first."""
-    rows = _due(now).filter(webhook__is_enabled=True, webhook__paused_at=None, project__deleted_at=None)
-    waited = rows.values("webhook").annotate(longest=Min("next_at")).order_by("longest", "webhook")
-    return [row["webhook"] for row in waited[:MOST_ASKED]]
+    webhooks = Webhook.objects.filter(is_enabled=True, paused_at=None, project__deleted_at=None)
+    # Asked webhook by webhook: one of them may have very many waiting.
+    first = _due(now).filter(webhook=OuterRef("pk")).order_by("next_at", "id").values("next_at")[:1]
+    waited = webhooks.annotate(longest=Subquery(first)).filter(longest__isnull=False).order_by("longest", "pk")
+    return list(waited.values_list("pk", flat=True)[:MOST_ASKED])
 
 
 def send_due(webhook_id: UUID, *, clock: Clock = timezone.now) -> int:

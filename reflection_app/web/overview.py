@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import timedelta
+from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
 from django.db.models import Count, F
@@ -11,7 +12,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from reflection_app.loops.ends import Outcome
-from reflection_app.metrics.figures import metrics_of
+from reflection_app.metrics.figures import headline_of
 from reflection_app.metrics.values import Chosen
 from reflection_app.models import (
     OPEN,
@@ -65,7 +66,7 @@ def project_overview(request: DeskRequest) -> HttpResponse:
         "reviews": reviews.order_by("-holds_run", "created_at", "id")[:SHOWN],
         # What waits for a person stands above already.
         "in_progress": runs.exclude(state__in=[RunState.FINISHED, RunState.WAITING_REVIEW])[:SHOWN],
-        "recent": runs.filter(state=RunState.FINISHED).order_by("-finished_at", "-id")[:SHOWN],
+        "recent": runs.filter(pk__in=_ended_last(project)).order_by("-finished_at", "-id"),
         "week": outcomes_of_week(project),
         "is_new": not Run.objects.filter(NOT_OF_THE_DESK, project=project).exists(),
         "has_examples_only": is_scripted,
@@ -74,16 +75,22 @@ def project_overview(request: DeskRequest) -> HttpResponse:
     return render(request, "overview.html", context)
 
 
+def _ended_last(project: Project) -> list[UUID]:
+    """Found by themselves, for of very many runs the database would else bring together all that the list shows."""
+    ended = Run.objects.filter(NOT_OF_THE_DESK, project=project, state=RunState.FINISHED)
+    return list(ended.order_by("-finished_at", "-id").values_list("pk", flat=True)[:SHOWN])
+
+
 def figures_of_week(project: Project, *, is_scripted: bool) -> list[Shown]:
     """What the metrics say first of the last seven days, with the change against those before; none without runs."""
     until = timezone.now().date()
     chosen = Chosen(since=until - WEEK + timedelta(days=1), until=until, scripted=is_scripted)
-    metrics = metrics_of(project.pk, chosen)
-    if not metrics.figures["runs"].value:
+    figures, before = headline_of(project.pk, chosen)
+    if not figures["runs"].value:
         return []
     links = Links(project.slug, chosen)
     hrefs = {name: links.runs(name) for name in FIGURES_SHOWN}
-    return shown_figures(FIGURES_SHOWN, metrics.figures, metrics.before, hrefs=hrefs)
+    return shown_figures(FIGURES_SHOWN, figures, before, hrefs=hrefs)
 
 
 @dataclass(frozen=True)
