@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
+from urllib.parse import parse_qsl, urlencode
 
 from django.db import transaction
 from rest_framework.request import Request
@@ -17,6 +18,7 @@ from reflection_app.models import IdempotentAnswer
 
 HEADER = "Idempotency-Key"
 REPLAYED = "Idempotency-Replayed"
+WAIT = "wait"
 USABLE = re.compile(r"[\x20-\x7e]{1,200}")
 
 Handler = Callable[..., Response]
@@ -64,8 +66,9 @@ def replayed(answer: Response) -> dict[str, str]:
 
 
 def fingerprint(request: Request) -> str:
-    """Hash of method, path and body."""
-    line = f"{request.method} {request.get_full_path()}\n".encode()
+    """Hash of method, path, query and body; not of how long the caller would wait, which a second try may change."""
+    query = urlencode([(name, value) for name, value in parse_qsl(request.META["QUERY_STRING"], True) if name != WAIT])
+    line = f"{request.method} {request.path}{'?' if query else ''}{query}\n".encode()
     return hashlib.sha256(line + request.body).hexdigest()
 
 

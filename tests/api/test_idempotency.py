@@ -37,6 +37,15 @@ def test_a_key_used_for_another_path_is_refused(caller: Caller) -> None:
     assert_problem(caller.post("tasks", {}, idempotency_key="a"), 422)
 
 
+def test_a_request_sent_again_may_wait_for_another_while(caller: Caller) -> None:
+    body = {"tool": "search", "error_message": "HTTP 429: rate limit exceeded"}
+    first = caller.post("tool-failures?wait=0.1", body, idempotency_key="a")
+    again = caller.post("tool-failures?wait=0.2", body, idempotency_key="a")
+    assert (first.status, again.status) == (201, 201)
+    assert again.body["id"] == first.body["id"]
+    assert again.headers["idempotency-replayed"] == "true"
+
+
 def test_two_callers_may_use_the_same_key(caller: Caller) -> None:
     assert caller.post("tasks", {"objective": "x"}, idempotency_key="a").status == 201
     assert make_caller(caller.project).post("tasks", {"objective": "y"}, idempotency_key="a").status == 201
