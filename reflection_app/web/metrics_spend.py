@@ -18,7 +18,8 @@ MOST_MODELS = 8
 MOST_SAID = 60
 # A role has the same colour in every chart.
 TONES = {"actor": "one", "critic": "three", "reflector": "two", "self": "four", "tester": "five"}
-OTHER_TONES = ("six", "good", "warn", "plain", "bad")
+# The warning colour is near the critic's, so it comes last.
+OTHER_TONES = ("six", "good", "bad", "faint", "warn")
 
 
 def tokens_chart(spend: Sequence[Spend], links: Links) -> Chart:
@@ -143,7 +144,7 @@ def _stacked(
 def _tones(roles: Sequence[str]) -> list[str]:
     """A colour for each role: the usual ones their own, the others what is left, as long as something is."""
     left = iter(OTHER_TONES)
-    return [TONES.get(role) or next(left, "faint") for role in roles]
+    return [TONES.get(role) or next(left, "plain") for role in roles]
 
 
 def _behind(spend: Spend, links: Links) -> str:
