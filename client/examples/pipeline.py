@@ -43,8 +43,10 @@ def answer(next_attempt: NextAttempt, *, rules: str) -> str:
     """What your agent would make of the messages that the desk asks it to go on with, and of the team's rules."""
     print(f"  attempt {next_attempt.attempt}: {len(next_attempt.messages)} messages, {len(rules)} characters of rules")
     if next_attempt.verdict:
+        # Tests say what failed in the prompt; a critic and people besides in the verdict's issues.
+        print(f"    came back: {next_attempt.verdict.verdict}, {next_attempt.prompt.splitlines()[0]}")
         for issue in next_attempt.verdict.issues:
-            print(f"    came back: {issue.description.splitlines()[0]}")
+            print(f"    {issue.severity}: {issue.description.splitlines()[0]}")
     return ANSWERS[min(next_attempt.attempt, len(ANSWERS)) - 1]
 
 
