@@ -77,10 +77,12 @@ def still_to_come(project_id: UUID, judging: Judging) -> Drawn:
 
 def _asked_for_by_policy(project_id: UUID, judging: Judging) -> QuerySet[Review]:
     begin, end = (datetime.combine(day, time(), UTC) for day in (judging.since, judging.until + timedelta(days=1)))
-    chosen = {"run__task__agent": judging.agent, "run__mode": judging.mode, "run__task__kind": judging.kind}
+    chosen = {"run__task__agent": judging.agent, "run__mode": judging.mode}
+    # The type that a classifier gave to a task is known of finished runs.
+    kind = Q(run__task__kind=judging.kind) | Q(run__figure__kind=judging.kind) if judging.kind else Q()
     by_policy = Q(panel__isnull=True, reason__in=BY_POLICY) | Q(panel__reason__in=BY_POLICY)
     return Review.objects.filter(
-        by_policy,
+        by_policy & kind,
         project=project_id,
         run__parent__isnull=True,
         run__is_scripted=False,

@@ -11,7 +11,8 @@ from reflection_app.actions.fork_run import fork_run
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.metrics.compared import Compared, JudgementSource
 from reflection_app.metrics.critic_rows import Judging, compared_verdicts, still_to_come
-from reflection_app.models import Actor, Panel, Project, Review, Run, Step
+from reflection_app.metrics.figuring import figure_due
+from reflection_app.models import Actor, Panel, Project, Review, Run, RunFigure, Step, Task
 from reflection_app.runner.advance import advance
 from tests.factories import make_project
 from tests.panels import adjudication, people, say
@@ -137,3 +138,14 @@ def test_what_is_undecided_is_counted_and_other_days_agents_and_projects_are_not
         assert compared_verdicts(project.pk, narrowed) == []
     decided.refresh_from_db()
     assert len(compared_verdicts(project.pk, judging(kind="creative_writing", mode=decided.mode))) == 1
+
+
+def test_a_type_that_was_found_out_narrows_down_as_one_that_was_told(project: Project) -> None:
+    run = criticised(project)
+    decide(review_of(run))
+    while figure_due():
+        pass
+    Task.objects.filter(project=project).update(kind="")
+    RunFigure.objects.filter(run=run).update(kind="poetry")
+    assert len(compared_verdicts(project.pk, judging(kind="poetry"))) == 1
+    assert compared_verdicts(project.pk, judging(kind="prose")) == []
