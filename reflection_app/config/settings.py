@@ -156,6 +156,8 @@ ACCOUNT_MAX_EMAIL_ADDRESSES = 5
 ACCOUNT_SESSION_REMEMBER = True
 # Logins by name and password have a brake of their own (web/login_brake.py), which lets in where there is no cache.
 ACCOUNT_RATE_LIMITS = {"login": ""}
+# Who finds a browser open must not make the account theirs by another address or login.
+ACCOUNT_REAUTHENTICATION_REQUIRED = True
 # Accounts are made by invitation, and a desk without mail confirms no address: nobody is kept from it for that.
 MFA_ALLOW_UNVERIFIED_EMAIL = True
 MFA_ADAPTER = "reflection_app.web.second_factors.DeskSecondFactors"

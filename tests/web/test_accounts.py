@@ -47,6 +47,11 @@ def log_in(user: User, client: Client | None = None) -> Client:
     return client
 
 
+def tell_again(client: Client) -> None:
+    """The password, as pages ask for it that could make the account somebody else's."""
+    client.post("/account/confirm/?next=/account/email/", {"password": PASSWORD})
+
+
 def code_of(secret: str) -> str:
     return str(format_hotp_value(hotp_value(secret, int(time.time()) // 30)))
 
@@ -122,6 +127,7 @@ def test_without_mail_the_page_says_whom_to_ask(client: Client) -> None:
 
 def test_an_address_is_added_and_confirmed(anna: User, server: MailServer) -> None:
     client = log_in(anna)
+    tell_again(client)
     page = client.post("/account/email/", {"action_add": "", "email": "second@example.org"}, follow=True)
     assert "A mail to second@example.org is on its way." in page.text
     assert "not confirmed yet" in page.text
@@ -132,9 +138,18 @@ def test_an_address_is_added_and_confirmed(anna: User, server: MailServer) -> No
     assert EmailAddress.objects.get(email="second@example.org").verified
 
 
+def test_who_finds_a_browser_open_adds_no_address_without_the_password(anna: User, server: MailServer) -> None:
+    client = log_in(anna)
+    assert client.get("/account/email/").status_code == 200
+    asked = client.post("/account/email/", {"action_add": "", "email": "thief@example.org"})
+    assert asked["Location"].startswith("/account/confirm/?next=")
+    assert not EmailAddress.objects.filter(email="thief@example.org").exists()
+    assert not server.letters
+
+
 def test_a_second_factor_is_set_up_and_asked_for(anna: User) -> None:
     client = log_in(anna)
-    client.post("/account/email/", {"action_add": "", "email": "not-confirmed@example.org"})
+    EmailAddress.objects.create(user=anna, email="not-confirmed@example.org")
     assert client.get("/account/two-factor/app/")["Location"].startswith("/account/confirm/?next=")
     _secret, codes = set_up_totp(client)
     assert len(codes) == 10

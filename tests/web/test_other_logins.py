@@ -13,7 +13,7 @@ from pytest_django import Settings
 from reflection_app.actions.invitations import create_invitation
 from reflection_app.config.sign_in import oidc_apps, origins_of
 from reflection_app.models import Actor, Membership, Role
-from tests.factories import make_project, make_user
+from tests.factories import PASSWORD, make_project, make_user
 from tests.web.oidc_provider import CLIENT, Provider, oidc_provider
 
 pytestmark = pytest.mark.django_db
@@ -62,6 +62,7 @@ def test_a_person_connects_the_login_to_their_account_and_takes_it_away(client: 
     user = make_user("erika-here")
     client.force_login(user)
     assert "You log in with your password alone." in client.get("/account/providers/").text
+    client.post("/account/confirm/?next=/account/providers/", {"password": PASSWORD})
     assert come_back(client, "/account/oidc/corp/login/?process=connect") == "/account/providers/"
     account = SocialAccount.objects.get(user=user)
     assert "The login is connected." in client.get("/account/providers/").text
