@@ -3,18 +3,21 @@
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 from django.conf import settings
+from reflection_desk import Desk as Client
+from reflection_desk import DeskUnreachable
 
 from tests.end_to_end.desk import PROJECT, Desk
 
 CLIENT = Path(settings.BASE_DIR) / "client"
-SCOPES = ("tasks:write", "runs:read", "notebook:read", "notebook:write")
+SCOPES = "tasks:write,runs:read,notebook:read,notebook:write"
 
 
 def test_the_example_pipeline_repairs_its_work_and_proposes_a_lesson(desk: Desk) -> None:
-    key = desk.manage("create_api_key", "example", "--project", PROJECT, "--scopes", *SCOPES)
+    key = desk.manage("create_api_key", "example", "--project", PROJECT, "--scopes", SCOPES)
     own = {"DESK_URL": f"http://{desk.host}", "DESK_KEY": key, "PYTHONPATH": str(CLIENT / "src")}
     command = (sys.executable, str(CLIENT / "examples" / "pipeline.py"))
     done = subprocess.run(
@@ -34,3 +37,28 @@ def test_a_key_that_does_not_work_is_told_in_the_desks_words(desk: Desk) -> None
     )
     assert done.returncode == 1
     assert "401: This key is unknown, revoked or expired." in done.stderr
+
+
+def test_whoever_waits_for_a_run_outlives_the_web_server(desk: Desk) -> None:
+    key = desk.manage("create_api_key", "waiting", "--project", PROJECT, "--scopes", SCOPES)
+    seen: list[int] = []
+    with Client(f"http://{desk.host}", key) as client:
+        task = client.submit_task("Say hello.", execution="external", kind="creative_writing")
+        assert task.run is not None
+        run_id = task.run.id
+        waiting = threading.Thread(target=lambda: seen.extend(event.seq for event in client.events(run_id)))
+        waiting.start()
+        desk.wait_until(lambda: len(seen) >= 2)
+        desk.kill("web")
+
+        def is_cancelled() -> bool:
+            try:
+                return client.cancel_run(run_id, idempotency_key="once").is_finished
+            except DeskUnreachable:
+                return False
+
+        desk.wait_until(is_cancelled)
+        waiting.join(60)
+        assert client.get_run(run_id).outcome == "cancelled"
+    assert seen == list(range(1, len(seen) + 1))
+    assert len(seen) == 3
