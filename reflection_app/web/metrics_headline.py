@@ -73,8 +73,14 @@ def _shown(figure: Figure, before: Figure | None, *, href: str) -> Shown:
         interval=interval_words(figure),
         of=f"{figure.of:,}",
         change=change(figure, before, better=words.better),
-        href=href if figure.value is not None and figure.of else "",
+        href=href if _leads_on(figure) else "",
     )
+
+
+def _leads_on(figure: Figure) -> bool:
+    """Whether there are runs behind it: a share of 0 has those it is a share of, a count or cost of 0 has none."""
+    counted = figure.unit in {Unit.USD, Unit.COUNT, Unit.TOKENS}
+    return figure.value is not None and bool(figure.of) and not (counted and not figure.value)
 
 
 def change(figure: Figure, before: Figure | None, *, better: str) -> Change | None:

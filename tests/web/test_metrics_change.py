@@ -4,7 +4,7 @@ import pytest
 
 from reflection_app.metrics.definitions import figure
 from reflection_app.metrics.values import Figure, Unit
-from reflection_app.web.metrics_headline import change
+from reflection_app.web.metrics_headline import change, shown_figures
 from reflection_app.web.metrics_words import number_words
 
 
@@ -74,3 +74,14 @@ def test_without_a_number_before_there_is_no_change() -> None:
 )
 def test_numbers_are_written_with_their_units(value: float | None, unit: Unit, words: str) -> None:
     assert number_words(value, unit) == words
+
+
+@pytest.mark.parametrize(
+    ("unit", "value", "leads"), [(Unit.USD, 0.0, False), (Unit.USD, 0.1, True), (Unit.SHARE, 0.0, True)]
+)
+def test_a_cost_of_nothing_leads_nowhere_and_a_share_of_nothing_to_its_whole(
+    unit: Unit, value: float, leads: bool
+) -> None:
+    figure = Figure(name="cost_usd", value=value, unit=unit, of=3)
+    [shown] = shown_figures(["cost_usd"], {"cost_usd": figure}, {}, hrefs={"cost_usd": "/runs"})
+    assert bool(shown.href) is leads
