@@ -30,8 +30,8 @@ def change_role(project: Project, user_id: int, *, role: str, actor: Actor) -> M
 
     Of whoever is an admin no more, the open invitations are revoked.
     """
-    wanted = read_role(role)
     membership = _locked_member(project, user_id)
+    wanted = read_role(role)
     check_may_touch_admins(actor, wanted, membership.role)
     if membership.role == wanted:
         return membership
