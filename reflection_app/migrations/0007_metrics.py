@@ -18,7 +18,9 @@ CREATE TRIGGER run_figure_due_new AFTER INSERT ON reflection_app_run
   FOR EACH ROW WHEN (NEW.state = 'finished') EXECUTE FUNCTION reflection_app_figure_due();
 CREATE TRIGGER run_figure_due AFTER UPDATE OF state, last_event_seq, llm_calls ON reflection_app_run
   FOR EACH ROW WHEN (NEW.state = 'finished' OR OLD.state = 'finished') EXECUTE FUNCTION reflection_app_figure_due();
-INSERT INTO reflection_app_figuredue (run_id) SELECT id FROM reflection_app_run WHERE state = 'finished';
+-- Day by day: each batch sums the days that it touches anew.
+INSERT INTO reflection_app_figuredue (run_id)
+  SELECT id FROM reflection_app_run WHERE state = 'finished' ORDER BY project_id, finished_at;
 """
 WATCH_NO_MORE = """
 DROP TRIGGER run_figure_due_new ON reflection_app_run;

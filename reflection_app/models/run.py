@@ -74,6 +74,10 @@ class Run(models.Model):
         indexes = (
             models.Index(fields=("project", "-created_at", "-id"), name="run_newest"),
             models.Index(fields=("task", "-created_at"), name="run_of_task"),
+            models.Index(fields=("project", "-finished_at", "-id"), name="run_ended", condition=Q(state="finished")),
+            models.Index(
+                fields=("project", "-created_at", "-id"), name="run_unfinished", condition=~Q(state="finished")
+            ),
             models.Index(fields=("lease_until",), name="run_lease", condition=Q(state="running")),
             models.Index(
                 fields=("enqueued_at",), name="run_enqueued", condition=Q(state__in=("queued", "waiting_time"))

@@ -74,7 +74,12 @@ class Delivery(models.Model):
 
     class Meta:
         indexes = (
-            models.Index(fields=("next_at", "id"), name="delivery_due", condition=Q(state="waiting")),
+            models.Index(fields=("webhook", "next_at", "id"), name="delivery_due_to", condition=Q(state="waiting")),
+            models.Index(
+                fields=("webhook", "lease_until"),
+                name="delivery_held",
+                condition=Q(state="waiting", lease_until__isnull=False),
+            ),
             models.Index(fields=("webhook", "-created_at", "-id"), name="delivery_newest"),
             models.Index(fields=("event",), name="delivery_of_event"),
         )
