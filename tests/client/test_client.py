@@ -175,9 +175,10 @@ def test_pages_are_walked_to_the_end_and_never_to_another_host(server: Server, d
     assert len(list(desk.pages(work.list_runs(state="finished")))) == 3
     assert [heard["path"] for heard in server.heard] == ["/api/v1/runs?state=finished", "/api/v1/runs?cursor=b"]
 
-    server.says = [(200, {}, first | {"next": "http://127.0.0.2:1/api/v1/runs"})]
-    with pytest.raises(DeskError, match="not the desk"):
-        list(desk.pages(work.list_runs()))
+    # As a proxy may have it told: the key goes nowhere but to the address that it was given for.
+    server.says = [(200, {}, first | {"next": "http://127.0.0.2:1/api/v1/runs?cursor=c"}), (200, {}, last)]
+    assert len(list(desk.pages(work.list_runs()))) == 3
+    assert server.heard[-1]["path"] == "/api/v1/runs?cursor=c"
 
 
 def test_a_run_is_waited_for(server: Server, desk: Desk) -> None:
