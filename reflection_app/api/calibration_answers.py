@@ -60,9 +60,7 @@ class CriticAnswer(Answer):
     pairs: int = Field(description="how many verdicts were compared")
     worth: float = Field(description="how many that were drawn evenly and independently would say as much")
     agreed: RangeAnswer | None
-    kappa: RangeAnswer | None = Field(
-        description="Cohen's κ; null where both always said one and the same"
-    )
+    kappa: RangeAnswer | None = Field(description="Cohen's κ; null where both always said one and the same")
     precision: RangeAnswer | None = Field(description="of what the critic passed, what people pass")
     recall: RangeAnswer | None = Field(description="of what people pass, what the critic passed")
     false_pass: RangeAnswer | None = Field(description="of what people send back, what the critic passed")
