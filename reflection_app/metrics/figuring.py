@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 def figure_due(*, at_most: int = AT_ONCE) -> int:
     """Figures the runs that have ended or changed since, oldest first; how many notes of such runs were dealt with.
 
-    None where another worker is at it: many that wait for one project's lock would be missed where runs are advanced.
+    0 where another worker is at it: many that wait for one project's lock would be missed where runs are advanced.
     """
     if not _is_alone():
         return 0
