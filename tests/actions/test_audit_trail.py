@@ -24,6 +24,7 @@ WITHOUT_ENTRIES = {
     "overruled_audit": "part of a decision; the run that it orders is recorded by redo_run",
     "take_back": "part of taking a decision back, which undo_decision records",
     "notifications": "what one has read is nobody else's business",
+    "undo_others": "tells who may take back what others did",
     "notebook_own_words": "part of a change, which it allows or refuses",
 }
 # Write to the trail themselves, or have what was changed of an entry written by notebook_trail.

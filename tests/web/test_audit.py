@@ -63,7 +63,7 @@ def test_an_entry_tells_who_did_what_to_what_when_and_from_where(admin: Client, 
 
 
 def test_pages_and_keys_leave_where_they_came_from(admin: Client, project: Project) -> None:
-    admin.post("/p/trail/settings/keys/", {"name": "ci", "scopes": ["tasks:write"]}, REMOTE_ADDR="203.0.113.9")
+    admin.post("/p/trail/settings/keys/new/", {"name": "ci", "scopes": ["tasks:write"]}, REMOTE_ADDR="203.0.113.9")
     _, secret = make_api_key(project)
     given = {"objective": "Write.", "mode": "reflexion"}
     Client().post(

@@ -20,7 +20,7 @@ def test_an_empty_project_says_how_to_begin(client: Client) -> None:
     assert "Hand in the first task" in client.get("/p/empty/").text
     assert "No runs yet" in client.get("/p/empty/runs/").text
     assert "Nothing waits for a review" in client.get("/p/empty/reviews/").text
-    assert "No keys yet" in client.get("/p/empty/settings/").text
+    assert "No keys yet" in client.get("/p/empty/settings/keys/").text
 
 
 def test_the_overview_shows_what_waits_what_runs_and_how_it_went(client: Client) -> None:
