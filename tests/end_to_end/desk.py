@@ -22,7 +22,7 @@ from reflection_app.config.preconditions import free_port
 
 MANAGE = (sys.executable, str(Path(settings.BASE_DIR) / "manage.py"))
 OF_THE_TEST_SESSION = {"DATABASE_URL", "REDIS_URL", "DATABASE_POOL_SIZE", "SECRET_KEY"}
-STARTS_WITHIN_S = 90
+STARTS_WITHIN_S = 180
 SETTLES_WITHIN_S = 60
 PROJECT = "demo"
 
