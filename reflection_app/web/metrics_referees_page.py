@@ -20,11 +20,11 @@ from reflection_app.web.metrics_words import share_words
 # Each is computed anew where somebody measures, so few are of interest.
 MOST_SHOWN = 20
 LABELS: Mapping[str, Promise] = {
-    "first": gettext_lazy("The first attempt"),
-    "last": gettext_lazy("The last attempt"),
-    "best_self_score": gettext_lazy("The best by the model's own tests"),
-    "kept": gettext_lazy("The one that the referee keeps"),
-    "any": gettext_lazy("A right one wherever there is one"),
+    "first": gettext_lazy("First attempt"),
+    "last": gettext_lazy("Last attempt"),
+    "best_self_score": gettext_lazy("Best by own tests"),
+    "kept": gettext_lazy("The referee's"),
+    "any": gettext_lazy("Best possible"),
 }
 
 

@@ -63,7 +63,7 @@ def test_a_project_that_is_none_is_told_before_the_work(tmp_path: Path) -> None:
 
 def test_shares_and_intervals_are_those_of_the_counts() -> None:
     rules = rules_chart(QUALITY)
-    kept = next(row for row in rules.rows if row[0].text == "The one that the referee keeps")
+    kept = next(row for row in rules.rows if row[0].text == "The referee's")
     # Wilson's interval of 301 of 341, computed by hand: (.8441, .9126).
     assert [cell.text for cell in kept[1:]] == ["301", "88 %", "84 % to 91 %"]
     assert [row[0].text for row in review_chart(QUALITY).rows] == ["0 %", "5 %", "10 %"]
