@@ -14,6 +14,8 @@ COPY locale locale
 COPY static static
 # This key signs nothing: it keeps a generated one from being baked into the image.
 RUN SECRET_KEY=only-while-building .venv/bin/python manage.py collectstatic --no-input
+# The running user may write nothing here, so that each process would compile our own modules anew.
+RUN .venv/bin/python -m compileall -q manage.py reflection_app notebook_app
 
 FROM python:3.13-slim
 # The sandbox in which workers run the code of models. What it needs of the container: see docker-compose.yml.

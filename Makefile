@@ -5,21 +5,30 @@ UV_VERSION := 0.13.9
 UV ?= .tools/uv/bin/uv
 BIN := .venv/bin
 export UV_PYTHON_DOWNLOADS := never
+# Set by some images. Without compiled files each process of a desk, and of the tests, compiles 3,000 modules as it starts:
+# litellm alone then takes twice the time.
+unexport PYTHONDONTWRITEBYTECODE
 
 IS_NEW_ENOUGH := import sys; sys.version_info >= (3, 12) and print(sys.executable)
 FIND_PYTHON = for name in python3.13 python3 python3.14 python3.12 python; do \
 	found=$$($$name -c '$(IS_NEW_ENOUGH)' 2>/dev/null); [ -n "$$found" ] && echo "$$found" && break; done
 PYTHON = $(or $(shell $(FIND_PYTHON)),$(error Python 3.12 or newer is needed and was not found: install it, or name it with PYTHON=/path/to/python))
 
-.PHONY: run test check format messages backup restore clean
+.PHONY: run test test-all check format messages backup restore clean
 
 ## Starts the whole desk; Ctrl-C stops it. PORT, HOST and the README's other settings come from the environment.
 run: .venv/synced-run
 	@exec $(BIN)/python manage.py up
 
-## All tests, on engines of their own. PYTEST_ARGS adds options, such as PYTEST_ARGS="tests/loops -x".
+PYTEST = $(BIN)/python -m pytest -n logical --dist worksteal
+
+## What one needs to know before a commit, on engines of its own. PYTEST_ARGS adds options: PYTEST_ARGS="tests/loops -x".
 test: .venv/synced-dev
-	$(BIN)/python -m pytest -n logical --dist worksteal $(PYTEST_ARGS)
+	$(PYTEST) -m "not exhaustive" $(PYTEST_ARGS)
+
+## What `make test` leaves out: what is exhaustive by nature (each such test is marked, with the reason).
+test-all: .venv/synced-dev
+	$(PYTEST) -m exhaustive $(PYTEST_ARGS)
 
 ## Everything that reads the code without running it.
 check: .venv/synced-dev

@@ -2,15 +2,29 @@ import os
 
 import pytest
 from django.conf import settings
-from django.test import TransactionTestCase
+from django.db import connection
+from django.test import TransactionTestCase, override_settings
+from pytest_django import DjangoDbBlocker
 
+from reflection_app.config.static_files import collect_static
+from tests.databases import copy_database, migrated_template
 from tests.emptying import empty_databases
+
+if os.environ.get("DESK_TESTS_OWN_POSTGRES"):
+
+    @pytest.fixture(scope="session")
+    def django_db_setup(django_db_blocker: DjangoDbBlocker, migrated: str) -> None:
+        """In place of pytest-django's, which would bring a database of each process through all migrations."""
+        with django_db_blocker.unblock():
+            connection.settings_dict["NAME"] = f"test_{os.getpid()}"
+            copy_database(migrated, connection.settings_dict["NAME"])
 
 
 @pytest.fixture(scope="session")
-def django_db_keepdb(request: pytest.FixtureRequest) -> bool:
-    """Whether test databases stay: those of the session's own PostgreSQL go with it, without waiting for clients."""
-    return bool(os.environ.get("DESK_TESTS_OWN_POSTGRES")) or bool(request.config.getvalue("reuse_db"))
+def migrated(django_db_blocker: DjangoDbBlocker) -> str:
+    """The name of a database that went through all migrations: a template, which nobody uses and all copy."""
+    with django_db_blocker.unblock():
+        return migrated_template()
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -26,7 +40,20 @@ def _quick_passwords() -> None:
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher", *settings.PASSWORD_HASHERS]
 
 
+COLLECTED = settings.STORAGES
+
+
 @pytest.fixture(autouse=True, scope="session")
-def _quick_clients() -> None:
-    """Each test client makes the middleware anew, and would have it list all static files each time."""
-    settings.WHITENOISE_AUTOREFRESH = True
+def _static_files_as_they_are() -> None:
+    """Nothing is collected for a test client, and none lists all files, as each would with the middleware it makes."""
+    settings.WHITENOISE_AUTOREFRESH = settings.WHITENOISE_USE_FINDERS = True
+    settings.STORAGES = COLLECTED | {
+        "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+    }
+
+
+@pytest.fixture(scope="session")
+def collected() -> None:
+    """What a web server in a process of its own serves, as `manage.py up` would have collected it."""
+    with override_settings(STORAGES=COLLECTED):
+        collect_static()

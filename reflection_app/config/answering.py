@@ -5,9 +5,9 @@ import os
 import sys
 
 
-def answers(address: str) -> bool:
+def answers(address: str, *, timeout_s: float = 5) -> bool:
     """Whether `address` (host:port) answers requests, be it with a complaint about the host name."""
-    client = http.client.HTTPConnection(address, timeout=5)
+    client = http.client.HTTPConnection(address, timeout=timeout_s)
     try:
         client.request("GET", "/healthz")
         return client.getresponse().status < 500

@@ -20,6 +20,8 @@ class Command:
     name: str
     argv: tuple[str, ...]
     env: Mapping[str, str] = field(default_factory=dict)
+    # Descriptors that the process is given, open, by the numbers that they have here.
+    pass_fds: tuple[int, ...] = ()
     cwd: Path = Path("/")
     user: str | None = None
     stop_signal: signal.Signals = signal.SIGTERM
@@ -41,6 +43,7 @@ def start_options(command: Command) -> dict[str, Any]:
         "stdin": asyncio.subprocess.DEVNULL,
         "cwd": command.cwd,
         "env": dict(command.env) or {"PATH": os.defpath},
+        "pass_fds": command.pass_fds,
         "start_new_session": True,
         "preexec_fn": follow_parent(command.orphan_signal),
     }

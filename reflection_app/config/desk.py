@@ -4,6 +4,7 @@ import asyncio
 import os
 import secrets
 import signal
+import socket
 from dataclasses import dataclass, field
 
 from django.conf import settings
@@ -20,9 +21,13 @@ from reflection_app.config.embedded.postgres import postgres_is_ready, prepared_
 from reflection_app.config.embedded.valkey import prepared_valkey, valkey_is_ready
 from reflection_app.config.joint_log import JointLog
 from reflection_app.config.orphans import Register, stop_orphans
-from reflection_app.config.preconditions import check_port, free_port
+from reflection_app.config.preconditions import free_port, listening_socket
 from reflection_app.config.services import socket_dir
+from reflection_app.config.static_files import collect_static
 from reflection_app.config.supervisor import NotStarted, Supervisor
+
+# How far a desk goes for a port where nobody said which: others may run on the same machine.
+PORTS_TRIED = 100
 
 
 @dataclass
@@ -63,19 +68,31 @@ class Desk:
     async def _start_and_wait(self) -> None:
         for name in await stop_orphans(self.supervisor.register):
             self.log.say(f"stopped the {name} that an earlier copy left behind")
-        check_port(settings.HOST, port=settings.PORT)
-        self._mention_unused_keys()
-        shared, behind = self._plan()
-        await self._start_valkey()
-        await self._start_postgres()
-        await asyncio.to_thread(self._migrate)
-        await asyncio.gather(
-            self._first_start(processes.first_start(shared, address=address())),
-            self._start_application(processes.web(shared), behind=behind),
-        )
-        note_address()
-        self._tell(f"Reflection Desk is running at {address()}")
-        await asyncio.Event().wait()
+        with self._listen() as listener:
+            self._mention_unused_keys()
+            shared, behind = self._plan()
+            await self._start_valkey()
+            await self._start_postgres()
+            async with self.supervisor.saying_who_is_waited_for("the database's tables"):
+                await asyncio.to_thread(self._migrate)
+            await asyncio.to_thread(collect_static)
+            await asyncio.gather(
+                self._first_start(processes.first_start(shared, address=address())),
+                self._start_application(processes.web(shared, listener=listener.fileno()), behind=behind),
+            )
+            note_address()
+            self._tell(f"Reflection Desk is running at {address()}")
+            await asyncio.Event().wait()
+
+    def _listen(self) -> socket.socket:
+        """The desk's own socket, on PORT; where the environment names none, on the next one that is free."""
+        or_next = 0 if os.environ.get("PORT") else PORTS_TRIED
+        listener = listening_socket(settings.HOST, port=settings.PORT, or_next=or_next)
+        port = listener.getsockname()[1]
+        if port != settings.PORT:
+            self.log.say(f"port {settings.PORT} is in use; this desk takes {port}")
+            settings.PORT = port
+        return listener
 
     def _mention_unused_keys(self) -> None:
         if unused := processes.keys_without_model(os.environ):
@@ -129,9 +146,14 @@ class Desk:
     async def _start_application(self, web: Command, *, behind: list[Command]) -> None:
         # One after the other: on two cores they would slow each other down, and the page is what a person waits for.
         self.supervisor.start(web)
-        await self.supervisor.wait_until(lambda _pid: answers(address().removeprefix("http://")), name="web")
+        await self.supervisor.wait_until(self._web_answers, name="web")
         for command in behind:
             self.supervisor.start(command)
+
+    @staticmethod
+    def _web_answers(_pid: int) -> bool:
+        # The socket listens from the start, so this waits for the process; on a slow machine that takes its time.
+        return answers(address().removeprefix("http://"), timeout_s=10)
 
     async def _first_start(self, command: Command) -> None:
         code, self.login = await self.supervisor.run_once(command)

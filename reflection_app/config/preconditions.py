@@ -29,20 +29,34 @@ def sole_use(data_dir: Path) -> Iterator[None]:
         yield
 
 
-def check_port(host: str, *, port: int) -> None:
-    """Returns where `host`:`port` can be listened on; raises Refused with the reason where not."""
+def listening_socket(host: str, *, port: int, or_next: int = 0) -> socket.socket:
+    """A socket that listens on `host`:`port`, or on the first free one of the `or_next` ports after it.
+
+    Raises Refused with the reason where it cannot be had. Held by `up` and handed to the web process, so that no
+    other desk can take the port between a look at it and the start, and who comes while the web restarts is kept.
+    """
     if not 1 <= port <= LAST_PORT:
         raise Refused(f"PORT={port} is no port: choose one from 1 to {LAST_PORT}.")
+    for candidate in range(port, min(port + or_next, LAST_PORT) + 1):
+        try:
+            return _listening(host, candidate)
+        except OSError as problem:
+            if problem.errno != errno.EADDRINUSE:
+                raise Refused(f"Cannot listen on {host}:{port}: {problem.strerror}. Check HOST and PORT.") from None
+    raise Refused(f"Port {port} is in use. Choose another, for example: PORT={port + 1} make run")
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    listener = socket.socket(family, kind)
     try:
-        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        with socket.socket(family, kind) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind(address)
-            probe.listen()
-    except OSError as problem:
-        if problem.errno == errno.EADDRINUSE:
-            raise Refused(f"Port {port} is in use. Choose another, for example: PORT={port + 1} make run") from None
-        raise Refused(f"Cannot listen on {host}:{port}: {problem.strerror}. Check HOST and PORT.") from None
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(128)
+    except OSError:
+        listener.close()
+        raise
+    return listener
 
 
 def free_port() -> int:

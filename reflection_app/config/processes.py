@@ -31,18 +31,25 @@ def keys_without_model(environ: Mapping[str, str]) -> list[str]:
 
 
 def shared_environment(*, local_model_url: str) -> dict[str, str]:
-    """What every process is given: one data folder and one local model (or none) for all."""
+    """What every process is given: one data folder, one port and one local model (or none) for all."""
     given = {
         "DJANGO_SETTINGS_MODULE": "reflection_app.config.settings",
         "REFLECTION_DATA_DIR": str(settings.DATA_DIR),
+        "PORT": str(settings.PORT),
         "PYTHONUNBUFFERED": "1",
     }
     return given | ({"LOCAL_MODEL_URL": local_model_url} if local_model_url else {})
 
 
-def web(shared: dict[str, str]) -> Command:
-    address = ("-b", settings.HOST, "-p", str(settings.PORT))
-    return _python(WEB_SERVER, "-v", "0", *address, ASGI, name="web", env=_public(shared), patience_s=3)
+def web(shared: dict[str, str], *, listener: int) -> Command:
+    """The web server on a socket that listens already, given by its descriptor."""
+    return _python(
+        *(WEB_SERVER, "-v", "0", "--fd", str(listener), ASGI),
+        name="web",
+        env=_public(shared),
+        patience_s=3,
+        pass_fds=(listener,),
+    )
 
 
 def worker(shared: dict[str, str], *, local_model_key: str) -> Command:
@@ -83,7 +90,14 @@ def _public(shared: dict[str, str]) -> dict[str, str]:
     return seen_by_web(os.environ) | shared
 
 
-def _python(module: str, *arguments: str, name: str, env: Mapping[str, str], patience_s: float = 8) -> Command:
+def _python(
+    module: str,
+    *arguments: str,
+    name: str,
+    env: Mapping[str, str],
+    patience_s: float = 8,
+    pass_fds: tuple[int, ...] = (),
+) -> Command:
     return Command(
         name=name,
         argv=(sys.executable, "-m", module, *arguments),
@@ -92,4 +106,5 @@ def _python(module: str, *arguments: str, name: str, env: Mapping[str, str], pat
         stop_signal=signal.SIGTERM,
         orphan_signal=signal.SIGKILL,
         patience_s=patience_s,
+        pass_fds=pass_fds,
     )

@@ -12,7 +12,7 @@ from reflection_app.config.schedule import QUEUES, ROUTES, beat_schedule
 from reflection_app.config.secret_key import secret_key
 from reflection_app.config.services import broker_url, database_settings
 from reflection_app.config.sign_in import oidc_apps, origins_of
-from reflection_app.config.static_headers import add_static_headers
+from reflection_app.config.static_files import add_static_headers
 
 BASE_DIR = env.PROJECT_DIR
 
@@ -24,7 +24,7 @@ if PRODUCTION and DEBUG:
     raise ImproperlyConfigured("DEBUG and PRODUCTION are both on; debug pages show secrets. Turn one off.")
 
 HOST = env.text("HOST", "127.0.0.1", "address that `make run` listens on; 0.0.0.0 is every network")
-PORT = env.number("PORT", 8000, "port that `make run` listens on", at_least=1)
+PORT = env.number("PORT", 8000, "port that `make run` listens on; unset, the next free one if it is taken", at_least=1)
 DATA_DIR = BASE_DIR / env.text(
     "REFLECTION_DATA_DIR", "var", "folder of the embedded engines' data and of generated keys"
 )
@@ -66,7 +66,7 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.postgres",
-    "django.contrib.staticfiles",
+    "reflection_app.config.static_files.DeskStaticFiles",
     "channels",
     "django_htmx",
     "rest_framework",
@@ -84,6 +84,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "reflection_app.web.compressed.compressed",
     "reflection_app.web.no_store.no_store",
     "django.middleware.csp.ContentSecurityPolicyMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -183,6 +184,8 @@ X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PRODUCTION
 SESSION_COOKIE_HTTPONLY = True
+# Browsers keep cookies by host, whatever the port: of two desks on one machine each would log the other's users out.
+SESSION_COOKIE_NAME = "sessionid" if PRODUCTION else f"sessionid_{PORT}"
 SECURE_SSL_REDIRECT = False
 SECURE_HSTS_SECONDS = 31_536_000 if PRODUCTION else 0
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if PRODUCTION else None
@@ -204,23 +207,23 @@ USE_TZ = True
 
 STATIC_URL = "static/"
 STATIC_ROOT = DATA_DIR / "static"
-# Only an image has collected files; whitenoise warns of a missing folder even where it does not need it.
+# `manage.py up` and the image collect the files; whitenoise warns of a folder that is missing until then.
 STATIC_ROOT.mkdir(parents=True, exist_ok=True)
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.FileSystemFinder",
     "django.contrib.staticfiles.finders.AppDirectoriesFinder",
     "reflection_app.web.plotly_script.PlotlyFinder",
+    "reflection_app.web.stylesheet.StylesheetFinder",
 ]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedStaticFilesStorage"},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
-WHITENOISE_USE_FINDERS = not PRODUCTION
 WHITENOISE_ALLOW_ALL_ORIGINS = False
 WHITENOISE_ADD_HEADERS_FUNCTION = add_static_headers
-# Its version is part of the address.
-WHITENOISE_IMMUTABLE_FILE_TEST = r"/plotly-[\w.]+/plotly\.min\.js$"
+# Nothing asks for a file by the name that does not change with it.
+WHITENOISE_KEEP_ONLY_HASHED_FILES = True
 
 CACHES = {
     "default": {

@@ -4,7 +4,8 @@ import asyncio
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from reflection_app.config.child_process import Command, send, start_options, stop
@@ -15,6 +16,7 @@ FIRST_DELAY_S = 0.5
 LONGEST_DELAY_S = 30.0
 STEADY_AFTER_S = 60.0
 DEATHS_BEFORE_READY = 3
+SAY_WAITING_EVERY_S = 15.0
 
 
 class NotStarted(Exception):
@@ -34,21 +36,43 @@ class Supervisor:
         """The process is started, and started again whenever it ends, until it is stopped."""
         self.keepers[command.name] = asyncio.create_task(self._keep(command))
 
-    async def wait_until(self, ready: Callable[[int], bool], *, name: str, within_s: float = 60) -> None:
-        """Returns once `ready` is true of the process's id.
+    async def wait_until(self, ready: Callable[[int], bool], *, name: str) -> None:
+        """Returns once `ready` is true of the process's id. A process that lives is waited for, however long it takes.
 
-        Raises NotStarted where the process keeps dying instead, or takes too long.
+        Raises NotStarted, with the process's last lines, where it keeps dying instead.
         """
-        deadline = time.monotonic() + within_s
-        while True:
-            process = self.running.get(name)
-            if process and process.returncode is None and await asyncio.to_thread(ready, process.pid):
-                return
-            if self.deaths[name] >= DEATHS_BEFORE_READY:
-                raise NotStarted(f"{name} does not start; its own words are above.")
-            if time.monotonic() > deadline:
-                raise NotStarted(f"{name} was not ready after {within_s:.0f} s.")
-            await asyncio.sleep(0.03)
+        async with self.saying_who_is_waited_for(name):
+            while True:
+                process = self.running.get(name)
+                if process and process.returncode is None and await asyncio.to_thread(ready, process.pid):
+                    return
+                if self.deaths[name] >= DEATHS_BEFORE_READY:
+                    raise NotStarted(self._last_words(name))
+                await asyncio.sleep(0.03)
+
+    @asynccontextmanager
+    async def saying_who_is_waited_for(self, name: str) -> AsyncIterator[None]:
+        """While inside, a line now and then tells for whom one waits, since when, and where that one's log is."""
+        began = time.monotonic()
+
+        async def say() -> None:
+            while True:
+                await asyncio.sleep(SAY_WAITING_EVERY_S)
+                file = self.log.file_of(name)
+                where = f"; its log: {file}" if file else ""
+                self.log.say(f"still waiting for {name}, {time.monotonic() - began:.0f} s so far{where}")
+
+        saying = asyncio.create_task(say())
+        try:
+            yield
+        finally:
+            saying.cancel()
+
+    def _last_words(self, name: str) -> str:
+        lines = self.log.last_lines.get(name)
+        if not lines:
+            return f"{name} does not start, and said nothing."
+        return "\n".join([f"{name} does not start. Its last lines:", *(f"  {line}" for line in lines)])
 
     async def stop(self, *names: str) -> None:
         """These processes have ended, all asked at once; those that were never started are passed over."""
@@ -75,10 +99,11 @@ class Supervisor:
         assert process.stdout is not None
         assert process.stderr is not None
         try:
-            printed, _ = await asyncio.gather(
-                process.stdout.read(), self.log.forward(process.stderr, name=command.name)
-            )
-            return await process.wait(), printed.decode(errors="replace").splitlines()
+            async with self.saying_who_is_waited_for(command.name):
+                printed, _ = await asyncio.gather(
+                    process.stdout.read(), self.log.forward(process.stderr, name=command.name)
+                )
+                return await process.wait(), printed.decode(errors="replace").splitlines()
         except asyncio.CancelledError:
             await stop(process, command=command)
             raise

@@ -58,6 +58,7 @@ def work_off(project: Project, actor: Actor, decided: list[Review], failures: li
         connection.close()
 
 
+@pytest.mark.exhaustive("sixteen at once, for a while")
 def test_sixteen_reviewers_decide_all_items_each_of_them_once() -> None:
     project = make_project(review_policy={"audit_share": 0})
     reviews = waiting_rows(project, ITEMS)

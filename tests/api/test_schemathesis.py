@@ -68,6 +68,7 @@ def test_there_are_calls_to_try() -> None:
     assert len(calls()) > 100
 
 
+@pytest.mark.exhaustive("every call of the description, with generated requests")
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(("method", "path"), calls())
 def test_every_answer_is_described(method: str, path: str, monkeypatch: pytest.MonkeyPatch) -> None:

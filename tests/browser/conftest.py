@@ -103,7 +103,7 @@ class Server(Process):
 
 
 @pytest.fixture(scope="session")
-def server(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(django_db_setup: None, collected: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     port = free_port()
     arguments = (
         "reflection_app.config.web_server",

@@ -20,6 +20,7 @@ def is_clean(page: Page) -> None:
     assert found.violations_count == 0, found.generate_report()
 
 
+@pytest.mark.exhaustive("walks pages in widths and colours")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_supplemented_run_and_the_page_of_its_project(visit: Callable[..., Visitor], scheme: str) -> None:
     project = reading_project(slug=f"desk-{scheme}")

@@ -93,6 +93,7 @@ def test_the_inbox_is_walked_by_keys(visit: Visit, project: Project) -> None:
     ready(page, conflict)
 
 
+@pytest.mark.exhaustive("walks pages in widths and colours")
 def test_the_pages_have_no_barrier_and_fit_a_phone(visit: Visit, project: Project) -> None:
     conflict = open_conflict(project)
     for scheme in ("light", "dark"):

@@ -116,6 +116,7 @@ def test_the_page_recovers_when_the_server_was_away(visit: Visit, server: Server
     expect(page.locator("#run-attempts > article")).to_have_count(1)
 
 
+@pytest.mark.exhaustive("starts a worker; what it shows is shown by keyboard and by another worker")
 def test_a_review_is_decided_by_mouse_and_the_run_goes_on(visit: Visit, worker: None) -> None:
     project = refund_project()
     review = waiting_review(project, objective="Answer this customer")
@@ -186,6 +187,7 @@ def test_runs_are_filtered_without_leaving_the_page(visit: Visit) -> None:
     expect(page.locator("tbody tr")).to_have_count(1)
 
 
+@pytest.mark.exhaustive("walks pages in widths and colours")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_page_is_accessible_and_fits_a_narrow_screen(visit: Visit, scheme: str) -> None:
     project = unsure_project(

@@ -32,6 +32,7 @@ def is_clean(page: Page, path: Path) -> None:
     page.set_viewport_size({"width": 1280, "height": 800})
 
 
+@pytest.mark.exhaustive("walks pages in widths and colours")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_rules_are_seen_at_work_before_they_are_saved_and_the_project_goes_with_its_name(
     visit: Visit, scheme: str, tmp_path: Path

@@ -81,6 +81,7 @@ def test_a_theme_is_there_before_the_first_paint(visit: Callable[..., Visitor]) 
     is_clean(page)
 
 
+@pytest.mark.exhaustive("walks pages in widths and colours")
 @pytest.mark.parametrize(("width", "scheme"), [(1400, "light"), (390, "dark")])
 def test_the_pages_fit_and_are_clean(visit: Callable[..., Visitor], width: int, scheme: str) -> None:
     project = make_project("team", name="A team with a name that is rather long for a phone")

@@ -173,6 +173,7 @@ def test_a_key_does_not_act_before_the_entry_is_on_the_screen(
     assert [state_of(entry) is EntryState.APPROVED for entry in entries] == [True, False, False, False]
 
 
+@pytest.mark.exhaustive("walks pages in widths and colours")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_pages_are_accessible_wide_and_narrow(
     visit: Visit, project: Project, entries: list[KeptEntry], scheme: str

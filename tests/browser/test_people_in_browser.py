@@ -100,6 +100,7 @@ def test_a_hold_is_handed_over_with_what_was_typed_and_the_other_finds_it(
     expect(other.get_by_text("The third line has no verb.")).to_be_visible()
 
 
+@pytest.mark.exhaustive("walks pages in widths and colours")
 @pytest.mark.parametrize(("width", "scheme"), [(1400, "light"), (390, "dark")])
 def test_threads_and_notifications_fit_and_are_clean(
     visit: Callable[..., Visitor], review: Review, width: int, scheme: str

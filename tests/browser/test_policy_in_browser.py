@@ -26,6 +26,7 @@ def saved() -> ReviewPolicy:
     return Project.objects.get(slug="desk").get_review_policy()
 
 
+@pytest.mark.exhaustive("walks pages in widths and colours")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_rules_are_added_moved_tried_and_saved(visit: Visit, scheme: str, tmp_path: Path) -> None:
     project = make_project("desk")
@@ -65,6 +66,7 @@ def test_rules_are_added_moved_tried_and_saved(visit: Visit, scheme: str, tmp_pa
     assert saved().rules[1].agents == ("billing",)
 
 
+@pytest.mark.exhaustive("walks pages in widths and colours")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_audit_trail_is_filtered_without_reloading_and_fits(visit: Visit, scheme: str, tmp_path: Path) -> None:
     project = make_project("desk")

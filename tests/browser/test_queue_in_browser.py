@@ -94,6 +94,7 @@ def test_who_is_removed_from_the_project_hears_no_more(visit: Visit, project: Pr
     visitor.complaints[:] = [said for said in visitor.complaints if "Error Code 404" not in said]
 
 
+@pytest.mark.exhaustive("walks pages in widths and colours")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_queue_is_accessible_wide_and_narrow(visit: Visit, project: Project, scheme: str) -> None:
     reviews = waiting_rows(project, 5, audits_every=2)

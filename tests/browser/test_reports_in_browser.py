@@ -52,6 +52,7 @@ def proposed(report: Report, text: str = "至少收集 5 篇论文。") -> Agent
     return AgentInstruction.objects.create(project=report.project, agent=report.agent, text=text, report=report)
 
 
+@pytest.mark.exhaustive("walks pages in widths and colours")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_reports_are_accessible_and_fit_a_phone(visit: Visit, scheme: str) -> None:
     project = make_project("desk", review_policy={"audit_share": 0})

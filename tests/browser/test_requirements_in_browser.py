@@ -26,6 +26,7 @@ def check(page: Page) -> None:
         assert not found, [(violation["id"], violation["nodes"][0]["html"]) for violation in found]
 
 
+@pytest.mark.exhaustive("walks pages in widths and colours")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_pages_with_requirements_are_accessible_and_fit_a_phone(visit: Visit, scheme: str) -> None:
     answers = {"attempt-1/answer": papers(3, 2), "attempt-1/critique": critique(10, completeness=5)}

@@ -39,6 +39,7 @@ def check(page: Page, name: str) -> None:
         assert not found, [(violation["id"], violation["nodes"][0]["html"]) for violation in found]
 
 
+@pytest.mark.exhaustive("walks pages in widths and colours")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_an_item_with_all_that_belongs_to_it_is_accessible_and_fits(visit: Visit, scheme: str) -> None:
     review = revised("desk", objective="Summarise the customs tariffs of seven harbours.")
@@ -50,6 +51,7 @@ def test_an_item_with_all_that_belongs_to_it_is_accessible_and_fits(visit: Visit
     check(page, f"opened-{scheme}")
 
 
+@pytest.mark.exhaustive("walks pages in widths and colours")
 @pytest.mark.parametrize("made", [rejected, seat, with_calls, handed_in])
 def test_every_kind_of_item_is_accessible_and_fits(visit: Visit, made: Callable[[str], Review]) -> None:
     page = opened(visit, made("desk"), claimed=False)

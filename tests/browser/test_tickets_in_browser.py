@@ -40,6 +40,7 @@ def rejected() -> Review:
     return waiting_review(project)
 
 
+@pytest.mark.exhaustive("walks pages in widths and colours")
 @pytest.mark.parametrize(("width", "scheme"), [(1400, "light"), (390, "dark")])
 def test_tickets_and_six_steps_fit_and_are_clean(visit: Callable[..., Visitor], width: int, scheme: str) -> None:
     run: Run = protocol_run()

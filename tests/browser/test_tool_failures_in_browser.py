@@ -15,6 +15,7 @@ from tests.web.test_tool_failures import LIST, SHEET, hostile
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
+@pytest.mark.exhaustive("walks pages in widths and colours")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_pages_are_accessible_and_fit_a_narrow_screen(visit: Callable[..., Visitor], scheme: str) -> None:
     project = make_project("desk")

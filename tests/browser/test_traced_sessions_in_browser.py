@@ -18,6 +18,7 @@ from tests.otlp.spans import TRACE_ID, agent, asks, chat, tells, text, tool
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
+@pytest.mark.exhaustive("walks pages in widths and colours")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_traced_session_reads_like_any_other_and_says_where_it_is_from(
     visit: Callable[..., Visitor], scheme: str

@@ -102,6 +102,7 @@ def empty_database() -> Iterator[str]:
         cursor.execute("DROP DATABASE restored_here WITH (FORCE)")
 
 
+@pytest.mark.exhaustive("stops and starts engines of its own")
 def test_it_goes_from_a_database_of_ones_own_into_the_embedded_one_and_back(
     folder: Path, desks: Desks, empty_database: str
 ) -> None:
@@ -127,6 +128,7 @@ def test_it_goes_from_a_database_of_ones_own_into_the_embedded_one_and_back(
         database.execute("DELETE FROM reflection_app_auditentry")
 
 
+@pytest.mark.exhaustive("stops and starts engines of its own")
 def test_another_key_is_refused_unless_it_is_said_to_be_another(folder: Path, desks: Desks) -> None:
     filled()
     path = folder / "a.backup"
@@ -140,6 +142,7 @@ def test_another_key_is_refused_unless_it_is_said_to_be_another(folder: Path, de
     assert embedded_slugs(folder / "b") == ["backed-up"]
 
 
+@pytest.mark.exhaustive("stops and starts engines of its own")
 def test_a_key_that_the_desk_made_comes_along_and_the_former_one_is_kept(folder: Path, desks: Desks) -> None:
     filled()
     path = folder / "a.backup"
@@ -153,6 +156,7 @@ def test_a_key_that_the_desk_made_comes_along_and_the_former_one_is_kept(folder:
     assert (folder / "b" / "secret_key.before_restore").read_text() == former
 
 
+@pytest.mark.exhaustive("stops and starts engines of its own")
 def test_nothing_is_restored_while_the_desk_runs_and_nothing_is_written_over(folder: Path, desks: Desks) -> None:
     path = folder / "a.backup"
     desks.be(folder / "none")
@@ -171,6 +175,7 @@ def test_nothing_is_restored_while_the_desk_runs_and_nothing_is_written_over(fol
     assert not (folder / "b" / "postgres").exists()
 
 
+@pytest.mark.exhaustive("stops and starts engines of its own")
 def test_a_running_desk_is_backed_up(folder: Path, desks: Desks) -> None:
     filled()
     path, again = folder / "a.backup", folder / "again.backup"
@@ -190,6 +195,7 @@ def test_a_running_desk_is_backed_up(folder: Path, desks: Desks) -> None:
     assert embedded_slugs(folder / "c") == ["backed-up"]
 
 
+@pytest.mark.exhaustive("stops and starts engines of its own")
 def test_a_dump_that_is_spoilt_leaves_the_desk_as_it_was(folder: Path, desks: Desks) -> None:
     filled()
     path, spoilt = folder / "a.backup", folder / "spoilt.backup"

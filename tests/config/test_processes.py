@@ -1,6 +1,7 @@
 import pytest
 
 from reflection_app.config import processes
+from reflection_app.config.child_process import Command
 
 SECRETS = {
     "OPENAI_API_KEY": "sk-1",
@@ -23,7 +24,11 @@ def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, value)
 
 
-@pytest.mark.parametrize("command", [processes.web, processes.beat, processes.first_start])
+def web(shared: dict[str, str]) -> Command:
+    return processes.web(shared, listener=7)
+
+
+@pytest.mark.parametrize("command", [web, processes.beat, processes.first_start])
 def test_processes_other_than_the_worker_see_settings_and_no_provider_keys(command: object) -> None:
     assert callable(command)
     seen = command(processes.shared_environment(local_model_url="")).env
@@ -41,7 +46,7 @@ def test_the_worker_sees_provider_keys_and_the_local_models_own() -> None:
 def test_all_are_told_the_data_folder_and_where_the_local_model_is() -> None:
     shared = processes.shared_environment(local_model_url="http://127.0.0.1:9/v1")
 
-    for command in (processes.web(shared), processes.worker(shared, local_model_key="k"), processes.beat(shared)):
+    for command in (web(shared), processes.worker(shared, local_model_key="k"), processes.beat(shared)):
         assert command.env.items() >= shared.items()
         assert shared.keys() >= {"REFLECTION_DATA_DIR", "LOCAL_MODEL_URL"}
 

@@ -88,9 +88,9 @@ def test_a_process_that_keeps_dying_before_it_is_ready_is_not_waited_for(
     monkeypatch.setattr("reflection_app.config.supervisor.FIRST_DELAY_S", 0.01)
 
     async def story() -> None:
-        supervisor.start(python("raise SystemExit(7)"))
+        supervisor.start(python("print('no such thing'); raise SystemExit(7)"))
         try:
-            with pytest.raises(NotStarted, match="child does not start"):
+            with pytest.raises(NotStarted, match=r"child does not start. Its last lines:\n  no such thing"):
                 await supervisor.wait_until(lambda _pid: False, name="child")
         finally:
             await supervisor.stop("child")
@@ -98,6 +98,44 @@ def test_a_process_that_keeps_dying_before_it_is_ready_is_not_waited_for(
     run(story())
 
     assert "child ended (exit code 7)" in said(supervisor)
+
+
+def test_a_process_that_lives_is_waited_for_and_now_and_then_it_is_said_for_whom_and_where_its_log_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reflection_app.config.supervisor.SAY_WAITING_EVERY_S", 0.05)
+    log = JointLog(io.StringIO(), folder=tmp_path / "logs")
+    supervisor = Supervisor(log=log, register=Register(tmp_path / "processes.json"))
+    line = f"still waiting for child, 0 s so far; its log: {tmp_path}/logs/child.log"
+
+    async def story() -> None:
+        supervisor.start(python(WAITS))
+        await supervisor.wait_until(lambda _pid: said(supervisor).count(line) >= 2, name="child")
+        told = said(supervisor).count(line)
+        await until(lambda: "ready" in said(supervisor))
+        await asyncio.sleep(0.15)
+        assert said(supervisor).count(line) == told, "whoever is no longer waited for is not spoken of"
+        await supervisor.stop("child")
+
+    run(story())
+
+    assert (tmp_path / "logs" / "child.log").read_text() == "ready\n"
+
+
+def test_a_log_file_begins_anew_before_it_grows_without_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reflection_app.config.joint_log.LARGEST_FILE", 1000)
+    log = JointLog(io.StringIO(), folder=tmp_path)
+    supervisor = Supervisor(log=log, register=Register(tmp_path / "processes.json"))
+
+    async def story() -> None:
+        assert await supervisor.run_once(
+            python("import sys; [print('x' * 99, file=sys.stderr) for _ in range(95)]")
+        ) == (0, [])
+
+    run(story())
+
+    assert sorted(file.name for file in tmp_path.glob("*.log*")) == ["child.log", "child.log.1"]
+    assert all(file.stat().st_size <= 1000 for file in tmp_path.glob("*.log*"))
 
 
 def test_what_processes_say_stands_in_one_log_after_their_names(supervisor: Supervisor) -> None:

@@ -76,6 +76,7 @@ def is_alive(pid: int) -> bool:
     return True
 
 
+@pytest.mark.exhaustive("kills parts of a whole desk")
 def test_it_starts_restarts_what_dies_refuses_a_second_copy_and_leaves_nothing_behind(up: Running) -> None:
     up.wait_until(lambda: f"is running at http://127.0.0.1:{up.port}" in up.log.read_text())
     assert up.answers()

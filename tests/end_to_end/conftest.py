@@ -5,10 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
-import psycopg
 import pytest
-from psycopg import sql
 
+from tests.databases import copy_database, drop_database
 from tests.end_to_end.desk import Desk, running_desk
 from tests.end_to_end.playback import Playback
 from tests.end_to_end.tool_servers import ToolServer
@@ -46,14 +45,14 @@ def tool_server() -> Iterator[ToolServer]:
 
 
 @pytest.fixture(scope="session")
-def own_database() -> Iterator[str]:
-    """The address of a new, empty database, which goes at the end."""
+def own_database(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The address of a new database without rows, which goes at the end."""
     url = os.environ["DATABASE_URL"]
     name = f"end_to_end_{os.getpid()}"
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
-        yield urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
-        connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+    own_postgres = os.environ.get("DESK_TESTS_OWN_POSTGRES")
+    copy_database(request.getfixturevalue("migrated") if own_postgres else "template1", name)
+    yield urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
+    drop_database(name)
 
 
 @pytest.fixture(scope="session")

@@ -38,6 +38,7 @@ def test_importing_the_package_does_not_import_litellm() -> None:
     assert (code, out.strip()) == (0, "False False")
 
 
+@pytest.mark.exhaustive("imports litellm in a process of its own")
 @pytest.mark.parametrize("debug", ["", "DEBUG"], ids=["quiet", "litellm asked to debug"])
 def test_a_call_prints_nothing_and_the_process_ends_cleanly(debug: str) -> None:
     key = "sk-private-0123456789"
@@ -59,6 +60,7 @@ def test_a_call_prints_nothing_and_the_process_ends_cleanly(debug: str) -> None:
         assert private not in err, err
 
 
+@pytest.mark.exhaustive("imports litellm in a process of its own")
 def test_the_folders_env_file_is_not_read(tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("elsewhere")
     (folder / ".env").write_text("A_STRAY_VARIABLE=read\n")

@@ -259,6 +259,7 @@ LARGE: list[tuple[dict[str, Any], str]] = [
 ]
 
 
+@pytest.mark.exhaustive("the largest of everything, for the bounds")
 @pytest.mark.parametrize(("wanted", "answer"), LARGE, ids=["fields", "deep", "deep-and-wide", "where", "words"])
 def test_the_largest_answer_with_the_most_requirements_is_checked_within_a_second_or_two(
     wanted: dict[str, Any], answer: str

@@ -153,6 +153,7 @@ def check_its_events_are_whole(run: Run) -> None:
     assert seqs == list(range(1, len(seqs) + 1))
 
 
+@pytest.mark.exhaustive("kills after every commit")
 @pytest.mark.parametrize("name", STORIES)
 def test_any_loop_killed_after_any_commit_ends_the_same_with_no_call_made_twice(
     name: str, monkeypatch: pytest.MonkeyPatch

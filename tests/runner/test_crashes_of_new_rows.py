@@ -221,6 +221,7 @@ def begun(story: Story) -> Iterator[tuple[Run, Callable[[], int]]]:
         yield scripted_run(story.answers, project=project, **story.task), lambda: len(server.heard)
 
 
+@pytest.mark.exhaustive("kills after every commit")
 @pytest.mark.parametrize("name", STORIES)
 def test_rows_are_written_once_whichever_commit_the_worker_dies_after(
     name: str, monkeypatch: pytest.MonkeyPatch

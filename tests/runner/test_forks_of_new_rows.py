@@ -61,6 +61,7 @@ def ending_of(run: Run) -> tuple[Any, ...]:
     return run.outcome, run.best_attempt and run.best_attempt.number, attempts, keys
 
 
+@pytest.mark.exhaustive("forks at every step of every story")
 @pytest.mark.parametrize("name", STORIES)
 def test_forked_at_any_step_it_ends_like_its_parent_and_no_row_of_the_parent_changes(name: str) -> None:
     story = STORIES[name]

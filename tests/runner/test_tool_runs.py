@@ -200,6 +200,7 @@ CALLS = ["attempt-1/step-1/call", "attempt-1/step-1/call-2", "attempt-1/step-2/c
 
 
 # Nine answers and three calls each have a start of their own, written with the end of what came before.
+@pytest.mark.exhaustive("kills after every commit")
 @pytest.mark.parametrize("commits", range(1, len(STEPS) + len(CALLS) + 1))
 def test_a_planned_run_killed_after_any_commit_ends_the_same_with_nothing_done_twice(
     commits: int, whole: Run, monkeypatch: pytest.MonkeyPatch
@@ -213,6 +214,7 @@ def test_a_planned_run_killed_after_any_commit_ends_the_same_with_nothing_done_t
     assert (sorted(answers), sorted(calls)) == (sorted(STEPS), sorted(CALLS))
 
 
+@pytest.mark.exhaustive("kills after every commit")
 @pytest.mark.parametrize("effects", range(1, len(STEPS) + len(CALLS) + 1))
 def test_a_planned_run_killed_before_a_result_is_kept_repeats_that_effect_alone(
     effects: int, whole: Run, monkeypatch: pytest.MonkeyPatch

@@ -85,6 +85,7 @@ LARGE = {
 }
 
 
+@pytest.mark.exhaustive("the largest of everything, for the bounds")
 @pytest.mark.parametrize("what", LARGE)
 def test_a_mebibyte_of_anything_is_judged_soon(what: str) -> None:
     started = time.process_time()

@@ -41,6 +41,7 @@ def pages(client: Client, panel: Panel) -> str:
     return "".join(client.get(f"/p/desk/{path}").text for path in paths)
 
 
+@pytest.mark.exhaustive("every page, as every role, between every two opinions")
 def test_no_page_tells_what_another_said_before_all_have(panel: Panel) -> None:
     anna, bob = people(panel.project, 2)
     viewer = logged_in(Client(), panel.project, Role.VIEWER)

@@ -12,6 +12,7 @@ from reflection_app.models import Actor, Project, Scope
 
 class Command(BaseCommand):
     help = "Makes a key for the REST interface and prints it, alone, on standard output. It cannot be shown again."
+    requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", help="what the key is for")

@@ -14,6 +14,7 @@ from reflection_app.models import Actor, Project
 
 class Command(BaseCommand):
     help = "Write a whole project into a zip of JSON lines, for import_project of this desk or another."
+    requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("slug", help="the project's short name")

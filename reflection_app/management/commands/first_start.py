@@ -23,6 +23,7 @@ PROJECT = "demo"
 
 class Command(BaseCommand):
     help = "Make the admin user and the demo project, and print the login. Does nothing where there is a user already."
+    requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--address", default="", help="where the site answers, put in front of the login link")

@@ -18,6 +18,7 @@ MOST_TOLD = 20
 
 class Command(BaseCommand):
     help = "Shows what a file of judgements, one JSON object a line, would do to a project; --apply does it."
+    requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", type=Path, help="rows {external_id, critic: {model, verdict, …}, people, content}")

@@ -15,6 +15,7 @@ from reflection_app.models import Actor
 
 class Command(BaseCommand):
     help = "Make a new project of a file that export_project wrote. A file that is refused leaves nothing behind."
+    requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", type=Path)

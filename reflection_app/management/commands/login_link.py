@@ -12,6 +12,7 @@ from reflection_app.web.login_links import one_time_login_path
 
 class Command(BaseCommand):
     help = "Print a login link for USERNAME that works once."
+    requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("username")

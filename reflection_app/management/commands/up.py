@@ -19,6 +19,6 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             with sole_use(settings.DATA_DIR):
-                asyncio.run(Desk(log=JointLog(sys.stdout)).run())
+                asyncio.run(Desk(log=JointLog(sys.stdout, folder=settings.DATA_DIR / "logs")).run())
         except (Refused, EmbeddedEngineError, NotStarted) as problem:
             sys.exit(str(problem))

@@ -25,6 +25,7 @@ Whoever is no member of a project is told that there is none, and another projec
 
 class Command(BaseCommand):
     help = "Writes docs/permissions.md from the permission matrix and the routes."
+    requires_system_checks = ()
 
     def handle(self, *args: Any, **options: Any) -> None:
         WHERE.write_text(written())
