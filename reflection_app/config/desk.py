@@ -153,7 +153,7 @@ class Desk:
     @staticmethod
     def _web_answers(_pid: int) -> bool:
         # The socket listens from the start, so this waits for the process; on a slow machine that takes its time.
-        return answers(address().removeprefix("http://"), timeout_s=10)
+        return answers(address().removeprefix("http://"), timeout_s=300)
 
     async def _first_start(self, command: Command) -> None:
         code, self.login = await self.supervisor.run_once(command)

@@ -44,7 +44,7 @@ class Supervisor:
         async with self.saying_who_is_waited_for(name):
             while True:
                 process = self.running.get(name)
-                if process and process.returncode is None and await asyncio.to_thread(ready, process.pid):
+                if process and process.returncode is None and await _true_while_it_lives(ready, process):
                     return
                 if self.deaths[name] >= DEATHS_BEFORE_READY:
                     raise NotStarted(self._last_words(name))
@@ -59,7 +59,7 @@ class Supervisor:
             while True:
                 await asyncio.sleep(SAY_WAITING_EVERY_S)
                 file = self.log.file_of(name)
-                where = f"; its log: {file}" if file else ""
+                where = f"; its log: {file}" if file and file.exists() else ""
                 self.log.say(f"still waiting for {name}, {time.monotonic() - began:.0f} s so far{where}")
 
         saying = asyncio.create_task(say())
@@ -141,6 +141,17 @@ class Supervisor:
             # A grandchild may hold the pipe open; what the process itself said is through by then.
             await asyncio.wait([forwarding], timeout=1)
             forwarding.cancel()
+
+
+async def _true_while_it_lives(ready: Callable[[int], bool], process: asyncio.subprocess.Process) -> bool:
+    """Whether `ready` is true of the process; false as soon as that has ended, however long the question may take."""
+    asked = asyncio.create_task(asyncio.to_thread(ready, process.pid))
+    ended = asyncio.create_task(process.wait())
+    try:
+        await asyncio.wait({asked, ended}, return_when=asyncio.FIRST_COMPLETED)
+        return asked.done() and asked.result()
+    finally:
+        ended.cancel()
 
 
 def describe(code: int) -> str:

@@ -66,9 +66,22 @@ KINDS: dict[str, tuple[str, str, dict[str, Any]]] = {
 }
 
 
+AT_ONCE, LATER = "at once", "after the run went on"
+EVERY_WAY = pytest.mark.exhaustive("every kind in every loop at every moment; others try each of them")
+
+
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("mode", ["actor_critic", "adaptive", "reflection_protocol"])
-@pytest.mark.parametrize("moves", [False, True], ids=["at once", "after the run went on"])
+@pytest.mark.parametrize(
+    ("mode", "moves"),
+    [
+        pytest.param("actor_critic", False, id=f"actor_critic-{AT_ONCE}", marks=EVERY_WAY),
+        pytest.param("actor_critic", True, id=f"actor_critic-{LATER}"),
+        pytest.param("adaptive", False, id=f"adaptive-{AT_ONCE}", marks=EVERY_WAY),
+        pytest.param("adaptive", True, id=f"adaptive-{LATER}", marks=EVERY_WAY),
+        pytest.param("reflection_protocol", False, id=f"reflection_protocol-{AT_ONCE}"),
+        pytest.param("reflection_protocol", True, id=f"reflection_protocol-{LATER}", marks=EVERY_WAY),
+    ],
+)
 def test_every_row_is_as_before(kind: str, mode: str, moves: bool) -> None:
     said_of, decision, said = KINDS[kind]
     task: dict[str, Any] = {"kind": "creative_writing"} if mode == "adaptive" else {"mode": mode}

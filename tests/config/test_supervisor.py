@@ -3,6 +3,7 @@ import io
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Coroutine
 from pathlib import Path
@@ -120,6 +121,24 @@ def test_a_process_that_lives_is_waited_for_and_now_and_then_it_is_said_for_whom
     run(story())
 
     assert (tmp_path / "logs" / "child.log").read_text() == "ready\n"
+
+
+def test_a_process_that_ends_while_it_is_asked_is_not_waited_for(
+    supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reflection_app.config.supervisor.FIRST_DELAY_S", 0.01)
+    answer = threading.Event()
+
+    async def story() -> None:
+        supervisor.start(python("import time; time.sleep(0.1); raise SystemExit(7)"))
+        try:
+            with pytest.raises(NotStarted, match="child does not start, and said nothing"):
+                await supervisor.wait_until(lambda _pid: answer.wait(60), name="child")
+        finally:
+            answer.set()
+            await supervisor.stop("child")
+
+    run(story())
 
 
 def test_a_log_file_begins_anew_before_it_grows_without_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
