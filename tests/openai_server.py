@@ -16,6 +16,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from tests.patience import PATIENCE_S
+
 REASONS = {200: "OK", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found", 429: "Too Many Requests"}
 TRICKLE_INTERVAL_S = 0.02
 LOOK_FOR_HANG_UP_EVERY_S = 0.25
@@ -120,13 +122,13 @@ class OpenAIServer:
         ready: Future[int] = Future()
         self._thread = threading.Thread(target=self._run, args=(ready,), name="openai-server", daemon=True)
         self._thread.start()
-        self._port = ready.result(timeout=10)
+        self._port = ready.result(timeout=PATIENCE_S)
         return self
 
     def __exit__(self, *exception: object) -> None:
         self._loop.call_soon_threadsafe(self._stop.set)
         if self._thread is not None:
-            self._thread.join(timeout=10)
+            self._thread.join(timeout=PATIENCE_S)
 
     def _run(self, ready: Future[int]) -> None:
         try:

@@ -2,7 +2,8 @@
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 ROWS: list[Any] = [{"name": f"row {number}", "values": [number, number / 7, None]} for number in range(2_000)]
@@ -11,6 +12,16 @@ ROWS: list[Any] = [{"name": f"row {number}", "values": [number, number / 7, None
 def paces(work: Callable[[], object]) -> float:
     """How many paces of this thread's CPU time `work` takes; a pace is some 10 ms on a desktop. The least of three."""
     return min(_cpu_s(work) / min(_cpu_s(_pace), _cpu_s(_pace)) for _ in range(3))
+
+
+@contextmanager
+def within(*, paces: int) -> Iterator[None]:
+    """What is done inside takes no more than so many paces of this thread's CPU time; a second has about a hundred."""
+    began = time.thread_time()
+    yield
+    took_s = time.thread_time() - began
+    pace_s = min(_cpu_s(_pace), _cpu_s(_pace))
+    assert took_s / pace_s < paces, f"{took_s / pace_s:.0f} paces of {pace_s * 1000:.1f} ms"
 
 
 def _pace() -> None:

@@ -12,6 +12,7 @@ from reflection_app.actions.errors import AlreadyAnswered, InvalidInput
 from reflection_app.loops.questions import Choice, PersonsAnswer
 from reflection_app.models import Actor, AuditEntry, Event, EventType, Question, QuestionState, Run, RunState, StepState
 from tests.factories import make_member, make_project
+from tests.patience import PATIENCE_S
 from tests.questions import PERMISSION, waiting_question
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -51,7 +52,7 @@ def test_of_eight_people_at_once_one_is_heard() -> None:
 
     def answer(number: int) -> None:
         try:
-            all_of_them.wait(timeout=10)
+            all_of_them.wait(timeout=PATIENCE_S)
             own = Question.objects.select_related("step").get(pk=question.pk)
             choice = Choice.TRY_AGAIN if number % 2 else Choice.SKIP
             answer_question(own, AnswerInput(choice=choice), actor=Actor())

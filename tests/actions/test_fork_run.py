@@ -32,6 +32,7 @@ from reflection_app.runner.advance import advance
 from tests.actions.forking import TWICE, advanced, everything_of, forked, kept, step_of, text_run
 from tests.critiques import critique
 from tests.factories import make_member, make_project
+from tests.patience import PATIENCE_S
 from tests.runner.scripts import RIGHT, WRONG, code_run
 from tests.runner.test_crashes import Killed, counted_calls, killing_after, let_lease_run_out
 
@@ -300,7 +301,7 @@ def test_two_forks_at_once_are_two_runs() -> None:
 
     def fork() -> None:
         try:
-            both.wait(timeout=10)
+            both.wait(timeout=PATIENCE_S)
             forked(parent, 3)
         finally:
             connection.close()

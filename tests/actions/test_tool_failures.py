@@ -1,7 +1,6 @@
 """Many agents report, and tell how it went, at the same moment: everything is counted, and once."""
 
 import threading
-import time
 from collections.abc import Callable
 from uuid import uuid4
 
@@ -14,6 +13,7 @@ from reflection_app.metrics.cheat_sheet import cheat_sheet
 from reflection_app.metrics.cheat_sheet_markdown import markdown_of
 from reflection_app.models import AuditEntry, FixPair, ToolFailure
 from tests.factories import make_project, submit
+from tests.pace import within
 from tests.tool_failures import report, tell
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -127,10 +127,9 @@ def test_values_are_taken_out_of_what_is_shown_and_words_stay() -> None:
 
 def test_of_too_many_values_to_look_for_nothing_is_shown() -> None:
     many = {f"p{number}": f"value number {number}" for number in range(5_000)}
-    began = time.process_time()
-    for _ in range(300):
-        assert without_values(["value number 4999", "x" * 2_000], many, many) == ["…", "…"]
-    assert time.process_time() - began < 2
+    with within(paces=200):
+        for _ in range(300):
+            assert without_values(["value number 4999", "x" * 2_000], many, many) == ["…", "…"]
 
 
 def test_a_fix_is_remembered_without_the_values_that_its_words_hold() -> None:

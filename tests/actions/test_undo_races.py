@@ -17,6 +17,7 @@ from reflection_app.runner.sweep import take_back_expired
 from tests.actions.test_races import check_it_is_consistent
 from tests.actions.test_reviews import together
 from tests.actions.test_undo_decision import BAD, person, waiting
+from tests.patience import PATIENCE_S
 from tests.runner.test_crashes import Killed, killing_after, let_lease_run_out
 from tests.undoing import check_events, claimed, decide, gone_on, rows_of
 
@@ -33,7 +34,7 @@ class HeldBack:
         def held_back(request: Any, *args: Any, **kwargs: Any) -> Any:
             if request.key == key and not self.asked.is_set():
                 self.asked.set()
-                assert self.let_go.wait(30)
+                assert self.let_go.wait(PATIENCE_S)
             return answer(request, *args, **kwargs)
 
         monkeypatch.setattr("reflection_app.llm.gateway.answer_from_script", held_back)
@@ -48,7 +49,7 @@ def test_a_worker_in_the_middle_of_a_call_is_refused_its_write(monkeypatch: pyte
     model = HeldBack(monkeypatch, "attempt-2/answer")
     worker = threading.Thread(target=advance, args=(review.run_id,))
     worker.start()
-    assert model.asked.wait(30)
+    assert model.asked.wait(PATIENCE_S)
     spent = Run.objects.get(pk=review.run_id).llm_calls
 
     undo_decision(review, actor=actor)

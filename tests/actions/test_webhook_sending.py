@@ -35,6 +35,7 @@ from reflection_app.outgoing import resolving
 from tests.factories import make_member, make_project, submit
 from tests.outgoing.conftest import loopback
 from tests.outgoing.server import Heard, RawServer, reply
+from tests.patience import PATIENCE_S
 from tests.webhooks import Clock, Receiver, happen, make_webhook, only_delivery
 
 __all__ = ["loopback"]
@@ -303,7 +304,7 @@ def test_a_slow_receiver_does_not_hold_up_another(run: Run) -> None:
     release = threading.Event()
 
     def wait(heard: Heard, sock: Any) -> None:
-        release.wait(20)
+        release.wait(PATIENCE_S)
         reply(status="200 OK")(heard, sock)
 
     def in_thread(webhook: Webhook) -> None:

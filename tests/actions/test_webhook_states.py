@@ -31,6 +31,7 @@ from reflection_app.models import (
 )
 from tests.factories import make_project, submit
 from tests.outgoing.conftest import loopback
+from tests.patience import PATIENCE_S
 from tests.webhooks import Clock, Receiver, happen, make_webhook, only_delivery
 
 __all__ = ["loopback"]
@@ -167,7 +168,7 @@ def test_deleting_a_webhook_waits_for_the_change_that_is_just_writing_to_it(run:
 
     changing = threading.Thread(target=change)
     changing.start()
-    assert wrote.wait(10)
+    assert wrote.wait(PATIENCE_S)
     delete_webhook(webhook, actor=Actor())
     done.set()
     changing.join()

@@ -14,6 +14,7 @@ from reflection_app.runner.advance import advance
 from tests.api.caller import Answer, Caller, assert_problem, fields
 from tests.critiques import critique
 from tests.factories import submit
+from tests.patience import PATIENCE_S
 from tests.runner.scripts import RIGHT, TESTS, WRONG, scripted_run
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -229,7 +230,7 @@ def test_of_two_agents_at_once_exactly_one_wins(caller: Caller) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(PATIENCE_S)
     assert sorted(answer.status for answer in answers) == [202] + [409] * 7
     assert Attempt.objects.count() == 1
     seqs = list(Event.objects.filter(run=run).values_list("seq", flat=True))

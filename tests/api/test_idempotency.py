@@ -6,6 +6,7 @@ from django.db import connections
 from reflection_app.models import AuditEntry, IdempotentAnswer, Task
 from tests.api.caller import Answer, Caller, assert_problem, fields, make_caller
 from tests.api.stories import waiting_review
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.django_db
 
@@ -103,7 +104,7 @@ def test_requests_with_one_key_at_the_same_time_are_carried_out_once(caller: Cal
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(20)
+        thread.join(PATIENCE_S)
 
     assert [answer.status for answer in answers] == [201] * 6
     assert all(answer.body == answers[0].body for answer in answers)

@@ -12,6 +12,7 @@ from reflection_app.models import AuditEntry, Review, Verdict
 from reflection_app.runner.advance import advance
 from tests.api.caller import Answer, Caller, assert_problem, fields, make_caller
 from tests.api.stories import waiting_review
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -244,7 +245,7 @@ def test_of_two_reviewers_at_once_one_decides(caller: Caller) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(20)
+        thread.join(PATIENCE_S)
 
     assert sorted(answer.status for answer in answers) == [200, 409]
     assert AuditEntry.objects.filter(action="review.decided").count() == 1

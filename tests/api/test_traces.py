@@ -43,6 +43,7 @@ from tests.api.caller import Answer, Caller, make_caller
 from tests.factories import make_project
 from tests.looking_back import session_project
 from tests.otlp.spans import TRACE_ID, agent, asks, chat, span, tells, text, tool
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.django_db
 
@@ -320,7 +321,7 @@ def test_the_same_spans_sent_twice_at_once_are_kept_once() -> None:
     new: list[int] = []
 
     def send() -> None:
-        barrier.wait(10)
+        barrier.wait(PATIENCE_S)
         new.append(take_spans(project, spans).new)
         connection.close()
 
@@ -328,7 +329,7 @@ def test_the_same_spans_sent_twice_at_once_are_kept_once() -> None:
     for sender in senders:
         sender.start()
     for sender in senders:
-        sender.join(30)
+        sender.join(PATIENCE_S)
     assert sorted(new) == [0, 4]
     assert (AgentSpan.objects.count(), AgentTrace.objects.get().spans_received) == (4, 4)
 
@@ -340,7 +341,7 @@ def test_two_workers_make_one_session_of_a_trace() -> None:
     done: list[int] = []
 
     def work() -> None:
-        barrier.wait(10)
+        barrier.wait(PATIENCE_S)
         done.append(assemble_due(later(minutes=2)))
         connection.close()
 
@@ -348,7 +349,7 @@ def test_two_workers_make_one_session_of_a_trace() -> None:
     for worker in workers:
         worker.start()
     for worker in workers:
-        worker.join(30)
+        worker.join(PATIENCE_S)
     assert sum(done) == 1
     assert Transcript.objects.get().turns_made == 4
 

@@ -11,6 +11,7 @@ from reflection_app.models import Actor
 from tests.api.caller import Answer, Caller, assert_problem, fields
 from tests.api.stories import waiting_review
 from tests.factories import submit
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -29,7 +30,7 @@ def in_thread(call: Callable[[], Answer]) -> Callable[[], Answer]:
     thread.start()
 
     def answer() -> Answer:
-        thread.join(20)
+        thread.join(PATIENCE_S)
         return answers[0]
 
     return answer

@@ -18,6 +18,7 @@ from django.test import Client
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
 from reflection_app.config.preconditions import free_port
+from tests.patience import PATIENCE_S
 
 CHROMIUM = Path(os.environ.get("CHROMIUM", "/usr/bin/chromium"))
 FLAGS = (
@@ -30,9 +31,8 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
-START_S = 90
 # A machine that runs the other tests beside these is slow; what does not come at all is found out just the same.
-expect.set_options(timeout=20_000)
+expect.set_options(timeout=PATIENCE_S * 1000)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -92,13 +92,13 @@ class Server(Process):
 
     def start(self) -> None:
         super().start()
-        deadline = time.monotonic() + START_S
         while True:
             try:
                 urllib.request.urlopen(f"{self.address}/login/").close()
                 return
             except OSError:
-                assert time.monotonic() < deadline, self.log.read_text()
+                assert self.running is not None
+                assert self.running.poll() is None, self.log.read_text()
                 time.sleep(0.05)
 
 
@@ -150,7 +150,7 @@ def visit(browser: Browser, server: Server) -> Iterator[Callable[..., Visitor]]:
 
     def open_for(user: User | None, *, scheme: str = "light") -> Visitor:
         context = browser.new_context(color_scheme="dark" if scheme == "dark" else "light")
-        context.set_default_timeout(45_000)
+        context.set_default_timeout(PATIENCE_S * 1000)
         if user is not None:
             client = Client()
             client.force_login(user)

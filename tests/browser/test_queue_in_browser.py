@@ -87,7 +87,7 @@ def test_who_is_removed_from_the_project_hears_no_more(visit: Visit, project: Pr
     visitor = visit(user)
     page = listening(visitor.go(QUEUE))
     Membership.objects.filter(user=user).delete()
-    page.wait_for_selector("[data-bell-state=closed]", timeout=25_000)
+    page.wait_for_selector("[data-bell-state=closed]")
     page.wait_for_timeout(3_000)
     assert page.get_attribute("body", "data-bell-state") == "closed"
     # What the page asked for meanwhile was refused.

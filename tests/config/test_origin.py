@@ -6,6 +6,7 @@ from channels.testing import WebsocketCommunicator
 from pytest_django.fixtures import Settings
 
 from reflection_app.config.asgi import application
+from tests.patience import PATIENCE_S
 
 
 def is_let_in(origin: str | None, *, host: str = "localhost:8000", **more: str) -> bool:
@@ -16,7 +17,7 @@ def is_let_in(origin: str | None, *, host: str = "localhost:8000", **more: str) 
 
     async def knock() -> bool:
         socket = WebsocketCommunicator(application, "/ws/none", headers=headers)
-        accepted, _ = await socket.connect(timeout=10)
+        accepted, _ = await socket.connect(timeout=PATIENCE_S)
         return bool(accepted)
 
     return async_to_sync(knock)()

@@ -14,6 +14,7 @@ from reflection_app.config.child_process import Command
 from reflection_app.config.joint_log import JointLog
 from reflection_app.config.orphans import Register, stop_orphans
 from reflection_app.config.supervisor import NotStarted, Supervisor
+from tests.patience import PATIENCE_S
 
 
 @pytest.fixture
@@ -31,7 +32,7 @@ def said(supervisor: Supervisor) -> str:
 
 
 async def until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + PATIENCE_S
     while not holds():
         assert time.monotonic() < deadline
         await asyncio.sleep(0.01)
@@ -133,7 +134,7 @@ def test_a_process_that_ends_while_it_is_asked_is_not_waited_for(
         supervisor.start(python("import time; time.sleep(0.1); raise SystemExit(7)"))
         try:
             with pytest.raises(NotStarted, match="child does not start, and said nothing"):
-                await supervisor.wait_until(lambda _pid: answer.wait(60), name="child")
+                await supervisor.wait_until(lambda _pid: answer.wait(PATIENCE_S), name="child")
         finally:
             answer.set()
             await supervisor.stop("child")

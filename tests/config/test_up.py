@@ -15,8 +15,8 @@ from django.conf import settings
 
 from reflection_app.config.answering import answers
 from reflection_app.config.preconditions import free_port
+from tests.patience import PATIENCE_S
 
-PATIENCE_S = 180
 UP = (sys.executable, str(Path(settings.BASE_DIR) / "manage.py"), "up")
 OF_THE_TEST_SESSION = {"DATABASE_URL", "REDIS_URL", "DATABASE_POOL_SIZE", "SECRET_KEY"}
 
@@ -93,5 +93,5 @@ def test_it_starts_restarts_what_dies_refuses_a_second_copy_and_leaves_nothing_b
     pids = up.pids()
     up.process.send_signal(signal.SIGTERM)
 
-    assert up.process.wait(30) == 0, up.log.read_text()
+    assert up.process.wait(PATIENCE_S) == 0, up.log.read_text()
     assert not [pid for pid in pids if is_alive(pid)]

@@ -19,11 +19,12 @@ from django.conf import settings
 
 from reflection_app.config.answering import answers
 from reflection_app.config.preconditions import free_port
+from tests.patience import PATIENCE_S
 
 MANAGE = (sys.executable, str(Path(settings.BASE_DIR) / "manage.py"))
 OF_THE_TEST_SESSION = {"DATABASE_URL", "REDIS_URL", "DATABASE_POOL_SIZE", "SECRET_KEY"}
-STARTS_WITHIN_S = 180
-SETTLES_WITHIN_S = 60
+STARTS_WITHIN_S = PATIENCE_S
+SETTLES_WITHIN_S = PATIENCE_S
 PROJECT = "demo"
 
 
@@ -156,7 +157,7 @@ def running_desk(data: Path, environment: Mapping[str, str]) -> Iterator[Desk]:
             desk.tools_api.close()
         process.send_signal(signal.SIGTERM)
         try:
-            process.wait(30)
+            process.wait(PATIENCE_S)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()

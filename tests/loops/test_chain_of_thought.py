@@ -1,4 +1,3 @@
-import time
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ from reflection_app.loops.effects import Generate
 from reflection_app.loops.messages import assistant, user
 from reflection_app.loops.task_spec import TaskSpec
 from tests.loops.playing import code_spec, play, report, said, sequence, text_spec
+from tests.pace import within
 
 ALL = ChainOfThought(understand="a", analyze="b", plan="c", execute="d", verify="e")
 
@@ -84,9 +84,8 @@ HOSTILE = ["#", "*", "`", "1.", "\n", "## Plan\n", "Plan: ", "-", "((", "理解"
 
 @pytest.mark.parametrize("piece", [*HOSTILE, "Plan\n---\n", "~~~ ```\n", "\t", "第", "ⅰ.", "\u2028Plan"])
 def test_hostile_text_takes_no_longer_than_its_length(piece: str) -> None:
-    began = time.process_time()
-    parse_chain_of_thought(piece * (200_000 // len(piece)))
-    assert time.process_time() - began < 2
+    with within(paces=200):
+        parse_chain_of_thought(piece * (200_000 // len(piece)))
 
 
 @given(st.text(max_size=200), st.lists(st.sampled_from([*HOSTILE, "a", "## Verify"]), max_size=20))

@@ -1,5 +1,4 @@
 import json
-import time
 import tracemalloc
 from typing import Any
 
@@ -8,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reflection_app.loops.json_schema import SchemaRefused, Violation, check_schema, json_path, violations
+from tests.pace import within
 
 PRODUCT = {
     "type": "object",
@@ -126,9 +126,8 @@ FORKING = {
 
 @pytest.mark.parametrize("levels", [16, 60, 99, 500])
 def test_alternatives_that_lead_back_to_themselves_take_no_exponential_time(levels: int) -> None:
-    began = time.process_time()
-    assert [path for path, _ in found(FORKING, nested(levels))] == ["$"]
-    assert time.process_time() - began < 2
+    with within(paces=200):
+        assert [path for path, _ in found(FORKING, nested(levels))] == ["$"]
 
 
 def test_a_schema_that_doubles_at_every_step_is_refused() -> None:
@@ -148,9 +147,8 @@ def test_a_long_list_of_wrong_items_is_told_whole() -> None:
 
 
 def test_a_hostile_pattern_takes_linear_time() -> None:
-    began = time.process_time()
-    assert len(found({"pattern": "(a+)+$"}, "a" * 50_000 + "b")) == 1
-    assert time.process_time() - began < 2
+    with within(paces=200):
+        assert len(found({"pattern": "(a+)+$"}, "a" * 50_000 + "b")) == 1
 
 
 SCHEMAS = st.recursive(
@@ -196,17 +194,15 @@ def test_whatever_is_checked_either_fits_or_is_told_with_a_path(schema: dict[str
 def test_a_small_schema_that_makes_much_of_a_value_is_told_as_too_costly(items: dict[str, Any], value: Any) -> None:
     schema = {"items": items}
     check_schema(schema)
-    begin = time.monotonic()
-    assert "too large" in violations(schema, value)[0].message
-    assert time.monotonic() - begin < 5
+    with within(paces=500):
+        assert "too large" in violations(schema, value)[0].message
 
 
 def test_what_many_parts_refer_to_in_common_is_added_up_once() -> None:
     refers = {f"p{number}": {"$ref": "#/$defs/all"} for number in range(2_400)}
     schema = {"$defs": {"all": {"allOf": [{}] * 2_400}}, "properties": refers}
-    begin = time.process_time()
-    check_schema(schema)
-    assert time.process_time() - begin < 1
+    with within(paces=100):
+        check_schema(schema)
 
 
 def test_a_long_key_above_many_parts_takes_no_memory_for_each() -> None:

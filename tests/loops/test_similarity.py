@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from reflection_app.loops.protocol.similarity import MOST_FOUND, SIMILAR_FROM, similar_issues, similarity
 from reflection_app.loops.verdicts import Issue, IssueCategory
+from tests.pace import within
 
 AGAIN = (
     ("Only 3 papers were collected, at least 5 are needed", "Only 2 papers collected; at least 5 papers are needed"),
@@ -170,9 +171,8 @@ def test_without_earlier_reports_nothing_is_alike() -> None:
 def test_what_is_found_and_the_time_it_takes_are_bounded() -> None:
     words = " ".join(f"word{number} 重复" for number in range(5_000))
     earlier = [(f"ref_{number}", issue(words[:10_000])) for number in range(1_000)]
-    began = time.perf_counter()
-    found = similar_issues([issue(words[:10_000])] * 50, earlier)
-    assert time.perf_counter() - began < 5
+    with within(paces=500):
+        found = similar_issues([issue(words[:10_000])] * 50, earlier)
     assert len(found.found) == MOST_FOUND
 
 

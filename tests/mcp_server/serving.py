@@ -20,8 +20,9 @@ from mcp.client.streamable_http import streamable_http_client
 from reflection_app.config.answering import answers
 from reflection_app.config.preconditions import free_port
 from reflection_app.config.processes import ASGI, WEB_SERVER
+from tests.patience import PATIENCE_S
 
-STARTS_WITHIN_S = 60
+STARTS_WITHIN_S = PATIENCE_S
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Server:
     async def client(self, secret: str, *, mode: Any = "auto") -> AsyncIterator[Client]:
         """The official client with a key, as an agent has it."""
         headers = {"Authorization": f"Bearer {secret}"}
-        async with httpx2.AsyncClient(headers=headers, timeout=60) as http:
+        async with httpx2.AsyncClient(headers=headers, timeout=PATIENCE_S) as http:
             transport = streamable_http_client(f"{self.origin}/mcp", http_client=http)
             async with Client(transport, mode=mode) as client:
                 yield client

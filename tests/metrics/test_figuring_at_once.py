@@ -19,6 +19,7 @@ from reflection_app.models import FigureDue, Project, Run, RunFigure, Task
 from tests.factories import make_project
 from tests.metrics.recorded import begin, random_project
 from tests.metrics.test_figures import every_sum, raw, sums
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.django_db(transaction=True)
 NOON = datetime(2026, 3, 4, 12, tzinfo=UTC)
@@ -47,7 +48,7 @@ def beside(do: Any) -> Iterator[list[BaseException]]:
     try:
         yield raised
     finally:
-        thread.join(timeout=30)
+        thread.join(timeout=PATIENCE_S)
         assert not thread.is_alive()
 
 
@@ -67,7 +68,7 @@ def test_deleting_a_run_that_is_being_figured_waits_for_its_figures_and_neither_
     locked = threading.Event()
 
     def delete() -> None:
-        assert locked.wait(timeout=10)
+        assert locked.wait(timeout=PATIENCE_S)
         take_tasks(project.pk, Task.objects.filter(project=project))
 
     with beside(delete) as raised, transaction.atomic():
@@ -88,10 +89,10 @@ def test_a_worker_leaves_it_to_the_one_that_is_at_it() -> None:
     def hold() -> None:
         lock_figures(run.project_id)
         locked.set()
-        free.wait(timeout=20)
+        free.wait(timeout=PATIENCE_S)
 
     with beside(hold):
-        assert locked.wait(timeout=10)
+        assert locked.wait(timeout=PATIENCE_S)
         with beside(figure_due) as raised:
             until_somebody_waits()
             assert figure_due() == 0, "it waits for nobody"

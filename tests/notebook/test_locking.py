@@ -21,6 +21,7 @@ from reflection_app.actions.notebook_bulk import BulkCuration, BulkDeed, curate_
 from reflection_app.models import Actor, Project
 from tests.factories import make_project
 from tests.notebook.entries import make_entry
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ANNA = By("anna")
@@ -89,13 +90,13 @@ def test_who_waits_for_the_notebook_holds_none_of_its_rows(name: str) -> None:
         cursor.execute("SET LOCAL lock_timeout = '2s'")
         assert len(lock_rows(project.pk, (one.pk, other.pk))) == 2
         assert list(Conflict.objects.select_for_update(of=("self",)).values_list("pk", flat=True)) == [conflict.pk]
-    acting.join(timeout=30)
+    acting.join(timeout=PATIENCE_S)
     assert not raised
 
 
 def _wait_for_who_waits(project_id: UUID, acting: threading.Thread) -> None:
     waits = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
-    until = time.monotonic() + 30
+    until = time.monotonic() + PATIENCE_S
     with connection.cursor() as cursor:
         while time.monotonic() < until:
             cursor.execute(waits)

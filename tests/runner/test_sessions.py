@@ -15,6 +15,7 @@ from reflection_app.models import Actor, Event, Run, RunState, Step, Transcript,
 from reflection_app.runner import journal_writes, waiting
 from reflection_app.runner.advance import advance
 from reflection_app.runner.sweep import take_back_expired
+from tests.patience import PATIENCE_S
 from tests.runner.test_crashes import Killed, counted_calls, killing_after, let_lease_run_out
 from tests.sessions import INLINE, turns, watched_project
 
@@ -148,7 +149,7 @@ def test_two_posters_at_once_are_numbered_without_gaps() -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(PATIENCE_S)
     advance(run_of(transcript).pk)
     assert TranscriptTurn.objects.count() == 40
     check_it_is_unbroken(transcript, reflected_on=[40])
@@ -171,7 +172,7 @@ def test_of_two_posters_who_go_on_from_the_same_turn_one_wins() -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(PATIENCE_S)
     assert TranscriptTurn.objects.count() == 2
     assert refused == ["The session has 2 turns, not 1; nothing was taken. Go on from there."]
 

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 from reflection_app.sandbox.memory import descendants, numbers_of
+from tests.patience import PATIENCE_S
 
 WORKER = """
 from tests.sandbox.runs import SandboxLimits, run_call
@@ -22,7 +23,7 @@ def is_alive(pid: int) -> bool:
 
 def wait_until_it_sleeps(pid: int) -> list[int]:
     """The processes below the worker, once the candidate runs: the last two are in the sandbox."""
-    until = time.monotonic() + 20
+    until = time.monotonic() + PATIENCE_S
     while time.monotonic() < until:
         found = list(descendants(pid))
         if sum(len(numbers_of(child)) > 1 for child in found) >= 2 and numbers_of(found[-1])[-1] != "1":

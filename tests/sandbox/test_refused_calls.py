@@ -12,6 +12,7 @@ from reflection_app.loops.code_tests import FailureReason
 from reflection_app.sandbox import SandboxLimits, check
 from reflection_app.sandbox.memory import descendants, numbers_of
 from reflection_app.sandbox.syscall_filter import filter_program, steps
+from tests.patience import PATIENCE_S
 from tests.sandbox.runs import run_call, run_calls
 
 MEBIBYTE = 1024 * 1024
@@ -143,7 +144,7 @@ def test_the_candidate_gets_the_signals_of_python_as_usual() -> None:
 def kill_the_harness() -> None:
     """Kills process 1 of the sandbox that this process started, once its candidate has run a while."""
     nesting = len(numbers_of("self")) + (2 if check().in_view else 1)
-    until = time.monotonic() + 10
+    until = time.monotonic() + PATIENCE_S
     while time.monotonic() < until:
         inside = [pid for pid in descendants(os.getpid()) if len(numbers_of(pid)) == nesting]
         if any(numbers_of(pid)[-1] == "3" for pid in inside):

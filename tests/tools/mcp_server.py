@@ -11,6 +11,8 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from tests.patience import PATIENCE_S
+
 TOKEN = "mcp-token-7Hq2"
 
 
@@ -69,7 +71,7 @@ class McpServer:
 
     def __enter__(self) -> "McpServer":
         self._thread.start()
-        until = time.monotonic() + 20
+        until = time.monotonic() + PATIENCE_S
         while not self._server.started:
             assert time.monotonic() < until, "the MCP server did not start"
             time.sleep(0.02)
@@ -77,5 +79,5 @@ class McpServer:
 
     def __exit__(self, *_: object) -> None:
         self._server.should_exit = self._server.force_exit = True
-        self._thread.join(10)
+        self._thread.join(PATIENCE_S)
         self._socket.close()

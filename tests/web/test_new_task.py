@@ -6,6 +6,7 @@ from django.test import Client
 from reflection_app.live.watching import is_watched
 from reflection_app.models import Project, Run, Task, Tool
 from tests.factories import make_project
+from tests.patience import PATIENCE_S
 from tests.web.stories import logged_in
 
 pytestmark = pytest.mark.django_db
@@ -73,7 +74,7 @@ def test_what_is_wrong_is_said_and_what_was_typed_is_kept(member: Client, typed:
 def test_the_first_answer_is_streamed_for_the_page_that_is_about_to_open(member: Client) -> None:
     member.post("/p/tasks/tasks/new/", {"objective": "x"})
     run = Run.objects.get()
-    until = time.monotonic() + 5
+    until = time.monotonic() + PATIENCE_S
     while not (watched := is_watched(run.pk)) and time.monotonic() < until:
         time.sleep(0.01)
     assert watched
