@@ -86,6 +86,7 @@ def test_turned_off_nothing_is_embedded(settings: Settings) -> None:
     assert not EmbeddingSpace.objects.exists()
 
 
+@pytest.mark.exhaustive("embeds a notebook twice")
 def test_another_model_takes_over_once_it_has_all_and_the_one_before_answers_until_then(
     settings: Settings, configured: Callable[[OpenAIServer], None]
 ) -> None:
@@ -121,6 +122,7 @@ def test_another_model_takes_over_once_it_has_all_and_the_one_before_answers_unt
     assert vector_of(late.pk) is not None
 
 
+@pytest.mark.exhaustive("embeds a notebook twice")
 def test_a_former_model_that_is_gone_does_not_keep_the_new_one_from_taking_over(
     settings: Settings, configured: Callable[[OpenAIServer], None], caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -101,6 +101,7 @@ def test_every_row_is_as_before(kind: str, mode: str, moves: bool) -> None:
     check_events(review.run)
 
 
+@pytest.mark.exhaustive("every kind of decision")
 @pytest.mark.parametrize("kind", KINDS)
 def test_decided_anew_it_goes_its_other_way(kind: str) -> None:
     said_of, decision, said = KINDS[kind]

@@ -250,6 +250,7 @@ def test_no_connection_is_held_while_an_attempt_is_judged(caller: Caller, monkey
     assert not any(held)
 
 
+@pytest.mark.exhaustive("many at once, or many rows")
 def test_two_hundred_waiting_runs_hold_nothing_and_never_time_out(caller: Caller) -> None:
     runs = [asked(caller, limits={"time_budget_s": 1}) for _ in range(200)]
     waiting_runs = Run.objects.filter(state=RunState.WAITING_AGENT, lease_token=None, lease_until=None, active_s=0)

@@ -221,6 +221,7 @@ def test_every_route_declares_what_it_needs(method: str, route: str, view: type[
     assert GRANTS[permission].scopes, f"{method} {route} is for no key"
 
 
+@pytest.mark.exhaustive("every call with every scope")
 @pytest.mark.parametrize(("method", "route", "view"), ROUTES)
 def test_a_key_gets_as_far_as_the_matrix_says(caller: Caller, method: str, route: str, view: type[DeskView]) -> None:
     grant = GRANTS[permission_for(view, method) or Permission.DELETE_DATA]

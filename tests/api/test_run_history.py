@@ -57,6 +57,7 @@ def test_an_event_number_that_is_none_is_refused(caller: Caller, after: str) -> 
     assert fields(answer) == ["after"]
 
 
+@pytest.mark.exhaustive("many at once, or many rows")
 @pytest.mark.parametrize("part", ["steps", "attempts", "events"])
 def test_each_history_is_paged(caller: Caller, part: str) -> None:
     run = finished_run(caller.project)

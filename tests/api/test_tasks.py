@@ -146,6 +146,7 @@ def test_a_batch_of_another_form_is_refused(caller: Caller, body: Any) -> None:
     assert fields(answer) == ["tasks"]
 
 
+@pytest.mark.exhaustive("many at once, or many rows")
 def test_a_batch_may_have_500_tasks(caller: Caller) -> None:
     answer = caller.post("tasks/batch", {"tasks": [{"objective": "x"}] * 500})
     assert answer.status == 201

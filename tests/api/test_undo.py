@@ -67,6 +67,7 @@ ROUTES = (
 )
 
 
+@pytest.mark.exhaustive("every way in which an outcome is told")
 @pytest.mark.parametrize("route", ROUTES)
 def test_whatever_way_a_pipeline_was_told_the_decision_stands(caller: Caller, reviewer: Caller, route: str) -> None:
     task: dict[str, Any] = {"mode": "reflection_protocol", "limits": {"token_budget": 100_000}}

@@ -17,7 +17,10 @@ from tests.browser.conftest import Visitor
 from tests.factories import make_member, make_project
 from tests.judgements import imported, lines, recorded_pairs, row, rows_of
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.exhaustive("a page with little script; its views are tested without a browser"),
+]
 PAGE = "/p/desk/metrics/calibration/"
 PICTURES = os.environ.get("CALIBRATION_PICTURES", "")
 
@@ -93,7 +96,6 @@ def test_a_file_is_brought_in_and_its_cells_lead_to_its_items(visit: Callable[..
     looked_at(page, "items")
 
 
-@pytest.mark.exhaustive("walks pages in widths and colours")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_is_readable_on_a_narrow_window(visit: Callable[..., Visitor], scheme: str) -> None:
     project = make_project("desk")
@@ -126,7 +128,6 @@ def test_a_click_on_a_cell_leads_to_what_is_behind_it(visit: Callable[..., Visit
     page.wait_for_url("**said=REVISE&people=REVISE#behind")
 
 
-@pytest.mark.exhaustive("brings in a thousand recorded judgements")
 def test_both_recorded_judges_of_pandalm_are_calibrated_by_the_page(visit: Callable[..., Visitor]) -> None:
     given = rows_of(recorded_pairs())
     project = make_project("desk")

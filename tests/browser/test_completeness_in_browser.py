@@ -12,7 +12,10 @@ from tests.completeness import SAVE, reading_project, supplemented
 from tests.factories import make_member
 from tests.loops.completeness.scenes import checked, wanted
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.exhaustive("a page with little script; its views are tested without a browser"),
+]
 
 
 def is_clean(page: Page) -> None:
@@ -20,7 +23,6 @@ def is_clean(page: Page) -> None:
     assert found.violations_count == 0, found.generate_report()
 
 
-@pytest.mark.exhaustive("walks pages in widths and colours")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_supplemented_run_and_the_page_of_its_project(visit: Callable[..., Visitor], scheme: str) -> None:
     project = reading_project(slug=f"desk-{scheme}")

@@ -13,7 +13,10 @@ from tests.browser.conftest import Visitor
 from tests.factories import make_member, make_project
 from tests.web.test_conflicts import open_conflict
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.exhaustive("a page with little script; its views are tested without a browser"),
+]
 Visit = Callable[..., Visitor]
 SHOTS = os.environ.get("CONFLICT_SHOTS", "")
 
@@ -93,7 +96,6 @@ def test_the_inbox_is_walked_by_keys(visit: Visit, project: Project) -> None:
     ready(page, conflict)
 
 
-@pytest.mark.exhaustive("walks pages in widths and colours")
 def test_the_pages_have_no_barrier_and_fit_a_phone(visit: Visit, project: Project) -> None:
     conflict = open_conflict(project)
     for scheme in ("light", "dark"):

@@ -17,7 +17,10 @@ from tests.critiques import critique
 from tests.factories import make_member
 from tests.web.stories import finished, project_with
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.exhaustive("a page with little script; its views are tested without a browser"),
+]
 Visit = Callable[..., Visitor]
 PAGE = "/p/desk/settings/keeping/"
 
@@ -32,7 +35,6 @@ def is_clean(page: Page, path: Path) -> None:
     page.set_viewport_size({"width": 1280, "height": 800})
 
 
-@pytest.mark.exhaustive("walks pages in widths and colours")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_rules_are_seen_at_work_before_they_are_saved_and_the_project_goes_with_its_name(
     visit: Visit, scheme: str, tmp_path: Path

@@ -14,7 +14,10 @@ from reflection_app.models import Membership, Role
 from tests.browser.conftest import Visitor
 from tests.factories import PASSWORD, make_api_key, make_member, make_project, make_user
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.exhaustive("a page with little script; its views are tested without a browser"),
+]
 ACCOUNT_PAGES = ("/profile/", "/account/email/", "/account/password/", "/account/two-factor/", "/account/sessions/")
 
 
@@ -81,7 +84,6 @@ def test_a_theme_is_there_before_the_first_paint(visit: Callable[..., Visitor]) 
     is_clean(page)
 
 
-@pytest.mark.exhaustive("walks pages in widths and colours")
 @pytest.mark.parametrize(("width", "scheme"), [(1400, "light"), (390, "dark")])
 def test_the_pages_fit_and_are_clean(visit: Callable[..., Visitor], width: int, scheme: str) -> None:
     project = make_project("team", name="A team with a name that is rather long for a phone")

@@ -15,7 +15,10 @@ from tests.notebook.exposed import approved_lesson
 from tests.notebook.exposed import fill as fill_lift
 from tests.web.metric_rows import decide, fill
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.exhaustive("a page with little script; its views are tested without a browser"),
+]
 METRICS = "/p/desk/metrics/"
 PICTURES = os.environ.get("METRICS_PICTURES", "")
 
@@ -74,7 +77,6 @@ def test_charts_are_drawn_and_every_bar_leads_to_its_runs(visit: Callable[..., V
     expect(page.get_by_role("heading", name="Metrics")).to_be_visible()
 
 
-@pytest.mark.exhaustive("walks pages in widths and colours")
 def test_charts_take_the_colours_of_a_dark_page_and_change_with_it(visit: Callable[..., Visitor]) -> None:
     project = make_project("desk")
     fill(project, runs=120)
@@ -104,7 +106,6 @@ def test_a_choice_is_in_the_address_and_stays_with_the_next_one(visit: Callable[
     expect(page.get_by_label("Agent", exact=True)).to_have_value("docs-writer")
 
 
-@pytest.mark.exhaustive("walks pages in widths and colours")
 def test_reviews_and_lessons_have_charts_of_their_own(visit: Callable[..., Visitor]) -> None:
     project = make_project("desk")
     decide(project, reviews=40)

@@ -11,10 +11,12 @@ from tests.browser.conftest import Visitor
 from tests.factories import make_member, make_project
 from tests.notebook.exposed import approved_lesson
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.exhaustive("a page with little script; its views are tested without a browser"),
+]
 
 
-@pytest.mark.exhaustive("walks pages in widths and colours")
 def test_on_a_phone_the_open_tab_is_in_view_and_a_task_can_be_tried(visit: Callable[..., Visitor]) -> None:
     project = make_project("desk")
     approved_lesson(project.pk, "State the currency of every refund")
@@ -33,7 +35,6 @@ def test_on_a_phone_the_open_tab_is_in_view_and_a_task_can_be_tried(visit: Calla
     assert found.violations_count == 0, found.generate_report()
 
 
-@pytest.mark.exhaustive("walks pages in widths and colours")
 def test_no_hint_of_the_settings_covers_a_field(visit: Callable[..., Visitor]) -> None:
     page = visit(make_member(make_project("desk"), Role.ADMIN)).go("/p/desk/settings/notebook/")
     for width in (1400, 390):

@@ -12,7 +12,10 @@ from tests.browser.conftest import Visitor
 from tests.factories import make_member, make_project
 from tests.notebook.exposed import approved_lesson, fill, row_of
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.exhaustive("a page with little script; its views are tested without a browser"),
+]
 LIFT = "/p/desk/notebook/lift/"
 PICTURES = os.environ.get("LIFT_PICTURES", "")
 

@@ -11,7 +11,10 @@ from tests.browser.conftest import Visitor
 from tests.factories import make_member
 from tests.panels import SECRET_REASON, adjudication, fresh, open_panel, panel_project
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.exhaustive("a page with little script; its views are tested without a browser"),
+]
 Visit = Callable[..., Visitor]
 
 
@@ -43,7 +46,6 @@ def looked_at(page: Page) -> None:
     page.set_viewport_size({"width": 1280, "height": 900})
 
 
-@pytest.mark.exhaustive("four people, one after the other; the rules of panels are tested without a browser")
 def test_three_judge_blindly_and_a_fourth_settles_it(visit: Visit) -> None:
     panel = open_panel(panel_project("desk"))
     names = [make_member(panel.project) for _ in range(4)]

@@ -11,7 +11,10 @@ from tests.browser.conftest import Visitor
 from tests.factories import make_member, make_project
 from tests.picks import unsettled_pick
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.exhaustive("a page with little script; its views are tested without a browser"),
+]
 Visit = Callable[..., Visitor]
 
 
@@ -49,7 +52,6 @@ def test_enter_in_an_issue_and_a_stray_ctrl_enter_decide_nothing(visit: Visit) -
     expect(page.get_by_text("You sent it back. The run goes on.")).to_be_visible()
 
 
-@pytest.mark.exhaustive("walks pages in widths and colours")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_page_of_a_pick_is_accessible_and_fits_a_phone(visit: Visit, scheme: str) -> None:
     page, _ = opened(visit, scheme=scheme)

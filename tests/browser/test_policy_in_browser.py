@@ -13,7 +13,10 @@ from tests.browser.test_desk_in_browser import problems_of
 from tests.factories import make_member, make_project
 from tests.metrics.judged import judged_run
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.exhaustive("a page with little script; its views are tested without a browser"),
+]
 Visit = Callable[..., Visitor]
 PAGE = "/p/desk/settings/policy/"
 
@@ -26,7 +29,6 @@ def saved() -> ReviewPolicy:
     return Project.objects.get(slug="desk").get_review_policy()
 
 
-@pytest.mark.exhaustive("walks pages in widths and colours")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_rules_are_added_moved_tried_and_saved(visit: Visit, scheme: str, tmp_path: Path) -> None:
     project = make_project("desk")
@@ -66,7 +68,6 @@ def test_rules_are_added_moved_tried_and_saved(visit: Visit, scheme: str, tmp_pa
     assert saved().rules[1].agents == ("billing",)
 
 
-@pytest.mark.exhaustive("walks pages in widths and colours")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_audit_trail_is_filtered_without_reloading_and_fits(visit: Visit, scheme: str, tmp_path: Path) -> None:
     project = make_project("desk")

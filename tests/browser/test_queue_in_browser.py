@@ -81,6 +81,7 @@ def test_filters_change_the_address_and_the_next_one_comes_from_them(visit: Visi
     assert Review.objects.get(state=ReviewState.CLAIMED).pk == reviews[4].pk
 
 
+@pytest.mark.exhaustive("waits for real seconds")
 def test_who_is_removed_from_the_project_hears_no_more(visit: Visit, project: Project) -> None:
     waiting_rows(project, 1)
     user = make_member(project)

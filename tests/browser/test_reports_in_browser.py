@@ -16,7 +16,10 @@ from tests.factories import make_member, make_project
 from tests.reports import begun_run, kept_report, revised_run
 from tests.web.stories import HOSTILE
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.exhaustive("a page with little script; its views are tested without a browser"),
+]
 Visit = Callable[..., Visitor]
 WIDTHS = (1400, 390)
 LONG = HOSTILE + "W" * 300 + "很长的文字" * 60
@@ -52,7 +55,6 @@ def proposed(report: Report, text: str = "至少收集 5 篇论文。") -> Agent
     return AgentInstruction.objects.create(project=report.project, agent=report.agent, text=text, report=report)
 
 
-@pytest.mark.exhaustive("walks pages in widths and colours")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_reports_are_accessible_and_fit_a_phone(visit: Visit, scheme: str) -> None:
     project = make_project("desk", review_policy={"audit_share": 0})

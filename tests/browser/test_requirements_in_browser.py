@@ -12,7 +12,10 @@ from tests.factories import make_member
 from tests.web.stories import project_with, waiting_review
 from tests.web.test_requirements import WANTED, papers
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.exhaustive("a page with little script; its views are tested without a browser"),
+]
 Visit = Callable[..., Visitor]
 WIDTHS = (1400, 390)
 
@@ -26,7 +29,6 @@ def check(page: Page) -> None:
         assert not found, [(violation["id"], violation["nodes"][0]["html"]) for violation in found]
 
 
-@pytest.mark.exhaustive("walks pages in widths and colours")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_pages_with_requirements_are_accessible_and_fit_a_phone(visit: Visit, scheme: str) -> None:
     answers = {"attempt-1/answer": papers(3, 2), "attempt-1/critique": critique(10, completeness=5)}

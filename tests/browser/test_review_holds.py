@@ -107,6 +107,7 @@ def test_a_hold_that_is_lost_mid_typing_freezes_the_fields_and_claiming_again_br
     assert [issue["description"] for issue in decided.decided_verdict.issues] == ["Mine"]
 
 
+@pytest.mark.exhaustive("waits for real seconds")
 def test_the_last_minute_is_counted_down_and_the_hold_can_be_kept(visit: Visit, project: Project) -> None:
     review = waiting_review(project)
     user = make_member(project)

@@ -14,7 +14,10 @@ from tests.factories import make_member
 from tests.review_items import handed_in, rejected, revised, seat, with_calls
 from tests.web.stories import HOSTILE
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.exhaustive("a page with little script; its views are tested without a browser"),
+]
 Visit = Callable[..., Visitor]
 # A wide screen, one at 200 % zoom of 1400 px, and a phone.
 WIDTHS = (1400, 700, 390)
@@ -39,7 +42,6 @@ def check(page: Page, name: str) -> None:
         assert not found, [(violation["id"], violation["nodes"][0]["html"]) for violation in found]
 
 
-@pytest.mark.exhaustive("walks pages in widths and colours")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_an_item_with_all_that_belongs_to_it_is_accessible_and_fits(visit: Visit, scheme: str) -> None:
     review = revised("desk", objective="Summarise the customs tariffs of seven harbours.")
@@ -51,7 +53,6 @@ def test_an_item_with_all_that_belongs_to_it_is_accessible_and_fits(visit: Visit
     check(page, f"opened-{scheme}")
 
 
-@pytest.mark.exhaustive("walks pages in widths and colours")
 @pytest.mark.parametrize("made", [rejected, seat, with_calls, handed_in])
 def test_every_kind_of_item_is_accessible_and_fits(visit: Visit, made: Callable[[str], Review]) -> None:
     page = opened(visit, made("desk"), claimed=False)

@@ -14,7 +14,10 @@ from tests.factories import make_member, make_project
 from tests.notebook.entries import make_entry
 from tests.runner.test_lessons import haiku_run, lesson, project_telling
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.exhaustive("a page with little script; its views are tested without a browser"),
+]
 PICTURES = os.environ.get("RULES_PICTURES", "")
 
 

@@ -14,7 +14,10 @@ from tests.browser.conftest import Visitor
 from tests.factories import make_member
 from tests.sessions import INLINE, turns, watched_project
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.exhaustive("a page with little script; its views are tested without a browser"),
+]
 
 
 def test_new_turns_reflections_and_the_end_come_by_themselves(visit: Callable[..., Visitor]) -> None:

@@ -16,7 +16,10 @@ from tests.tickets import external_run, ticket_of
 from tests.web.stories import waiting_review
 from tests.web.test_protocol_pages import protocol_run
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.exhaustive("a page with little script; its views are tested without a browser"),
+]
 
 
 def is_clean(page: Page) -> None:
@@ -40,7 +43,6 @@ def rejected() -> Review:
     return waiting_review(project)
 
 
-@pytest.mark.exhaustive("walks pages in widths and colours")
 @pytest.mark.parametrize(("width", "scheme"), [(1400, "light"), (390, "dark")])
 def test_tickets_and_six_steps_fit_and_are_clean(visit: Callable[..., Visitor], width: int, scheme: str) -> None:
     run: Run = protocol_run()

@@ -12,10 +12,12 @@ from tests.factories import make_member, make_project
 from tests.tool_failures import report, tell
 from tests.web.test_tool_failures import LIST, SHEET, hostile
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.exhaustive("a page with little script; its views are tested without a browser"),
+]
 
 
-@pytest.mark.exhaustive("walks pages in widths and colours")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_pages_are_accessible_and_fit_a_narrow_screen(visit: Callable[..., Visitor], scheme: str) -> None:
     project = make_project("desk")

@@ -10,7 +10,10 @@ from reflection_app.models import Role
 from tests.browser.conftest import Visitor
 from tests.factories import make_member, make_project
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.exhaustive("a page with little script; its views are tested without a browser"),
+]
 
 
 def is_clean(page: Page) -> None:

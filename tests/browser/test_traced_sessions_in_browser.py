@@ -15,10 +15,12 @@ from tests.browser.conftest import Visitor
 from tests.factories import make_member, make_project
 from tests.otlp.spans import TRACE_ID, agent, asks, chat, tells, text, tool
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.exhaustive("a page with little script; its views are tested without a browser"),
+]
 
 
-@pytest.mark.exhaustive("walks pages in widths and colours")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_traced_session_reads_like_any_other_and_says_where_it_is_from(
     visit: Callable[..., Visitor], scheme: str

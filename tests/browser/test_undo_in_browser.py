@@ -14,7 +14,10 @@ from tests.factories import make_member
 from tests.undoing import claimed, decide
 from tests.web.stories import project_with, unsure_project, waiting_review
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.exhaustive("a page with little script; its views are tested without a browser"),
+]
 
 
 def test_u_takes_the_decision_back_and_the_open_run_follows(visit: Callable[..., Visitor]) -> None:

@@ -18,7 +18,11 @@ from tests.outgoing.conftest import loopback
 from tests.webhooks import Receiver, happen, make_webhook
 
 __all__ = ["loopback"]
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("loopback")]
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("loopback"),
+    pytest.mark.exhaustive("a page with little script; its views are tested without a browser"),
+]
 NARROW: ViewportSize = {"width": 390, "height": 844}
 
 

@@ -212,6 +212,7 @@ def test_a_dump_that_is_spoilt_leaves_the_desk_as_it_was(folder: Path, desks: De
     assert embedded_slugs(folder / "b") == ["backed-up"]
 
 
+@pytest.mark.exhaustive("starts a process for every refusal")
 def test_the_commands_tell_what_stands_in_the_way_in_one_line(folder: Path) -> None:
     inherited = {name: value for name, value in os.environ.items() if name not in OF_THE_TEST_SESSION}
     manage = (sys.executable, str(Path(settings.BASE_DIR) / "manage.py"))

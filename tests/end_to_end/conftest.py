@@ -26,6 +26,12 @@ IMPATIENT = {
 }
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.exhaustive("starts a whole desk"))
+
+
 @pytest.fixture(scope="session")
 def playback() -> Playback:
     return Playback()

@@ -6,7 +6,6 @@ import sys
 import threading
 from pathlib import Path
 
-import pytest
 from django.conf import settings
 from reflection_desk import Desk as Client
 from reflection_desk import DeskUnreachable
@@ -51,7 +50,6 @@ def test_a_key_that_does_not_work_is_told_in_the_desks_words(desk: Desk) -> None
     assert "401: This key is unknown, revoked or expired." in done.stderr
 
 
-@pytest.mark.exhaustive("kills parts of a whole desk")
 def test_whoever_waits_for_a_run_outlives_the_web_server(desk: Desk) -> None:
     key = desk.manage("create_api_key", "waiting", "--project", PROJECT, "--scopes", SCOPES)
     seen: list[int] = []

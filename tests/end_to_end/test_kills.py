@@ -59,7 +59,6 @@ def check_it_ended_right(desk: Desk, models: OpenAIServer, *, run_id: str, case:
     assert [len(attempt["verdicts"]) for attempt in attempts] == [1] * CALLS
 
 
-@pytest.mark.exhaustive("kills parts of a whole desk")
 def test_killed_worker(
     desk: Desk, models: OpenAIServer, long_run: tuple[str, Callable[[int], None]], request: pytest.FixtureRequest
 ) -> None:
@@ -72,7 +71,6 @@ def test_killed_worker(
     assert "run.retried" in [event["type"] for event in desk.all_of(f"runs/{run_id}/events")]
 
 
-@pytest.mark.exhaustive("kills parts of a whole desk")
 def test_killed_web_server(
     desk: Desk, models: OpenAIServer, long_run: tuple[str, Callable[[int], None]], request: pytest.FixtureRequest
 ) -> None:
@@ -84,7 +82,6 @@ def test_killed_web_server(
     check_it_ended_right(desk, models, run_id=run_id, case=request.node.name, repeated=0)
 
 
-@pytest.mark.exhaustive("kills parts of a whole desk")
 def test_killed_broker(
     desk: Desk,
     models: OpenAIServer,

@@ -3,8 +3,6 @@
 from itertools import count
 from typing import Any
 
-import pytest
-
 from tests.critiques import critique
 from tests.end_to_end.desk import Desk
 from tests.end_to_end.playback import Playback, python, requests_for
@@ -30,7 +28,6 @@ def test_a_provider_that_asks_to_wait_is_waited_for(desk: Desk, models: OpenAISe
     assert second.at - first.at >= 1
 
 
-@pytest.mark.exhaustive("waits for real between tries")
 def test_a_provider_that_stays_broken_fails_the_run_after_three_tries_and_is_named(
     desk: Desk, playback: Playback
 ) -> None:

@@ -205,6 +205,7 @@ def test_what_many_parts_refer_to_in_common_is_added_up_once() -> None:
         check_schema(schema)
 
 
+@pytest.mark.exhaustive("the largest of everything, for the bounds")
 def test_a_long_key_above_many_parts_takes_no_memory_for_each() -> None:
     schema: dict[str, Any] = {
         "properties": {"k" * 100_000: {"properties": {f"{number:x}": {} for number in range(4_900)}}}

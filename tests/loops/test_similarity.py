@@ -176,6 +176,7 @@ def test_what_is_found_and_the_time_it_takes_are_bounded() -> None:
     assert len(found.found) == MOST_FOUND
 
 
+@pytest.mark.exhaustive("the largest of everything, for the bounds")
 def test_issues_without_number_or_end_are_compared_within_a_second_or_two() -> None:
     def long(number: int) -> Issue:
         return Issue(description="".join(chr(0x4E00 + (number * 7919 + at * 104729) % 20_000) for at in range(3_000)))

@@ -127,6 +127,7 @@ def test_production_gets_a_project_and_no_demo(settings: Settings) -> None:
     assert User.objects.count() == 1
 
 
+@pytest.mark.exhaustive("a first start for every decision")
 @pytest.mark.parametrize(
     ("verdict", "outcome"),
     [(VerdictName.PASS, "succeeded"), (VerdictName.REVISE, "succeeded"), (VerdictName.REJECT, "rejected")],

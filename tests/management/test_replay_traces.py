@@ -78,6 +78,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
         replay(tmp_path / "none.jsonl")
 
 
+@pytest.mark.exhaustive("over all recorded runs")
 @pytest.mark.skipif(not RECORDED.exists(), reason="the recorded traces are not here")
 def test_on_recorded_runs_the_kept_attempt_is_right_at_least_as_often_as_the_first(tmp_path: Path) -> None:
     every_fifth = RECORDED.read_text(encoding="utf-8").splitlines()[::5]

@@ -222,6 +222,7 @@ def test_the_points_add_up_to_the_figures(days: int) -> None:
     assert metrics.points[0].start[:10] == chosen.since.isoformat()
 
 
+@pytest.mark.exhaustive("against another computation, over many drawn cases")
 @pytest.mark.parametrize("seed", range(3))
 def test_figures_equal_those_of_plain_python_over_the_rows(seed: int) -> None:
     project = make_project()
@@ -246,6 +247,7 @@ def test_figures_equal_those_of_plain_python_over_the_rows(seed: int) -> None:
         assert before == pytest.approx(figures_by_hand(project, chosen.before()))
 
 
+@pytest.mark.exhaustive("against another computation, over many drawn cases")
 @pytest.mark.parametrize("seed", range(3))
 def test_sums_by_day_are_those_of_the_runs_also_when_made_anew_and_after_changes(seed: int) -> None:
     project = make_project()

@@ -126,6 +126,7 @@ def test_a_task_that_has_another_run_later_is_one_dear_task() -> None:
     ]
 
 
+@pytest.mark.exhaustive("many at once, or many rows")
 def test_after_a_storm_of_workers_the_sums_are_those_of_the_runs() -> None:
     project = make_project()
     made = random_project(project, runs=24, seed=7, until=NOON, days=2)

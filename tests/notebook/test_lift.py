@@ -102,6 +102,7 @@ def test_looks_that_jump_are_those_of_counting_one_by_one() -> None:
         assert looks_at(told) == expected
 
 
+@pytest.mark.exhaustive("against another computation, over many drawn cases")
 @pytest.mark.parametrize(("share", "rate"), [(0.1, 0.5), (0.1, 0.9), (0.5, 0.3)])
 def test_of_lessons_that_do_nothing_at_most_one_in_20_is_ever_accused_or_praised(share: float, rate: float) -> None:
     """Nothing is told between looks, so whoever watches every outcome of 1,000 sees what the looks say and no more."""

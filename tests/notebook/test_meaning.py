@@ -67,6 +67,7 @@ def test_a_vector_of_words_that_were_edited_is_nobodys() -> None:
     assert vector_of(entry.pk) is None
 
 
+@pytest.mark.exhaustive("many at once, or many rows")
 def test_the_index_finds_what_comparing_all_finds_also_where_the_filter_leaves_out_nearly_all(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -32,6 +32,7 @@ def meanings(pairs: list[dict[str, str]]) -> Iterator[float]:
         yield float(left @ right) / float((left @ left) ** 0.5 * (right @ right) ** 0.5)
 
 
+@pytest.mark.exhaustive("over all labelled pairs")
 @pytest.mark.parametrize(("name", "has_meaning"), FLOORS)
 def test_labelled_pairs_are_told_apart(name: str, has_meaning: bool) -> None:
     pairs = pairs_of(name)

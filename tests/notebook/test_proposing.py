@@ -46,6 +46,7 @@ def mistake(text: str, **given: Any) -> Proposal:
     return Proposal(kind=EntryKind.ERROR_NOTE, name=text[:60], description=text, category="other", **given)
 
 
+@pytest.mark.exhaustive("many at once, or many rows")
 def test_two_hundred_proposals_of_fifty_mistakes_are_fifty_entries_with_the_right_counts() -> None:
     assert len({*MISTAKES}) == EXACTLY
     project_id = uuid4()
@@ -64,6 +65,7 @@ def test_two_hundred_proposals_of_fifty_mistakes_are_fifty_entries_with_the_righ
     assert {entry.pk: entry.evidence.count() for entry in entries} == told
 
 
+@pytest.mark.exhaustive("many at once, or many rows")
 def test_four_writers_of_a_hundred_entries_each_lose_nothing() -> None:
     project_id = uuid4()
 

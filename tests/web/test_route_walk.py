@@ -48,8 +48,13 @@ OF_ACCOUNTS = (
 LOOKS_ITSELF = {"remove_member", "undo_bulk", "take_back_comment"}
 
 
+EVERY_ROLE = pytest.mark.exhaustive("every page as every role; who may least is tried without")
+
+
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("role", Role)
+@pytest.mark.parametrize(
+    "role", [pytest.param(role, marks=() if role is Role.VIEWER else EVERY_ROLE) for role in Role], ids=str
+)
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_a_role_gets_as_far_as_the_matrix_says(
     client: Client, addresses: dict[str, str], role: Role, method: str

@@ -95,6 +95,7 @@ def test_two_who_begin_the_same_import_begin_it_once(project_id: UUID) -> None:
     assert (begin_import(project_id, first.id), begin_import(project_id, first.id)) == (True, False)
 
 
+@pytest.mark.exhaustive("kills after every commit")
 def test_a_worker_that_was_killed_loses_and_doubles_nothing(project_id: UUID, monkeypatch: pytest.MonkeyPatch) -> None:
     many = "\n".join(json.dumps({"kind": "rule", "name": f"Rule number {number}"}) for number in range(250))
     first = preview(project_id, [file("many.jsonl", many)], by=ANNA)
