@@ -4,7 +4,8 @@ import os
 
 import psycopg
 from django.core.management import call_command
-from django.db import connection
+from django.db import connection, connections
+from django.db.backends.postgresql.base import DatabaseWrapper
 from psycopg import sql
 
 # The first process of the session that comes makes the template, the others wait for it here.
@@ -21,8 +22,9 @@ def migrated_template() -> str:
         if found != (True,):
             assert connection.settings_dict["NAME"] == name
             call_command("migrate", verbosity=0, interactive=False)
-            connection.close()
-            connection.close_pool()
+            assert isinstance(database := connections["default"], DatabaseWrapper)
+            database.close()
+            database.close_pool()
             beside.execute(sql.SQL("ALTER DATABASE {} IS_TEMPLATE true").format(sql.Identifier(name)))
     return name
 
