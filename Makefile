@@ -20,7 +20,7 @@ PYTHON = $(or $(shell $(FIND_PYTHON)),$(error Python 3.12 or newer is needed and
 run: .venv/synced-run
 	@exec $(BIN)/python manage.py up
 
-PYTEST = $(BIN)/python -m pytest -n 3 --dist worksteal
+PYTEST = $(BIN)/python -m pytest -n auto --dist worksteal
 
 ## What one needs to know before a commit, on engines of its own. PYTEST_ARGS adds options: PYTEST_ARGS="tests/loops -x".
 test: .venv/synced-dev

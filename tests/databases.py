@@ -22,7 +22,8 @@ def migrated_template() -> str:
         if found != (True,):
             assert connection.settings_dict["NAME"] == name
             call_command("migrate", verbosity=0, interactive=False)
-            assert isinstance(database := connections["default"], DatabaseWrapper)
+            database = connections["default"]
+            assert isinstance(database, DatabaseWrapper)
             database.close()
             database.close_pool()
             beside.execute(sql.SQL("ALTER DATABASE {} IS_TEMPLATE true").format(sql.Identifier(name)))

@@ -4,6 +4,8 @@ Django's own `flush` truncates every table, which makes new files for each, and 
 tenth of a second and more for tables that hold a few rows or none. What migrations put there stays here.
 """
 
+from functools import cache
+
 from django.db import connections
 from django.test import TransactionTestCase
 
@@ -13,9 +15,14 @@ KEPT = frozenset({"django_migrations", "django_content_type", "auth_permission"}
 def empty_databases(case: TransactionTestCase) -> None:
     """Deletes all rows but those of migrations, whatever refers to whatever."""
     for name in case._databases_names(include_mirrors=False):  # type: ignore[attr-defined]
-        connection = connections[name]
-        tables = [table for table in connection.introspection.django_table_names() if table not in KEPT]
-        deletions = "; ".join(f"DELETE FROM {connection.ops.quote_name(table)}" for table in tables)
-        with connection.cursor() as cursor:
-            # As a replica the session fires no trigger of a foreign key, so the order does not matter.
-            cursor.execute(f"SET session_replication_role = replica; {deletions}; RESET session_replication_role")
+        with connections[name].cursor() as cursor:
+            cursor.execute(_deletions(name))
+
+
+@cache
+def _deletions(name: str) -> str:
+    connection = connections[name]
+    tables = [table for table in connection.introspection.django_table_names() if table not in KEPT]
+    deletions = "; ".join(f"DELETE FROM {connection.ops.quote_name(table)}" for table in tables)
+    # As a replica the session fires no trigger of a foreign key, so the order does not matter.
+    return f"SET session_replication_role = replica; {deletions}; RESET session_replication_role"

@@ -49,6 +49,11 @@ def pytest_load_initial_conftests(args: list[str]) -> None:
         pytest.exit(str(problem), returncode=4)
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores: browsers, databases and sandboxes are waited for."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_unconfigure() -> None:
     _stop_engines()
 
