@@ -35,7 +35,7 @@ FLAGS = (
     "--disable-sync",
 )
 # A machine that runs the other tests beside these is slow; what does not come at all is found out just the same.
-expect.set_options(timeout=PATIENCE_S * 1000)
+expect.set_options(timeout=PATIENCE_S * 400)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -153,7 +153,7 @@ def visit(browser: Browser, server: Server) -> Iterator[Callable[..., Visitor]]:
 
     def open_for(user: User | None, *, scheme: str = "light") -> Visitor:
         context = browser.new_context(color_scheme="dark" if scheme == "dark" else "light")
-        context.set_default_timeout(PATIENCE_S * 1000)
+        context.set_default_timeout(PATIENCE_S * 400)
         if user is not None:
             client = Client()
             client.force_login(user)
