@@ -42,7 +42,7 @@ class Desk:
     async def run(self) -> None:
         """Runs everything until SIGINT, SIGTERM or SIGHUP; nothing is left running when it returns or raises.
 
-        Raises Refused, EmbeddedEngineError or NotStarted, each with one line that says why.
+        Raises Refused, EmbeddedEngineError or NotStarted, each of which says why.
         """
         running = asyncio.create_task(self._start_and_wait())
         loop = asyncio.get_running_loop()
