@@ -49,9 +49,10 @@ def pytest_load_initial_conftests(args: list[str]) -> None:
         pytest.exit(str(problem), returncode=4)
 
 
+# First: xdist is registered after this plugin, and would be asked before it.
 @pytest.hookimpl(tryfirst=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """One more than there are cores: browsers, databases and sandboxes are waited for. Asked before xdist's own hook."""
+    """One more than there are cores: browsers, databases and sandboxes are waited for."""
     return (os.cpu_count() or 1) + 1
 
 

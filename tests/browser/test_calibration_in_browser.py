@@ -1,19 +1,17 @@
 """Calibration in headless Chromium: a file is brought in by the page, and every cell leads to what is behind it."""
 
 import json
-import os
 from collections.abc import Callable
-from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from reflection_app.metrics.calibration import VERDICTS
 from reflection_app.models import Role
 from tests.browser.conftest import Visitor
+from tests.browser.looks import is_clean
 from tests.factories import make_member, make_project
 from tests.judgements import imported, lines, recorded_pairs, row, rows_of
 
@@ -22,16 +20,6 @@ pytestmark = [
     pytest.mark.exhaustive("a page with little script; its views are tested without a browser"),
 ]
 PAGE = "/p/desk/metrics/calibration/"
-PICTURES = os.environ.get("CALIBRATION_PICTURES", "")
-
-
-def looked_at(page: Page, name: str) -> None:
-    """No problem of access, nothing wider than the window; with CALIBRATION_PICTURES, a picture is kept there."""
-    if PICTURES:
-        page.screenshot(path=Path(PICTURES) / f"{name}.png", full_page=True)
-    found = Axe().run(page)
-    assert found.violations_count == 0, found.generate_report()
-    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 
 def drawn(page: Page) -> None:
@@ -69,18 +57,18 @@ def upload(page: Page, content: bytes, *, name: str) -> None:
 def test_a_file_is_brought_in_and_its_cells_lead_to_its_items(visit: Callable[..., Visitor]) -> None:
     project = make_project("desk")
     page = visit(make_member(project, Role.CURATOR)).go(PAGE)
-    looked_at(page, "empty")
+    is_clean(page, "calibration_empty")
     page.get_by_role("main").get_by_role("link", name="Import judgements").first.click()
-    looked_at(page, "import")
+    is_clean(page, "calibration_import")
     upload(page, lines([*made_rows(), row("x", verdict="garbage"), b"not json"]), name="labels.jsonl")
     expect(page.get_by_text("line 601")).to_be_visible()
-    looked_at(page, "preview")
+    is_clean(page, "calibration_preview")
     page.get_by_role("button", name="Import 600 judgements").click()
     expect(page.get_by_text("600 added, 0 changed, 0 there already, 2 refused")).to_be_visible()
     page.get_by_role("link", name="To the calibration").click()
     drawn(page)
     expect(page.get_by_role("row", name="small-judge")).to_have_count(2)
-    looked_at(page, "wide")
+    is_clean(page, "calibration_wide")
     page.get_by_role("link", name="small-judge").last.click()
     page.wait_for_url("**critic=small-judge**")
     page.locator("#chart-confusion").get_by_text("As a table").click()
@@ -88,12 +76,12 @@ def test_a_file_is_brought_in_and_its_cells_lead_to_its_items(visit: Callable[..
     page.wait_for_url("**said=PASS&people=REVISE#behind")
     expect(page.get_by_role("heading", name="The critic said Pass, people said Revise")).to_be_visible()
     drawn(page)
-    looked_at(page, "cell")
+    is_clean(page, "calibration_cell")
     page.locator("#behind .row-link").first.click()
     expect(page.get_by_text("The majority counts: Revise.")).to_be_visible()
-    looked_at(page, "item")
+    is_clean(page, "calibration_item")
     page.get_by_role("link", name="Imported judgements").click()
-    looked_at(page, "items")
+    is_clean(page, "calibration_items")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -102,13 +90,13 @@ def test_it_is_readable_on_a_narrow_window(visit: Callable[..., Visitor], scheme
     imported(project, made_rows())
     page = visit(make_member(project, Role.VIEWER), scheme=scheme).go(PAGE)
     drawn(page)
-    looked_at(page, scheme)
+    is_clean(page, f"calibration_{scheme}")
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(page.url)
     drawn(page)
-    looked_at(page, f"narrow_{scheme}")
+    is_clean(page, f"calibration_narrow_{scheme}")
     page.goto(f"{page.url}items/")
-    looked_at(page, f"narrow_items_{scheme}")
+    is_clean(page, f"calibration_narrow_items_{scheme}")
 
 
 def test_a_click_on_a_cell_leads_to_what_is_behind_it(visit: Callable[..., Visitor]) -> None:
@@ -139,4 +127,4 @@ def test_both_recorded_judges_of_pandalm_are_calibrated_by_the_page(visit: Calla
     table = page.get_by_role("region", name="Figures of each critic")
     expect(table.get_by_role("row", name="pandalm-7b")).to_be_visible()
     expect(table.get_by_role("row", name="gpt-3.5-turbo")).to_be_visible()
-    looked_at(page, "pandalm")
+    is_clean(page, "calibration_pandalm")

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from reflection_app.models import Project, Role
 from tests.browser.conftest import Visitor
+from tests.browser.looks import is_clean
 from tests.completeness import SAVE, reading_project, supplemented
 from tests.factories import make_member
 from tests.loops.completeness.scenes import checked, wanted
@@ -16,11 +16,6 @@ pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.exhaustive("a page with little script; its views are tested without a browser"),
 ]
-
-
-def is_clean(page: Page) -> None:
-    found = Axe().run(page)
-    assert found.violations_count == 0, found.generate_report()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -1,15 +1,14 @@
 """Settling conflicts by keyboard in headless Chromium, and what is on the screen."""
 
-import os
 from collections.abc import Callable
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from notebook_app.models import Conflict, Entry
 from reflection_app.models import Project, Role
 from tests.browser.conftest import Visitor
+from tests.browser.looks import is_clean
 from tests.factories import make_member, make_project
 from tests.web.test_conflicts import open_conflict
 
@@ -18,7 +17,6 @@ pytestmark = [
     pytest.mark.exhaustive("a page with little script; its views are tested without a browser"),
 ]
 Visit = Callable[..., Visitor]
-SHOTS = os.environ.get("CONFLICT_SHOTS", "")
 
 
 @pytest.fixture
@@ -103,10 +101,4 @@ def test_the_pages_have_no_barrier_and_fit_a_phone(visit: Visit, project: Projec
         press(page, "b", "Escape", "m", "Escape")
         for name, path in (("item", f"{conflict.pk}/"), ("list", "")):
             page.goto(page.url.split("conflicts/")[0] + f"conflicts/{path}")
-            for width in (1400, 390):
-                page.set_viewport_size({"width": width, "height": 900})
-                assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (name, width)
-                if SHOTS:
-                    page.screenshot(path=f"{SHOTS}/d6_{name}_{scheme}_{width}.png", full_page=True)
-            found = Axe().run(page)
-            assert found.violations_count == 0, found.generate_report()
+            is_clean(page, f"conflicts_{name}_{scheme}", widths=(1400, 390))

@@ -5,7 +5,6 @@ from datetime import timedelta
 from decimal import Decimal
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import User
 from django.utils import timezone
@@ -17,6 +16,7 @@ from reflection_app.actions.fork_input import ForkInput
 from reflection_app.actions.fork_run import fork_run
 from reflection_app.models import Actor, Project, Review, Role, Run, Step, Task
 from tests.browser.conftest import Server, Visitor
+from tests.browser.looks import problems
 from tests.factories import PASSWORD, make_api_key, make_member, make_project, submit
 from tests.web.stories import finished, unsure_project, waiting_review
 
@@ -229,10 +229,7 @@ def problems_of(page: Page) -> list[str]:
     choice = page.locator("[value=overrule]")
     if choice.count():
         choice.check()
-    found = [
-        f"{violation['id']}: {[node['target'] for node in violation['nodes']][:3]}"
-        for violation in Axe().run(page).response["violations"]
-    ]
+    found = problems(page)
     page.set_viewport_size({"width": 360, "height": 700})
     width = page.evaluate("document.documentElement.scrollWidth")
     page.set_viewport_size({"width": 1280, "height": 800})

@@ -5,13 +5,13 @@ from collections.abc import Callable
 
 import pytest
 from allauth.mfa.totp.internal.auth import format_hotp_value, hotp_value
-from axe_playwright_python.sync_playwright import Axe
 from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import User
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from reflection_app.models import Membership, Role
 from tests.browser.conftest import Visitor
+from tests.browser.looks import is_clean
 from tests.factories import PASSWORD, make_api_key, make_member, make_project, make_user
 
 pytestmark = [
@@ -19,12 +19,6 @@ pytestmark = [
     pytest.mark.exhaustive("a page with little script; its views are tested without a browser"),
 ]
 ACCOUNT_PAGES = ("/profile/", "/account/email/", "/account/password/", "/account/two-factor/", "/account/sessions/")
-
-
-def is_clean(page: Page) -> None:
-    found = Axe().run(page)
-    assert found.violations_count == 0, found.generate_report()
-    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 
 def test_an_invitation_is_made_copied_and_followed_by_somebody_new(visit: Callable[..., Visitor]) -> None:

@@ -1,15 +1,13 @@
 """The metrics in headless Chromium: drawn in the page's colours, readable at any width, and every bar leads on."""
 
-import os
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 
 from reflection_app.models import Role
 from tests.browser.conftest import Visitor
+from tests.browser.looks import is_clean
 from tests.factories import make_member, make_project
 from tests.notebook.exposed import approved_lesson
 from tests.notebook.exposed import fill as fill_lift
@@ -20,16 +18,6 @@ pytestmark = [
     pytest.mark.exhaustive("a page with little script; its views are tested without a browser"),
 ]
 METRICS = "/p/desk/metrics/"
-PICTURES = os.environ.get("METRICS_PICTURES", "")
-
-
-def looked_at(page: Page, name: str) -> None:
-    """No problem of access, nothing wider than the window; with METRICS_PICTURES, a picture is kept in that folder."""
-    if PICTURES:
-        page.screenshot(path=Path(PICTURES) / f"{name}.png", full_page=True)
-    found = Axe().run(page)
-    assert found.violations_count == 0, found.generate_report()
-    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 
 def drawn(page: Page) -> None:
@@ -50,14 +38,14 @@ def test_charts_are_drawn_and_every_bar_leads_to_its_runs(visit: Callable[..., V
     page = visit(make_member(project, Role.REVIEWER)).go(METRICS)
     drawn(page)
     expect(page.locator("#chart-success .scatterlayer .trace")).to_have_count(2)
-    looked_at(page, "wide")
+    is_clean(page, "metrics_wide")
     page.get_by_text("All figures and what they mean").click()
     page.locator("#chart-outcomes").get_by_text("As a table").click()
-    looked_at(page, "opened")
+    is_clean(page, "metrics_opened")
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(page.url)
     drawn(page)
-    looked_at(page, "narrow")
+    is_clean(page, "metrics_narrow")
     share = "chart => chart.querySelector('.bglayer .bg, .nsewdrag').getBoundingClientRect().width / chart.clientWidth"
     for name in ("tasks", "tokens", "models"):
         assert page.locator(f"#chart-{name} [data-plot]").evaluate(share) > 0.4, name
@@ -72,7 +60,7 @@ def test_charts_are_drawn_and_every_bar_leads_to_its_runs(visit: Callable[..., V
     page.mouse.up()
     page.wait_for_url("**/runs/?figure=outcomes&key=succeeded*")
     expect(page.get_by_text("How runs ended: Succeeded")).to_be_visible()
-    looked_at(page, "behind")
+    is_clean(page, "metrics_behind")
     page.get_by_role("link", name="Back to the metrics").click()
     expect(page.get_by_role("heading", name="Metrics")).to_be_visible()
 
@@ -82,7 +70,7 @@ def test_charts_take_the_colours_of_a_dark_page_and_change_with_it(visit: Callab
     fill(project, runs=120)
     page = visit(make_member(project), scheme="dark").go(METRICS)
     drawn(page)
-    looked_at(page, "dark")
+    is_clean(page, "metrics_dark")
     bar = first_bar(page, "modes")
     before = bar.evaluate("bar => getComputedStyle(bar).fill")
     page.emulate_media(color_scheme="light")
@@ -91,7 +79,7 @@ def test_charts_take_the_colours_of_a_dark_page_and_change_with_it(visit: Callab
     page.emulate_media(color_scheme="dark")
     page.goto(page.url)
     drawn(page)
-    looked_at(page, "narrow_dark")
+    is_clean(page, "metrics_narrow_dark")
 
 
 def test_a_choice_is_in_the_address_and_stays_with_the_next_one(visit: Callable[..., Visitor]) -> None:
@@ -113,18 +101,18 @@ def test_reviews_and_lessons_have_charts_of_their_own(visit: Callable[..., Visit
     fill_lift(approved_lesson(project.pk, "Always answer in one word"), given=(20, 90), withheld=(19, 20))
     page = visit(make_member(project)).go(f"{METRICS}reviews/?scripted=1")
     drawn(page)
-    looked_at(page, "reviews")
+    is_clean(page, "metrics_reviews")
     page.get_by_role("link", name="Lessons").click()
     drawn(page)
-    looked_at(page, "lessons")
+    is_clean(page, "metrics_lessons")
     page.set_viewport_size({"width": 390, "height": 844})
     page.emulate_media(color_scheme="dark")
     page.goto(page.url)
     drawn(page)
-    looked_at(page, "lessons_narrow_dark")
+    is_clean(page, "metrics_lessons_narrow_dark")
 
 
 def test_an_empty_project_says_what_to_do_next(visit: Callable[..., Visitor]) -> None:
     page = visit(make_member(make_project("desk"))).go(METRICS)
     expect(page.get_by_role("heading", name="No run has ended yet")).to_be_visible()
-    looked_at(page, "empty")
+    is_clean(page, "metrics_empty")

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from uuid import UUID
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from notebook_app.public import EntryKind, EntryState, KeptEntry, Proposal, entry_of, keep, shown
@@ -12,6 +11,7 @@ from reflection_app.actions.notebook_curation import approve_entry, tag_entry
 from reflection_app.actions.notebook_input import CurationInput, TagsInput
 from reflection_app.models import Actor, Comment, Project, Role
 from tests.browser.conftest import Visitor
+from tests.browser.looks import is_clean
 from tests.factories import make_member, make_project
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -180,12 +180,7 @@ def test_the_pages_are_accessible_wide_and_narrow(
 ) -> None:
     visitor = visit(make_member(project, Role.CURATOR), scheme=scheme)
     for path in (INBOX, f"{INBOX}?entry={entries[0].id}", "/p/desk/notebook/?q=First", *entry_pages(entries[0].id)):
-        page = visitor.go(path)
-        for width in (1280, 390):
-            page.set_viewport_size({"width": width, "height": 844})
-            found = Axe().run(page)
-            assert found.violations_count == 0, path + found.generate_report()
-            assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), (path, width)
+        is_clean(visitor.go(path), widths=(1280, 390))
 
 
 def entry_pages(entry_id: UUID) -> list[str]:

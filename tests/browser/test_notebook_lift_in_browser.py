@@ -1,14 +1,13 @@
 """The lift of lessons in headless Chromium: readable at any width, and a harmful lesson retired by its form."""
 
-import os
 from collections.abc import Callable
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from reflection_app.models import Role
 from tests.browser.conftest import Visitor
+from tests.browser.looks import is_clean
 from tests.factories import make_member, make_project
 from tests.notebook.exposed import approved_lesson, fill, row_of
 
@@ -17,16 +16,6 @@ pytestmark = [
     pytest.mark.exhaustive("a page with little script; its views are tested without a browser"),
 ]
 LIFT = "/p/desk/notebook/lift/"
-PICTURES = os.environ.get("LIFT_PICTURES", "")
-
-
-def looked_at(page: Page, name: str) -> None:
-    """No problem of access, nothing wider than the window; with LIFT_PICTURES, a picture is kept in that folder."""
-    found = Axe().run(page)
-    assert found.violations_count == 0, found.generate_report()
-    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-    if PICTURES:
-        page.screenshot(path=f"{PICTURES}{name}.png", full_page=True)
 
 
 def test_a_lesson_that_harms_is_seen_and_retired(visit: Callable[..., Visitor]) -> None:
@@ -42,23 +31,23 @@ def test_a_lesson_that_harms_is_seen_and_retired(visit: Callable[..., Visitor]) 
     page = visitor.go(LIFT)
     expect(page.get_by_role("heading", name="Suggested to retire")).to_be_visible()
     expect(page.get_by_role("cell", name="Cannot be told yet").first).to_be_visible()
-    looked_at(page, "wide")
+    is_clean(page, "notebook_lift_wide")
     page.emulate_media(color_scheme="dark")
     # Loaded again: what changes its colour step by step would be looked at halfway.
     page.goto(page.url)
     page.get_by_text("How this is counted").click()
-    looked_at(page, "dark")
+    is_clean(page, "notebook_lift_dark")
     page.set_viewport_size({"width": 390, "height": 844})
-    looked_at(page, "narrow_dark")
+    is_clean(page, "notebook_lift_narrow_dark")
     page.emulate_media(color_scheme="light")
     page.goto(page.url)
-    looked_at(page, "narrow")
+    is_clean(page, "notebook_lift_narrow")
     page.set_viewport_size({"width": 1280, "height": 900})
     page.get_by_role("link", name=helpful.name).click()
     expect(page.locator("#lift")).to_contain_text("Helps")
     page.get_by_text("Who was given it").click()
     page.get_by_text("The looks").click()
-    looked_at(page, "entry")
+    is_clean(page, "notebook_lift_entry")
     page.go_back()
     page.get_by_role("button", name="Retire Always answer in one word").click()
     expect(page.get_by_text("Retired:")).to_be_visible()
@@ -70,4 +59,4 @@ def test_a_lesson_that_harms_is_seen_and_retired(visit: Callable[..., Visitor]) 
 def test_the_empty_page_explains_what_it_takes(visit: Callable[..., Visitor]) -> None:
     page = visit(make_member(make_project("desk"))).go(LIFT)
     expect(page.get_by_role("heading", name="Nothing can be told yet")).to_be_visible()
-    looked_at(page, "empty")
+    is_clean(page, "notebook_lift_empty")

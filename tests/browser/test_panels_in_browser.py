@@ -3,11 +3,11 @@
 from collections.abc import Callable
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from reflection_app.models import Panel, PanelState, Review
 from tests.browser.conftest import Visitor
+from tests.browser.looks import is_clean
 from tests.factories import make_member
 from tests.panels import SECRET_REASON, adjudication, fresh, open_panel, panel_project
 
@@ -38,11 +38,7 @@ def decide(page: Page, *, overrule: bool, reason: str) -> None:
 
 def looked_at(page: Page) -> None:
     """The page is accessible and fits a phone and a wide screen."""
-    for width in (1400, 390):
-        page.set_viewport_size({"width": width, "height": 900})
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
-        assert not found, [(violation["id"], violation["nodes"][0]["html"]) for violation in found]
+    is_clean(page, widths=(1400, 390))
     page.set_viewport_size({"width": 1280, "height": 900})
 
 

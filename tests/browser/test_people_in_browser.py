@@ -3,22 +3,16 @@
 from collections.abc import Callable
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from reflection_app.actions.comments import CommentInput, add_comment
 from reflection_app.models import About, Actor, Comment, Notification, Review
 from tests.browser.conftest import Visitor
+from tests.browser.looks import is_clean
 from tests.factories import make_member, make_user
 from tests.web.stories import unsure_project, waiting_review
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-def is_clean(page: Page) -> None:
-    found = Axe().run(page)
-    assert found.violations_count == 0, found.generate_report()
-    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 
 @pytest.fixture

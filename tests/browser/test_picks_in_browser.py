@@ -3,11 +3,11 @@
 from collections.abc import Callable
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from reflection_app.models import Review, ReviewState
 from tests.browser.conftest import Visitor
+from tests.browser.looks import is_clean
 from tests.factories import make_member, make_project
 from tests.picks import unsettled_pick
 
@@ -55,8 +55,4 @@ def test_enter_in_an_issue_and_a_stray_ctrl_enter_decide_nothing(visit: Visit) -
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_page_of_a_pick_is_accessible_and_fits_a_phone(visit: Visit, scheme: str) -> None:
     page, _ = opened(visit, scheme=scheme)
-    for width in (1400, 390):
-        page.set_viewport_size({"width": width, "height": 900})
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
-        assert not found, [(violation["id"], violation["nodes"][0]["html"]) for violation in found]
+    is_clean(page, widths=(1400, 390))

@@ -3,12 +3,12 @@
 from collections.abc import Callable
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from reflection_app.actions.claim_review import claim_next, claim_review
 from reflection_app.models import Actor, Membership, Project, Review, ReviewState
 from tests.browser.conftest import Visitor
+from tests.browser.looks import is_clean
 from tests.factories import make_member, make_project
 from tests.waiting_rows import waiting_rows
 
@@ -103,11 +103,7 @@ def test_the_queue_is_accessible_wide_and_narrow(visit: Visit, project: Project,
     claim_next(project, actor=Actor(user=make_member(project)))
     Review.objects.filter(pk=reviews[3].pk).update(assignee=user)
     page = visit(user, scheme=scheme).go(f"{QUEUE}?reason=rejected&min_score=0")
-    for width in (1280, 390):
-        page.set_viewport_size({"width": width, "height": 844})
-        found = Axe().run(page)
-        assert found.violations_count == 0, found.generate_report()
-        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), width
+    is_clean(page, widths=(1280, 390))
 
 
 def test_it_reads_and_claims_without_scripts(visit: Visit, project: Project, browser: object) -> None:

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from reflection_app.loops.protocol.error_classes import FailureFacts
@@ -12,6 +11,7 @@ from reflection_app.loops.protocol.stages import AntiPattern, RepairStatus
 from reflection_app.loops.verdicts import Issue
 from reflection_app.models import AgentInstruction, Report
 from tests.browser.conftest import Visitor
+from tests.browser.looks import is_clean
 from tests.factories import make_member, make_project
 from tests.reports import begun_run, kept_report, revised_run
 from tests.web.stories import HOSTILE
@@ -27,11 +27,7 @@ LONG = HOSTILE + "W" * 300 + "很长的文字" * 60
 
 def check(page: Page) -> None:
     page.evaluate("document.querySelectorAll('details').forEach(details => { details.open = true })")
-    for width in WIDTHS:
-        page.set_viewport_size({"width": width, "height": 900})
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
-        assert not found, [(violation["id"], violation["nodes"][0]["html"]) for violation in found]
+    is_clean(page, widths=WIDTHS)
 
 
 def long_report() -> Report:

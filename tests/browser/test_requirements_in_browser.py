@@ -3,10 +3,10 @@
 from collections.abc import Callable
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
 from tests.browser.conftest import Visitor
+from tests.browser.looks import is_clean
 from tests.critiques import critique
 from tests.factories import make_member
 from tests.web.stories import project_with, waiting_review
@@ -22,11 +22,7 @@ WIDTHS = (1400, 390)
 
 def check(page: Page) -> None:
     page.evaluate("document.querySelectorAll('details').forEach(details => { details.open = true })")
-    for width in WIDTHS:
-        page.set_viewport_size({"width": width, "height": 900})
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
-        assert not found, [(violation["id"], violation["nodes"][0]["html"]) for violation in found]
+    is_clean(page, widths=WIDTHS)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -1,15 +1,14 @@
 """The page of one review in headless Chromium: accessible, fitting a phone and a zoomed screen, and without scripts."""
 
-import os
 from collections.abc import Callable
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
 from notebook_app.public import propose
 from reflection_app.models import Review, ReviewState
 from tests.browser.conftest import Server, Visitor
+from tests.browser.looks import is_clean
 from tests.factories import make_member
 from tests.review_items import handed_in, rejected, revised, seat, with_calls
 from tests.web.stories import HOSTILE
@@ -21,7 +20,6 @@ pytestmark = [
 Visit = Callable[..., Visitor]
 # A wide screen, one at 200 % zoom of 1400 px, and a phone.
 WIDTHS = (1400, 700, 390)
-PICTURES = os.environ.get("REVIEW_PICTURES", "")
 
 
 def opened(visit: Visit, review: Review, *, scheme: str = "light", claimed: bool = True) -> Page:
@@ -32,39 +30,29 @@ def opened(visit: Visit, review: Review, *, scheme: str = "light", claimed: bool
     return page
 
 
-def check(page: Page, name: str) -> None:
-    for width in WIDTHS:
-        page.set_viewport_size({"width": width, "height": 900})
-        if PICTURES:
-            page.screenshot(path=f"{PICTURES}/{name}-{width}.png", full_page=width < 1400)
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), width
-        found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
-        assert not found, [(violation["id"], violation["nodes"][0]["html"]) for violation in found]
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_an_item_with_all_that_belongs_to_it_is_accessible_and_fits(visit: Visit, scheme: str) -> None:
     review = revised("desk", objective="Summarise the customs tariffs of seven harbours.")
     for name in ("Harbours left out", "Tariffs of last year"):
         propose(review.project.pk, kind="lesson", name=name, content="customs tariffs of harbours", source=name)
     page = opened(visit, review, scheme=scheme)
-    check(page, f"revised-{scheme}")
+    is_clean(page, f"revised-{scheme}", widths=WIDTHS)
     page.evaluate("document.querySelectorAll('details').forEach(details => { details.open = true })")
-    check(page, f"opened-{scheme}")
+    is_clean(page, f"opened-{scheme}", widths=WIDTHS)
 
 
 @pytest.mark.parametrize("made", [rejected, seat, with_calls, handed_in])
 def test_every_kind_of_item_is_accessible_and_fits(visit: Visit, made: Callable[[str], Review]) -> None:
     page = opened(visit, made("desk"), claimed=False)
     page.evaluate("document.querySelectorAll('details').forEach(details => { details.open = true })")
-    check(page, getattr(made, "__name__", "item"))
+    is_clean(page, getattr(made, "__name__", "item"), widths=WIDTHS)
 
 
 def test_long_and_hostile_text_stays_in_its_place(visit: Visit) -> None:
     text = f"{HOSTILE}\n\n{'x' * 3_000}\n\n\u202ereversed\n\n" + "A paragraph of usual words. " * 2_000
     review = revised("desk", first=f"{HOSTILE} {'y' * 2_000}", second=text[:60_000], limits={"token_budget": 10**7})
     page = opened(visit, review)
-    check(page, "hostile")
+    is_clean(page, "hostile", widths=WIDTHS)
     assert page.evaluate("document.querySelectorAll('#review-item script, #review-item img').length") == 0
 
 

@@ -1,15 +1,14 @@
 """The rules prompt and what a run was told, in headless Chromium: readable at any width, and copied by a button."""
 
-import os
 from collections.abc import Callable
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from reflection_app.models import Role
 from reflection_app.runner.advance import advance
 from tests.browser.conftest import Visitor
+from tests.browser.looks import is_clean
 from tests.factories import make_member, make_project
 from tests.notebook.entries import make_entry
 from tests.runner.test_lessons import haiku_run, lesson, project_telling
@@ -18,29 +17,19 @@ pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.exhaustive("a page with little script; its views are tested without a browser"),
 ]
-PICTURES = os.environ.get("RULES_PICTURES", "")
-
-
-def looked_at(page: Page, name: str) -> None:
-    """No problem of access, nothing wider than the window; with RULES_PICTURES, a picture is kept in that folder."""
-    found = Axe().run(page)
-    assert found.violations_count == 0, found.generate_report()
-    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-    if PICTURES:
-        page.screenshot(path=f"{PICTURES}{name}.png", full_page=True)
 
 
 def in_every_way(page: Page, name: str) -> None:
-    looked_at(page, f"{name}_wide")
+    is_clean(page, f"rules_prompt_{name}_wide")
     page.emulate_media(color_scheme="dark")
     # Loaded again: what changes its colour step by step would be looked at halfway.
     page.goto(page.url)
-    looked_at(page, f"{name}_dark")
+    is_clean(page, f"rules_prompt_{name}_dark")
     page.set_viewport_size({"width": 390, "height": 844})
-    looked_at(page, f"{name}_narrow_dark")
+    is_clean(page, f"rules_prompt_{name}_narrow_dark")
     page.emulate_media(color_scheme="light")
     page.goto(page.url)
-    looked_at(page, f"{name}_narrow")
+    is_clean(page, f"rules_prompt_{name}_narrow")
     page.set_viewport_size({"width": 1280, "height": 900})
 
 
@@ -80,4 +69,4 @@ def test_a_runs_page_says_what_it_was_told(visit: Callable[..., Visitor]) -> Non
 def test_an_empty_notebook_says_so(visit: Callable[..., Visitor]) -> None:
     page = visit(make_member(make_project("desk"))).go("/p/desk/notebook/rules/")
     expect(page.get_by_role("heading", name="There is nothing to tell yet")).to_be_visible()
-    looked_at(page, "empty")
+    is_clean(page, "rules_prompt_empty")

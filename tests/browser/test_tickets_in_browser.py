@@ -3,13 +3,13 @@
 from collections.abc import Callable
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from reflection_app.llm.scripted import register_script
 from reflection_app.models import Project, Review, Run
 from reflection_app.runner.advance import advance
 from tests.browser.conftest import Visitor
+from tests.browser.looks import is_clean
 from tests.critiques import critique
 from tests.factories import make_member, make_project
 from tests.tickets import external_run, ticket_of
@@ -20,12 +20,6 @@ pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.exhaustive("a page with little script; its views are tested without a browser"),
 ]
-
-
-def is_clean(page: Page) -> None:
-    found = Axe().run(page)
-    assert found.violations_count == 0, found.generate_report()
-    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 
 def rejected() -> Review:

@@ -3,22 +3,17 @@
 from collections.abc import Callable
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from reflection_app.models import Role
 from tests.browser.conftest import Visitor
+from tests.browser.looks import is_clean
 from tests.factories import make_member, make_project
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.exhaustive("a page with little script; its views are tested without a browser"),
 ]
-
-
-def is_clean(page: Page) -> None:
-    found = Axe().run(page)
-    assert found.violations_count == 0, found.generate_report()
 
 
 def test_the_built_in_tools_are_added_and_one_is_tried(visit: Callable[..., Visitor]) -> None:

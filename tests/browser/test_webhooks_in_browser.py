@@ -6,13 +6,13 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from django.db import connection
 from playwright.sync_api import Page, ViewportSize, expect
 
 from reflection_app.actions.webhook_sending import send_due
 from reflection_app.models import EventType, Role, Webhook
 from tests.browser.conftest import Visitor
+from tests.browser.looks import is_clean
 from tests.factories import make_member, make_project, submit
 from tests.outgoing.conftest import loopback
 from tests.webhooks import Receiver, happen, make_webhook
@@ -37,11 +37,6 @@ def elsewhere[T](do: Callable[[], T]) -> T:
 
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(work).result()
-
-
-def is_clean(page: Page) -> None:
-    found = Axe().run(page)
-    assert found.violations_count == 0, found.generate_report()
 
 
 def fits(page: Page) -> bool:

@@ -1,0 +1,33 @@
+"""How a page looks to whoever opens it: usable by everybody, and no wider than its window."""
+
+import os
+from pathlib import Path
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page
+
+# A folder that keeps a picture of each page that is given a name.
+PICTURES = os.environ.get("PICTURES", "")
+SCRIPT = Axe().axe_script
+FIND = """() => axe.run({resultTypes: ["violations"]}).then(found => found.violations.map(
+    violation => `${violation.id}: ${violation.nodes.slice(0, 3).map(node => node.html).join(" | ")}`
+))"""
+
+
+def problems(page: Page) -> list[str]:
+    """What axe finds, each as the rule with the first elements that break it. Source: axe-core's own rules."""
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(SCRIPT)
+    found: list[str] = page.evaluate(FIND)
+    return found
+
+
+def is_clean(page: Page, name: str = "", *, widths: tuple[int, ...] = ()) -> None:
+    """Nothing breaks a rule of access or is wider than the window: this one, or each of these `widths` in px."""
+    for width in widths or (0,):
+        if width:
+            page.set_viewport_size({"width": width, "height": 900})
+        if PICTURES and name:
+            page.screenshot(path=Path(PICTURES) / f"{name}{f'-{width}' if width else ''}.png", full_page=True)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (page.url, width)
+        assert problems(page) == [], (page.url, width)
