@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from tests.patience import PATIENCE_S
+from tests.pace import PATIENCE_S
 
 REASONS = {200: "OK", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found", 429: "Too Many Requests"}
 TRICKLE_INTERVAL_S = 0.02

@@ -106,8 +106,11 @@
   document.addEventListener("htmx:afterRequest", (event) => {
     if (event.detail.target?.id === "inbox-item" && !event.detail.successful) complain(event.detail.xhr?.status ?? 0);
   });
-  document.addEventListener("htmx:afterSettle", (event) => {
+  // Not once it has settled: until then the next answer may have come, or somebody selected another entry.
+  document.addEventListener("htmx:afterSwap", () => {
     for (const box of boxes()) box.checked = selected.has(box.value);
+  });
+  document.addEventListener("htmx:afterSettle", (event) => {
     mark();
     count();
     const target = event.detail.target?.id ?? event.target.id;

@@ -17,7 +17,8 @@ document.addEventListener("htmx:beforeSwap", (event) => {
   place = row ? [...row.parentElement.children].indexOf(row) : -1;
 });
 
-document.addEventListener("htmx:afterSettle", (event) => {
+// Not once it has settled: until then the next answer may have come, or somebody selected another row.
+document.addEventListener("htmx:afterSwap", (event) => {
   if (event.detail.target?.id !== "queue-rows" && event.target.id !== "queue-rows") return;
   for (const box of document.querySelectorAll(BOXES)) box.checked = chosen.has(box.value);
   const kept = focused && document.getElementById(focused);

@@ -12,7 +12,7 @@ from reflection_app.actions.errors import AlreadyAnswered, InvalidInput
 from reflection_app.loops.questions import Choice, PersonsAnswer
 from reflection_app.models import Actor, AuditEntry, Event, EventType, Question, QuestionState, Run, RunState, StepState
 from tests.factories import make_member, make_project
-from tests.patience import PATIENCE_S
+from tests.pace import PATIENCE_S
 from tests.questions import PERMISSION, waiting_question
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -32,7 +32,7 @@ from reflection_app.runner.advance import advance
 from tests.actions.forking import TWICE, advanced, everything_of, forked, kept, step_of, text_run
 from tests.critiques import critique
 from tests.factories import make_member, make_project
-from tests.patience import PATIENCE_S
+from tests.pace import PATIENCE_S
 from tests.runner.scripts import RIGHT, WRONG, code_run
 from tests.runner.test_crashes import Killed, counted_calls, killing_after, let_lease_run_out
 

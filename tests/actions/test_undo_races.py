@@ -17,7 +17,7 @@ from reflection_app.runner.sweep import take_back_expired
 from tests.actions.test_races import check_it_is_consistent
 from tests.actions.test_reviews import together
 from tests.actions.test_undo_decision import BAD, person, waiting
-from tests.patience import PATIENCE_S
+from tests.pace import PATIENCE_S
 from tests.runner.test_crashes import Killed, killing_after, let_lease_run_out
 from tests.undoing import check_events, claimed, decide, gone_on, rows_of
 

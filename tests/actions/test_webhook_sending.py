@@ -35,7 +35,7 @@ from reflection_app.outgoing import resolving
 from tests.factories import make_member, make_project, submit
 from tests.outgoing.conftest import loopback
 from tests.outgoing.server import Heard, RawServer, reply
-from tests.patience import PATIENCE_S
+from tests.pace import PATIENCE_S
 from tests.webhooks import Clock, Receiver, happen, make_webhook, only_delivery
 
 __all__ = ["loopback"]

@@ -31,7 +31,7 @@ from reflection_app.models import (
 )
 from tests.factories import make_project, submit
 from tests.outgoing.conftest import loopback
-from tests.patience import PATIENCE_S
+from tests.pace import PATIENCE_S
 from tests.webhooks import Clock, Receiver, happen, make_webhook, only_delivery
 
 __all__ = ["loopback"]

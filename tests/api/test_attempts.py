@@ -14,7 +14,7 @@ from reflection_app.runner.advance import advance
 from tests.api.caller import Answer, Caller, assert_problem, fields
 from tests.critiques import critique
 from tests.factories import submit
-from tests.patience import PATIENCE_S
+from tests.pace import PATIENCE_S
 from tests.runner.scripts import RIGHT, TESTS, WRONG, scripted_run
 
 pytestmark = pytest.mark.django_db(transaction=True)

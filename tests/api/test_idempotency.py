@@ -6,7 +6,7 @@ from django.db import connections
 from reflection_app.models import AuditEntry, IdempotentAnswer, Task
 from tests.api.caller import Answer, Caller, assert_problem, fields, make_caller
 from tests.api.stories import waiting_review
-from tests.patience import PATIENCE_S
+from tests.pace import PATIENCE_S
 
 pytestmark = pytest.mark.django_db
 

@@ -12,7 +12,7 @@ from reflection_app.models import AuditEntry, Review, Verdict
 from reflection_app.runner.advance import advance
 from tests.api.caller import Answer, Caller, assert_problem, fields, make_caller
 from tests.api.stories import waiting_review
-from tests.patience import PATIENCE_S
+from tests.pace import PATIENCE_S
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -75,7 +75,7 @@ def test_every_answer_is_described(method: str, path: str, monkeypatch: pytest.M
     monkeypatch.setattr(waiting, "LONGEST_WAIT_S", 0.01)
     operation = described()[path][method]
     caller = make_caller(scopes=[Scope.ADMIN])
-    things = things_of(caller)
+    things = things_of(caller) if "{" in path else {}
     allowed, refused = (operation.as_strategy(generation_mode=mode) for mode in GenerationMode)
 
     @BOUNDED

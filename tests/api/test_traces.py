@@ -43,7 +43,7 @@ from tests.api.caller import Answer, Caller, make_caller
 from tests.factories import make_project
 from tests.looking_back import session_project
 from tests.otlp.spans import TRACE_ID, agent, asks, chat, span, tells, text, tool
-from tests.patience import PATIENCE_S
+from tests.pace import PATIENCE_S
 
 pytestmark = pytest.mark.django_db
 

@@ -11,7 +11,7 @@ from reflection_app.models import Actor
 from tests.api.caller import Answer, Caller, assert_problem, fields
 from tests.api.stories import waiting_review
 from tests.factories import submit
-from tests.patience import PATIENCE_S
+from tests.pace import PATIENCE_S
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

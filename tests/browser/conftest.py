@@ -19,7 +19,7 @@ from django.test import Client
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
 from reflection_app.config.preconditions import free_port
-from tests.patience import PATIENCE_S
+from tests.pace import PATIENCE_S
 
 # Debian's headless shell takes three quarters of the time of its whole browser, which has an interface to draw as well.
 FOUND = (path for name in ("chromium-headless-shell", "chromium") if (path := shutil.which(name)))

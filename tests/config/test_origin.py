@@ -6,7 +6,7 @@ from channels.testing import WebsocketCommunicator
 from pytest_django.fixtures import Settings
 
 from reflection_app.config.asgi import application
-from tests.patience import PATIENCE_S
+from tests.pace import PATIENCE_S
 
 
 def is_let_in(origin: str | None, *, host: str = "localhost:8000", **more: str) -> bool:

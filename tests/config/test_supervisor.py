@@ -14,7 +14,7 @@ from reflection_app.config.child_process import Command
 from reflection_app.config.joint_log import JointLog
 from reflection_app.config.orphans import Register, stop_orphans
 from reflection_app.config.supervisor import NotStarted, Supervisor
-from tests.patience import PATIENCE_S
+from tests.pace import PATIENCE_S
 
 
 @pytest.fixture

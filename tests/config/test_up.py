@@ -15,7 +15,7 @@ from django.conf import settings
 
 from reflection_app.config.answering import answers
 from reflection_app.config.preconditions import free_port
-from tests.patience import PATIENCE_S
+from tests.pace import PATIENCE_S
 
 UP = (sys.executable, str(Path(settings.BASE_DIR) / "manage.py"), "up")
 OF_THE_TEST_SESSION = {"DATABASE_URL", "REDIS_URL", "DATABASE_POOL_SIZE", "SECRET_KEY"}

@@ -25,7 +25,7 @@ from reflection_app.config.answering import answers
 from reflection_app.config.preconditions import free_port
 from reflection_app.config.processes import ASGI, WEB_SERVER
 from tests.config.talkative import LONG_MESSAGE
-from tests.patience import PATIENCE_S
+from tests.pace import PATIENCE_S
 
 ANSWERS_WITHIN_S = PATIENCE_S
 HEAD = b"POST /api/v1/tasks HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"

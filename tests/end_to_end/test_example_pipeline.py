@@ -11,7 +11,7 @@ from reflection_desk import Desk as Client
 from reflection_desk import DeskUnreachable
 
 from tests.end_to_end.desk import PROJECT, Desk
-from tests.patience import PATIENCE_S
+from tests.pace import PATIENCE_S
 
 CLIENT = Path(settings.BASE_DIR) / "client"
 SCOPES = "tasks:write,runs:read,notebook:read,notebook:write"

@@ -22,7 +22,7 @@ from reflection_app.models import Membership, Project, Review, Run
 from reflection_app.runner.advance import advance
 from tests.factories import make_member, make_user, submit
 from tests.live.browser_model import Page
-from tests.patience import PATIENCE_S
+from tests.pace import PATIENCE_S
 from tests.web.stories import claimed_by, unsure_project
 
 pytestmark = pytest.mark.django_db(transaction=True)

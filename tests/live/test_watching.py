@@ -22,7 +22,7 @@ from reflection_app.runner.advance import advance
 from tests.factories import make_project, make_user, submit
 from tests.live.test_run_socket import connected, in_thread, member_of, play
 from tests.openai_server import OpenAIServer, Reply
-from tests.patience import PATIENCE_S
+from tests.pace import PATIENCE_S
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SOON_S = PATIENCE_S

@@ -14,7 +14,7 @@ from reflection_app.llm import ModelRefused, ModelTimedOut, ModelUnavailable, co
 from reflection_app.llm.model_loop import stop_model_loop
 from tests.llm.conftest import API_KEY, asking
 from tests.openai_server import OpenAIServer, Reply, ScriptedAnswers
-from tests.patience import PATIENCE_S
+from tests.pace import PATIENCE_S
 
 Configured = Callable[[OpenAIServer], None]
 SCHEMA = {"title": "Self check", "type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]}

@@ -17,7 +17,7 @@ from pytest_django.fixtures import Settings
 from reflection_app.config import local_model
 from reflection_app.llm import LOCAL_MODEL, Message, ModelRefused, ModelTimedOut, complete, warm_up
 from tests.llm.conftest import asking
-from tests.patience import PATIENCE_S
+from tests.pace import PATIENCE_S
 
 pytestmark = pytest.mark.skipif(not local_model.available(), reason="the local model's wheels are not installed")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.openai_server import OpenAIServer
-from tests.patience import PATIENCE_S
+from tests.pace import PATIENCE_S
 
 CALL = """
 import django; django.setup()

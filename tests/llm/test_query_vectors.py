@@ -19,7 +19,7 @@ from reflection_app.llm.query_vectors import Serving, prepare_questions, query_v
 from reflection_app.llm.question_queue import LONGEST_WAIT_S, QUESTIONS, SERVED, broker, serve_next
 from tests.notebook.embedding_rows import active, kept
 from tests.openai_server import OpenAIServer, Reply
-from tests.patience import PATIENCE_S
+from tests.pace import PATIENCE_S
 
 pytestmark = pytest.mark.django_db(transaction=True)
 MODEL = "openai/house-embedding"

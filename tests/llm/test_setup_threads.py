@@ -14,7 +14,7 @@ from reflection_app.llm.model_loop import stop_model_loop
 from reflection_app.llm.setup_threads import SetupThreads
 from tests.llm.conftest import asking
 from tests.openai_server import OpenAIServer, Reply
-from tests.patience import PATIENCE_S
+from tests.pace import PATIENCE_S
 
 Cut = Callable[[Callable[[], Coroutine[Any, Any, str]]], Coroutine[Any, Any, None]]
 

@@ -13,7 +13,7 @@ from reflection_app.llm.scripted import ScriptedAnswer, register_script
 from reflection_app.llm.streaming import MOST_AT_ONCE, Streams
 from tests.llm.conftest import asking
 from tests.openai_server import OpenAIServer, Reply, ScriptedAnswers
-from tests.patience import PATIENCE_S
+from tests.pace import PATIENCE_S
 
 Configured = Callable[[OpenAIServer], None]
 LONG = " ".join(f"word{number}" for number in range(60))

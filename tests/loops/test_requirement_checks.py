@@ -10,7 +10,7 @@ from reflection_app.loops.requirement_checks import check_requirements, judge_re
 from reflection_app.loops.requirements import Requirements, RequirementsReport
 from reflection_app.loops.storable import is_storable
 from reflection_app.loops.verdicts import IssueCategory, Referee, Severity, Verdict
-from tests.pace import paces
+from tests.pace import within
 
 THREE_PAPERS = """收集结果如下：
 ```json
@@ -265,8 +265,8 @@ def test_the_largest_answer_with_the_most_requirements_is_checked_within_a_secon
     wanted: dict[str, Any], answer: str
 ) -> None:
     # Some 30 paces; 200 are two seconds of a desktop.
-    assert paces(lambda: check(answer, **wanted)) < 200
-    report = check(answer, **wanted)
+    with within(paces=200):
+        report = check(answer, **wanted)
     assert len(report.results) == 50
     assert is_storable(report.model_dump(mode="json"))
 

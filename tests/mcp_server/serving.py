@@ -20,7 +20,7 @@ from mcp.client.streamable_http import streamable_http_client
 from reflection_app.config.answering import answers
 from reflection_app.config.preconditions import free_port
 from reflection_app.config.processes import ASGI, WEB_SERVER
-from tests.patience import PATIENCE_S
+from tests.pace import PATIENCE_S
 
 STARTS_WITHIN_S = PATIENCE_S
 

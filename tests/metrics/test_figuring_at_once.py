@@ -19,7 +19,7 @@ from reflection_app.models import FigureDue, Project, Run, RunFigure, Task
 from tests.factories import make_project
 from tests.metrics.recorded import begin, random_project
 from tests.metrics.test_figures import every_sum, raw, sums
-from tests.patience import PATIENCE_S
+from tests.pace import PATIENCE_S
 
 pytestmark = pytest.mark.django_db(transaction=True)
 NOON = datetime(2026, 3, 4, 12, tzinfo=UTC)

@@ -21,7 +21,7 @@ from reflection_app.actions.notebook_bulk import BulkCuration, BulkDeed, curate_
 from reflection_app.models import Actor, Project
 from tests.factories import make_project
 from tests.notebook.entries import make_entry
-from tests.patience import PATIENCE_S
+from tests.pace import PATIENCE_S
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ANNA = By("anna")

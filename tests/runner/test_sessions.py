@@ -15,7 +15,7 @@ from reflection_app.models import Actor, Event, Run, RunState, Step, Transcript,
 from reflection_app.runner import journal_writes, waiting
 from reflection_app.runner.advance import advance
 from reflection_app.runner.sweep import take_back_expired
-from tests.patience import PATIENCE_S
+from tests.pace import PATIENCE_S
 from tests.runner.test_crashes import Killed, counted_calls, killing_after, let_lease_run_out
 from tests.sessions import INLINE, turns, watched_project
 

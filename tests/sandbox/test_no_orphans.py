@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from reflection_app.sandbox.memory import descendants, numbers_of
-from tests.patience import PATIENCE_S
+from tests.pace import PATIENCE_S
 
 WORKER = """
 from tests.sandbox.runs import SandboxLimits, run_call

@@ -12,7 +12,7 @@ from reflection_app.loops.code_tests import FailureReason
 from reflection_app.sandbox import SandboxLimits, check
 from reflection_app.sandbox.memory import descendants, numbers_of
 from reflection_app.sandbox.syscall_filter import filter_program, steps
-from tests.patience import PATIENCE_S
+from tests.pace import PATIENCE_S
 from tests.sandbox.runs import run_call, run_calls
 
 MEBIBYTE = 1024 * 1024

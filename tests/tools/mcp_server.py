@@ -11,7 +11,7 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from tests.patience import PATIENCE_S
+from tests.pace import PATIENCE_S
 
 TOKEN = "mcp-token-7Hq2"
 

@@ -6,7 +6,7 @@ from django.test import Client
 from reflection_app.live.watching import is_watched
 from reflection_app.models import Project, Run, Task, Tool
 from tests.factories import make_project
-from tests.patience import PATIENCE_S
+from tests.pace import PATIENCE_S
 from tests.web.stories import logged_in
 
 pytestmark = pytest.mark.django_db
