@@ -82,7 +82,9 @@ def _last_by(entry: Entry) -> str:
 
 def locked(project_id: UUID, entry_id: UUID) -> Entry:
     """The project's entry, locked until the transaction ends. Raises NoSuchEntry."""
-    entry = Entry.objects.select_for_update(of=("self",)).filter(project_id=project_id, pk=entry_id).first()
+    entry = (
+        Entry.objects.select_for_update(of=("self",), no_key=True).filter(project_id=project_id, pk=entry_id).first()
+    )
     if entry is None:
         raise NoSuchEntry(entry_id)
     return entry
@@ -100,5 +102,7 @@ def lock_notebook(project_id: UUID) -> None:
 
 def lock_rows(project_id: UUID, entry_ids: Iterable[UUID]) -> dict[UUID, Entry]:
     """The project's entries among these, locked in the one order in which entries are locked."""
-    rows = Entry.objects.select_for_update(of=("self",)).filter(project_id=project_id, pk__in=list(entry_ids))
+    rows = Entry.objects.select_for_update(of=("self",), no_key=True).filter(
+        project_id=project_id, pk__in=list(entry_ids)
+    )
     return {entry.pk: entry for entry in rows.order_by("pk")}

@@ -4,6 +4,7 @@ Each lesson is drawn for by itself: whether one is withheld tells nothing about 
 on its own even where several are recalled together.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -11,11 +12,14 @@ from uuid import UUID
 
 from django.db import transaction
 from django.db.models import F
+from django.db.models.functions import Greatest
 from django.utils import timezone
 
 from notebook_app.changing import lock_notebook
 from notebook_app.models import Entry, Exposure
 from notebook_app.shown import KeptEntry
+
+MOST_SUMMED_AT_ONCE = 5_000
 
 
 class Ranked(Protocol):
@@ -65,20 +69,19 @@ def record_exposures(project_id: UUID, *, subject: str, drawn: Iterable[Drawn], 
     """Keeps the draws; of an entry that was drawn for this subject before, the first draw stands.
 
     Of two callers at once one draws first: who has to act on the draws reads them with `earlier_draws` afterwards.
-    What is recorded once the subject's outcome is known cannot have helped, and is kept but not counted.
+    What is recorded once the subject's outcome is known cannot have helped, and is kept but not counted. Waits for
+    nobody but another who draws for the same subject: runs do this in their journals' transactions, all at once. How
+    often an entry was given is summed up by `sum_recalls`.
     """
     wanted = {one.entry_id: one for one in drawn}
-    lock_notebook(project_id)
-    # The rows' locks are what makes of two draws for the same entry a first and a second.
-    rows = Entry.objects.filter(project_id=project_id, pk__in=wanted).select_for_update(no_key=True).order_by("pk")
-    known = set(rows.values_list("pk", flat=True))
-    exposures = Exposure.objects.filter(project_id=project_id, subject=subject)
-    known -= set(exposures.filter(entry__in=known).values_list("entry_id", flat=True))
-    counts = is_counted and not exposures.filter(succeeded__isnull=False).exists()
-    new = [wanted[entry_id] for entry_id in sorted(known)]
-    Exposure.objects.bulk_create(_row(one, project_id=project_id, subject=subject, is_counted=counts) for one in new)
-    given = [one.entry_id for one in new if not one.is_withheld]
-    Entry.objects.filter(pk__in=given).update(recalled=F("recalled") + 1, last_recalled_at=timezone.now())
+    # In one order, or two who draw for the same subject could wait for each other.
+    known = Entry.objects.filter(project_id=project_id, pk__in=wanted).order_by("pk").values_list("pk", flat=True)
+    counts = (
+        is_counted
+        and not Exposure.objects.filter(project_id=project_id, subject=subject, succeeded__isnull=False).exists()
+    )
+    new = [_row(wanted[entry_id], project_id=project_id, subject=subject, is_counted=counts) for entry_id in known]
+    Exposure.objects.bulk_create(new, ignore_conflicts=True)
 
 
 def _row(one: Drawn, *, project_id: UUID, subject: str, is_counted: bool) -> Exposure:
@@ -93,7 +96,29 @@ def _row(one: Drawn, *, project_id: UUID, subject: str, is_counted: bool) -> Exp
         share=one.share,
         draw=one.draw,
         is_withheld=one.is_withheld,
+        is_summed=one.is_withheld,
     )
+
+
+def sum_recalls() -> int:
+    """Adds to each entry's count how often it was given since the last time; how many exposures were added."""
+    due = Exposure.objects.filter(is_summed=False)
+    return sum(_sum_recalls_of(project_id) for project_id in due.values_list("project_id", flat=True).distinct())
+
+
+@transaction.atomic
+def _sum_recalls_of(project_id: UUID) -> int:
+    lock_notebook(project_id)
+    due = Exposure.objects.filter(project_id=project_id, is_summed=False).select_for_update(skip_locked=True)
+    rows = list(due.values_list("pk", "entry_id", "created_at")[:MOST_SUMMED_AT_ONCE])
+    Exposure.objects.filter(pk__in=[pk for pk, _entry, _at in rows]).update(is_summed=True)
+    given = Counter(entry_id for _pk, entry_id, _at in rows)
+    last = {entry_id: at for _pk, entry_id, at in sorted(rows, key=lambda row: row[2])}
+    for entry_id in sorted(given):
+        Entry.objects.filter(pk=entry_id).update(
+            recalled=F("recalled") + given[entry_id], last_recalled_at=Greatest("last_recalled_at", last[entry_id])
+        )
+    return len(rows)
 
 
 def earlier_draws(project_id: UUID, subject: str, entry_ids: Iterable[UUID]) -> dict[UUID, Drawn]:

@@ -156,7 +156,7 @@ def _keep(project_id: UUID, proposal: Proposal, *, by: By, made: Change) -> Prop
 
 def _known(project_id: UUID, proposal: Proposal) -> Entry | None:
     """The entry that says the same, locked; where it was merged, the one it was merged into."""
-    rows = Entry.objects.select_for_update(of=("self",)).filter(_same(proposal), project_id=project_id)
+    rows = Entry.objects.select_for_update(of=("self",), no_key=True).filter(_same(proposal), project_id=project_id)
     # The source is what the proposer calls it, and goes before the words.
     entry = max(rows.order_by("id"), key=lambda row: row.source == proposal.source, default=None)
     return _that_counts(entry) if entry else None
@@ -167,7 +167,7 @@ def _that_counts(entry: Entry) -> Entry:
     for _step in range(MOST_MERGES_FOLLOWED):
         if entry.state != EntryState.MERGED or entry.merged_into_id is None:
             break
-        entry = Entry.objects.select_for_update(of=("self",)).get(pk=entry.merged_into_id)
+        entry = Entry.objects.select_for_update(of=("self",), no_key=True).get(pk=entry.merged_into_id)
     return entry
 
 
@@ -239,7 +239,7 @@ def take_back_where(project_id: UUID, same: Q, *, refs: dict[str, Any]) -> None:
     """Takes back the first of the rows that it can be taken back of; see `take_back_proposal`."""
     lock_notebook(project_id)
     key = refs_key(refs)
-    rows = Entry.objects.select_for_update(of=("self",)).filter(same, project_id=project_id)
+    rows = Entry.objects.select_for_update(of=("self",), no_key=True).filter(same, project_id=project_id)
     for row in rows.order_by("id"):
         if row.state == EntryState.MERGED and Evidence.objects.filter(entry=row, refs_key=key).exists():
             # It was an occurrence when a person merged it.

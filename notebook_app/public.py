@@ -42,7 +42,15 @@ from notebook_app.errors import (
     Refused,
 )
 from notebook_app.exposure_list import KeptExposure, exposures_of
-from notebook_app.exposures import Drawn, earlier_draws, record_exposures, settle, was_drawn_for, withhold
+from notebook_app.exposures import (
+    Drawn,
+    earlier_draws,
+    record_exposures,
+    settle,
+    sum_recalls,
+    was_drawn_for,
+    withhold,
+)
 from notebook_app.forgetting import forget_some
 from notebook_app.interchange.exporting import archive, every_entry, json_lines, sessions_of
 from notebook_app.interchange.importing import (
@@ -264,6 +272,7 @@ __all__ = [
     "similar",
     "split",
     "stale_rows",
+    "sum_recalls",
     "supersede",
     "tag",
     "take_back_proposal",

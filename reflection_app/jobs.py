@@ -9,7 +9,7 @@ from celery.signals import worker_shutting_down
 from django.conf import settings
 from django.utils import timezone
 
-from notebook_app.public import open_imports, refresh_search
+from notebook_app.public import open_imports, refresh_search, sum_recalls
 from reflection_app.actions.assemble_traces import assemble_due, forget_spans
 from reflection_app.actions.assign_review import lapse_assignments
 from reflection_app.actions.bulk_items import work_through
@@ -86,6 +86,12 @@ def embed_entries() -> None:
 def index_entries() -> None:
     """Makes findable by their words what was written past the notebook's own ways, such as by an upgrade."""
     refresh_search()
+
+
+@shared_task(name="reflection_app.jobs.sum_recalls")
+def sum_given() -> None:
+    """Adds to the entries' counts how often they were given to runs and agents since the last time."""
+    sum_recalls()
 
 
 @shared_task(name=COMPARE_ENTRIES)

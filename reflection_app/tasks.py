@@ -4,21 +4,24 @@ import logging
 import math
 import threading
 import time
+from typing import Any
 from uuid import UUID
 
 from celery import current_app, shared_task
-from celery.signals import worker_ready, worker_shutting_down
+from celery.signals import celeryd_init, worker_ready, worker_shutting_down
 from django.conf import settings
 from kombu.exceptions import ChannelError, OperationalError
 
 from reflection_app.llm import warm_up
 from reflection_app.llm.embedding import NO_MODEL, embedding_model
 from reflection_app.llm.query_vectors import prepare_questions, serving
+from reflection_app.models import Run
 from reflection_app.models.idempotency import forget_old_answers
 from reflection_app.runner.advance import advance
 from reflection_app.runner.enqueuing import ADVANCE_RUN, Outage, enqueue
 from reflection_app.runner.lease import keeper
 from reflection_app.runner.sweep import find_unclaimed, take_back_expired
+from reflection_app.runner.turns import turns
 
 __all__ = ["advance_run", "enqueue", "enqueue_bulk", "queue_length", "sweep", "tidy"]
 
@@ -33,6 +36,12 @@ EMBED_DELAY_S = 0.5
 WORK_IMPORT = "reflection_app.jobs.work_import"
 WORK_RETENTION = "reflection_app.jobs.work_retention"
 TAKE_AWAY = "reflection_app.jobs.take_away"
+
+
+@celeryd_init.connect
+def wait_longer_for_the_broker(conf: Any, **_: object) -> None:
+    """Longer than a worker waits at its queues at a time, which is a second, and less than a run may be late."""
+    conf.broker_transport_options = conf.broker_transport_options | {"socket_timeout": 4, "socket_connect_timeout": 4}
 
 
 @worker_ready.connect
@@ -66,29 +75,39 @@ def give_back_runs(**_: object) -> None:
 
 
 @shared_task(name=ADVANCE_RUN)
-def advance_run(run_id: str) -> None:
-    """Moves a run on. A message that comes twice does nothing the second time."""
-    delay_s = advance(UUID(run_id))
+def advance_run(run_id: str, project_id: str = "") -> None:
+    """Moves a run on, or first one of a project that has less of this worker. A message twice does nothing more."""
+    with turns.taken(UUID(run_id), project_id=UUID(project_id) if project_id else None) as mine:
+        delay_s = advance(mine)
+    if mine != UUID(run_id):
+        enqueue(run_named(UUID(run_id)))
     if delay_s is not None:
-        enqueue(UUID(run_id), delay_s=delay_s)
+        enqueue(run_named(mine), delay_s=delay_s)
+
+
+def run_named(run_id: UUID) -> Run:
+    return Run.objects.only("project_id", "mode").get(pk=run_id)
 
 
 @shared_task(name="reflection_app.tasks.sweep")
 def sweep() -> None:
     """Finds the runs whose worker or message was lost."""
-    for run_id in take_back_expired():
-        enqueue(run_id)
-    # While messages lie in the queue, runs are not lost but waiting their turn; asking again would only add to it.
-    if queue_length() < settings.WORKER_CONCURRENCY:
-        for run_id in find_unclaimed():
-            enqueue(run_id)
+    # A worker that was stopped for a while finds its own leases run out, perhaps with answers that it has yet to write.
+    keeper.renew()
+    found = take_back_expired()
+    for queue, fresh in ((settings.CELERY_TASK_DEFAULT_QUEUE, True), (settings.LOOKING_BACK_QUEUE, False)):
+        # While messages lie in the queue, runs are not lost but waiting their turn; asking again would only add to it.
+        if queue_length(queue) < settings.WORKER_CONCURRENCY:
+            found += find_unclaimed(fresh=fresh)
+    for run in Run.objects.only("project_id", "mode").filter(pk__in=found):
+        enqueue(run)
 
 
-def queue_length() -> int:
-    """How many messages wait in the workers' queue; none where the broker knows of no such queue yet."""
+def queue_length(queue: str) -> int:
+    """How many messages wait in one of the workers' queues; none where the broker knows of no such queue yet."""
     with current_app.connection_or_acquire() as connection:
         try:
-            declared = connection.default_channel.queue_declare(queue=settings.CELERY_TASK_DEFAULT_QUEUE, passive=True)
+            declared = connection.default_channel.queue_declare(queue=queue, passive=True)
         except ChannelError:
             return 0
     return int(declared.message_count)

@@ -14,6 +14,7 @@ from reflection_app.tasks import queue_length, sweep, tidy
 from tests.factories import make_api_key, make_project, submit
 
 
+@pytest.mark.django_db
 def test_a_broker_that_is_away_is_asked_once_and_not_for_every_run(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[object] = []
 
@@ -23,12 +24,13 @@ def test_a_broker_that_is_away_is_asked_once_and_not_for_every_run(monkeypatch: 
 
     monkeypatch.setattr(Outage, "until", 0.0)
     monkeypatch.setattr(current_app, "send_task", away)
+    run = Run(id=uuid4(), project_id=uuid4(), mode="actor_critic")
     for _ in range(500):
-        tasks.enqueue(uuid4())
+        tasks.enqueue(run)
     assert len(asked) == 1
 
     monkeypatch.setattr(Outage, "until", 0.0)
-    tasks.enqueue(uuid4())
+    tasks.enqueue(run)
     assert len(asked) == 2
 
 
@@ -45,13 +47,13 @@ def test_only_old_idempotent_answers_are_forgotten() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_the_sweep_asks_again_for_lost_runs_but_not_while_messages_wait_in_the_queue(settings: Settings) -> None:
-    settings.WORKER_CONCURRENCY = queue_length() + 1
+    settings.WORKER_CONCURRENCY = queue_length("desk") + 1
     run = submit(make_project())
     Run.objects.filter(pk=run.pk).update(enqueued_at=timezone.now() - timedelta(minutes=5))
-    before = queue_length()
+    before = queue_length("desk")
     sweep()
-    assert queue_length() == before
+    assert queue_length("desk") == before
 
     settings.WORKER_CONCURRENCY = before + 1
     sweep()
-    assert queue_length() == before + 1
+    assert queue_length("desk") == before + 1

@@ -26,11 +26,14 @@ class Exposure(models.Model):
     score = models.FloatField()
     succeeded = models.BooleanField(null=True, blank=True)
     settled_at = models.DateTimeField(null=True, blank=True)
+    # Whether its entry's count of recalls has it already; what is withheld is never counted there.
+    is_summed = models.BooleanField(default=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=("project_id", "subject", "entry"), name="exposure_drawn_once"),)
         indexes = (
+            models.Index(fields=("project_id",), name="exposure_unsummed", condition=Q(is_summed=False)),
             models.Index(fields=("entry", "-created_at", "-id"), name="exposure_newest"),
             models.Index(
                 fields=("project_id", "entry", "settled_at", "id"),

@@ -58,7 +58,7 @@ def fork_run(run: Run, wanted: ForkInput, *, actor: Actor) -> Run:
     changed = wanted.limits.model_dump(mode="json", exclude_none=True)
     after = {"parent": str(parent.pk), "from_step": fork.from_step, "edited": edits, "limits": changed}
     audit(parent.project_id, actor, "run.forked", target=child, after=after)
-    transaction.on_commit(lambda: enqueue(child.pk))
+    transaction.on_commit(lambda: enqueue(child))
     for rung in (parent.pk, child.pk):
         transaction.on_commit(lambda run_id=rung: ring(run_id, project_id=parent.project_id))  # type: ignore[misc]
     return child

@@ -26,4 +26,4 @@ def resume_run(
     step.save(update_fields=[*STEP_FIELDS, *step_fields])
     run.state, run.waiting_for, run.enqueued_at = RunState.QUEUED, "", timezone.now()
     run.save(update_fields=[*RUN_FIELDS, *run_fields])
-    transaction.on_commit(lambda: enqueue(run.pk))
+    transaction.on_commit(lambda: enqueue(run))

@@ -74,4 +74,4 @@ def wake(run: Run) -> None:
     add_event(run, EventType.RUN_RESUMED, step=step.seq)
     run.state, run.waiting_for, run.enqueued_at = RunState.QUEUED, "", timezone.now()
     run.save(update_fields=["state", "waiting_for", "enqueued_at", "last_event_seq"])
-    transaction.on_commit(lambda: enqueue(run.pk))
+    transaction.on_commit(lambda: enqueue(run))

@@ -74,6 +74,11 @@ FROM_BELOW: tuple[tuple[type[Exception], int, str], ...] = (
     (OperationalError, 503, "The database cannot be reached. Try again in a moment."),
     (InterfaceError, 503, "The database cannot be reached. Try again in a moment."),
 )
+# By PostgreSQL's error codes (its manual, appendix A): what waiting a moment does not mend.
+OF_DATABASE = {
+    "53100": "The database's disk is full; nothing was stored. Whoever runs the desk has to make room.",
+    "25006": "The database can only be read at the moment; nothing was stored.",
+}
 
 
 def problem_response(error: Exception, context: Mapping[str, Any]) -> Response:
@@ -96,6 +101,8 @@ def problem_of(error: Exception) -> Problem:
         return _problem(error.status, str(error), title=error.title, errors=getattr(error, "errors", []))
     if isinstance(error, APIException):
         return _problem(error.status_code, _text_of(error.detail))
+    if detail := OF_DATABASE.get(getattr(error.__cause__, "sqlstate", None) or ""):
+        return _problem(503, detail)
     for kind, status, detail in FROM_BELOW:
         if isinstance(error, kind):
             return _problem(status, detail)

@@ -27,14 +27,21 @@ class Command:
     stop_signal: signal.Signals = signal.SIGTERM
     orphan_signal: signal.Signals = signal.SIGKILL
     patience_s: float = 8.0
+    # How far it stands back for others at the processors.
+    nice: int = 0
 
 
-def follow_parent(stop: signal.Signals) -> Callable[[], None] | None:
-    """What to run in the child so that Linux sends it `stop` when its parent is gone; None elsewhere."""
-    if sys.platform != "linux":
-        return None
-    libc = ctypes.CDLL(None)
-    return lambda: libc.prctl(PR_SET_PDEATHSIG, int(stop))
+def first_in_child(stop: signal.Signals, *, nice: int = 0) -> Callable[[], None]:
+    """What to run in the child: it stands back by `nice`, and on Linux gets `stop` when its parent is gone."""
+    libc = ctypes.CDLL(None) if sys.platform == "linux" else None
+
+    def prepare() -> None:
+        if nice:
+            os.nice(nice)
+        if libc is not None:
+            libc.prctl(PR_SET_PDEATHSIG, int(stop))
+
+    return prepare
 
 
 def start_options(command: Command) -> dict[str, Any]:
@@ -45,7 +52,7 @@ def start_options(command: Command) -> dict[str, Any]:
         "env": dict(command.env) or {"PATH": os.defpath},
         "pass_fds": command.pass_fds,
         "start_new_session": True,
-        "preexec_fn": follow_parent(command.orphan_signal),
+        "preexec_fn": first_in_child(command.orphan_signal, nice=command.nice),
     }
     if command.user:
         options |= {"user": command.user, "group": command.user, "extra_groups": []}

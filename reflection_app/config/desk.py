@@ -28,6 +28,7 @@ from reflection_app.config.supervisor import NotStarted, Supervisor
 
 # How far a desk goes for a port where nobody said which: others may run on the same machine.
 PORTS_TRIED = 100
+ENGINES = {"valkey", "postgres"}
 
 
 @dataclass
@@ -62,7 +63,7 @@ class Desk:
 
     def _on_signal(self, running: asyncio.Task[None]) -> None:
         if self.supervisor.stopping:
-            self.supervisor.kill(*processes.APPLICATION)
+            self.supervisor.kill(*self._application())
         running.cancel()
 
     async def _start_and_wait(self) -> None:
@@ -104,7 +105,7 @@ class Desk:
         port = free_port() if self._needs_local_model() else 0
         shared = processes.shared_environment(local_model_url=f"http://127.0.0.1:{port}/v1" if port else "")
         model = [processes.local_model(shared, port=port, local_model_key=key)] if port else []
-        return shared, [*model, processes.worker(shared, local_model_key=key), processes.beat(shared)]
+        return shared, [*model, *processes.workers(shared, local_model_key=key), processes.beat(shared)]
 
     def _needs_local_model(self) -> bool:
         if settings.LLM_MODEL:
@@ -162,11 +163,14 @@ class Desk:
                 self.log.say(line, name=command.name)
             raise NotStarted("The first start could not be finished; its own words are above.")
 
+    def _application(self) -> set[str]:
+        return self.supervisor.keepers.keys() - ENGINES
+
     async def _stop(self) -> None:
         if self.login:
             self._tell("The desk did not come up. This will be the login when it does:")
         # What uses the engines goes first, and the truth last.
-        await self.supervisor.stop(*processes.APPLICATION)
+        await self.supervisor.stop(*self._application())
         await self.supervisor.stop("valkey")
         await self.supervisor.stop("postgres")
         self.supervisor.register.clear()

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TextIO
 
 WIDTH = 8
-COLOURS = {"up": 37, "web": 36, "worker": 32, "beat": 35, "model": 33, "valkey": 31, "postgres": 34}
+COLOURS = {"up": 37, "web": 36, "worker": 32, "behind": 32, "beat": 35, "model": 33, "valkey": 31, "postgres": 34}
 READ_SIZE = 65_536
 LAST_LINES = 12
 LARGEST_FILE = 5_000_000

@@ -3,20 +3,21 @@
 import os
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from django.conf import settings
 
 from reflection_app.config import env
 from reflection_app.config.child_process import Command
+from reflection_app.config.schedule import OF_FRESH_WORKERS, OF_THE_WORKER_BEHIND
 
 ASGI = "reflection_app.config.asgi:application"
 WEB_SERVER = "reflection_app.config.web_server"
 CELERY = "reflection_app.config.celery"
 INHERITED = {"PATH", "HOME", "USER", "LANG", "TZ", "TMPDIR", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "NO_COLOR"}
 INHERITED_BEGINNINGS = ("LC_", "PYTHON")
-APPLICATION = ("web", "worker", "beat", "model")
+BEHIND = "behind"
 
 
 def seen_by_web(environ: Mapping[str, str]) -> dict[str, str]:
@@ -52,18 +53,48 @@ def web(shared: dict[str, str], *, listener: int) -> Command:
     )
 
 
-def worker(shared: dict[str, str], *, local_model_key: str) -> Command:
-    """The only process that sees provider keys. Runs are durable: one that does not end in time may be killed."""
+def workers(shared: dict[str, str], *, local_model_key: str) -> list[Command]:
+    """WORKER_PROCESSES of them: those for fresh work and, where there are more than one, one behind for the rest."""
+    fresh = settings.WORKER_PROCESSES - 1
+    if not fresh:
+        queues = dict.fromkeys((*OF_FRESH_WORKERS, *OF_THE_WORKER_BEHIND))
+        return [_worker("worker", shared, queues=queues, local_model_key=local_model_key)]
+    names = ["worker", *(f"worker-{number}" for number in range(2, fresh + 1))]
+    return [
+        *(_worker(name, shared, queues=OF_FRESH_WORKERS, local_model_key=local_model_key) for name in names),
+        _worker(
+            BEHIND,
+            shared,
+            queues=OF_THE_WORKER_BEHIND,
+            local_model_key=local_model_key,
+            threads=max(4, settings.WORKER_CONCURRENCY // 4),
+            # The processors are there for those who are waited for first.
+            nice=5,
+        ),
+    ]
+
+
+def _worker(
+    name: str,
+    shared: dict[str, str],
+    *,
+    queues: Iterable[str],
+    local_model_key: str,
+    threads: int = 0,
+    nice: int = 0,
+) -> Command:
+    """The only processes that see provider keys. Runs are durable: one that does not end in time may be killed."""
     # Threads share one process: there is nobody to gossip with, and the broker's own time-outs tell of a lost worker.
     alone = ("--without-gossip", "--without-mingle", "--without-heartbeat")
-    pool = ("-P", "threads", "-c", str(settings.WORKER_CONCURRENCY))
+    pool = ("-P", "threads", "-c", str(threads or settings.WORKER_CONCURRENCY))
+    # Celery warns of two workers of one name on a machine.
+    named = ("-n", f"{name}@%h", "-Q", ",".join(queues))
     # Whether to be root is the owner's choice; celery would lament it in six lines at every start.
     warnings = ",".join(filter(None, (os.environ.get("PYTHONWARNINGS"), "ignore:You're running the worker")))
     own = {"LOCAL_MODEL_KEY": local_model_key, "PYTHONWARNINGS": warnings}
     environment = dict(os.environ) | shared | own
-    return _python(
-        "celery", "-q", "-A", CELERY, "worker", *pool, *alone, "-l", "WARNING", name="worker", env=environment
-    )
+    arguments = ("-q", "-A", CELERY, "worker", *named, *pool, *alone, "-l", "WARNING")
+    return _python("celery", *arguments, name=name, env=environment, nice=nice)
 
 
 def beat(shared: dict[str, str]) -> Command:
@@ -97,6 +128,7 @@ def _python(
     env: Mapping[str, str],
     patience_s: float = 8,
     pass_fds: tuple[int, ...] = (),
+    nice: int = 0,
 ) -> Command:
     return Command(
         name=name,
@@ -107,4 +139,5 @@ def _python(
         orphan_signal=signal.SIGKILL,
         patience_s=patience_s,
         pass_fds=pass_fds,
+        nice=nice,
     )

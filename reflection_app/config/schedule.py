@@ -4,16 +4,46 @@ from typing import Any
 
 from kombu import Queue
 
-# The sweep has a queue of its own: behind a long backlog of runs it would come too late. Workers take turns at both.
-QUEUES = (Queue("desk"), Queue("sweep"), Queue("notebook"), Queue("webhooks"))
-ROUTES = {
-    "reflection_app.tasks.sweep": {"queue": "sweep"},
-    # Nor need an entry that was just proposed wait for them, to be found.
-    "reflection_app.jobs.embed_entries": {"queue": "notebook"},
-    # Nor what receivers wait for, of whom one may be slow.
-    "reflection_app.jobs.send_webhooks": {"queue": "webhooks"},
-    "reflection_app.jobs.send_to_webhook": {"queue": "webhooks"},
+# Runs that people or pipelines wait for, and what is done at once for whoever pressed a button.
+FRESH = "desk"
+# What the desk does by itself about work that has ended.
+LOOKING_BACK = "looking-back"
+# The sweep has a queue of its own: behind a long backlog of runs it would come too late.
+SWEEP = "sweep"
+# Nor need an entry that was just proposed wait for them, to be found.
+NOTEBOOK = "notebook"
+# Nor what receivers wait for, of whom one may be slow.
+WEBHOOKS = "webhooks"
+# What nobody waits for, such as figures and deletions.
+HOUSEKEEPING = "housekeeping"
+
+# Where there are several worker processes, one looks back and keeps house, and the others are there for fresh work;
+# a worker takes turns at its queues.
+OF_FRESH_WORKERS = (SWEEP, FRESH, NOTEBOOK, WEBHOOKS)
+OF_THE_WORKER_BEHIND = (SWEEP, LOOKING_BACK, NOTEBOOK, WEBHOOKS, HOUSEKEEPING)
+
+QUEUES = tuple(Queue(name) for name in (FRESH, LOOKING_BACK, SWEEP, NOTEBOOK, WEBHOOKS, HOUSEKEEPING))
+QUEUE_OF = {
+    "tasks.sweep": SWEEP,
+    "jobs.embed_entries": NOTEBOOK,
+    "jobs.send_webhooks": WEBHOOKS,
+    "jobs.send_to_webhook": WEBHOOKS,
+    "tasks.tidy": HOUSEKEEPING,
+    "jobs.index_entries": HOUSEKEEPING,
+    "jobs.compare_entries": HOUSEKEEPING,
+    "jobs.sum_recalls": HOUSEKEEPING,
+    "jobs.figure_runs": HOUSEKEEPING,
+    "jobs.assemble_traces": HOUSEKEEPING,
+    "jobs.forget_spans": HOUSEKEEPING,
+    "jobs.lapse": HOUSEKEEPING,
+    "jobs.send_mail": HOUSEKEEPING,
+    "jobs.keep": HOUSEKEEPING,
+    "jobs.work_retention": HOUSEKEEPING,
+    "jobs.sweep_deleted": HOUSEKEEPING,
+    "jobs.take_away": HOUSEKEEPING,
+    "jobs.tidy_webhooks": HOUSEKEEPING,
 }
+ROUTES = {f"reflection_app.{task}": {"queue": queue} for task, queue in QUEUE_OF.items()}
 
 
 def beat_schedule(sweep_interval_s: float) -> dict[str, dict[str, Any]]:
@@ -29,6 +59,7 @@ def beat_schedule(sweep_interval_s: float) -> dict[str, dict[str, Any]]:
             "schedule": 10.0,
             "options": {"expires": 10},
         },
+        "sum-recalls": {"task": "reflection_app.jobs.sum_recalls", "schedule": 5.0, "options": {"expires": 5}},
         "figure-runs": {"task": "reflection_app.jobs.figure_runs", "schedule": 5.0, "options": {"expires": 5}},
         "assemble-traces": {"task": "reflection_app.jobs.assemble_traces", "schedule": 5.0, "options": {"expires": 5}},
         "forget-spans": {"task": "reflection_app.jobs.forget_spans", "schedule": 3600.0, "options": {"expires": 3600}},

@@ -29,7 +29,13 @@ def database_settings(url: str, *, data_dir: Path, pool_size: int) -> dict[str, 
     """
     # `"pool": True` would mean four connections. Pooled connections and CONN_MAX_AGE exclude each other.
     pool = {"pool": {"min_size": 1, "max_size": pool_size, "timeout": 10}} if pool_size else {}
-    common: dict[str, Any] = {"ENGINE": "django.db.backends.postgresql", "CONN_MAX_AGE": 0, "OPTIONS": pool}
+    # A connection that died in the pool, as all do with a restart of PostgreSQL, is found before it is used.
+    common: dict[str, Any] = {
+        "ENGINE": "django.db.backends.postgresql",
+        "CONN_MAX_AGE": 0,
+        "CONN_HEALTH_CHECKS": True,
+        "OPTIONS": pool,
+    }
     if not url:
         return common | {"NAME": "desk", "USER": "postgres", "HOST": str(socket_dir(data_dir))}
     parts = urlsplit(url)

@@ -1,14 +1,15 @@
 """Django's settings, all of them from the environment (see env.py) with defaults that suit one machine."""
 
+import os
 from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.csp import CSP
 
 from reflection_app.config import env
-from reflection_app.config.log_filter import WithoutTokens
+from reflection_app.config.log_filter import OnceAMinute, WithoutTokens
 from reflection_app.config.mail_server import mail_options, public_url
-from reflection_app.config.schedule import QUEUES, ROUTES, beat_schedule
+from reflection_app.config.schedule import FRESH, LOOKING_BACK, QUEUES, ROUTES, beat_schedule
 from reflection_app.config.secret_key import secret_key
 from reflection_app.config.services import broker_url, database_settings
 from reflection_app.config.sign_in import oidc_apps, origins_of
@@ -263,6 +264,9 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": "/api/v1",
 }
 
+WORKER_PROCESSES = env.number(
+    "WORKER_PROCESSES", 0, "worker processes of `make run`, the last for what nobody waits for; 0: one a core, 2 to 8"
+) or min(8, max(2, os.cpu_count() or 2))
 WORKER_CONCURRENCY = env.number("WORKER_CONCURRENCY", 64, "runs that one worker advances at once", at_least=1)
 RUN_LEASE_S = env.number("RUN_LEASE_S", 15.0, "a run whose worker is silent this long is taken over", at_least=1.0)
 RUN_RETRY_DELAY_S = env.number(
@@ -352,9 +356,11 @@ CELERY_WORKER_CONCURRENCY = WORKER_CONCURRENCY
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-CELERY_TASK_DEFAULT_QUEUE = "desk"
-# A broker that hangs must not hang a request whose task is committed already; the sweep asks again.
-CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_timeout": 10, "socket_connect_timeout": 5}
+CELERY_TASK_DEFAULT_QUEUE = FRESH
+LOOKING_BACK_QUEUE = LOOKING_BACK
+# A broker that hangs must not hang a request whose task is committed already; the sweep asks again. A worker, which
+# waits at its queues for a second at a time, has more (tasks.py).
+CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_timeout": 0.7, "socket_connect_timeout": 0.7}
 CELERY_TASK_QUEUES = QUEUES
 CELERY_TASK_ROUTES = ROUTES
 CELERY_BEAT_SCHEDULE = beat_schedule(SWEEP_INTERVAL_S)
@@ -363,8 +369,14 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"plain": {"format": "%(levelname)s %(name)s %(message)s"}},
-    "filters": {"without_tokens": {"()": WithoutTokens}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain", "filters": ["without_tokens"]}},
+    "filters": {"without_tokens": {"()": WithoutTokens}, "once_a_minute": {"()": OnceAMinute}},
+    "handlers": {
+        "console": {
+            "class": "logging.StreamHandler",
+            "formatter": "plain",
+            "filters": ["without_tokens", "once_a_minute"],
+        }
+    },
     "root": {"handlers": ["console"], "level": "WARNING"},
     "loggers": {
         # A form that somebody mistyped is nothing to warn the operator of.

@@ -4,6 +4,7 @@ A piece costs about half a millisecond inside litellm and the OpenAI client, so 
 streamed at once; the others come whole, as they do from providers that do not stream.
 """
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,7 @@ OnText = Callable[[str], None]
 
 # At 60 pieces a second each they take a quarter of a core.
 MOST_AT_ONCE = 8
+WHOLE_ONLY_S = 300.0
 # How servers say that they do not stream, or not with these options. Asked whole, they answer or say what is wrong.
 REFUSALS = frozenset({400, 404, 405, 415, 422, 501})
 AS_STREAM: dict[str, Any] = {"stream": True, "stream_options": {"include_usage": True}}
@@ -30,11 +32,13 @@ class Streams:
 
     def __init__(self) -> None:
         self._open = 0
-        self._whole_only: set[str] = set()
+        # Until when, on the monotonic clock: a server may have been in trouble only.
+        self._whole_only_until: dict[str, float] = {}
 
     def take(self, request: CompletionRequest, on_text: OnText | None) -> bool:
         """Whether the call may stream; then `give_back` has to follow. Answers of a given form are not for reading."""
-        wanted = on_text is not None and request.json_schema is None and request.model not in self._whole_only
+        may = time.monotonic() >= self._whole_only_until.get(request.model, 0.0)
+        wanted = on_text is not None and request.json_schema is None and may
         if not wanted or self._open >= MOST_AT_ONCE:
             return False
         self._open += 1
@@ -44,8 +48,8 @@ class Streams:
         self._open -= 1
 
     def remember_whole_only(self, model: str) -> None:
-        """Keeps that the model's server answers, but not in a stream."""
-        self._whole_only.add(model)
+        """Keeps for some minutes that the model's server answers, but not in a stream."""
+        self._whole_only_until[model] = time.monotonic() + WHOLE_ONLY_S
 
 
 async def read_stream(stream: Any, *, messages: list[dict[str, Any]], on_text: OnText) -> Any:

@@ -54,6 +54,8 @@ class Run(models.Model):
     lease_token = models.UUIDField(null=True, blank=True)
     lease_until = models.DateTimeField(null=True, blank=True)
     failures = models.PositiveSmallIntegerField(default=0)
+    # Workers that died in a row while they had this run; it is to blame only where nobody else shares that fate.
+    worker_deaths = models.PositiveSmallIntegerField(default=0)
     enqueued_at = models.DateTimeField(null=True, blank=True)
     not_before = models.DateTimeField(null=True, blank=True)
     last_event_seq = models.PositiveIntegerField(default=0)

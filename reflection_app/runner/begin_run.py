@@ -46,6 +46,6 @@ def begin_run(task: Task, spec: TaskSpec, *, origin: Origin | None = None) -> Ru
     run.save()
     add_event(run, EventType.RUN_CREATED, **({"parent": str(origin.run.pk)} if origin else {}))
     run.save(update_fields=["last_event_seq"])
-    transaction.on_commit(lambda: enqueue(run.pk))
+    transaction.on_commit(lambda: enqueue(run))
     transaction.on_commit(lambda: ring(run.pk, project_id=task.project_id))
     return run

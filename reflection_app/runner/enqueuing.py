@@ -2,10 +2,15 @@
 
 import logging
 import time
+from typing import Protocol
 from uuid import UUID
 
 from celery import current_app
+from django.conf import settings
 from kombu.exceptions import OperationalError
+
+from reflection_app.loops.task_spec import OF_THE_DESK
+from reflection_app.models import Run, RunState
 
 log = logging.getLogger(__name__)
 
@@ -27,12 +32,29 @@ class Outage:
         return time.monotonic() < cls.until
 
 
-def enqueue(run_id: UUID, *, delay_s: float = 0) -> None:
-    """Asks the workers to move a run on. A broker that is away loses nothing: the sweep asks again."""
-    if Outage.is_on():
-        return
-    try:
-        current_app.send_task(ADVANCE_RUN, (str(run_id),), countdown=delay_s, retry=False)
-    except OperationalError as error:
-        Outage.note()
-        log.warning("run %s and what follows wait for the next sweep, the broker is away: %s", run_id, error)
+class Queued(Protocol):
+    """A run, or as much of it as says who is to move it on."""
+
+    @property
+    def pk(self) -> UUID: ...
+
+    @property
+    def project_id(self) -> UUID: ...
+
+    @property
+    def mode(self) -> str: ...
+
+
+def enqueue(run: Queued, *, delay_s: float = 0) -> None:
+    """Asks the workers to move a run on. A broker that is away loses nothing: the next sweep asks again."""
+    if not Outage.is_on():
+        queue = settings.LOOKING_BACK_QUEUE if run.mode in OF_THE_DESK else settings.CELERY_TASK_DEFAULT_QUEUE
+        told = (str(run.pk), str(run.project_id))
+        try:
+            current_app.send_task(ADVANCE_RUN, told, queue=queue, countdown=delay_s or None, retry=False)
+            return
+        except OperationalError as error:
+            Outage.note()
+            log.warning("run %s and what follows wait for the next sweep, the broker is away: %s", run.pk, error)
+    # For a sweep to take up at once, and not only when the message has been missed for long.
+    Run.objects.filter(pk=run.pk, state__in=(RunState.QUEUED, RunState.WAITING_TIME)).update(enqueued_at=None)

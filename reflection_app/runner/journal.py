@@ -215,7 +215,7 @@ class Journal:
                 return
             run.state, run.waiting_for = state, waiting_for
             run.lease_token = run.lease_until = None
-            run.failures = 0
+            run.failures = run.worker_deaths = 0
             run.not_before = run.enqueued_at = due
             run.save(
                 update_fields=[
@@ -224,6 +224,7 @@ class Journal:
                     "lease_token",
                     "lease_until",
                     "failures",
+                    "worker_deaths",
                     "not_before",
                     "enqueued_at",
                 ]

@@ -10,11 +10,13 @@ from typing import Any
 
 from django.db import DataError, InterfaceError, OperationalError, connection, transaction
 from django.db.models import F
+from django.db.models.functions import Now
 
 from reflection_app.live.doorbell import ring
 from reflection_app.loops.effects import Generate, Spent
 from reflection_app.models import EventType, Run, RunState, Step, StepState, next_event
 from reflection_app.runner.batch import Batch
+from reflection_app.runner.enqueuing import enqueue
 from reflection_app.runner.lease import Lease, LeaseLost
 
 WAITS_S = (0.1, 0.5, 2.0)
@@ -29,6 +31,7 @@ RUN_FIELDS_OF_A_STEP = (
     "llm_calls",
     "active_s",
     "failures",
+    "worker_deaths",
     "error",
     "last_event_seq",
 )
@@ -103,9 +106,36 @@ def _commit_once(lease: Lease, changes: list[Change], then: Callable[[Run], None
             then(run)
             transaction.on_commit(lambda: ring(lease.run_id, project_id=run.project_id))
     if run is None:
+        kept = offer(changes)
         for change in changes:
-            charge_late(change)
+            if change is not kept:
+                charge_late(change)
         raise LeaseLost(str(lease.run_id))
+
+
+def offer(changes: list[Change]) -> Change | None:
+    """Keeps an answer that was paid for though its worker lost the lease, if nobody brought one before; which it is.
+
+    The run is let go of to be claimed anew, also by who has it now and asks the same: of two answers the first counts.
+    """
+    first = changes[0] if changes else None
+    if first is None or first.is_new or first.step.state != StepState.DONE:
+        return None
+    with transaction.atomic():
+        living = Run.objects.filter(pk=first.step.run_id, state__in=(RunState.QUEUED, RunState.RUNNING))
+        run = next(iter(living.select_for_update().only("project_id", *RUN_FIELDS_OF_A_STEP)), None)
+        # The same row: what was taken back, or asked for otherwise since, has another or none.
+        tries = Step.objects.filter(pk=first.step.pk, state=StepState.STARTED).values_list("tries", flat=True).first()
+        if run is None or tries is None:
+            return None
+        first.step.tries = tries
+        _write([first], run)
+        Run.objects.filter(pk=run.pk).update(
+            state=RunState.QUEUED, lease_token=None, lease_until=None, not_before=None, enqueued_at=Now()
+        )
+        transaction.on_commit(lambda: ring(run.pk, project_id=run.project_id))
+        transaction.on_commit(lambda: enqueue(run))
+    return first
 
 
 def _write(changes: list[Change], run: Run) -> None:
@@ -125,7 +155,7 @@ def _write(changes: list[Change], run: Run) -> None:
         if change.spent is not None:
             _charge(run, change)
         if step.finished_at:
-            run.failures, run.error = 0, ""
+            run.failures, run.worker_deaths, run.error = 0, 0, ""
         if change.follow is not None:
             change.follow(run, step, batch)
     if changes:

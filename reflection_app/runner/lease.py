@@ -15,6 +15,7 @@ from uuid import UUID, uuid4
 
 from django.conf import settings
 from django.db import connection
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Q
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Coalesce, Now
@@ -23,12 +24,21 @@ from reflection_app.models import Run, RunState
 
 log = logging.getLogger(__name__)
 
+RENEW = """
+UPDATE reflection_app_run SET lease_until = now() + make_interval(secs => %s) WHERE id IN (
+    SELECT id FROM reflection_app_run WHERE state = 'running' AND lease_token = ANY(%s) FOR UPDATE SKIP LOCKED
+)
+"""
 
 CLAIMABLE = (RunState.QUEUED, RunState.WAITING_TIME)
 
 
 class LeaseLost(Exception):
     """Another worker has the run, or it was ended from outside."""
+
+
+# What the tokens of this process begin with: who dies takes all its runs with it, and they are told by this.
+PROCESS = uuid4().bytes[:8]
 
 
 @dataclass(frozen=True)
@@ -42,9 +52,18 @@ def lease_end() -> CombinedExpression:
     return Now() + timedelta(seconds=settings.RUN_LEASE_S)
 
 
+def _new_token() -> UUID:
+    return UUID(bytes=PROCESS + uuid4().bytes[8:])
+
+
+def process_of(token: UUID) -> bytes:
+    """What all leases of one process have in common."""
+    return token.bytes[:8]
+
+
 def claim(run_id: UUID) -> Lease | None:
     """The lease of a run that is queued or has waited long enough, or None where it is neither, or not yet due."""
-    token = uuid4()
+    token = _new_token()
     due = Q(not_before__isnull=True) | Q(not_before__lte=Now())
     claimed = Run.objects.filter(due, pk=run_id, state__in=CLAIMABLE).update(
         state=RunState.RUNNING,
@@ -91,28 +110,53 @@ class LeaseKeeper:
         finally:
             connection.close()
 
+    def renew(self) -> int:
+        """Prolongs the leases of this process that nobody took over, also those that ran out; how many there were.
+
+        On a connection of its own: threads that wait for one of the pool's must not lose their runs to that.
+        """
+        with self._changed:
+            tokens = list(self._tokens)
+        own = _unpooled_connection()
+        try:
+            return _renew(tokens, by=own)
+        finally:
+            own.close()
+
     def _renew_for_ever(self) -> None:
+        own = _unpooled_connection()
         while True:
             with self._changed:
+                if not self._tokens:
+                    own.close()
                 self._changed.wait_for(lambda: bool(self._tokens))
             # Not a wait that new leases cut short: they are fresh, and hundreds may begin within a second.
             time.sleep(settings.RUN_LEASE_S / 3)
             with self._changed:
                 tokens = list(self._tokens)
             try:
-                renew(tokens)
+                _renew(tokens, by=own)
             except Exception as error:  # noqa: BLE001 - without this thread every lease of the process would lapse
                 # The lease may run out meanwhile; then another worker goes on, and this one's writes are refused.
                 log.warning("leases could not be renewed: %s", error)
-            finally:
-                connection.close()
+                own.close()
 
 
-def renew(tokens: list[UUID]) -> int:
-    """Prolongs the leases with these tokens that still stand; how many there were."""
+def _unpooled_connection() -> BaseDatabaseWrapper:
+    own = connection.copy()
+    own.settings_dict["OPTIONS"] = {
+        name: value for name, value in own.settings_dict["OPTIONS"].items() if name != "pool"
+    }
+    return own
+
+
+def _renew(tokens: list[UUID], *, by: BaseDatabaseWrapper) -> int:
+    """Prolongs the leases with these tokens that still stand. A run that is being written is left for the next time."""
     if not tokens:
         return 0
-    return Run.objects.filter(state=RunState.RUNNING, lease_token__in=tokens).update(lease_until=lease_end())
+    with by.cursor() as cursor:
+        cursor.execute(RENEW, [settings.RUN_LEASE_S, tokens])
+        return int(cursor.rowcount)
 
 
 keeper = LeaseKeeper()

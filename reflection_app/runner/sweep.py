@@ -1,6 +1,8 @@
 """Finding runs that nobody works on though somebody should: their worker died, or their message was lost."""
 
 import logging
+import random
+from collections import defaultdict
 from datetime import timedelta
 from uuid import UUID
 
@@ -13,29 +15,46 @@ from django.utils import timezone
 from reflection_app.live.doorbell import ring
 from reflection_app.loops.ends import Ended, Outcome
 from reflection_app.models import EventType, Run, RunState, add_event
-from reflection_app.runner.advance import MOST_FAILURES
+from reflection_app.models.run import NOT_OF_THE_DESK
+from reflection_app.runner.advance import LONGEST_RETRY_DELAY_S
 from reflection_app.runner.ending import end_run
-from reflection_app.runner.lease import CLAIMABLE
+from reflection_app.runner.lease import CLAIMABLE, process_of
 
 log = logging.getLogger(__name__)
 
 MOST_AT_ONCE = 500
+# A restart of the workers may come a few times within one call of a model: that costs no time.
+DEATHS_WITHOUT_DELAY = 4
+MOST_DEATHS = 6
 
 
 def take_back_expired() -> list[UUID]:
-    """Queues the runs whose lease ran out, each a failure of its worker; the third in a row ends the run."""
-    expired = Run.objects.filter(state=RunState.RUNNING, lease_until__lt=Now()).order_by("lease_until")
+    """Queues the runs whose lease ran out; which of them may be claimed at once.
+
+    That workers die is no fault of their runs, unless a run dies again and again in the company of others that do not.
+    """
+    running = Run.objects.filter(state=RunState.RUNNING, lease_token__isnull=False)
+    # Also those whose lease still stands: it was given later, and the same worker died with them.
+    victims: dict[bytes, dict[UUID, int]] = defaultdict(dict)
+    for run_id, token, deaths in running.values_list("pk", "lease_token", "worker_deaths"):
+        assert token is not None
+        victims[process_of(token)][run_id] = deaths + 1
+    expired = running.filter(lease_until__lt=Now()).order_by("lease_until")
     taken = []
-    for run_id in expired.values_list("pk", flat=True)[:MOST_AT_ONCE]:
+    for run_id, token in list(expired.values_list("pk", "lease_token")[:MOST_AT_ONCE]):
+        assert token is not None
+        deaths_of_others = [deaths for other, deaths in victims[process_of(token)].items() if other != run_id]
         try:
-            taken.append(_take_back(run_id))
+            if _take_back(run_id, deaths_of_others=max(deaths_of_others, default=0)):
+                taken.append(run_id)
         except Exception:
             # One run that cannot be taken back must not keep the others from it.
             log.exception("run %s could not be taken back", run_id)
-    return [run_id for run_id in taken if run_id is not None]
+    return taken
 
 
-def _take_back(run_id: UUID) -> UUID | None:
+def _take_back(run_id: UUID, *, deaths_of_others: int) -> bool:
+    """Whether the run, queued again, may be claimed at once; not where it is made to wait, or has ended."""
     with transaction.atomic():
         run = (
             Run.objects.select_for_update(skip_locked=True)
@@ -43,29 +62,41 @@ def _take_back(run_id: UUID) -> UUID | None:
             .first()
         )
         if run is None:
-            return None
+            return False
         transaction.on_commit(lambda: ring(run_id, project_id=run.project_id))
-        run.failures += 1
-        error = f"its worker stopped {run.failures} times without getting further"
-        if run.failures >= MOST_FAILURES:
+        run.worker_deaths += 1
+        if run.worker_deaths >= MOST_DEATHS and deaths_of_others * 2 < run.worker_deaths:
+            error = f"{run.worker_deaths} workers in a row died with it, and no other run died as often"
             end_run(run, Ended(outcome=Outcome.FAILED, error=f"{error}; {run.error}" if run.error else error))
-            return None
+            return False
+        delay_s = _delay_after(run.worker_deaths)
         run.state, run.enqueued_at = RunState.QUEUED, timezone.now()
         run.lease_token = run.lease_until = None
-        add_event(run, EventType.RUN_RETRIED, error="its worker stopped", delay_s=0)
+        if delay_s:
+            run.not_before = run.enqueued_at = run.enqueued_at + timedelta(seconds=delay_s)
+        add_event(run, EventType.RUN_RETRIED, error="its worker stopped", delay_s=delay_s)
         run.save()
-    return run_id
+    return not delay_s
 
 
-def find_unclaimed() -> list[UUID]:
-    """Runs that nobody claimed in time, though they are queued or have waited long enough.
+def _delay_after(deaths: int) -> float:
+    """Seconds. Runs that died together are parted by chance, so that those that do no harm come through."""
+    if deaths < DEATHS_WITHOUT_DELAY:
+        return 0.0
+    longest_s = min(settings.RUN_RETRY_DELAY_S * 2.0 ** (deaths - DEATHS_WITHOUT_DELAY), LONGEST_RETRY_DELAY_S)
+    return round(longest_s * random.uniform(0.5, 1.0), 3)  # noqa: S311 - parts retries, guards nothing
+
+
+def find_unclaimed(*, fresh: bool = True) -> list[UUID]:
+    """Fresh runs, or those that look back, that nobody claimed in time though they are queued or have waited enough.
 
     Asking twice is harmless: only one claim succeeds.
     """
     now = timezone.now()
     silent = Q(enqueued_at__isnull=True) | Q(enqueued_at__lt=now - timedelta(seconds=settings.ENQUEUE_LOST_AFTER_S))
     due = Q(not_before__isnull=True) | Q(not_before__lte=now)
-    oldest = Run.objects.filter(silent, due, state__in=CLAIMABLE).order_by("enqueued_at")
+    such = NOT_OF_THE_DESK if fresh else ~NOT_OF_THE_DESK
+    oldest = Run.objects.filter(silent, due, such, state__in=CLAIMABLE).order_by("enqueued_at")
     run_ids = list(oldest.values_list("pk", flat=True)[:MOST_AT_ONCE])
     Run.objects.filter(pk__in=run_ids, state__in=CLAIMABLE).update(enqueued_at=now)
     return run_ids

@@ -37,6 +37,7 @@ RUN_FIELDS = (
     "not_before",
     "enqueued_at",
     "failures",
+    "worker_deaths",
     "mode",
     "attempts_made",
     "best_attempt",
@@ -110,7 +111,7 @@ def _taken_back(gone: QuerySet[Step]) -> TakenBack:
 def _settle(run: Run) -> None:
     """Saves the run with its counts as the rows have them, held by nobody."""
     run.lease_token = run.lease_until = run.not_before = run.enqueued_at = None
-    run.failures = 0
+    run.failures = run.worker_deaths = 0
     run.attempts_made = run.attempts.count()
     run.best_attempt_id = best_of(run).id
     chosen = Step.objects.filter(run=run, kind=ChooseLoop.kind, state=StepState.DONE).last()

@@ -4,6 +4,7 @@ from uuid import uuid4
 
 import pytest
 
+from notebook_app.public import sum_recalls
 from reflection_app.loops.notebook_settings import LessonSettings, NotebookSettings
 from reflection_app.models import Project, Scope
 from tests.api.caller import Caller, assert_problem, fields, make_caller
@@ -50,9 +51,11 @@ def test_nothing_is_recorded_without_a_name_and_withheld_entries_are_counted_and
         assert again["withheld"] == first["withheld"]
         given[bool(first["entries"])] += 1
     assert min(given.values()) >= 5
+    sum_recalls()
     entry.refresh_from_db()
     assert entry.recalled == given[True]
     assert caller.get("notebook/recall", q="zeppelin").body["withheld"] == 0
+    sum_recalls()
     entry.refresh_from_db()
     assert entry.recalled == given[True]
 

@@ -8,9 +8,10 @@ import yaml
 from django.conf import settings
 
 from reflection_app.config import env
+from reflection_app.config.schedule import OF_FRESH_WORKERS, OF_THE_WORKER_BEHIND
 
 ROOT = Path(settings.BASE_DIR)
-OURS = {"migrate", "web", "worker", "beat"}
+OURS = {"migrate", "web", "worker", "behind", "beat"}
 LOOSENED = ["seccomp=", "apparmor=", "systempaths="]
 
 
@@ -35,8 +36,13 @@ def test_every_variable_that_the_file_asks_for_is_a_setting_or_the_databases_pas
     assert asked <= env.DOCUMENTED.keys() | {"POSTGRES_PASSWORD"}
 
 
-def test_only_the_worker_is_given_provider_keys(services: dict[str, Any]) -> None:
-    assert [name for name, service in services.items() if "env_file" in service] == ["worker"]
+def test_only_the_workers_are_given_provider_keys(services: dict[str, Any]) -> None:
+    assert [name for name, service in services.items() if "env_file" in service] == ["worker", "behind"]
+
+
+def test_the_workers_have_the_queues_that_they_have_elsewhere(services: dict[str, Any]) -> None:
+    for name, queues in (("worker", OF_FRESH_WORKERS), ("behind", OF_THE_WORKER_BEHIND)):
+        assert f"-Q {','.join(queues)} " in services[name]["command"]
 
 
 @pytest.mark.parametrize("name", sorted(OURS))

@@ -1,7 +1,11 @@
 import pytest
+from celery import current_app
+from pytest_django.fixtures import Settings
 
+from reflection_app import jobs
 from reflection_app.config import processes
 from reflection_app.config.child_process import Command
+from reflection_app.config.schedule import FRESH, LOOKING_BACK, QUEUE_OF, QUEUES, SWEEP, beat_schedule
 
 SECRETS = {
     "OPENAI_API_KEY": "sk-1",
@@ -37,16 +41,39 @@ def test_processes_other_than_the_worker_see_settings_and_no_provider_keys(comma
     assert not seen.keys() & SECRETS.keys()
 
 
-def test_the_worker_sees_provider_keys_and_the_local_models_own() -> None:
-    seen = processes.worker(processes.shared_environment(local_model_url=""), local_model_key="local").env
+def workers(shared: dict[str, str]) -> list[Command]:
+    return processes.workers(shared, local_model_key="local")
 
-    assert seen.items() >= (SECRETS | {"LOCAL_MODEL_KEY": "local"}).items()
+
+def test_the_workers_see_provider_keys_and_the_local_models_own(settings: Settings) -> None:
+    settings.WORKER_PROCESSES = 3
+    for worker in workers(processes.shared_environment(local_model_url="")):
+        assert worker.env.items() >= (SECRETS | {"LOCAL_MODEL_KEY": "local"}).items()
+
+
+def test_every_queue_has_its_workers_and_only_the_last_looks_back(settings: Settings) -> None:
+    for number in (1, 2, 4):
+        settings.WORKER_PROCESSES = number
+        started = workers(processes.shared_environment(local_model_url=""))
+        queues = [command.argv[command.argv.index("-Q") + 1].split(",") for command in started]
+        assert len(started) == number
+        assert {one for of_worker in queues for one in of_worker} == {queue.name for queue in QUEUES}
+        assert [LOOKING_BACK in of_worker for of_worker in queues] == [*[False] * (number - 1), True]
+        assert [FRESH in of_worker for of_worker in queues] == [*[True] * (number - 1), number == 1]
+        assert all(SWEEP in of_worker for of_worker in queues)
+        assert len({command.name for command in started}) == number
+
+
+def test_all_that_is_asked_for_again_and_again_has_a_queue_that_somebody_works_at() -> None:
+    assert jobs.__name__ == "reflection_app.jobs"  # imported, and so are its tasks
+    tasks = {f"reflection_app.{name}" for name in QUEUE_OF} | {entry["task"] for entry in beat_schedule(5).values()}
+    assert tasks <= {name for name in current_app.tasks if name.startswith("reflection_app.")}
 
 
 def test_all_are_told_the_data_folder_and_where_the_local_model_is() -> None:
     shared = processes.shared_environment(local_model_url="http://127.0.0.1:9/v1")
 
-    for command in (web(shared), processes.worker(shared, local_model_key="k"), processes.beat(shared)):
+    for command in (web(shared), *workers(shared), processes.beat(shared)):
         assert command.env.items() >= shared.items()
         assert shared.keys() >= {"REFLECTION_DATA_DIR", "LOCAL_MODEL_URL"}
 

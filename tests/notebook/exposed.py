@@ -7,7 +7,7 @@ from uuid import UUID
 
 from notebook_app.models import Entry
 from notebook_app.people import By
-from notebook_app.public import DESK, Drawn, KeptEntry, approve, record_exposures, settle, withhold
+from notebook_app.public import DESK, Drawn, KeptEntry, approve, record_exposures, settle, sum_recalls, withhold
 from notebook_app.public import propose as proposed
 
 _numbers = count(1)
@@ -52,5 +52,6 @@ def fill(lesson: KeptEntry, *, given: tuple[int, int], withheld: tuple[int, int]
 
 
 def row_of(lesson: KeptEntry) -> Entry:
-    """The lesson's row, read afresh."""
+    """The lesson's row, read afresh, with all that it was given for summed up."""
+    sum_recalls()
     return Entry.objects.get(pk=lesson.id)

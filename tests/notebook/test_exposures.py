@@ -5,8 +5,10 @@ from random import Random
 from uuid import UUID, uuid4
 
 import pytest
+from django.db import transaction
 from django.utils import timezone
 
+from notebook_app.changing import lock_notebook, lock_rows
 from notebook_app.models import Exposure
 from notebook_app.people import DESK
 from notebook_app.public import (
@@ -16,6 +18,7 @@ from notebook_app.public import (
     record_exposures,
     retire,
     settle,
+    sum_recalls,
     withhold,
 )
 from tests.actions.test_reviews import together
@@ -158,3 +161,24 @@ def test_the_same_draws_recorded_twice_change_nothing(project_id: UUID) -> None:
     record_exposures(project_id, subject="run", drawn=drawn, is_counted=True)
     assert Exposure.objects.count() == 2
     assert row_of(lesson).recalled == 1
+
+
+def test_what_is_summed_up_by_several_at_once_is_counted_once(project_id: UUID) -> None:
+    lessons = [approved_lesson(project_id) for _ in range(3)]
+    for number in range(30):
+        draw(project_id, f"run {number}", lessons, draws=[0.5, 0.05, 0.5])
+    summed = together(*[sum_recalls] * 4)
+    assert sum(int(str(one)) for one in summed) == 60
+    assert sum_recalls() == 0
+    assert [row_of(lesson).recalled for lesson in lessons] == [30, 0, 30]
+    newest = Exposure.objects.filter(entry=lessons[0].id).latest("created_at")
+    assert row_of(lessons[0]).last_recalled_at == newest.created_at
+
+
+def test_draws_wait_for_nobody_who_works_on_the_notebook(project_id: UUID) -> None:
+    lessons = [approved_lesson(project_id) for _ in range(2)]
+    with transaction.atomic():
+        lock_notebook(project_id)
+        lock_rows(project_id, [lesson.id for lesson in lessons])
+        together(lambda: draw(project_id, "run", lessons, draws=[0.5, 0.5]))
+    assert Exposure.objects.count() == 2

@@ -41,9 +41,10 @@ def import_both(project: Project, one: Entry, other: Entry) -> None:
     import_some(shown.id)
 
 
-def draw_both(project: Project, one: Entry, other: Entry) -> None:
+def sum_both(project: Project, one: Entry, other: Entry) -> None:
     drawn = [public.Drawn(entry.pk, 1, 1, 1.0, 0.1, 0.5, is_withheld=False) for entry in (one, other)]
     public.record_exposures(project.pk, subject="run", drawn=drawn, is_counted=True)
+    public.sum_recalls()
 
 
 def approve_both_at_once(project: Project, one: Entry, other: Entry) -> None:
@@ -54,7 +55,7 @@ def approve_both_at_once(project: Project, one: Entry, other: Entry) -> None:
 
 ACTS: dict[str, Act] = {
     "import": import_both,
-    "draw": draw_both,
+    "sum": sum_both,
     "bulk": approve_both_at_once,
     "reject": lambda project, one, _: public.reject(project.pk, one.pk, by=ANNA),
     "merge": lambda project, one, other: public.merge(project.pk, gone_id=one.pk, into_id=other.pk, by=ANNA),

@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 
 from notebook_app.models import Entry, Exposure
-from notebook_app.public import DESK, EntryKind, Proposal, approve, keep, retire, without_notebook
+from notebook_app.public import DESK, EntryKind, Proposal, approve, keep, retire, sum_recalls, without_notebook
 from reflection_app.actions.fork_input import ForkInput
 from reflection_app.actions.fork_run import fork_run
 from reflection_app.actions.redo_run import RedoInput, redo_run
@@ -82,6 +82,7 @@ def test_a_run_is_told_what_has_to_do_with_its_task_inside_the_boundary() -> Non
     [exposure] = Exposure.objects.filter(subject=str(run.pk))
     assert (exposure.entry_id, exposure.entry_version, exposure.is_withheld) == (near.pk, near.version, False)
     assert exposure.is_counted is False  # the model is a script
+    sum_recalls()
     near.refresh_from_db()
     assert near.recalled == 1
     later = Step.objects.filter(run=run, kind="generate").exclude(key="attempt-1/answer")
@@ -107,6 +108,7 @@ def test_what_is_withheld_is_recorded_and_not_told() -> None:
     assert all((one.name in prompt) is (not one.is_withheld) for one in told.lessons)
     assert all(one.text == "" for one in told.withheld)
     assert Exposure.objects.filter(subject=str(run.pk), is_withheld=True).count() == 2
+    sum_recalls()
     assert Entry.objects.filter(project_id=project.pk, recalled=1).count() == 2
 
 

@@ -14,7 +14,7 @@ from reflection_app.models import Attempt, Event, Run, RunState, Step, StepState
 from reflection_app.runner import journal_writes
 from reflection_app.runner.advance import advance
 from reflection_app.runner.lease import claim
-from reflection_app.runner.sweep import take_back_expired
+from reflection_app.runner.sweep import MOST_DEATHS, take_back_expired
 from tests.critiques import critique
 from tests.openai_server import OpenAIServer, Reply
 from tests.runner.scripts import RIGHT, code_run, scripted_run
@@ -111,13 +111,14 @@ def test_a_verdict_that_no_longer_parses_keeps_neither_its_run_nor_others_from_t
     for run in (broken, other):
         advance(run.pk)
     Verdict.objects.filter(attempt__run=broken).update(issues=[{"severity": "unheard of"}])
-    Run.objects.update(state=RunState.QUEUED, failures=2)
+    Run.objects.update(state=RunState.QUEUED)
+    Run.objects.filter(pk=broken.pk).update(worker_deaths=MOST_DEATHS - 1)
     for run in (broken, other):
         assert claim(run.pk)
         let_lease_run_out(run)
-    take_back_expired()
 
-    assert set(Run.objects.values_list("outcome", flat=True)) == {"failed"}
+    assert take_back_expired() == [other.pk]
+    assert Run.objects.get(pk=broken.pk).outcome == "failed"
 
 
 def test_an_error_with_characters_that_cannot_be_stored_is_kept_readable(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,176 @@
+"""Workers die, or are stopped and come back: no run is given up for that, and no answer that was paid for is lost."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from django.db.models import F
+from django.utils import timezone
+
+from reflection_app.models import Attempt, Event, Run, RunState, Step
+from reflection_app.runner import lease as leases
+from reflection_app.runner import performing
+from reflection_app.runner.advance import advance
+from reflection_app.runner.lease import claim, keeper
+from reflection_app.runner.sweep import take_back_expired
+from tests.critiques import critique
+from tests.runner.scripts import RIGHT, code_run, scripted_run
+from tests.runner.test_crashes import counted_calls, let_lease_run_out
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def die_with(runs: Sequence[Run], monkeypatch: pytest.MonkeyPatch) -> list[UUID]:
+    """A worker of its own took these runs and died; those that may be claimed again at once."""
+    monkeypatch.setattr(leases, "PROCESS", uuid4().bytes[:8])
+    Run.objects.filter(pk__in=[run.pk for run in runs]).update(not_before=None)
+    for run in runs:
+        assert claim(run.pk) is not None
+        let_lease_run_out(run)
+    return take_back_expired()
+
+
+def test_runs_that_die_together_again_and_again_are_never_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = [code_run({"attempt-1/answer": RIGHT}) for _ in range(3)]
+    for _ in range(3):
+        assert set(die_with(runs, monkeypatch)) == {run.pk for run in runs}
+    for _ in range(7):
+        # From here on they are parted, so that whichever does no harm comes through.
+        assert die_with(runs, monkeypatch) == []
+    waits = set(Run.objects.filter(state=RunState.QUEUED).values_list("not_before", flat=True))
+    assert len(waits) == 3
+    Run.objects.update(not_before=None)
+    for run in runs:
+        advance(run.pk)
+        run.refresh_from_db()
+        assert (run.outcome, run.worker_deaths) == ("succeeded", 0)
+
+
+def test_a_run_that_workers_die_of_is_told_by_who_else_died(monkeypatch: pytest.MonkeyPatch) -> None:
+    poison = code_run({"attempt-1/answer": RIGHT})
+    for _ in range(5):
+        # Each time in other company, which does no harm.
+        company = code_run({"attempt-1/answer": RIGHT})
+        die_with([poison, company], monkeypatch)
+        advance(company.pk)
+        company.refresh_from_db()
+        assert company.outcome == "succeeded"
+    last = code_run({"attempt-1/answer": RIGHT})
+    assert die_with([poison, last], monkeypatch) == [last.pk]
+    poison.refresh_from_db()
+    assert poison.outcome == "failed"
+    assert poison.error.startswith("6 workers in a row died with it, and no other run died as often")
+
+
+def test_a_worker_that_was_stopped_for_a_while_keeps_its_runs_where_nobody_took_them() -> None:
+    run = code_run({"attempt-1/answer": RIGHT})
+    lease = claim(run.pk)
+    assert lease is not None
+    with keeper.keep(lease):
+        let_lease_run_out(run)
+        assert keeper.renew() == 1
+        assert take_back_expired() == []
+
+
+def a_run_slowly_answered(monkeypatch: pytest.MonkeyPatch, meanwhile: Any) -> tuple[Run, list[str]]:
+    """A run whose first model call is answered only after `meanwhile(run)` has been; and the calls that are made."""
+    run = scripted_run({"attempt-1/answer": "text", "attempt-1/critique": critique(90, approved=True)})
+    calls = counted_calls(monkeypatch)
+    perform, is_first = performing.perform, [True]
+
+    def slowly(*args: Any, **kwargs: Any) -> Any:
+        result = perform(*args, **kwargs)
+        if is_first[0]:
+            is_first[0] = False
+            meanwhile(run)
+        return result
+
+    monkeypatch.setattr("reflection_app.runner.advance.perform", slowly)
+    return run, calls
+
+
+def taken_back(run: Run) -> None:
+    let_lease_run_out(run)
+    assert take_back_expired() == [run.pk]
+
+
+def test_an_answer_that_comes_after_the_lease_went_is_kept_and_not_asked_for_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run, calls = a_run_slowly_answered(monkeypatch, taken_back)
+    advance(run.pk)
+    run.refresh_from_db()
+    assert (run.state, run.attempts_made, run.llm_calls) == (RunState.QUEUED, 1, 1)
+    advance(run.pk)
+    run.refresh_from_db()
+    assert (run.outcome, run.llm_calls, run.attempts_made) == ("succeeded", 2, 1)
+    assert calls == ["attempt-1/answer", "attempt-1/critique"]
+
+
+def test_of_two_answers_to_the_same_step_the_first_counts_and_both_are_paid_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ended_elsewhere: list[str | None] = []
+
+    def overtaken(run: Run) -> None:
+        taken_back(run)
+        advance(run.pk)
+        ended_elsewhere.append(Run.objects.get(pk=run.pk).outcome)
+
+    run, calls = a_run_slowly_answered(monkeypatch, overtaken)
+    advance(run.pk)
+    run.refresh_from_db()
+    assert ended_elsewhere == ["succeeded"]
+    assert (run.outcome, run.llm_calls) == ("succeeded", 3)
+    assert calls == ["attempt-1/answer", "attempt-1/answer", "attempt-1/critique"]
+    assert Attempt.objects.filter(run=run).count() == 1
+
+
+def test_a_worker_that_asks_the_same_lets_go_when_the_answer_is_brought(monkeypatch: pytest.MonkeyPatch) -> None:
+    others: list[Any] = []
+
+    def taken_over(run: Run) -> None:
+        taken_back(run)
+        other = claim(run.pk)
+        assert other is not None
+        # The other worker has begun the call anew.
+        Step.objects.filter(run=run).update(tries=F("tries") + 1)
+        others.append(other)
+
+    run, calls = a_run_slowly_answered(monkeypatch, taken_over)
+    advance(run.pk)
+    run.refresh_from_db()
+    assert (run.state, run.lease_token, run.attempts_made) == (RunState.QUEUED, None, 1)
+    assert Step.objects.get(run=run, seq=1).tries == 2
+    advance(run.pk)
+    run.refresh_from_db()
+    assert (run.outcome, calls) == ("succeeded", ["attempt-1/answer", "attempt-1/critique"])
+    seqs = list(Event.objects.filter(run=run).values_list("seq", flat=True))
+    assert seqs == list(range(1, len(seqs) + 1))
+
+
+def test_nothing_is_brought_to_a_run_that_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ended(run: Run) -> None:
+        Run.objects.filter(pk=run.pk).update(
+            state=RunState.FINISHED, outcome="cancelled", finished_at=timezone.now(), lease_token=None
+        )
+
+    run, _calls = a_run_slowly_answered(monkeypatch, ended)
+    advance(run.pk)
+    run.refresh_from_db()
+    assert (run.outcome, run.attempts_made, run.llm_calls) == ("cancelled", 0, 1)
+
+
+def test_leases_are_renewed_while_every_connection_of_the_pool_is_taken() -> None:
+    run = code_run({"attempt-1/answer": RIGHT})
+    lease = claim(run.pk)
+    assert lease is not None
+    soon = timezone.now() + timedelta(seconds=1)
+    with keeper.keep(lease):
+        Run.objects.filter(pk=run.pk).update(lease_until=soon)
+        assert keeper.renew() == 1
+    run.refresh_from_db()
+    assert run.lease_until is not None
+    assert run.lease_until > soon
