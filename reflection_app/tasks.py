@@ -18,8 +18,9 @@ from reflection_app.llm.query_vectors import prepare_questions, serving
 from reflection_app.models import Run
 from reflection_app.models.idempotency import forget_old_answers
 from reflection_app.runner.advance import advance
-from reflection_app.runner.enqueuing import ADVANCE_RUN, Outage, enqueue
+from reflection_app.runner.enqueuing import ADVANCE_RUN, BEGIN_LOOKING_BACK, Outage, enqueue
 from reflection_app.runner.lease import keeper
+from reflection_app.runner.reflectors import MOST_DUE_AT_ONCE, begin_due_reflectors
 from reflection_app.runner.sweep import find_unclaimed, take_back_expired
 from reflection_app.runner.turns import turns
 
@@ -111,6 +112,13 @@ def queue_length(queue: str) -> int:
         except ChannelError:
             return 0
     return int(declared.message_count)
+
+
+@shared_task(name=BEGIN_LOOKING_BACK)
+def begin_looking_back() -> None:
+    """Begins to look back at the runs that have ended; what is left has a message of its own."""
+    if begin_due_reflectors() == MOST_DUE_AT_ONCE:
+        begin_looking_back.apply_async(queue=settings.LOOKING_BACK_QUEUE, retry=False)
 
 
 @shared_task(name="reflection_app.tasks.tidy")

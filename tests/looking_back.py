@@ -7,6 +7,7 @@ from typing import Any
 from reflection_app.llm.scripted import register_script
 from reflection_app.models import Project, Reflector, ReflectorKind, Run, Transcript
 from reflection_app.runner.advance import advance
+from reflection_app.runner.reflectors import begin_due_reflectors
 from tests.critiques import critique
 from tests.factories import make_project
 from tests.runner.scripts import scripted_run
@@ -64,13 +65,15 @@ def ended_run(answers: dict[str, str] | None = None, *, project: Project | None 
     submission.setdefault("mode", "actor_critic")
     run = scripted_run(said, project=project or watched_project(), **submission)
     advance(run.pk)
+    begin_due_reflectors()
     run.refresh_from_db()
     assert run.is_finished, run.state
     return run
 
 
 def forks_of(subject: Run | Transcript) -> dict[str, Reflector]:
-    """The rows of those who look back at it, by kind, read afresh."""
+    """The rows of those who look back at it, by kind, read afresh; they are begun where they are due."""
+    begin_due_reflectors()
     about = {"run": subject} if isinstance(subject, Run) else {"transcript": subject}
     return {row.kind: row for row in Reflector.objects.filter(**about).select_related("fork")}
 

@@ -9,7 +9,7 @@ from reflection_app.llm import provider
 from reflection_app.llm.completion import Completion, CompletionRequest
 from reflection_app.llm.errors import ModelError, ModelRefused, ModelTimedOut, ModelUnavailable
 from reflection_app.llm.faults import Fault, read_fault, unreadable
-from reflection_app.llm.litellm_import import litellm
+from reflection_app.llm.litellm_import import litellm, log_nothing_of_this_task
 from reflection_app.llm.model_loop import model_loop
 from reflection_app.llm.retry import MOST_TRIES, backoff_s
 from reflection_app.llm.scripted import PREFIX as SCRIPTED
@@ -56,6 +56,7 @@ def warm_up() -> None:
 
 async def _answer(request: CompletionRequest, on_text: OnText | None) -> Completion | ModelError:
     """The completion, or the error to raise; so that no traceback carries the provider's words out of the loop."""
+    log_nothing_of_this_task()
     may_stream = _streams.take(request, on_text)
     tries = _Tries(request, on_text=on_text if may_stream else None)
     try:

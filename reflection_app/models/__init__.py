@@ -19,7 +19,7 @@ from reflection_app.models.profile import Profile, Theme
 from reflection_app.models.project import Membership, Project, Role
 from reflection_app.models.question import Question, QuestionState
 from reflection_app.models.referee_measurement import RefereeMeasurement
-from reflection_app.models.reflector import Reflector, ReflectorKind
+from reflection_app.models.reflector import LookBackDue, Reflector, ReflectorKind
 from reflection_app.models.report import AgentInstruction, ClassCorrection, InstructionState, Report
 from reflection_app.models.retention import RetentionRun
 from reflection_app.models.review import OPEN, Review, ReviewSkip, ReviewState
@@ -69,6 +69,7 @@ __all__ = [
     "Invitation",
     "JudgedItem",
     "JudgementImport",
+    "LookBackDue",
     "Membership",
     "Notification",
     "NotificationKind",

@@ -52,3 +52,19 @@ class Reflector(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} reflector {self.id}"
+
+
+class LookBackDue(models.Model):
+    """That a run has ended and nobody has begun to look back at it. Written with the end, so that none is forgotten.
+
+    Rows are only added and taken away, never changed, so that whoever ends a run waits for nobody.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    run_id = models.UUIDField()
+
+    class Meta:
+        indexes = (models.Index(fields=("run_id",), name="look_back_of_run"),)
+
+    def __str__(self) -> str:
+        return f"look back at {self.run_id}"

@@ -28,6 +28,11 @@ class Batch:
         self._statements.append(_update(type(row), fields))
         self._values += [*(_value(of_model[name], row, add=False) for name in fields), row.pk]
 
+    def add(self, statement: str, *values: Any) -> None:
+        """Adds a statement of the caller's."""
+        self._statements.append(statement)
+        self._values += values
+
     def write(self) -> None:
         """Writes what was added, in that order; call it inside a transaction."""
         if self._statements:

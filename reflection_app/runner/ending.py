@@ -1,24 +1,47 @@
 """Ending a run: outcome, best attempt, and everything still open on it closed."""
 
+from django.db import transaction
 from django.utils import timezone
 
+from reflection_app.live.doorbell import ring_reviews
 from reflection_app.loops.ends import Ended
 from reflection_app.loops.storable import storable
-from reflection_app.models import (
-    EventType,
-    Run,
-    RunState,
-    Step,
-    StepState,
-    add_event,
-)
+from reflection_app.models import EventType, LookBackDue, Run, RunState, next_event
+from reflection_app.runner.batch import Batch
 from reflection_app.runner.best_so_far import best_of
+from reflection_app.runner.enqueuing import look_back_soon
 from reflection_app.runner.first_attempt import settle_first_attempt
-from reflection_app.runner.question_rows import withdraw_questions
 from reflection_app.runner.reflector_rows import end_reflector
-from reflection_app.runner.reflectors import begin_reflectors
-from reflection_app.runner.review_rows import withdraw_reviews
+from reflection_app.runner.reflectors import may_be_looked_back_at
 from reflection_app.runner.ticket_rows import end_tickets
+
+RUN_FIELDS = (
+    "state",
+    "outcome",
+    "error",
+    "finished_at",
+    "waiting_for",
+    "lease_token",
+    "lease_until",
+    "not_before",
+    "best_attempt",
+    "failures",
+    "worker_deaths",
+    "last_event_seq",
+)
+# What the run still did or waited for. Audits stay: they do not hold it.
+ABANDON_STEPS = """
+UPDATE reflection_app_step SET state = 'abandoned', finished_at = %s, last_event_seq = %s
+WHERE run_id = %s AND state IN ('started', 'waiting')
+"""
+WITHDRAW_REVIEWS = """
+UPDATE reflection_app_review SET state = 'withdrawn', lease_token = NULL, lease_until = NULL
+WHERE run_id = %s AND holds_run AND state IN ('waiting', 'claimed')
+"""
+WITHDRAW_PANELS = """
+UPDATE reflection_app_panel SET state = 'withdrawn' WHERE run_id = %s AND holds_run AND state IN ('open', 'disputed')
+"""
+WITHDRAW_QUESTIONS = "UPDATE reflection_app_question SET state = 'withdrawn' WHERE run_id = %s AND state = 'open'"
 
 
 def end_run(run: Run, ended: Ended) -> None:
@@ -31,14 +54,17 @@ def end_run(run: Run, ended: Ended) -> None:
     run.finished_at, run.waiting_for = now, ""
     run.lease_token = run.lease_until = run.not_before = None
     run.best_attempt_id, best_number = best_of(run)
-    Step.objects.filter(run=run, state__in=[StepState.STARTED, StepState.WAITING]).update(
-        state=StepState.ABANDONED, finished_at=now, last_event_seq=run.last_event_seq + 1
-    )
-    withdraw_reviews(run)
-    withdraw_questions(run)
-    end_tickets(run, outcome=ended.outcome.value)
-    add_event(run, EventType.RUN_FINISHED, outcome=ended.outcome.value, best_attempt=best_number)
-    run.save()
+    batch = Batch()
+    batch.add(ABANDON_STEPS, now, run.last_event_seq + 1, run.pk)
+    for withdrawing in (WITHDRAW_REVIEWS, WITHDRAW_PANELS, WITHDRAW_QUESTIONS):
+        batch.add(withdrawing, run.pk)
+    end_tickets(run, batch, outcome=ended.outcome.value)
+    batch.insert(next_event(run, EventType.RUN_FINISHED, outcome=ended.outcome.value, best_attempt=best_number))
+    batch.update(run, fields=RUN_FIELDS)
+    if may_be_looked_back_at(run):
+        batch.insert(LookBackDue(run_id=run.pk))
+        transaction.on_commit(look_back_soon)
+    batch.write()
+    transaction.on_commit(lambda: ring_reviews(run.project_id))
     settle_first_attempt(run)
     end_reflector(run)
-    begin_reflectors(run)

@@ -1,6 +1,7 @@
 """Asking the workers to move a run on, by the name of their task, which stands above the runner."""
 
 import logging
+import math
 import time
 from typing import Protocol
 from uuid import UUID
@@ -15,6 +16,8 @@ from reflection_app.models import Run, RunState
 log = logging.getLogger(__name__)
 
 ADVANCE_RUN = "reflection_app.tasks.advance_run"
+BEGIN_LOOKING_BACK = "reflection_app.tasks.begin_looking_back"
+LOOK_BACK_DELAY_S = 0.3
 
 
 class Outage:
@@ -58,3 +61,24 @@ def enqueue(run: Queued, *, delay_s: float = 0) -> None:
             log.warning("run %s and what follows wait for the next sweep, the broker is away: %s", run.pk, error)
     # For a sweep to take up at once, and not only when the message has been missed for long.
     Run.objects.filter(pk=run.pk, state__in=(RunState.QUEUED, RunState.WAITING_TIME)).update(enqueued_at=None)
+
+
+class LastAsked:
+    """When this process last asked for runs to be looked back at, on the monotonic clock."""
+
+    at = -math.inf
+
+
+def look_back_soon() -> None:
+    """Asks the workers to look back at what has ended, a few times a second at most; what is missed is found soon."""
+    now = time.monotonic()
+    if now < LastAsked.at + LOOK_BACK_DELAY_S or Outage.is_on():
+        return
+    LastAsked.at = now
+    try:
+        # Late enough for all that ends until somebody asks again.
+        queue = settings.LOOKING_BACK_QUEUE
+        current_app.send_task(BEGIN_LOOKING_BACK, queue=queue, countdown=LOOK_BACK_DELAY_S, expires=60, retry=False)
+    except OperationalError as error:
+        Outage.note()
+        log.warning("what has ended is looked back at later, the broker is away: %s", error)

@@ -6,6 +6,7 @@ What was answered was paid for, so a database that is away for a moment is waite
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 from django.db import DataError, InterfaceError, OperationalError, connection, transaction
@@ -54,6 +55,9 @@ STEP_FIELDS_OF_A_CHANGE = (
     "finished_at",
 )
 
+LEASED = "id = %s AND lease_token = %s AND state = 'running'"
+LIVING = "id = %s AND state IN ('queued', 'running')"
+
 Follow = Callable[[Run, Step, Batch], None]
 
 
@@ -96,13 +100,9 @@ def commit(lease: Lease, changes: list[Change], then: Callable[[Run], None], *, 
 
 def _commit_once(lease: Lease, changes: list[Change], then: Callable[[Run], None], *, durable: bool) -> None:
     with transaction.atomic():
-        if not durable:
-            with connection.cursor() as cursor:
-                cursor.execute("SET LOCAL synchronous_commit = off")
-        ours = Run.objects.filter(pk=lease.run_id, lease_token=lease.token, state=RunState.RUNNING)
-        run = next(iter(ours.select_for_update().only("project_id", *RUN_FIELDS_OF_A_STEP)), None)
+        run = _locked(LEASED, lease.run_id, lease.token)
         if run is not None:
-            _write(changes, run)
+            _write(changes, run, durable=durable)
             then(run)
             transaction.on_commit(lambda: ring(lease.run_id, project_id=run.project_id))
     if run is None:
@@ -122,8 +122,7 @@ def offer(changes: list[Change]) -> Change | None:
     if first is None or first.is_new or first.step.state != StepState.DONE:
         return None
     with transaction.atomic():
-        living = Run.objects.filter(pk=first.step.run_id, state__in=(RunState.QUEUED, RunState.RUNNING))
-        run = next(iter(living.select_for_update().only("project_id", *RUN_FIELDS_OF_A_STEP)), None)
+        run = _locked(LIVING, first.step.run_id)
         # The same row: what was taken back, or asked for otherwise since, has another or none.
         tries = Step.objects.filter(pk=first.step.pk, state=StepState.STARTED).values_list("tries", flat=True).first()
         if run is None or tries is None:
@@ -138,9 +137,27 @@ def offer(changes: list[Change]) -> Change | None:
     return first
 
 
-def _write(changes: list[Change], run: Run) -> None:
+def _locked(which: str, *values: Any) -> Run | None:
+    """The run that `which` finds, locked, with the columns that steps change."""
+    names = _columns()
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {', '.join(names)} FROM reflection_app_run WHERE {which} FOR UPDATE", values)  # noqa: S608 - names of ours
+        row = cursor.fetchone()
+    return None if row is None else Run.from_db(connection.alias, names, row)
+
+
+@cache
+def _columns() -> list[str]:
+    """In the order of the model, which `from_db` reads them in."""
+    wanted = {"id", "project", *RUN_FIELDS_OF_A_STEP}
+    return [field.attname for field in Run._meta.concrete_fields if field.name in wanted]  # noqa: SLF001 - Django's documented API
+
+
+def _write(changes: list[Change], run: Run, *, durable: bool = True) -> None:
     """Writes the changes in order, and `run` charged and numbered by them."""
     batch = Batch()
+    if not durable:
+        batch.add("SET LOCAL synchronous_commit = off")
     for change in changes:
         step, event = change.step, None
         if change.event is not None:

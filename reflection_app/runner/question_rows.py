@@ -1,7 +1,7 @@
 """The rows of questions to a person."""
 
 from reflection_app.loops.questions import Question as QuestionValue
-from reflection_app.models import EventType, Question, QuestionState, Run, Step, add_event
+from reflection_app.models import EventType, Question, Run, Step, add_event
 from reflection_app.runner.batch import Batch
 
 
@@ -17,8 +17,3 @@ def write_question(run: Run, step: Step, batch: Batch, *, asked: QuestionValue) 
         choices=[choice.value for choice in asked.choices],
     )
     add_event(run, EventType.QUESTION_ASKED, question=str(row.pk), about=asked.kind.value)
-
-
-def withdraw_questions(run: Run) -> None:
-    """Takes back what a run that ends still asks."""
-    Question.objects.filter(run=run, state=QuestionState.OPEN).update(state=QuestionState.WITHDRAWN)

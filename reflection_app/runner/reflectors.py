@@ -1,4 +1,4 @@
-"""Beginning the two forks that look back, in the transaction in which a run or a session ends.
+"""Beginning the two forks that look back: at a session in the transaction that ends it, at a run soon after its end.
 
 They are best effort: whatever goes wrong here is logged, and the end stands without them.
 """
@@ -6,6 +6,7 @@ They are best effort: whatever goes wrong here is logged, and the end stands wit
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
+from uuid import UUID
 
 from django.db import transaction
 
@@ -13,7 +14,7 @@ from reflection_app.llm import can_look_back
 from reflection_app.loops.after import error_reflection, memory_reflection
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.task_spec import NOT_FOR_TASKS, Limits, Mode, TaskSpec
-from reflection_app.models import Project, Reflector, ReflectorKind, Run, Task, Transcript
+from reflection_app.models import LookBackDue, Project, Reflector, ReflectorKind, Run, Task, Transcript
 from reflection_app.runner.begin_run import begin_run, is_scripted
 from reflection_app.runner.reflection_mode import reflection_mode, said_mode
 from reflection_app.runner.run_conversation import has_conversation
@@ -21,6 +22,7 @@ from reflection_app.runner.run_conversation import has_conversation
 log = logging.getLogger(__name__)
 
 LONGEST_TITLE = 110
+MOST_DUE_AT_ONCE = 100
 LIMITS = Limits(max_iterations=5, token_budget=60_000, time_budget_s=300.0)
 
 
@@ -53,11 +55,29 @@ class Subject:
     transcript: Transcript | None = None
 
 
-def begin_reflectors(run: Run) -> None:
-    """Begins the forks that look back at `run`, where they are wanted; call it in the transaction that ends the run."""
-    if Mode(run.mode) in NOT_FOR_TASKS or run.outcome == Outcome.CANCELLED or not has_conversation(run):
-        return
-    _begin_safely(lambda: _subject_of_run(run), name=str(run))
+def may_be_looked_back_at(run: Run) -> bool:
+    """Whether anybody might look back at the run, as far as it tells itself."""
+    return Mode(run.mode) not in NOT_FOR_TASKS and run.outcome != Outcome.CANCELLED
+
+
+def begin_due_reflectors(*, most: int = MOST_DUE_AT_ONCE) -> int:
+    """Begins the forks that look back at runs that have ended, the oldest first; how many runs were gone through.
+
+    Not in the transactions that end them: whoever waits for a run need not wait for that.
+    """
+    due = list(LookBackDue.objects.order_by("id").values_list("pk", "run_id")[:most])
+    for due_id, run_id in due:
+        _begin_due(due_id, run_id)
+    return len(due)
+
+
+@transaction.atomic
+def _begin_due(due_id: UUID, run_id: UUID) -> None:
+    # Whoever takes the run's end back has locked it; then there is nothing due any more.
+    run = Run.objects.select_for_update(of=("self",)).defer("spec").filter(pk=run_id).first()
+    is_due = LookBackDue.objects.filter(pk=due_id).delete()[0]
+    if is_due and run is not None and run.is_finished and has_conversation(run):
+        _begin_safely(lambda: _subject_of_run(run), name=str(run))
 
 
 def begin_reflectors_for_transcript(transcript: Transcript) -> None:

@@ -5,18 +5,16 @@ from django.db import transaction
 from reflection_app.live.doorbell import ring_reviews
 from reflection_app.loops.effects import AskReviewer, RequestAudit, ReviewReason
 from reflection_app.models import (
-    OPEN,
     Attempt,
     EventType,
     Panel,
-    PanelState,
     Review,
-    ReviewState,
     Run,
     Step,
     Verdict,
-    add_event,
+    next_event,
 )
+from reflection_app.runner.batch import Batch
 
 
 def open_reviews(run: Run, step: Step, effect: AskReviewer | RequestAudit, *, attempt: Attempt) -> None:
@@ -42,9 +40,9 @@ def put_before_people(
     panel = None
     if reviewers > 1:
         panel = _panel(run, step, verdict, reason=reason, holds_run=holds_run, wanted=reviewers)
-    opened = []
+    opened, batch = [], Batch()
     for _seat in range(reviewers):
-        review = Review.objects.create(
+        review = Review(
             project_id=run.project_id,
             run=run,
             attempt_id=verdict.attempt_id,
@@ -56,8 +54,10 @@ def put_before_people(
             note=note,
             note_by_label=note_by,
         )
-        add_event(run, EventType.REVIEW_OPENED, review=str(review.pk), reason=reason.value)
+        batch.insert(review)
+        batch.insert(next_event(run, EventType.REVIEW_OPENED, review=str(review.pk), reason=reason.value))
         opened.append(review)
+    batch.write()
     transaction.on_commit(lambda: ring_reviews(run.project_id))
     return opened
 
@@ -75,15 +75,3 @@ def _panel(
         holds_run=holds_run,
         wanted=wanted,
     )
-
-
-def withdraw_reviews(run: Run) -> None:
-    """Takes back what a run that ends still waits for. Audits stay: they do not hold it."""
-    waited_for = {"run": run, "holds_run": True}
-    Review.objects.filter(**waited_for, state__in=OPEN).update(
-        state=ReviewState.WITHDRAWN, lease_token=None, lease_until=None
-    )
-    Panel.objects.filter(**waited_for, state__in=(PanelState.OPEN, PanelState.DISPUTED)).update(
-        state=PanelState.WITHDRAWN
-    )
-    transaction.on_commit(lambda: ring_reviews(run.project_id))

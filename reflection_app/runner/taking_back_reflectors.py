@@ -7,7 +7,7 @@ from django.db import transaction
 from notebook_app.public import unlearn
 from reflection_app.live.doorbell import ring
 from reflection_app.loops.ends import Ended, Outcome
-from reflection_app.models import Reflector, Run
+from reflection_app.models import LookBackDue, Reflector, Run
 from reflection_app.runner.ending import end_run
 from reflection_app.runner.reflector_proposals import evidence_of
 
@@ -18,6 +18,7 @@ def take_back_reflectors(run: Run) -> None:
     The caller's transaction has locked `run`. The forks are cancelled once it is committed: their workers may hold
     them while they wait for this one. One that is not cancelled, or goes on before, finds nothing to keep anything on.
     """
+    LookBackDue.objects.filter(run_id=run.pk).delete()
     both = list(Reflector.objects.select_for_update(of=("self",)).filter(run=run).order_by("pk"))
     if not both:
         return

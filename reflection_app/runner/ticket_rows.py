@@ -10,17 +10,24 @@ from django.utils import timezone
 
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.tickets import Ticket as IssuedTicket
-from reflection_app.models import Attempt, EventType, Run, Step, Ticket, TicketState, add_event
+from reflection_app.models import Attempt, EventType, Run, Step, Ticket, TicketState, add_event, next_event
 from reflection_app.runner.batch import Batch
 
 OPEN_STATES = (TicketState.OPEN, TicketState.IN_PROGRESS)
+SUPERSEDE = """
+UPDATE reflection_app_ticket SET state = 'superseded', superseded_by_id = %s, ended_at = %s
+WHERE run_id = %s AND state IN ('open', 'in_progress') AND id <> %s
+"""
+END = """
+UPDATE reflection_app_ticket SET state = %s, closed_reason = %s, resolved_by_id = %s, ended_at = %s
+WHERE id = %s AND state IN ('open', 'in_progress')
+"""
 
 
 def write_ticket(run: Run, step: Step, batch: Batch, *, issued: IssuedTicket, attempt: Attempt) -> None:
     """The row of a ticket; what was open on the run is superseded by it."""
-    batch.write()
     values = issued.model_dump(mode="json")
-    row = Ticket.objects.create(
+    row = Ticket(
         project_id=run.project_id,
         run=run,
         attempt=attempt,
@@ -36,10 +43,9 @@ def write_ticket(run: Run, step: Step, batch: Batch, *, issued: IssuedTicket, at
         context_needed=values["context_needed"],
         created_at=issued.timestamp,
     )
-    Ticket.objects.filter(run=run, state__in=OPEN_STATES).exclude(pk=row.pk).update(
-        state=TicketState.SUPERSEDED, superseded_by=row, ended_at=issued.timestamp
-    )
-    add_event(run, EventType.TICKET_ISSUED, ticket=issued.ticket_id, verdict=issued.verdict.value)
+    batch.insert(row)
+    batch.add(SUPERSEDE, row.pk, issued.timestamp, run.pk, row.pk)
+    batch.insert(next_event(run, EventType.TICKET_ISSUED, ticket=issued.ticket_id, verdict=issued.verdict.value))
 
 
 def begin_ticket(run: Run, *, ticket_id: str, by: str = "", now: datetime | None = None) -> bool:
@@ -52,26 +58,18 @@ def begin_ticket(run: Run, *, ticket_id: str, by: str = "", now: datetime | None
     return bool(begun)
 
 
-def end_tickets(run: Run, *, outcome: str) -> None:
+def end_tickets(run: Run, batch: Batch, *, outcome: str) -> None:
     """Ends what is open on an ended run: resolved where a later attempt was accepted, else closed with the reason."""
     for ticket in Ticket.objects.filter(run=run, state__in=OPEN_STATES).select_related("attempt"):
-        _end(ticket, run, outcome=outcome)
-
-
-def _end(ticket: Ticket, run: Run, *, outcome: str) -> None:
-    state, why = TicketState.CLOSED, f"the run ended: {outcome.replace('_', ' ')}"
-    if outcome == Outcome.SUCCEEDED:
-        is_repaired = _is_repaired(ticket, run)
-        state = TicketState.RESOLVED if is_repaired else TicketState.CLOSED
-        why = "" if is_repaired else "an attempt from before the ticket was accepted"
-    ended = Ticket.objects.filter(pk=ticket.pk, state__in=OPEN_STATES).update(
-        state=state,
-        closed_reason=why,
-        resolved_by=run.best_attempt_id if state == TicketState.RESOLVED else None,
-        ended_at=timezone.now(),
-    )
-    if ended:
-        add_event(run, EventType.TICKET_ENDED, ticket=ticket.ticket_id, state=state.value, outcome=outcome)
+        state, why = TicketState.CLOSED, f"the run ended: {outcome.replace('_', ' ')}"
+        if outcome == Outcome.SUCCEEDED:
+            is_repaired = _is_repaired(ticket, run)
+            state = TicketState.RESOLVED if is_repaired else TicketState.CLOSED
+            why = "" if is_repaired else "an attempt from before the ticket was accepted"
+        resolved_by = run.best_attempt_id if state == TicketState.RESOLVED else None
+        batch.add(END, state.value, why, resolved_by, timezone.now(), ticket.pk)
+        told = {"ticket": ticket.ticket_id, "state": state.value, "outcome": outcome}
+        batch.insert(next_event(run, EventType.TICKET_ENDED, **told))
 
 
 def _is_repaired(ticket: Ticket, run: Run) -> bool:

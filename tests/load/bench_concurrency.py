@@ -46,7 +46,7 @@ def work_off(runs: int, *, url: str, data: Path) -> list[Any]:
         "agent": "bench",
         "limits": {"max_iterations": 1, "time_budget_s": 600},
     }
-    with running_desk(data, provider | {"WORKER_CONCURRENCY": str(CONCURRENCY)}) as desk:
+    with running_desk(data, provider | {"WORKER_CONCURRENCY": str(CONCURRENCY), "WORKER_PROCESSES": "0"}) as desk:
         desk.settled(desk.hand_in(**task))  # litellm is loaded now
         handed_in = desk.post("tasks/batch", {"tasks": [task] * runs}, status=201)["results"]
         wanted = {answer["run"]["id"] for answer in handed_in}

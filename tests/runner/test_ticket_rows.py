@@ -5,6 +5,7 @@ import pytest
 from reflection_app.models import Event, Membership, Run, Step, Ticket, TicketState
 from reflection_app.models.recorded_steps import graph_of_run
 from reflection_app.runner.advance import advance
+from reflection_app.runner.batch import Batch
 from reflection_app.runner.ticket_rows import end_tickets
 from reflection_app.web.live_pages import fragments_of
 from reflection_app.web.run_story import tell
@@ -41,7 +42,9 @@ def test_a_fork_within_the_six_steps_leaves_the_parents_ticket_as_it_was() -> No
 def test_a_ticket_is_not_resolved_where_an_attempt_from_before_it_is_kept() -> None:
     run = handed_in(external_run(), "second")
     run.best_attempt = run.attempts.get(number=1)
-    end_tickets(run, outcome="succeeded")
+    batch = Batch()
+    end_tickets(run, batch, outcome="succeeded")
+    batch.write()
     run.save()
     ticket = ticket_of(run, 2)
     assert (ticket.state, ticket.resolved_by) == (TicketState.CLOSED, None)

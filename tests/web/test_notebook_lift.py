@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from notebook_app.models import Exposure
-from notebook_app.public import EntryState, KeptEntry, lift_of, lift_of_all
+from notebook_app.public import EntryState, KeptEntry, lift_of, lift_of_all, sum_recalls
 from reflection_app.models import Project, Role
 from tests.factories import make_project, submit
 from tests.notebook.exposed import approved_lesson, draw, fill, row_of
@@ -143,5 +143,6 @@ def test_what_was_drawn_with_nothing_withheld_or_not_counted_is_left_out(project
     fill(lesson, given=(3, 9), withheld=(1, 1))
     assert lift_of(project.pk, lesson.id).total == 10
     assert lift_of(uuid4(), lesson.id).total == 0
+    sum_recalls()
     (only,) = lift_of_all(project.pk)
     assert (only.measured.given.successes, only.recalled, only.state) == (3, 11, EntryState.APPROVED)

@@ -165,6 +165,7 @@ STAYS = {
     "Delivery": "was sent to somebody, and must not be sent again",
     "DeliveryTry": "was sent to somebody",
     "FigureDue": "is written again with the runs",
+    "LookBackDue": "what has ended elsewhere is looked back at there",
     "DayFigure": "sums, made anew",
     "DayCount": "sums, made anew",
     "DaySpend": "sums, made anew",
