@@ -3,7 +3,7 @@
 Whoever tells the outside calls one of these first: REST before it answers, webhooks before they send.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from uuid import UUID
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
@@ -17,13 +17,23 @@ def mark_told(project: Project, runs: Iterable[UUID]) -> int:
     return told.update(told_seq=F("last_event_seq"))
 
 
-def mark_event_told(event: Event) -> bool:
-    """Keeps that somebody outside knows what happened to the run up to this event; whether that was news.
+def mark_events_told(events: Sequence[Event]) -> int:
+    """Keeps that somebody outside knows what happened to runs up to these events; of how many that was news.
 
-    What came after the event is not in what they are told, however late it is sent.
+    What came after an event is not in what they are told, however late it is sent.
     """
-    told = _could_be_undone(Q(decided_seq__lte=event.seq)).filter(pk=event.run_id, told_seq__lt=event.seq)
-    return bool(told.update(told_seq=event.seq))
+    newest: dict[UUID, int] = {}
+    for event in events:
+        newest[event.run_id] = max(event.seq, newest.get(event.run_id, 0))
+    decided = Review.objects.filter(state=ReviewState.DECIDED)
+    # Most runs have no decision that could be taken back.
+    concerned = set(decided.filter(run__in=newest).values_list("run_id", flat=True))
+    concerned |= set(decided.filter(ordered_run__in=newest).values_list("ordered_run_id", flat=True)) - {None}
+    told = 0
+    for run_id in sorted(concerned):
+        seq = newest[run_id]
+        told += _could_be_undone(Q(decided_seq__lte=seq)).filter(pk=run_id, told_seq__lt=seq).update(told_seq=seq)
+    return told
 
 
 def _could_be_undone(which: Q) -> QuerySet[Run]:

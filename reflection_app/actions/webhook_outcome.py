@@ -2,6 +2,7 @@
 
 import logging
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -23,6 +24,7 @@ from reflection_app.models import (
     audit,
 )
 from reflection_app.outgoing import origin_of
+from reflection_app.runner.batch import Batch
 from reflection_app.tools.http import retry_after_s
 
 log = logging.getLogger(__name__)
@@ -48,28 +50,38 @@ class Tried:
 
 
 @transaction.atomic
-def record(delivery: Delivery, tried: Tried, *, now: datetime) -> bool:
-    """Notes the try of a delivery that the caller holds; whether it arrived.
+def record(tried: Sequence[tuple[Delivery, Tried]], *, now: datetime) -> set[UUID]:
+    """Notes the tries of deliveries of one webhook that the caller holds; which of them arrived.
 
     Where the hold was lost, whoever took it over notes theirs.
     """
-    webhook = Webhook.objects.select_for_update(no_key=True).filter(pk=delivery.webhook_id).first()
-    held = Delivery.objects.select_for_update().filter(
-        pk=delivery.pk, lease_until=delivery.lease_until, state=DeliveryState.WAITING
+    webhook = (
+        Webhook.objects.select_for_update(no_key=True).filter(pk=tried[0][0].webhook_id).first() if tried else None
     )
-    locked = held.first()
-    if webhook is None or locked is None:
-        log.info("delivery %s was taken over or deleted while it was sent", delivery.pk)
-        return False
-    meaning = meaning_of(tried.status)
-    _note_try(locked, tried, now=now)
-    if meaning is Meaning.ARRIVED:
-        locked.state, locked.delivered_at, locked.next_at = DeliveryState.DELIVERED, now, None
-    else:
-        _put_off(locked, tried, meaning=meaning, now=now)
-    locked.save(update_fields=["tries", "state", "delivered_at", "next_at", "lease_until"])
-    _note_of_webhook(webhook, locked, meaning, now=now)
-    return meaning is Meaning.ARRIVED
+    held = Delivery.objects.select_for_update().filter(
+        pk__in=[delivery.pk for delivery, _ in tried], state=DeliveryState.WAITING
+    )
+    locked = {delivery.pk: delivery for delivery in held.order_by("pk")}
+    batch, arrived = Batch(), set()
+    for delivery, outcome in tried:
+        mine = locked.get(delivery.pk)
+        if webhook is None or mine is None or mine.lease_until != delivery.lease_until:
+            log.info("delivery %s was taken over or deleted while it was sent", delivery.pk)
+            continue
+        meaning = meaning_of(outcome.status)
+        batch.insert(_try_of(mine, outcome))
+        if meaning is Meaning.ARRIVED:
+            mine.state, mine.delivered_at, mine.next_at = DeliveryState.DELIVERED, now, None
+            arrived.add(mine.pk)
+        else:
+            _put_off(mine, outcome, meaning=meaning, now=now)
+        batch.update(mine, fields=("tries", "state", "delivered_at", "next_at", "lease_until"))
+        if meaning is not Meaning.ARRIVED or webhook.failing_since is not None:
+            # What is given up together is looked for in the table.
+            batch.write()
+            _note_of_webhook(webhook, mine, meaning, now=now)
+    batch.write()
+    return arrived
 
 
 def switch_off_forgotten(now: datetime) -> int:
@@ -87,11 +99,12 @@ def _forget(webhook_id: UUID, *, now: datetime) -> bool:
     return webhook is not None
 
 
-def _note_try(delivery: Delivery, tried: Tried, *, now: datetime) -> None:
+def _try_of(delivery: Delivery, tried: Tried) -> DeliveryTry:
+    """The row of the try, with the delivery counted and let go of."""
     delivery.tries += 1
     delivery.lease_until = None
     is_redirect = tried.status is not None and 300 <= tried.status < 400
-    DeliveryTry.objects.create(
+    return DeliveryTry(
         delivery=delivery,
         number=delivery.tries,
         status=tried.status,

@@ -1,11 +1,11 @@
-"""Sending what webhooks are told, one delivery after the other, each held by a lease.
+"""Sending what webhooks are told, to each receiver several at once, all held by leases.
 
 A message may arrive twice (a worker that dies after sending has noted nothing) and in any order; it is the same message
 by its id. Nothing is locked while a receiver is waited for.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -13,20 +13,23 @@ from django.db import transaction
 from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
-from reflection_app.actions.told import mark_event_told
+from reflection_app.actions.told import mark_events_told
 from reflection_app.actions.webhook_outcome import Tried, record
 from reflection_app.actions.webhook_payload import body_of, event_message
 from reflection_app.actions.webhook_retries import hold_s
 from reflection_app.actions.webhook_secrets import SecretUnreadable, signing_secrets
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import OF_THE_DESK
-from reflection_app.models import Delivery, DeliveryState, DeliveryTry, Event, Webhook
-from reflection_app.outgoing import OutgoingError, Posted, post, signed_headers
+from reflection_app.models import OF_STEPS, Delivery, DeliveryState, DeliveryTry, Event, Webhook
+from reflection_app.outgoing import Message, OutgoingError, Posted, Receiver, signed_headers
+from reflection_app.runner.batch import Batch
 
 DEADLINE_S = 15.0
 LEASE = timedelta(seconds=60)
-# To one receiver at once; while nothing arrives there, one.
-MOST_AT_ONCE = 4
+# To one receiver, by all workers together; while nothing arrives there, one.
+MOST_AT_ONCE = 32
+# In one go, once a first one has arrived.
+TOGETHER = 16
 # Then other receivers have their turn.
 SLICE_S = 10.0
 MOST_ASKED = 500
@@ -46,32 +49,45 @@ def due_webhooks(now: datetime) -> list[UUID]:
 
 
 def send_due(webhook_id: UUID, *, clock: Clock = timezone.now) -> int:
-    """Sends what is due to one webhook, for a while or until it fails; how much arrived."""
-    ends, arrived = time.monotonic() + SLICE_S, 0
-    while time.monotonic() < ends and (delivery := claim(webhook_id, now=clock())):
-        if not send_one(delivery, clock=clock):
-            break
-        arrived += 1
+    """Sends what is due to one webhook, for a while or until something fails; how much arrived."""
+    webhook = Webhook.objects.filter(pk=webhook_id).first()
+    if webhook is None:
+        return 0
+    ends, arrived, most = time.monotonic() + SLICE_S, 0, 1
+    with Receiver(webhook.url, deadline_s=DEADLINE_S) as receiver:
+        while time.monotonic() < ends and (held := claim(webhook_id, now=clock(), most=most)):
+            done = _send(held, receiver, clock=clock)
+            arrived += len(done)
+            if len(done) < len(held):
+                break
+            most = TOGETHER
     return arrived
 
 
 @transaction.atomic
-def claim(webhook_id: UUID, *, now: datetime) -> Delivery | None:
-    """The next delivery that is due to the webhook, held from now on; None where there is none, or enough are held."""
+def claim(webhook_id: UUID, *, now: datetime, most: int = 1) -> list[Delivery]:
+    """The next deliveries that are due to the webhook, held from now on: ends and reviews before steps.
+
+    None where nothing is due, or enough are held.
+    """
     webhooks = Webhook.objects.select_for_update(of=("self",), no_key=True)
     webhook = webhooks.filter(pk=webhook_id, is_enabled=True, paused_at=None, project__deleted_at=None).first()
     if webhook is None:
-        return None
-    waiting = Delivery.objects.filter(webhook=webhook, state=DeliveryState.WAITING)
-    if waiting.filter(lease_until__gt=now).count() >= (1 if webhook.failing_since else MOST_AT_ONCE):
-        return None
+        return []
+    held = Delivery.objects.filter(webhook=webhook, state=DeliveryState.WAITING, lease_until__gt=now).count()
+    room = min(most, (1 if webhook.failing_since else MOST_AT_ONCE) - held)
+    if room <= 0:
+        return []
     if webhook.failing_since is not None and _rests(webhook.pk, webhook.failing_since, now=now):
-        return None
-    delivery = _due(now).filter(webhook=webhook).order_by("next_at", "id").select_for_update(skip_locked=True).first()
-    if delivery is not None:
+        return []
+    found: list[Delivery] = []
+    for which in (~OF_STEPS, OF_STEPS):
+        due = _due(now).filter(which, webhook=webhook).order_by("next_at", "id")
+        found += due.select_for_update(skip_locked=True)[: room - len(found)] if len(found) < room else []
+    for delivery in found:
         delivery.lease_until = now + LEASE
-        delivery.save(update_fields=["lease_until"])
-    return delivery
+    Delivery.objects.filter(pk__in=[delivery.pk for delivery in found]).update(lease_until=now + LEASE)
+    return found
 
 
 def _rests(webhook_id: UUID, failing_since: datetime, *, now: datetime) -> bool:
@@ -83,10 +99,8 @@ def _rests(webhook_id: UUID, failing_since: datetime, *, now: datetime) -> bool:
 
 def send_one(delivery: Delivery, *, clock: Clock = timezone.now, deadline_s: float = DEADLINE_S) -> bool:
     """Sends a delivery that the caller holds, and notes what came of it; whether it arrived, or was nobody's news."""
-    message = _message_of(delivery)
-    if message is None:
-        return True
-    return record(delivery, _try(delivery, body_of(message), deadline_s=deadline_s, now=clock()), now=clock())
+    with Receiver(delivery.webhook.url, deadline_s=deadline_s) as receiver:
+        return bool(_send([delivery], receiver, clock=clock))
 
 
 def _due(now: datetime) -> QuerySet[Delivery]:
@@ -94,44 +108,68 @@ def _due(now: datetime) -> QuerySet[Delivery]:
     return Delivery.objects.filter(free, state=DeliveryState.WAITING, next_at__lte=now)
 
 
+def _send(held: Sequence[Delivery], receiver: Receiver, *, clock: Clock) -> set[UUID]:
+    """Sends deliveries of one webhook, all at once, and notes what came of it; which arrived or were nobody's news."""
+    to_send = _with_payloads(held)
+    nobodys_news = {delivery.pk for delivery in held} - {delivery.pk for delivery in to_send}
+    if not to_send:
+        return nobodys_news
+    tried = _try(to_send, receiver, now=clock())
+    return nobodys_news | record(tried, now=clock())
+
+
 @transaction.atomic
-def _message_of(delivery: Delivery) -> dict[str, object] | None:
-    """What is sent, kept for every further try; None where the delivery is gone, for there is nothing to tell.
+def _with_payloads(held: Sequence[Delivery]) -> list[Delivery]:
+    """Those of the deliveries that tell somebody something, each with what is sent, kept for every further try.
 
     From here on the receiver may know of it, so this is noted first. What the desk does by itself about other work is
-    in no list of runs either.
+    in no list of runs either, and a run that was deleted before anybody was told of it is nobody's news.
     """
-    events = Event.objects.select_related("run__task", "project").defer("run__spec")
-    event = events.filter(pk=delivery.event_id).first() if delivery.event_id else None
-    if event is not None:
-        if event.run.mode in DESKS_OWN:
-            delivery.delete()
-            return None
-        mark_event_told(event)
-    if delivery.payload is None:
-        if event is None:
-            # The run was deleted before anybody was told of it.
-            delivery.delete()
-            return None
-        delivery.payload = event_message(event)
-        Delivery.objects.filter(pk=delivery.pk).update(payload=delivery.payload)
-    payload: dict[str, object] = delivery.payload
-    return payload
+    rows = Event.objects.select_related("run__task", "project").defer("run__spec")
+    events = rows.in_bulk([delivery.event_id for delivery in held if delivery.event_id])
+    batch, to_send, gone = Batch(), [], []
+    for delivery in held:
+        event = events.get(delivery.event_id) if delivery.event_id else None
+        if event is not None and event.run.mode in DESKS_OWN:
+            gone.append(delivery.pk)
+            continue
+        if delivery.payload is None:
+            if event is None:
+                gone.append(delivery.pk)
+                continue
+            delivery.payload = event_message(event)
+            batch.update(delivery, fields=("payload",))
+        to_send.append(delivery)
+    told = {delivery.event_id for delivery in to_send}
+    mark_events_told([event for event in events.values() if event.pk in told])
+    batch.write()
+    if gone:
+        Delivery.objects.filter(pk__in=gone).delete()
+    return to_send
 
 
-def _try(delivery: Delivery, body: bytes, *, deadline_s: float, now: datetime) -> Tried:
-    """One request, and what came back."""
-    webhook = Webhook.objects.get(pk=delivery.webhook_id)
+def _try(to_send: Sequence[Delivery], receiver: Receiver, *, now: datetime) -> list[tuple[Delivery, Tried]]:
+    """One request for each, and what came back."""
     began = time.monotonic()
     try:
-        secrets = signing_secrets(webhook, now=now)
-        signed = signed_headers(body, message_id=delivery.message_id, timestamp_s=int(now.timestamp()), secrets=secrets)
-        answer = post(webhook.url, body, headers=signed | {"Content-Type": "application/json"}, deadline_s=deadline_s)
-    except (OutgoingError, SecretUnreadable) as error:
-        return Tried(error=storable(str(error)), duration_s=time.monotonic() - began)
-    return _answered(answer, duration_s=time.monotonic() - began)
+        secrets = signing_secrets(Webhook.objects.get(pk=to_send[0].webhook_id), now=now)
+    except SecretUnreadable as error:
+        return [(delivery, Tried(error=storable(str(error)))) for delivery in to_send]
+    messages = [_message(delivery, now=now, secrets=secrets) for delivery in to_send]
+    outcomes = receiver.post(messages)
+    took_s = time.monotonic() - began
+    return [(delivery, _tried(outcome, duration_s=took_s)) for delivery, outcome in zip(to_send, outcomes, strict=True)]
 
 
-def _answered(answer: Posted, *, duration_s: float) -> Tried:
-    text = storable(answer.text)[:LONGEST_ANSWER]
-    return Tried(status=answer.status, answer=text, retry_after=answer.retry_after, duration_s=duration_s)
+def _message(delivery: Delivery, *, now: datetime, secrets: Sequence[str]) -> Message:
+    assert delivery.payload is not None
+    body = body_of(delivery.payload)
+    signed = signed_headers(body, message_id=delivery.message_id, timestamp_s=int(now.timestamp()), secrets=secrets)
+    return Message(body, signed | {"Content-Type": "application/json"})
+
+
+def _tried(outcome: Posted | OutgoingError, *, duration_s: float) -> Tried:
+    if isinstance(outcome, OutgoingError):
+        return Tried(error=storable(str(outcome)), duration_s=duration_s)
+    text = storable(outcome.text)[:LONGEST_ANSWER]
+    return Tried(status=outcome.status, answer=text, retry_after=outcome.retry_after, duration_s=duration_s)

@@ -30,11 +30,12 @@ from reflection_app.models.ticket import Ticket, TicketState
 from reflection_app.models.tool import Secret, Tool, ToolKind
 from reflection_app.models.tool_failure import FixPair, ToolFailure
 from reflection_app.models.transcript import Transcript, TranscriptFile, TranscriptTurn
-from reflection_app.models.webhook import TEST, Delivery, DeliveryState, DeliveryTry, Webhook
+from reflection_app.models.webhook import OF_STEPS, TEST, Delivery, DeliveryState, DeliveryTry, Webhook
 
 __all__ = [
     "ABOUT_WEBHOOK",
     "GRANTS",
+    "OF_STEPS",
     "OPEN",
     "TEST",
     "About",

@@ -14,6 +14,8 @@ from reflection_app.models.identifiers import new_id
 from reflection_app.models.project import Project
 
 TEST = "webhook.test"
+# What goes last: a receiver that wants all steps is told of ends and reviews first.
+OF_STEPS = Q(type__startswith="step.")
 
 
 class Webhook(models.Model):
@@ -75,6 +77,11 @@ class Delivery(models.Model):
     class Meta:
         indexes = (
             models.Index(fields=("webhook", "next_at", "id"), name="delivery_due_to", condition=Q(state="waiting")),
+            models.Index(
+                fields=("webhook", "next_at", "id"),
+                name="delivery_due_first",
+                condition=Q(state="waiting") & ~OF_STEPS,
+            ),
             models.Index(
                 fields=("webhook", "lease_until"),
                 name="delivery_held",

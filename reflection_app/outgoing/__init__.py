@@ -5,7 +5,7 @@ httpx2 is the HTTP client of the MCP SDK; with one client for all tools there is
 
 from reflection_app.outgoing.client import HttpClient, run_with_client
 from reflection_app.outgoing.errors import AddressRefused, OutgoingError, TimedOut, TooLarge, Unreachable
-from reflection_app.outgoing.posting import Posted, post
+from reflection_app.outgoing.posting import Message, Posted, Receiver
 from reflection_app.outgoing.requests import OutgoingAnswer, OutgoingRequest, send
 from reflection_app.outgoing.signing import as_secret, signed_headers
 from reflection_app.outgoing.urls import check_url, origin_of
@@ -13,17 +13,18 @@ from reflection_app.outgoing.urls import check_url, origin_of
 __all__ = [
     "AddressRefused",
     "HttpClient",
+    "Message",
     "OutgoingAnswer",
     "OutgoingError",
     "OutgoingRequest",
     "Posted",
+    "Receiver",
     "TimedOut",
     "TooLarge",
     "Unreachable",
     "as_secret",
     "check_url",
     "origin_of",
-    "post",
     "run_with_client",
     "send",
     "signed_headers",

@@ -15,6 +15,18 @@ HttpClient = httpx2.AsyncClient
 NO_TIMEOUTS = httpx2.Timeout(None)
 
 
+def client_over(transport: PinnedTransport, *, headers: dict[str, str] | None = None) -> HttpClient:
+    """A client that follows nothing, keeps no cookies and knows nothing of the environment's proxies and netrc."""
+    return HttpClient(
+        transport=transport,
+        headers=headers,
+        trust_env=False,
+        follow_redirects=False,
+        timeout=NO_TIMEOUTS,
+        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+    )
+
+
 def run_with_client[T](
     talk: Callable[[HttpClient], Awaitable[T]],
     *,
@@ -25,19 +37,13 @@ def run_with_client[T](
 ) -> T:
     """What `talk` returns. Raises an OutgoingError, or what `talk` raised where it was none of ours.
 
-    The thread must not run an event loop already. Neither proxies nor netrc of the environment are used, nor cookies.
+    The thread must not run an event loop already.
     """
 
     async def run() -> T:
-        transport = PinnedTransport(budget=Budget(most_bytes), only_origin=only_origin)
-        client = HttpClient(
-            transport=transport,
-            headers=headers,
-            trust_env=False,
-            follow_redirects=False,
-            timeout=NO_TIMEOUTS,
-            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
-        )
+        budget = Budget(most_bytes)
+        transport = PinnedTransport(budget=lambda: budget, only_origin=only_origin)
+        client = client_over(transport, headers=headers)
         try:
             # A scope of anyio cancels again at every await, so that closing things cannot outlast the deadline either.
             with anyio.fail_after(deadline_s):

@@ -1,6 +1,7 @@
 """The way out: each request goes to an address that was resolved and checked for this very request."""
 
 import ssl
+from collections.abc import Callable
 from functools import cache
 
 import httpx2
@@ -12,6 +13,8 @@ from reflection_app.outgoing.urls import origin_of, port_of, read_url
 
 # No connection is used again: the pool tells hosts apart by address, and two names may share one.
 NO_REUSE = httpx2.Limits(max_connections=8, max_keepalive_connections=0)
+# Of a transport that has one origin alone there are no two names.
+REUSE = httpx2.Limits(max_connections=32, max_keepalive_connections=32, keepalive_expiry=5.0)
 
 
 @cache
@@ -23,14 +26,18 @@ def _tls() -> ssl.SSLContext:
 class PinnedTransport(httpx2.AsyncBaseTransport):
     """Connects to checked addresses alone; SNI, certificate check and Host header stay those of the name.
 
-    Bodies are unpacked and counted against `budget`. `refusal` keeps the last error of ours, since
-    not every caller lets exceptions through. With `only_origin`, requests to any other are refused.
+    Bodies are unpacked and counted against `budget`, which is asked for with each request. `refusal` keeps the last
+    error of ours, since not every caller lets exceptions through. With `only_origin`, requests to any other are
+    refused; its connections may then be used again (`keep_alive`), each to an address that was checked for it.
     """
 
-    def __init__(self, *, budget: Budget, only_origin: str | None = None) -> None:
+    def __init__(
+        self, *, budget: Callable[[], Budget], only_origin: str | None = None, keep_alive: bool = False
+    ) -> None:
         self._budget = budget
         self._only_origin = only_origin
-        self._inner = httpx2.AsyncHTTPTransport(verify=_tls(), trust_env=False, limits=NO_REUSE)
+        limits = REUSE if keep_alive and only_origin is not None else NO_REUSE
+        self._inner = httpx2.AsyncHTTPTransport(verify=_tls(), trust_env=False, limits=limits)
         self.refusal: OutgoingError | None = None
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -47,7 +54,7 @@ class PinnedTransport(httpx2.AsyncBaseTransport):
         host = url.raw_host.decode("ascii")
         answer = await self._first_answer(request, host, await resolve(host, port_of(url)))
         try:
-            body = CountedStream(answer, budget=self._budget, on_error=self._keep)
+            body = CountedStream(answer, budget=self._budget(), on_error=self._keep)
         except OutgoingError:
             await answer.aclose()
             raise

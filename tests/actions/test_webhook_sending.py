@@ -3,7 +3,8 @@
 import threading
 import time
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, ClassVar
 
 import pytest
 from django.db import connection, transaction
@@ -266,8 +267,7 @@ def test_whoever_lost_the_hold_notes_nothing(run: Run) -> None:
     with Receiver() as receiver:
         webhook, _ = make_webhook(run.project, receiver.url)
         happen(run)
-        slow = claim(webhook.pk, now=clock.now)
-        assert slow is not None
+        (slow,) = claim(webhook.pk, now=clock.now)
         clock.forward(seconds=61)
         assert send_due(webhook.pk, clock=clock) == 1
         assert send_one(slow, clock=clock) is False
@@ -278,12 +278,75 @@ def test_two_workers_do_not_take_the_same_delivery(run: Run) -> None:
     now = datetime.now(UTC)
     with Receiver() as receiver:
         webhook, _ = make_webhook(run.project, receiver.url)
-        for _ in range(6):
+        for _ in range(webhook_sending.MOST_AT_ONCE + 2):
             happen(run)
         now = datetime.now(UTC)
-        taken = [claim(webhook.pk, now=now) for _ in range(6)]
-    held = [delivery.pk for delivery in taken if delivery]
+        taken = [claim(webhook.pk, now=now, most=5) for _ in range(8)]
+    held = [delivery.pk for some in taken for delivery in some]
     assert len(set(held)) == len(held) == webhook_sending.MOST_AT_ONCE
+
+
+def test_ends_are_told_before_steps_however_many_wait(run: Run) -> None:
+    with Receiver() as receiver:
+        webhook, secret = make_webhook(run.project, receiver.url, [EventType.STEP_FINISHED, EventType.RUN_FINISHED])
+        for _ in range(40):
+            happen(run, EventType.STEP_FINISHED)
+        happen(run, EventType.RUN_FINISHED)
+        assert send_due(webhook.pk) == 41
+        kinds = [told.body["type"] for told in receiver.believed(secret)]
+    assert kinds == ["run.finished", *["step.finished"] * 40]
+
+
+def test_what_fails_among_many_is_sent_again_and_nothing_else(run: Run) -> None:
+    clock = Clock()
+    with Receiver("200 OK", "200 OK", "500 Oops", "200 OK") as receiver:
+        webhook, secret = make_webhook(run.project, receiver.url)
+        for _ in range(6):
+            happen(run)
+        assert send_due(webhook.pk, clock=clock) == 5
+        clock.forward(seconds=20)
+        assert send_due(webhook.pk, clock=clock) == 1
+        ids = [told.id for told in receiver.believed(secret)]
+    assert len(ids) == 7
+    assert len(set(ids)) == 6
+    assert set(Delivery.objects.values_list("state", "tries")) == {("delivered", 1), ("delivered", 2)}
+    assert Webhook.objects.get().failing_since is None
+
+
+def test_connections_are_kept_and_one_that_was_given_up_loses_nothing(run: Run) -> None:
+    class Keeping(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        opened: ClassVar[list[int]] = []
+        heard: ClassVar[list[str]] = []
+
+        def setup(self) -> None:
+            super().setup()
+            self.opened.append(1)
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["content-length"]))
+            self.heard.append(self.headers["webhook-id"])
+            self.send_response(200)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            # Without a word, as servers do whose patience with a connection is over.
+            self.close_connection = len(self.heard) % 10 == 0
+
+        def log_message(self, *_: object) -> None:
+            """Nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Keeping)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        webhook, _ = make_webhook(run.project, f"http://127.0.0.1:{server.server_port}/")
+        for _ in range(100):
+            happen(run)
+        assert send_due(webhook.pk) == 100
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert set(Keeping.heard) == {delivery.message_id for delivery in Delivery.objects.all()}
+    assert len(Keeping.opened) < 60
 
 
 def test_a_receiver_that_fails_is_asked_by_one_at_a_time_and_left_alone_in_between(run: Run) -> None:
@@ -296,8 +359,8 @@ def test_a_receiver_that_fails_is_asked_by_one_at_a_time_and_left_alone_in_betwe
         assert send_due(webhook.pk, clock=clock) == 0
         assert len(receiver.heard) == 1
         clock.forward(seconds=10)
-        assert claim(webhook.pk, now=clock.now) is not None
-        assert claim(webhook.pk, now=clock.now) is None
+        assert len(claim(webhook.pk, now=clock.now, most=5)) == 1
+        assert claim(webhook.pk, now=clock.now) == []
 
 
 def test_a_slow_receiver_does_not_hold_up_another(run: Run) -> None:

@@ -23,4 +23,12 @@ class Migration(migrations.Migration):
             ],
             options={"indexes": [models.Index(fields=["run_id"], name="look_back_of_run")]},
         ),
+        migrations.AddIndex(
+            "delivery",
+            models.Index(
+                fields=["webhook", "next_at", "id"],
+                condition=models.Q(("state", "waiting"), models.Q(("type__startswith", "step."), _negated=True)),
+                name="delivery_due_first",
+            ),
+        ),
     ]
