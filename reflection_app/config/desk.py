@@ -144,11 +144,12 @@ class Desk:
             database.close()
             database.close_pool()
 
-    async def _start_application(self, web: Command, *, behind: list[Command]) -> None:
+    async def _start_application(self, web: list[Command], *, behind: list[Command]) -> None:
         # One after the other: on two cores they would slow each other down, and the page is what a person waits for.
-        self.supervisor.start(web)
-        await self.supervisor.wait_until(self._web_answers, name="web")
-        for command in behind:
+        first, *others = web
+        self.supervisor.start(first)
+        await self.supervisor.wait_until(self._web_answers, name=first.name)
+        for command in (*behind, *others):
             self.supervisor.start(command)
 
     @staticmethod

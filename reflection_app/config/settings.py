@@ -264,6 +264,9 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": "/api/v1",
 }
 
+WEB_PROCESSES = env.number(
+    "WEB_PROCESSES", 0, "web servers of `make run`, on one socket; 0: one a core, up to 4"
+) or min(4, os.cpu_count() or 1)
 WORKER_PROCESSES = env.number(
     "WORKER_PROCESSES", 0, "worker processes of `make run`, the last for what nobody waits for; 0: one a core, 2 to 8"
 ) or min(8, max(2, os.cpu_count() or 2))

@@ -29,7 +29,7 @@ def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def web(shared: dict[str, str]) -> Command:
-    return processes.web(shared, listener=7)
+    return processes.web(shared, listener=7)[-1]
 
 
 @pytest.mark.parametrize("command", [web, processes.beat, processes.first_start])

@@ -140,8 +140,9 @@ class Desk:
 def running_desk(data: Path, environment: Mapping[str, str]) -> Iterator[Desk]:
     """A desk on a free port with its data in `data`, stopped at the end, and killed where it does not stop."""
     inherited = {name: value for name, value in os.environ.items() if name not in OF_THE_TEST_SESSION}
-    # One worker does everything unless a test says otherwise: a second takes seconds to start, of every desk.
-    own = {"REFLECTION_DATA_DIR": str(data), "PORT": str(free_port()), "WORKER_PROCESSES": "1"}
+    # One of each unless a test says otherwise: a second takes seconds to start, of every desk.
+    alone = {"WEB_PROCESSES": "1", "WORKER_PROCESSES": "1"}
+    own = {"REFLECTION_DATA_DIR": str(data), "PORT": str(free_port()), **alone}
     data.mkdir(parents=True, exist_ok=True)
     log = data / "log"
     with log.open("wb") as output:

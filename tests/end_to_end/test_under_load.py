@@ -1,0 +1,90 @@
+"""Many runs at once, on workers and web servers of the usual number: nothing lapses, nothing is asked for twice."""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reflection_app.loops.prompts import prompt
+from tests.end_to_end.desk import Desk, running_desk
+from tests.load.model_server import answer
+from tests.openai_server import OpenAIServer, Reply
+
+TASKS = 90
+TASK = {"objective": "Write about the sea.", "mode": "actor_critic", "limits": {"max_iterations": 1}}
+
+
+def reply(body: dict[str, Any]) -> Reply:
+    """Drafts and critiques after a second; whoever looks back finds nothing."""
+    system = str(body["messages"][0]["content"])
+    if system.startswith(prompt("after_errors_system")[:80]):
+        return Reply('{"score": 80, "findings": []}', delay_s=1.0)
+    if system.startswith(prompt("after_memories_system")[:80]):
+        return Reply('{"memories": []}', delay_s=1.0)
+    return Reply(answer(body), delay_s=1.0)
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[OpenAIServer]:
+    with OpenAIServer(reply) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def busy_desk(provider: OpenAIServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    """A desk with the usual leases and pools, two processes of each kind, and a database that no other desk sweeps."""
+    environment = {
+        "LLM_MODEL": "openai/test",
+        "OPENAI_API_BASE": provider.url,
+        "OPENAI_API_KEY": "none",
+        "WORKER_PROCESSES": "2",
+        "WEB_PROCESSES": "2",
+        "API_REQUESTS_PER_MINUTE": "0",
+    }
+    data: Path = tmp_path_factory.mktemp("busy")
+    data.chmod(0o755)
+    with running_desk(data, environment) as desk:
+        yield desk
+
+
+def test_ninety_tasks_at_once_lose_no_lease_and_ask_nothing_twice(busy_desk: Desk, provider: OpenAIServer) -> None:
+    answered = len(provider.requests)
+    handed_in = busy_desk.post("tasks/batch", {"tasks": [TASK] * TASKS}, status=201)["results"]
+    runs = [busy_desk.settled(task["run"]["id"]) for task in handed_in]
+
+    def looked_back() -> bool:
+        reflections = busy_desk.all_of("runs", limit=100, mode="error_reflection")
+        reflections += busy_desk.all_of("runs", limit=100, mode="memory_reflection")
+        ended = [run for run in reflections if run["state"] == "finished"]
+        return len(ended) == len(reflections) == 2 * TASKS
+
+    busy_desk.wait_until(looked_back)
+    assert {run["outcome"] for run in runs} == {"exhausted"}
+    assert {run["usage"]["llm_calls"] for run in runs} == {2}
+    everything = [
+        run for mode in ("actor_critic", "error_reflection", "memory_reflection") for run in of(busy_desk, mode)
+    ]
+    calls = sum(run["usage"]["llm_calls"] for run in everything)
+    assert len(provider.requests) - answered == calls
+    told = busy_desk.log.read_text()
+    assert "pool" not in told.lower(), told
+    for run in runs:
+        events = Counter(event["type"] for event in busy_desk.all_of(f"runs/{run['id']}/events"))
+        assert events["run.retried"] == 0
+        assert {step["tries"] for step in busy_desk.all_of(f"runs/{run['id']}/steps")} == {1}
+
+
+def of(desk: Desk, mode: str) -> list[Any]:
+    return desk.all_of("runs", limit=100, mode=mode)
+
+
+def test_a_fresh_task_does_not_wait_for_those_who_look_back(busy_desk: Desk) -> None:
+    handed_in = busy_desk.post("tasks/batch", {"tasks": [TASK] * TASKS}, status=201)["results"]
+    for task in handed_in:
+        busy_desk.settled(task["run"]["id"])
+    run = busy_desk.settled(busy_desk.hand_in(**TASK))
+    assert run["outcome"] == "exhausted"
+    left = [one for mode in ("error_reflection", "memory_reflection") for one in of(busy_desk, mode)]
+    assert [one for one in left if one["state"] != "finished"], "all had been looked back at before"

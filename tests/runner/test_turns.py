@@ -1,0 +1,66 @@
+"""One project's thousands do not keep another's one waiting."""
+
+from contextlib import ExitStack
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from reflection_app.models import Project, Run
+from reflection_app.runner.turns import FEW, Turns
+from reflection_app.tasks import advance_run
+from tests.factories import make_project, submit
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def many(project: Project, number: int) -> list[Run]:
+    runs = [submit(project) for _ in range(number)]
+    # Handed in long before all others.
+    Run.objects.filter(pk__in=[run.pk for run in runs]).update(enqueued_at=timezone.now() - timedelta(minutes=1))
+    return runs
+
+
+def test_a_thread_takes_the_run_of_a_project_that_has_fewer() -> None:
+    turns, big, small = Turns(), make_project(), make_project()
+    runs, only = many(big, FEW + 3), submit(small)
+    with ExitStack() as busy:
+        taken = [busy.enter_context(turns.taken(run.pk, project_id=big.pk)) for run in runs]
+    assert taken[:FEW] == [run.pk for run in runs[:FEW]]
+    assert taken[FEW] == only.pk
+    # The other project has one thread by now, and nothing more that waits.
+    assert taken[FEW + 1 :] == [run.pk for run in runs[FEW + 1 :]]
+
+
+def test_of_several_projects_each_has_its_turn() -> None:
+    turns, big = Turns(), make_project()
+    others = [make_project() for _ in range(3)]
+    runs, theirs = many(big, FEW + 4), {submit(other).pk for other in others for _ in range(2)}
+    first = {Run.objects.filter(project=other).order_by("enqueued_at")[0].pk for other in others}
+    with ExitStack() as busy:
+        taken = [busy.enter_context(turns.taken(run.pk, project_id=big.pk)) for run in runs]
+    assert set(taken[FEW : FEW + 3]) == first
+    assert theirs - set(taken)
+
+
+def test_a_project_alone_has_all_threads_and_what_is_not_due_waits() -> None:
+    turns, big, small = Turns(), make_project(), make_project()
+    runs, later = many(big, 3 * FEW), submit(small)
+    Run.objects.filter(pk=later.pk).update(not_before=timezone.now() + timedelta(minutes=1))
+    with ExitStack() as busy:
+        taken = [busy.enter_context(turns.taken(run.pk, project_id=big.pk)) for run in runs]
+    assert taken == [run.pk for run in runs]
+
+
+def test_a_run_that_stood_back_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    turns, big, small = Turns(), make_project(), make_project()
+    runs, only = many(big, FEW + 1), submit(small)
+    advanced, asked = [], []
+    monkeypatch.setattr("reflection_app.tasks.turns", turns)
+    monkeypatch.setattr("reflection_app.tasks.advance", advanced.append)
+    monkeypatch.setattr("reflection_app.tasks.enqueue", lambda run, **_: asked.append(run.pk))
+    with ExitStack() as busy:
+        for run in runs[:FEW]:
+            busy.enter_context(turns.taken(run.pk, project_id=big.pk))
+        advance_run(str(runs[FEW].pk), str(big.pk))
+    assert (advanced, asked) == ([only.pk], [runs[FEW].pk])
