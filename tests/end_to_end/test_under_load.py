@@ -1,7 +1,7 @@
 """Many runs at once, on workers and web servers of the usual number: nothing lapses, nothing is asked for twice."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,13 @@ from tests.load.model_server import answer
 from tests.openai_server import OpenAIServer, Reply
 
 TASKS = 90
-TASK = {"objective": "Write about the sea.", "mode": "actor_critic", "limits": {"max_iterations": 1}}
+TASK = {
+    "objective": "Write about the sea.",
+    "mode": "actor_critic",
+    "agent": "sailor",
+    "limits": {"max_iterations": 1},
+}
+LOOKING_BACK = ("error_reflection", "memory_reflection")
 
 
 def reply(body: dict[str, Any]) -> Reply:
@@ -42,6 +48,7 @@ def busy_desk(provider: OpenAIServer, tmp_path_factory: pytest.TempPathFactory) 
         "WORKER_PROCESSES": "2",
         "WEB_PROCESSES": "2",
         "API_REQUESTS_PER_MINUTE": "0",
+        "REFLECTION_MODE": "post_hoc",
     }
     data: Path = tmp_path_factory.mktemp("busy")
     data.chmod(0o755)
@@ -54,19 +61,14 @@ def test_ninety_tasks_at_once_lose_no_lease_and_ask_nothing_twice(busy_desk: Des
     handed_in = busy_desk.post("tasks/batch", {"tasks": [TASK] * TASKS}, status=201)["results"]
     runs = [busy_desk.settled(task["run"]["id"]) for task in handed_in]
 
-    def looked_back() -> bool:
-        reflections = busy_desk.all_of("runs", limit=100, mode="error_reflection")
-        reflections += busy_desk.all_of("runs", limit=100, mode="memory_reflection")
-        ended = [run for run in reflections if run["state"] == "finished"]
-        return len(ended) == len(reflections) == 2 * TASKS
+    def are_looked_back_at() -> bool:
+        reflections = of_the_agent(busy_desk, LOOKING_BACK)
+        return len(reflections) == 2 * TASKS and all(run["state"] == "finished" for run in reflections)
 
-    busy_desk.wait_until(looked_back)
+    busy_desk.wait_until(are_looked_back_at)
     assert {run["outcome"] for run in runs} == {"exhausted"}
     assert {run["usage"]["llm_calls"] for run in runs} == {2}
-    everything = [
-        run for mode in ("actor_critic", "error_reflection", "memory_reflection") for run in of(busy_desk, mode)
-    ]
-    calls = sum(run["usage"]["llm_calls"] for run in everything)
+    calls = sum(run["usage"]["llm_calls"] for run in of_the_agent(busy_desk, ("actor_critic", *LOOKING_BACK)))
     assert len(provider.requests) - answered == calls
     told = busy_desk.log.read_text()
     assert "pool" not in told.lower(), told
@@ -76,8 +78,8 @@ def test_ninety_tasks_at_once_lose_no_lease_and_ask_nothing_twice(busy_desk: Des
         assert {step["tries"] for step in busy_desk.all_of(f"runs/{run['id']}/steps")} == {1}
 
 
-def of(desk: Desk, mode: str) -> list[Any]:
-    return desk.all_of("runs", limit=100, mode=mode)
+def of_the_agent(desk: Desk, modes: Sequence[str]) -> list[Any]:
+    return [run for mode in modes for run in desk.all_of("runs", limit=100, mode=mode, agent="sailor")]
 
 
 def test_a_fresh_task_does_not_wait_for_those_who_look_back(busy_desk: Desk) -> None:
@@ -86,5 +88,5 @@ def test_a_fresh_task_does_not_wait_for_those_who_look_back(busy_desk: Desk) -> 
         busy_desk.settled(task["run"]["id"])
     run = busy_desk.settled(busy_desk.hand_in(**TASK))
     assert run["outcome"] == "exhausted"
-    left = [one for mode in ("error_reflection", "memory_reflection") for one in of(busy_desk, mode)]
-    assert [one for one in left if one["state"] != "finished"], "all had been looked back at before"
+    left = [one for one in of_the_agent(busy_desk, LOOKING_BACK) if one["state"] != "finished"]
+    assert left, "all had been looked back at before"
