@@ -2,6 +2,7 @@
 
 from contextlib import ExitStack
 from datetime import timedelta
+from uuid import UUID
 
 import pytest
 from django.utils import timezone
@@ -55,7 +56,8 @@ def test_a_project_alone_has_all_threads_and_what_is_not_due_waits() -> None:
 def test_a_run_that_stood_back_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
     turns, big, small = Turns(), make_project(), make_project()
     runs, only = many(big, FEW + 1), submit(small)
-    advanced, asked = [], []
+    advanced: list[UUID] = []
+    asked: list[UUID] = []
     monkeypatch.setattr("reflection_app.tasks.turns", turns)
     monkeypatch.setattr("reflection_app.tasks.advance", advanced.append)
     monkeypatch.setattr("reflection_app.tasks.enqueue", lambda run, **_: asked.append(run.pk))
