@@ -73,7 +73,8 @@ def _take_back(run_id: UUID, *, deaths_of_others: int) -> bool:
         run.state, run.enqueued_at = RunState.QUEUED, timezone.now()
         run.lease_token = run.lease_until = None
         if delay_s:
-            run.not_before = run.enqueued_at = run.enqueued_at + timedelta(seconds=delay_s)
+            # Asked for by the first sweep after that, since nobody else does.
+            run.not_before, run.enqueued_at = run.enqueued_at + timedelta(seconds=delay_s), None
         add_event(run, EventType.RUN_RETRIED, error="its worker stopped", delay_s=delay_s)
         run.save()
     return not delay_s
