@@ -10,6 +10,7 @@ from pytest_django.fixtures import Settings
 from reflection_app import tasks
 from reflection_app.models import IdempotentAnswer, Run
 from reflection_app.runner.enqueuing import Outage
+from reflection_app.runner.sweep import find_unclaimed
 from reflection_app.tasks import queue_length, sweep, tidy
 from tests.factories import make_api_key, make_project, submit
 
@@ -57,3 +58,16 @@ def test_the_sweep_asks_again_for_lost_runs_but_not_while_messages_wait_in_the_q
     settings.WORKER_CONCURRENCY = before + 1
     sweep()
     assert queue_length("desk") == before + 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_the_broker_was_not_told_of_is_found_by_the_next_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
+    def away(*_: object, **__: object) -> None:
+        raise OperationalError("connection refused")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Outage, "until", 0.0)
+        patched.setattr(current_app, "send_task", away)
+        run = submit(make_project())
+    assert Run.objects.get(pk=run.pk).enqueued_at is None
+    assert find_unclaimed() == [run.pk]

@@ -55,7 +55,7 @@ def send_due(webhook_id: UUID, *, clock: Clock = timezone.now) -> int:
         return 0
     ends, arrived, most = time.monotonic() + SLICE_S, 0, 1
     with Receiver(webhook.url, deadline_s=DEADLINE_S) as receiver:
-        while time.monotonic() < ends and (held := claim(webhook_id, now=clock(), most=most)):
+        while time.monotonic() < ends and (held := claim(webhook_id, now=clock(), most=most, url=webhook.url)):
             done = _send(held, receiver, clock=clock)
             arrived += len(done)
             if len(done) < len(held):
@@ -65,14 +65,14 @@ def send_due(webhook_id: UUID, *, clock: Clock = timezone.now) -> int:
 
 
 @transaction.atomic
-def claim(webhook_id: UUID, *, now: datetime, most: int = 1) -> list[Delivery]:
+def claim(webhook_id: UUID, *, now: datetime, most: int = 1, url: str | None = None) -> list[Delivery]:
     """The next deliveries that are due to the webhook, held from now on: ends and reviews before steps.
 
-    None where nothing is due, or enough are held.
+    Empty where nothing is due, enough are held, or the webhook has another address by now than `url`.
     """
     webhooks = Webhook.objects.select_for_update(of=("self",), no_key=True)
     webhook = webhooks.filter(pk=webhook_id, is_enabled=True, paused_at=None, project__deleted_at=None).first()
-    if webhook is None:
+    if webhook is None or (url is not None and webhook.url != url):
         return []
     held = Delivery.objects.filter(webhook=webhook, state=DeliveryState.WAITING, lease_until__gt=now).count()
     room = min(most, (1 if webhook.failing_since else MOST_AT_ONCE) - held)

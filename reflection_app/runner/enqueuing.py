@@ -51,8 +51,10 @@ class Queued(Protocol):
 def enqueue(run: Queued, *, delay_s: float = 0) -> None:
     """Asks the workers to move a run on. A broker that is away loses nothing: the next sweep asks again."""
     if not Outage.is_on():
-        queue = settings.LOOKING_BACK_QUEUE if run.mode in OF_THE_DESK else settings.CELERY_TASK_DEFAULT_QUEUE
-        told = (str(run.pk), str(run.project_id))
+        looks_back = run.mode in OF_THE_DESK
+        queue = settings.LOOKING_BACK_QUEUE if looks_back else settings.CELERY_TASK_DEFAULT_QUEUE
+        # Projects take turns at fresh work alone; who looks back takes none of that.
+        told = (str(run.pk),) if looks_back else (str(run.pk), str(run.project_id))
         try:
             current_app.send_task(ADVANCE_RUN, told, queue=queue, countdown=delay_s or None, retry=False)
             return

@@ -34,14 +34,16 @@ def take_back_expired() -> list[UUID]:
     That workers die is no fault of their runs, unless a run dies again and again in the company of others that do not.
     """
     running = Run.objects.filter(state=RunState.RUNNING, lease_token__isnull=False)
+    oldest = running.filter(lease_until__lt=Now()).order_by("lease_until")
+    expired = list(oldest.values_list("pk", "lease_token")[:MOST_AT_ONCE])
     # Also those whose lease still stands: it was given later, and the same worker died with them.
     victims: dict[bytes, dict[UUID, int]] = defaultdict(dict)
-    for run_id, token, deaths in running.values_list("pk", "lease_token", "worker_deaths"):
-        assert token is not None
-        victims[process_of(token)][run_id] = deaths + 1
-    expired = running.filter(lease_until__lt=Now()).order_by("lease_until")
+    if expired:
+        for run_id, token, deaths in running.values_list("pk", "lease_token", "worker_deaths"):
+            assert token is not None
+            victims[process_of(token)][run_id] = deaths + 1
     taken = []
-    for run_id, token in list(expired.values_list("pk", "lease_token")[:MOST_AT_ONCE]):
+    for run_id, token in expired:
         assert token is not None
         deaths_of_others = [deaths for other, deaths in victims[process_of(token)].items() if other != run_id]
         try:

@@ -3,6 +3,7 @@
 Messages come in the order in which they were sent, so that one project's thousands would keep all others waiting.
 """
 
+import math
 import threading
 import time
 from collections import Counter, deque
@@ -19,15 +20,16 @@ from reflection_app.models.run import NOT_OF_THE_DESK
 
 # A project that has fewer threads than this keeps nobody waiting.
 FEW = 4
-LOOK_EVERY_S = 0.2
 
 
 class Turns:
+    LOOK_EVERY_S = 0.2
+
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._busy: Counter[UUID] = Counter()
         self._waiting: deque[tuple[UUID, UUID]] = deque()
-        self._looked_at = -LOOK_EVERY_S
+        self._looked_at = -math.inf
 
     @contextmanager
     def taken(self, run_id: UUID, *, project_id: UUID | None) -> Iterator[UUID]:
@@ -49,7 +51,7 @@ class Turns:
 
     def _is_to_look(self, project_id: UUID) -> bool:
         with self._lock:
-            if self._waiting or self._busy[project_id] < FEW or time.monotonic() < self._looked_at + LOOK_EVERY_S:
+            if self._busy[project_id] < FEW or time.monotonic() < self._looked_at + self.LOOK_EVERY_S:
                 return False
             self._looked_at = time.monotonic()
             return True

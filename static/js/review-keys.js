@@ -65,7 +65,7 @@
     if (event.defaultPrevented || event.repeat || isComposing(event) || isOpen()) return;
     if (!reviewItem.isOnScreen(event)) {
       // Neither may the browser press what has the focus on an item that nobody has seen yet.
-      if (event.key === "Enter" || event.key === " ") event.preventDefault();
+      if (event.key === "Enter" || (event.key === " " && !isTyping(event.target))) event.preventDefault();
       return;
     }
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) return submitWith(event);

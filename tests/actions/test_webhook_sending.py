@@ -286,6 +286,17 @@ def test_two_workers_do_not_take_the_same_delivery(run: Run) -> None:
     assert len(set(held)) == len(held) == webhook_sending.MOST_AT_ONCE
 
 
+def test_nothing_more_goes_to_an_address_that_was_changed_meanwhile(run: Run) -> None:
+    with Receiver() as old, Receiver() as new:
+        webhook, secret = make_webhook(run.project, old.url)
+        happen(run)
+        Webhook.objects.filter(pk=webhook.pk).update(url=new.url)
+        assert claim(webhook.pk, now=datetime.now(UTC), url=old.url) == []
+        assert send_due(webhook.pk) == 1
+        assert len(new.believed(secret)) == 1
+    assert not old.heard
+
+
 def test_ends_are_told_before_steps_however_many_wait(run: Run) -> None:
     with Receiver() as receiver:
         webhook, secret = make_webhook(run.project, receiver.url, [EventType.STEP_FINISHED, EventType.RUN_FINISHED])

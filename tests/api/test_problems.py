@@ -2,8 +2,9 @@ from typing import NoReturn
 
 import pytest
 from django.core.exceptions import PermissionDenied, RequestDataTooBig
-from django.db import OperationalError, connection
+from django.db import DatabaseError, OperationalError, connection, transaction
 from django.http import Http404, UnreadablePostError
+from psycopg.errors import DiskFull
 from rest_framework.exceptions import Throttled, ValidationError
 
 from reflection_app.actions import errors
@@ -60,3 +61,19 @@ def test_a_database_that_went_away_is_a_problem_that_passes(caller: Caller) -> N
 
 def _lose_connection(*_: object) -> NoReturn:
     raise OperationalError(SECRET)
+
+
+@pytest.mark.django_db
+def test_a_database_that_can_only_be_read_is_told_as_such() -> None:
+    with pytest.raises(DatabaseError) as raised, transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET TRANSACTION READ ONLY; DELETE FROM reflection_app_lookbackdue")
+    problem = problem_of(raised.value)
+    assert (problem.status, "can only be read" in problem.detail) == (503, True)
+
+
+def test_a_full_disk_is_told_as_such() -> None:
+    error = OperationalError(SECRET)
+    error.__cause__ = DiskFull(SECRET)
+    problem = problem_of(error)
+    assert (problem.status, "disk is full" in problem.detail) == (503, True)
+    assert SECRET not in problem.detail

@@ -221,6 +221,16 @@ def test_a_slash_leads_from_an_item_to_the_search_of_the_queue(visit: Visit, pro
     expect(page).to_have_url(re.compile("q=a(%20|[+])kettle"))
 
 
+def test_what_is_typed_before_the_page_was_painted_keeps_its_spaces(visit: Visit, project: Project) -> None:
+    page = opened(visit, waiting_review(project))
+    page.add_init_script("globalThis.requestAnimationFrame = () => 0;")
+    press(page, "/")
+    search = page.get_by_role("searchbox", name="Search the task")
+    expect(search).to_be_focused()
+    page.keyboard.type("a kettle")
+    expect(search).to_have_value("a kettle")
+
+
 def test_the_help_names_every_key_of_the_page(visit: Visit, project: Project) -> None:
     page = opened(visit, waiting_review(project))
     carried = page.eval_on_selector_all("[data-key]", "found => found.map((one) => one.dataset.key)")

@@ -6,12 +6,14 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from pytest_django.fixtures import Settings
 
 from reflection_app.llm import ModelRefused, ModelTimedOut, ModelUnavailable, complete, warm_up
-from reflection_app.llm.model_loop import stop_model_loop
+from reflection_app.llm.model_loop import model_loop, stop_model_loop
+from reflection_app.llm.provider import close_connections, prepare, send
 from tests.llm.conftest import API_KEY, asking
 from tests.openai_server import OpenAIServer, Reply, ScriptedAnswers
 from tests.pace import PATIENCE_S
@@ -27,6 +29,27 @@ def test_an_answer_comes_back_with_its_usage(configured: Configured) -> None:
     assert (answer.text, answer.model, answer.finish_reason) == ("Hello.", "house-model", "stop")
     assert (answer.prompt_tokens, answer.completion_tokens, answer.retries) == (11, 3, 0)
     assert answer.latency_ms >= 0
+
+
+def test_litellm_logs_nothing_of_our_calls(configured: Configured, monkeypatch: pytest.MonkeyPatch) -> None:
+    warm_up()
+    from litellm.litellm_core_utils.logging_worker import GLOBAL_LOGGING_WORKER
+
+    logged: list[Any] = []
+
+    def note(async_coroutine: Any, **_: Any) -> None:
+        async_coroutine.close()
+        logged.append(async_coroutine)
+
+    monkeypatch.setattr(GLOBAL_LOGGING_WORKER, "ensure_initialized_and_enqueue", note)
+    with OpenAIServer(lambda _: "Hello.") as server:
+        configured(server)
+        complete(asking())
+        assert logged == []
+        # What it is spared: a call past the gateway would be logged.
+        call = prepare(asking())
+        model_loop(close_connections).submit(send(call)).result(PATIENCE_S)
+    assert len(logged) == 1
 
 
 def test_the_provider_is_sent_what_was_asked(configured: Configured) -> None:

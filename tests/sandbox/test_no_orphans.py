@@ -25,8 +25,9 @@ def wait_until_it_sleeps(pid: int) -> list[int]:
     """The processes below the worker, once the candidate runs: the last two are in the sandbox."""
     until = time.monotonic() + PATIENCE_S
     while time.monotonic() < until:
-        found = list(descendants(pid))
-        if sum(len(numbers_of(child)) > 1 for child in found) >= 2 and numbers_of(found[-1])[-1] != "1":
+        # Each is read once: one may end between two looks.
+        inside = [numbers for numbers in map(numbers_of, descendants(pid)) if len(numbers) > 1]
+        if len(inside) >= 2 and inside[-1][-1] != "1":
             time.sleep(0.3)
             return list(descendants(pid))
         time.sleep(0.05)

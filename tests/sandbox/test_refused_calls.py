@@ -146,9 +146,11 @@ def kill_the_harness() -> None:
     nesting = len(numbers_of("self")) + (2 if check().in_view else 1)
     until = time.monotonic() + PATIENCE_S
     while time.monotonic() < until:
-        inside = [pid for pid in descendants(os.getpid()) if len(numbers_of(pid)) == nesting]
-        if any(numbers_of(pid)[-1] == "3" for pid in inside):
-            os.kill(next(pid for pid in inside if numbers_of(pid)[-1] == "1"), signal.SIGKILL)
+        # Each is read once: a candidate may end between two looks.
+        numbers = {pid: numbers_of(pid) for pid in descendants(os.getpid())}
+        inside = {told[-1]: pid for pid, told in numbers.items() if len(told) == nesting}
+        if "3" in inside and "1" in inside:
+            os.kill(inside["1"], signal.SIGKILL)
             return
         time.sleep(0.02)
 
