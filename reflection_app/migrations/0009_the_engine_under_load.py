@@ -1,5 +1,15 @@
+import django.db.models.deletion
 import reflection_app.models.identifiers
 from django.db import migrations, models
+
+
+def within(model: str, name: str, *, of: str) -> migrations.AlterField:
+    """A reference without an index of its own, where a wider one begins with it."""
+    cascade = django.db.models.deletion.CASCADE
+    field = models.ForeignKey(
+        db_index=False, on_delete=cascade, related_name=f"{model}s", to=f"reflection_app.{of}"
+    )
+    return migrations.AlterField(model, name, field)
 
 
 class Migration(migrations.Migration):
@@ -31,4 +41,11 @@ class Migration(migrations.Migration):
                 name="delivery_due_first",
             ),
         ),
+        within("attempt", "run", of="run"),
+        within("event", "run", of="run"),
+        within("run", "project", of="project"),
+        within("run", "task", of="task"),
+        within("step", "run", of="run"),
+        within("ticket", "project", of="project"),
+        within("ticket", "run", of="run"),
     ]

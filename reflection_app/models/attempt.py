@@ -15,7 +15,7 @@ class Attempt(models.Model):
     """One candidate answer, numbered from 1 within its run."""
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="attempts")
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="attempts", db_index=False)
     number = models.PositiveIntegerField()
     step = models.OneToOneField(Step, on_delete=models.CASCADE, related_name="made_attempt")
     content = models.TextField()

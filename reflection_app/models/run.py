@@ -28,8 +28,8 @@ class Run(models.Model):
     """`state` and the lease are changed only by conditional updates (runner/lease.py, actions)."""
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
-    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="runs")
-    task = models.ForeignKey(Task, on_delete=models.CASCADE, related_name="runs")
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="runs", db_index=False)
+    task = models.ForeignKey(Task, on_delete=models.CASCADE, related_name="runs", db_index=False)
     mode = models.CharField(max_length=20, choices=[(mode.value, mode.value) for mode in Mode])
     state = models.CharField(max_length=16, choices=RunState, default=RunState.QUEUED)
     outcome = models.CharField(
@@ -119,7 +119,7 @@ class Step(models.Model):
     """One effect and its recorded result. `request` is kept for people; replay compares only `key` and `kind`."""
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="steps")
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="steps", db_index=False)
     seq = models.PositiveIntegerField()
     key = models.CharField(max_length=200)
     kind = models.CharField(max_length=40)

@@ -21,8 +21,8 @@ class Ticket(models.Model):
     """`step` is the one that issued it. `resolved_by` is the attempt that was accepted after it."""
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
-    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="tickets")
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="tickets")
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="tickets", db_index=False)
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="tickets", db_index=False)
     attempt = models.ForeignKey(Attempt, null=True, on_delete=models.CASCADE, related_name="tickets")
     step = models.OneToOneField(Step, on_delete=models.CASCADE, related_name="ticket")
     ticket_id = models.CharField(max_length=60)

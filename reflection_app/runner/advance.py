@@ -63,8 +63,8 @@ def advance(run_id: UUID) -> float | None:
 def _advance_leased(lease: Lease) -> float | None:
     journal = Journal(lease)
     try:
-        run = _run_of(lease)
-        ended = _drive(journal, run.get_spec(), edited_prompts=run.edited_prompts)
+        _check_version(lease.run)
+        ended = _drive(journal, lease.run.get_spec(), edited_prompts=lease.run.edited_prompts)
         if ended is not None:
             journal.commit(lambda run: end_run(run, ended))
     except LeaseLost:
@@ -80,15 +80,13 @@ def _advance_leased(lease: Lease) -> float | None:
     return journal.wakes_after_s
 
 
-def _run_of(lease: Lease) -> Run:
-    run = Run.objects.only("spec", "loop_version", "edited_prompts").get(pk=lease.run_id)
+def _check_version(run: Run) -> None:
     mode = Mode(run.spec["mode"])
     if run.loop_version != version_of(mode):
         raise JournalMismatch(
             f"this run began under version {run.loop_version} of its loop ({mode.value}), and this is version "
             f"{version_of(mode)}; fork the run to go on."
         )
-    return run
 
 
 def _drive(journal: Journal, spec: TaskSpec, *, edited_prompts: dict[str, Any]) -> Ended | None:

@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from django.db.models import Subquery
 from pydantic import ValidationError
 
 from reflection_app.loops.best_attempt import best_attempt
@@ -20,12 +21,15 @@ class Best(NamedTuple):
 
 def best_of(run: Run) -> Best:
     """The attempt to keep if the run ended now, by the rule that loops use; Nones where there is no attempt."""
-    rows = Verdict.objects.filter(attempt__run=run).order_by("created_at", "id")
+    picks = Step.objects.filter(run=run, kind=RecordPick.kind, state=StepState.DONE).order_by("-seq")
+    picked = Subquery(picks.values("result__attempt")[:1])
+    rows = Verdict.objects.filter(attempt__run=run).annotate(pick=picked).order_by("created_at", "id")
     # Only what the rule reads: a verdict whose details no longer parse must not keep its run from ending.
-    judged = list(rows.values_list("attempt_id", "attempt__number", "referee", "verdict", "score", "requirements"))
+    names = ("attempt_id", "attempt__number", "referee", "verdict", "score", "requirements", "pick")
+    judged = list(rows.values_list(*names))
     if not judged:
         made = Attempt.objects.filter(run=run).order_by("number").values_list("id", "number")
-        pick = _pick_of(run)
+        pick = picks.values_list("result__attempt", flat=True).first()
         kept = (made.filter(number=pick).first() if pick is not None else None) or made.first()
         return Best(*kept) if kept else Best(None, None)
     ids = {number: attempt_id for attempt_id, number, *_ in judged}
@@ -37,9 +41,9 @@ def best_of(run: Run) -> Best:
             score=score,
             requirements=_requirements(requirements),
         )
-        for _, number, referee, verdict, score, requirements in judged
+        for _, number, referee, verdict, score, requirements, _ in judged
     ]
-    number = best_attempt(ids, judgements, pick=_pick_of(run))
+    number = best_attempt(ids, judgements, pick=judged[0][-1])
     return Best(ids[number], number) if number is not None else Best(None, None)
 
 
@@ -48,9 +52,3 @@ def _requirements(kept: Any) -> RequirementsReport | None:
         return RequirementsReport.model_validate(kept) if kept else None
     except ValidationError:
         return None
-
-
-def _pick_of(run: Run) -> int | None:
-    picks = Step.objects.filter(run=run, kind=RecordPick.kind, state=StepState.DONE)
-    result = picks.order_by("-seq").values_list("result", flat=True).first()
-    return result["attempt"] if result else None

@@ -12,6 +12,7 @@ from typing import Any
 from django.db import DataError, InterfaceError, OperationalError, connection, transaction
 from django.db.models import F
 from django.db.models.functions import Now
+from psycopg import Cursor
 
 from reflection_app.live.doorbell import ring
 from reflection_app.loops.effects import Generate, Spent
@@ -140,9 +141,10 @@ def offer(changes: list[Change]) -> Change | None:
 def _locked(which: str, *values: Any) -> Run | None:
     """The run that `which` finds, locked, with the columns that steps change."""
     names = _columns()
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT {', '.join(names)} FROM reflection_app_run WHERE {which} FOR UPDATE", values)  # noqa: S608 - names of ours
-        row = cursor.fetchone()
+    text = f"SELECT {', '.join(names)} FROM reflection_app_run WHERE {which} FOR UPDATE"  # noqa: S608 - names of ours
+    # Every step asks this. Planned once a connection it takes half the time; Django's own cursors prepare nothing.
+    with connection.wrap_database_errors, Cursor(connection.connection) as cursor:
+        row = cursor.execute(text, values, prepare=True).fetchone()
     return None if row is None else Run.from_db(connection.alias, names, row)
 
 

@@ -4,21 +4,18 @@ A worker takes a queued run by one conditional UPDATE, renews the lease while it
 is conditional on the token. A worker that lost its lease finds out at its next write, which is refused.
 """
 
+import json
 import logging
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import timedelta
 from uuid import UUID, uuid4
 
 from django.conf import settings
 from django.db import connection
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models import Q
-from django.db.models.expressions import CombinedExpression
-from django.db.models.functions import Coalesce, Now
 
 from reflection_app.models import Run, RunState
 
@@ -31,6 +28,14 @@ UPDATE reflection_app_run SET lease_until = now() + make_interval(secs => %s) WH
 """
 
 CLAIMABLE = (RunState.QUEUED, RunState.WAITING_TIME)
+# What a loop is begun with comes back in the same trip.
+CLAIM = """
+UPDATE reflection_app_run
+SET state = 'running', lease_token = %s, lease_until = statement_timestamp() + make_interval(secs => %s),
+  started_at = COALESCE(started_at, statement_timestamp()), not_before = NULL, waiting_for = ''
+WHERE id = %s AND state = ANY(%s) AND (not_before IS NULL OR not_before <= statement_timestamp())
+RETURNING id, spec::text, loop_version, edited_prompts::text
+"""
 
 
 class LeaseLost(Exception):
@@ -45,11 +50,8 @@ PROCESS = uuid4().bytes[:8]
 class Lease:
     run_id: UUID
     token: UUID
-
-
-def lease_end() -> CombinedExpression:
-    """When a lease given now ends, by the database's clock: workers' clocks may differ by more than a lease."""
-    return Now() + timedelta(seconds=settings.RUN_LEASE_S)
+    # What its loop is run with: the specification, its version and the prompts that people wrote, and nothing else.
+    run: Run
 
 
 def _new_token() -> UUID:
@@ -64,16 +66,14 @@ def process_of(token: UUID) -> bytes:
 def claim(run_id: UUID) -> Lease | None:
     """The lease of a run that is queued or has waited long enough, or None where it is neither, or not yet due."""
     token = _new_token()
-    due = Q(not_before__isnull=True) | Q(not_before__lte=Now())
-    claimed = Run.objects.filter(due, pk=run_id, state__in=CLAIMABLE).update(
-        state=RunState.RUNNING,
-        lease_token=token,
-        lease_until=lease_end(),
-        started_at=Coalesce("started_at", Now()),
-        not_before=None,
-        waiting_for="",
-    )
-    return Lease(run_id, token) if claimed else None
+    with connection.cursor() as cursor:
+        cursor.execute(CLAIM, [token, settings.RUN_LEASE_S, run_id, [state.value for state in CLAIMABLE]])
+        row = cursor.fetchone()
+    if row is None:
+        return None
+    spec, edited_prompts = json.loads(row[1]), json.loads(row[3])
+    names = ("id", "spec", "loop_version", "edited_prompts")
+    return Lease(run_id, token, Run.from_db(connection.alias, names, (row[0], spec, row[2], edited_prompts)))
 
 
 class LeaseKeeper:

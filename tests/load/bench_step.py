@@ -1,7 +1,7 @@
 """Prints what the desk adds to a step over bare litellm, medians of one interleaved series.
 
 A run is three attempts of actor and critic against a server that answers at once: six model calls and their
-verdicts. "Bare" makes the same six calls, with the same messages, by `litellm.acompletion` alone.
+verdicts. "Bare" makes the same six calls, with the same messages and the same form, by `litellm.acompletion` alone.
 
 .venv/bin/python -m tests.load.bench_step [ROUNDS]
 """
@@ -19,6 +19,7 @@ from tests.load.machine import describe_machine
 from tests.load.model_server import model_server
 
 GOAL_MS = 3.0
+GOAL_RATIO = 2.0
 MODEL = "openai/bench"
 TASK: dict[str, Any] = {"objective": "Write about the sea.", "mode": "actor_critic", "limits": {"time_budget_s": 600}}
 
@@ -56,6 +57,8 @@ def measure(rounds: int) -> None:
     print(f"{rounds} runs of {taken[0].calls} model calls in {statistics.mean(one.steps for one in taken):.1f} steps")
     print(f"bare litellm, a call            median {median([one.bare_ms / one.calls for one in taken]):6.2f} ms")
     print(f"run, whole                      median {median([one.run_ms for one in taken]):6.2f} ms")
+    ratio = median([one.run_ms / one.bare_ms for one in taken])
+    print(f"run over its bare calls         median {ratio:6.2f} (goal: at most {GOAL_RATIO:g})")
     print(f"added, a step                   median {median(over):6.2f} ms")
     print(f"added, if all is laid on calls  median {median(over_call):6.2f} ms")
     print(f"a step with a scripted model    median {median(scripted):6.2f} ms")
@@ -94,15 +97,19 @@ def bare_ms(requests: list[dict[str, Any]]) -> float:
 async def _bare_ms(requests: list[dict[str, Any]]) -> float:
     from reflection_app.llm.litellm_import import litellm
     from reflection_app.llm.provider import READ_WITHIN_S
+    from reflection_app.llm.structured import response_format
 
+    schemas = [request.get("json_schema") for request in requests]
+    forms = [schema and response_format(schema, model=MODEL, provider="openai") for schema in schemas]
     began = time.perf_counter()
-    for request in requests:
+    for request, form in zip(requests, forms, strict=True):
         await litellm().acompletion(
             model=MODEL,
             messages=request["messages"],
             temperature=request["temperature"],
             max_tokens=1000,
             timeout=READ_WITHIN_S,
+            **({"response_format": form} if form else {}),
         )
         await asyncio.sleep(0)
     return (time.perf_counter() - began) * 1000

@@ -1,0 +1,50 @@
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from reflection_app.models import EventType, Run, Step, next_event
+from reflection_app.runner.batch import Batch
+from tests.factories import make_project, submit
+
+pytestmark = pytest.mark.django_db
+
+
+def step_of(run: Run, seq: int) -> Step:
+    return Step(run=run, seq=seq, key=f"step-{seq}", kind="note", request={"it's": seq}, started_at=timezone.now())
+
+
+def statements_of(batch: Batch) -> list[str]:
+    with CaptureQueriesContext(
+        connection,
+    ) as seen:
+        batch.write()
+    (query,) = seen.captured_queries
+    return [
+        part.split()[0] + " " + part.split()[2 if part.startswith("INSERT") else 1] for part in query["sql"].split("; ")
+    ]
+
+
+def test_rows_of_one_table_go_in_one_statement() -> None:
+    run, batch = submit(make_project()), Batch()
+    for seq in range(1, 4):
+        batch.insert(step_of(run, seq))
+        batch.insert(next_event(run, EventType.STEP_STARTED, step=seq))
+    assert statements_of(batch) == ['INSERT "reflection_app_step"', 'INSERT "reflection_app_event"']
+    kept = Step.objects.filter(run=run).values_list("seq", "key", "request", "cost_known", "result")
+    assert list(kept) == [(seq, f"step-{seq}", {"it's": seq}, True, None) for seq in range(1, 4)]
+    assert [event.payload["step"] for event in run.events.filter(type=EventType.STEP_STARTED)] == [1, 2, 3]
+
+
+def test_no_row_is_written_before_what_was_added_before_it_and_could_meet_it() -> None:
+    run, batch = submit(make_project()), Batch()
+    first, again = step_of(run, 1), step_of(run, 1)
+    batch.insert(first)
+    first.seq, first.key = 2, "step-2"
+    batch.update(first, fields=("seq", "key"))
+    batch.insert(again)
+    batch.add("UPDATE reflection_app_step SET kind = 'seen' WHERE run_id = %s", run.pk)
+    batch.insert(step_of(run, 3))
+    batch.write()
+    kept = Step.objects.filter(run=run).values_list("seq", "kind")
+    assert list(kept) == [(1, "seen"), (2, "seen"), (3, "note")]
