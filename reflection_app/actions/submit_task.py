@@ -16,7 +16,9 @@ from reflection_app.loops.requirements import Requirements
 from reflection_app.loops.review_rules import ReviewPolicy
 from reflection_app.loops.task_spec import Execution, Mode, TaskSpec
 from reflection_app.loops.tool_calls import ToolSpec
-from reflection_app.models import Actor, AgentInstruction, InstructionState, Project, Run, Task, TaskFile, Tool, audit
+from reflection_app.models import Actor, AgentInstruction, InstructionState, Project, Run, Task, TaskFile, Tool
+from reflection_app.models.audit import entry_of
+from reflection_app.runner.batch import Batch
 from reflection_app.runner.begin_run import begin_run, is_scripted
 from reflection_app.runner.lessons import lessons_of
 
@@ -38,7 +40,7 @@ def submit_task(
     `models` are model names by role in front of the project's own. Raises InvalidInput where the task cannot run.
     """
     check_it_can_run(submission)
-    task = Task.objects.create(
+    task = Task(
         project=project,
         external_id=submission.external_id,
         objective=submission.objective,
@@ -58,8 +60,12 @@ def submit_task(
         metadata=submission.metadata,
         created_by=actor.user,
     )
-    TaskFile.objects.bulk_create(TaskFile(task=task, path=file.path, content=file.content) for file in submission.files)
-    audit(project.pk, actor, "task.submitted", target=task)
+    batch = Batch()
+    batch.insert(task)
+    for file in submission.files:
+        batch.insert(TaskFile(task=task, path=file.path, content=file.content))
+    batch.insert(entry_of(project.pk, actor, "task.submitted", target=task))
+    batch.write()
     return start_run(task, submission=submission, models=project.models_by_role | (models or {}))
 
 
@@ -116,6 +122,8 @@ def accepted_instructions(project: Project, *, agent: str) -> tuple[str, ...]:
 
 def knowledge_tool_of(project: Project) -> ToolSpec | None:
     """The tool that is asked for knowledge, where the project names one that can be used."""
+    if not project.knowledge_tool:
+        return None
     tool = Tool.objects.filter(project=project, name=project.knowledge_tool, is_enabled=True).first()
     return tool.get_spec() if tool else None
 
@@ -133,6 +141,8 @@ def requirements_as_json(requirements: Requirements | None) -> dict[str, Any] | 
 def tools_for(project: Project, submission: TaskSubmission) -> tuple[ToolSpec, ...]:
     """The tools that the task names, as they are described now. Raises InvalidInput for one that cannot be used."""
     named = list(dict.fromkeys([*submission.tools, *([submission.tool_call.tool] if submission.tool_call else [])]))
+    if not named:
+        return ()
     found = {tool.name: tool for tool in Tool.objects.filter(project=project, name__in=named, is_enabled=True)}
     missing = [name for name in named if name not in found]
     if missing:

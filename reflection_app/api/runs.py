@@ -16,7 +16,7 @@ from reflection_app.api.next_answer import RunWithNext, run_with_next
 from reflection_app.api.pages import NEWEST_FIRST, PageQuery, get_page
 from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_input, read_query
-from reflection_app.api.run_answers import RunAnswer, RunPage, run_answer, run_answers, runs_to_show
+from reflection_app.api.run_answers import RunAnswer, RunPage, run_answer, run_answers, runs_to_list
 from reflection_app.api.schema import described_get, described_post
 from reflection_app.api.waiting import WaitQuery, wait_until_settled
 from reflection_app.loops.ends import Outcome
@@ -51,7 +51,7 @@ class RunList(DeskView):
     def get(self, request: Request) -> Response:
         query = read_query(request, RunFilters)
         wanted = query.model_dump(exclude_none=True, include={"state", "outcome", "mode", "task", "parent"})
-        runs = runs_to_show(Run.objects.filter(project=self.project, **wanted))
+        runs = runs_to_list(Run.objects.filter(project=self.project, **wanted))
         if query.agent is not None:
             runs = runs.filter(task__agent=query.agent)
         if not wanted.keys() & {"mode", "task", "parent"}:

@@ -7,7 +7,7 @@ from uuid import UUID
 from pydantic import AwareDatetime, Field, JsonValue
 
 from reflection_app.api.answer import Answer, Money, PageAnswer, money
-from reflection_app.api.run_answers import RunAnswer, run_answers, runs_to_show
+from reflection_app.api.run_answers import RunAnswer, run_answers, runs_to_list
 from reflection_app.loops.task_spec import Execution, Limits, Mode
 from reflection_app.models import Run, Task, TaskFile
 
@@ -57,16 +57,15 @@ class BatchAnswer(Answer):
 def task_answers(tasks: Sequence[Task]) -> list[TaskAnswer]:
     """The answers of `tasks`, with three queries more for all of them together."""
     newest = Run.objects.filter(task__in=tasks).order_by("task_id", "-created_at", "-id").distinct("task_id")
-    by_task = {answer.task_id: answer for answer in run_answers(list(runs_to_show(newest)))}
+    by_task = {answer.task_id: answer for answer in run_answers(list(runs_to_list(newest)))}
     files = files_of(tasks)
     return [_task_answer(task, run=by_task.get(task.pk), files=files[task.pk]) for task in tasks]
 
 
 def submitted_answers(runs: Sequence[Run]) -> list[TaskAnswer]:
     """The answers of tasks just handed in, by their first runs; nothing is read again."""
-    files = files_of([run.task for run in runs])
     answered = zip(runs, run_answers(runs), strict=True)
-    return [_task_answer(run.task, run=answer, files=files[run.task_id]) for run, answer in answered]
+    return [_task_answer(run.task, run=answer, files=sorted(run.spec["file_names"])) for run, answer in answered]
 
 
 def files_of(tasks: Sequence[Task]) -> dict[UUID, list[str]]:

@@ -16,7 +16,8 @@ from reflection_app.models.identifiers import id_from
 # What a reviewer's program may call with these alone tells a person, and no agent.
 REVIEWERS = frozenset({Scope.REVIEWS_WRITE})
 TELLING = (Scope.RUNS_READ, Scope.TASKS_WRITE)
-NAMES = ("run_id", "ticket_id", "reflection_id", "rewind_ticket_id", "review_id")
+NAMES = frozenset({"run_id", "ticket_id", "reflection_id", "rewind_ticket_id", "review_id"})
+NESTED = (list, tuple, dict)
 
 
 def note_told(key: ApiKey, *, scopes: Iterable[Scope], ids: Mapping[str, Any], answer: Any) -> None:
@@ -40,13 +41,13 @@ def _named(answer: Any) -> Iterator[tuple[str, Any]]:
     left = [answer]
     while left:
         one = left.pop()
-        if isinstance(one, list | tuple):
+        if isinstance(one, (list, tuple)):
             left += one
-        elif isinstance(one, Mapping):
-            yield from ((name, one[name]) for name in NAMES if isinstance(one.get(name), str))
+        elif isinstance(one, dict):
+            yield from ((name, one[name]) for name in one.keys() & NAMES if isinstance(one[name], str))
             if "outcome" in one and "task_id" in one:
                 yield "run_id", one.get("id")
-            left += [value for value in one.values() if isinstance(value, list | tuple | Mapping)]
+            left += [value for value in one.values() if isinstance(value, NESTED)]
 
 
 def _runs_of(project: Project, *, tickets: set[str], reports: set[str], reviews: set[UUID]) -> set[UUID]:

@@ -75,7 +75,20 @@ def audit(
     after: dict[str, Any] | None = None,
 ) -> None:
     """Adds to the trail; call it in the transaction of the change itself."""
-    AuditEntry.objects.create(
+    entry_of(project_id, actor, action, target=target, before=before, after=after).save(force_insert=True)
+
+
+def entry_of(
+    project_id: UUID,
+    actor: Actor,
+    action: str,
+    *,
+    target: models.Model | Target,
+    before: dict[str, Any] | None = None,
+    after: dict[str, Any] | None = None,
+) -> AuditEntry:
+    """What `audit` adds, to be written by the caller with other rows."""
+    return AuditEntry(
         project_id=project_id,
         actor_label=actor.label,
         user=actor.user,

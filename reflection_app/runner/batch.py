@@ -40,6 +40,8 @@ class Batch:
             known.text += ", "
         known.text += _places(len(values))
         known.values += values
+        # As after `save`: whoever saves the row later changes it.
+        row._state.adding, row._state.db = False, connection.alias  # noqa: SLF001 - Django's documented API
 
     def update(self, row: Model, *, fields: tuple[str, ...]) -> None:
         """Adds the present values of these fields of a row that is there."""

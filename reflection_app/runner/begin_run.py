@@ -9,8 +9,9 @@ from reflection_app.live.doorbell import ring
 from reflection_app.loops import prompts
 from reflection_app.loops.catalogue import version_of
 from reflection_app.loops.task_spec import TaskSpec
-from reflection_app.models import EventType, Run, Task, add_event
+from reflection_app.models import EventType, Run, Task, next_event
 from reflection_app.models.run import spec_as_json
+from reflection_app.runner.batch import Batch
 from reflection_app.runner.enqueuing import enqueue
 
 
@@ -43,9 +44,11 @@ def begin_run(task: Task, spec: TaskSpec, *, origin: Origin | None = None) -> Ru
         fork_note=origin.note if origin else "",
         forked_by_label=origin.by if origin else "",
     )
-    run.save()
-    add_event(run, EventType.RUN_CREATED, **({"parent": str(origin.run.pk)} if origin else {}))
-    run.save(update_fields=["last_event_seq"])
+    begun = next_event(run, EventType.RUN_CREATED, **({"parent": str(origin.run.pk)} if origin else {}))
+    batch = Batch()
+    batch.insert(run)
+    batch.insert(begun)
+    batch.write()
     transaction.on_commit(lambda: enqueue(run))
     transaction.on_commit(lambda: ring(run.pk, project_id=task.project_id))
     return run
