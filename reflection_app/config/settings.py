@@ -207,7 +207,10 @@ USE_I18N = True
 USE_TZ = True
 
 STATIC_URL = "static/"
-STATIC_ROOT = DATA_DIR / "static"
+STATIC_ROOT = BASE_DIR / (
+    env.text("STATIC_DIR", "", "folder of the collected static files; unset: `static` in the data folder")
+    or DATA_DIR / "static"
+)
 # `manage.py up` and the image collect the files; whitenoise warns of a folder that is missing until then.
 STATIC_ROOT.mkdir(parents=True, exist_ok=True)
 STATICFILES_DIRS = [BASE_DIR / "static"]

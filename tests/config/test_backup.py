@@ -27,6 +27,7 @@ from reflection_app.config.preconditions import Refused, sole_use
 from reflection_app.config.secret_key import secret_key
 from reflection_app.config.services import socket_dir
 from reflection_app.models import AuditEntry
+from reflection_app.sandbox import bwrap
 from tests.factories import make_member, make_project
 from tests.pace import PATIENCE_S
 
@@ -316,6 +317,23 @@ def test_the_commands_tell_what_stands_in_the_way_in_one_line(folder: Path) -> N
             check=False,
         )
         assert (told.returncode, told.stderr.count("\n")) == (1, 1), told.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap is for Linux")
+def test_it_writes_nothing_outside_of_its_data_folder(folder: Path, empty_database: str) -> None:
+    """As in the image, whose user may write nothing else, beside a server of one's own."""
+    filled()
+    data, temporary = folder / "data", folder / "tmp"
+    data.mkdir()
+    temporary.mkdir()
+    [program, _], *_ = bwrap.candidates()
+    writable = [argument for path in (data, temporary) for argument in ("--bind", str(path), str(path))]
+    confined = (program, "--ro-bind", "/", "/", "--dev", "/dev", *writable, "--setenv", "TMPDIR", str(temporary))
+    for command, url in (("backup", own_database()), ("restore", empty_database)):
+        env = environment_of_a_desk(data, url=url) | {"PRODUCTION": "yes", "STATIC_DIR": str(settings.STATIC_ROOT)}
+        subprocess.run([*confined, *MANAGE, command, str(data / "x.backup")], env=env, check=True)
+    assert rows(empty_database, "auth_user") == rows(own_database(), "auth_user") != []
+    assert {path.name for path in data.iterdir()} == {"x.backup", "lock"}
 
 
 @pytest.mark.parametrize(
