@@ -42,12 +42,12 @@ def shared_environment(*, local_model_url: str) -> dict[str, str]:
     return given | ({"LOCAL_MODEL_URL": local_model_url} if local_model_url else {})
 
 
-def web(shared: dict[str, str], *, listener: int) -> list[Command]:
+def web(shared: dict[str, str], *, listener: int, access_log: bool = False) -> list[Command]:
     """WEB_PROCESSES web servers on one socket that listens already, given by its descriptor."""
     names = ["web", *(f"web-{number}" for number in range(2, settings.WEB_PROCESSES + 1))]
     return [
         _python(
-            *(WEB_SERVER, "-v", "0", "--fd", str(listener), ASGI),
+            *(WEB_SERVER, "-v", str(int(access_log)), "--fd", str(listener), ASGI),
             name=name,
             env=_public(shared),
             patience_s=3,

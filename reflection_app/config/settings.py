@@ -268,7 +268,7 @@ SPECTACULAR_SETTINGS = {
 }
 
 WEB_PROCESSES = env.number(
-    "WEB_PROCESSES", 0, "web servers of `make run`, on one socket; 0: one a core, up to 4"
+    "WEB_PROCESSES", 0, "web servers of `make run` or a web container, on one socket; 0: one a core, up to 4"
 ) or min(4, os.cpu_count() or 1)
 WORKER_PROCESSES = env.number(
     "WORKER_PROCESSES", 0, "worker processes of `make run`, the last for what nobody waits for; 0: one a core, 2 to 8"

@@ -86,6 +86,12 @@ def test_the_image_dumps_the_version_of_postgresql_that_runs_beside_it(services:
     assert f":/usr/lib/postgresql/{version}/bin:" in image
 
 
+def test_a_web_container_has_as_many_servers_as_elsewhere(services: dict[str, Any]) -> None:
+    assert "command" not in services["web"]
+    assert services["web"]["environment"]["WEB_PROCESSES"] == "${WEB_PROCESSES:-0}"
+    assert '\nCMD ["python", "-m", "reflection_app.config.web_servers"]' in (ROOT / "Dockerfile").read_text()
+
+
 def test_backups_have_a_place_that_outlives_the_container(services: dict[str, Any]) -> None:
     image = (ROOT / "Dockerfile").read_text()
 
