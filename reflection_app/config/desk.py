@@ -120,7 +120,9 @@ class Desk:
     async def _start_postgres(self) -> None:
         if settings.DATABASE_URL:
             return
-        command = await prepared_postgres(settings.DATA_DIR, sockets=socket_dir(settings.DATA_DIR))
+        command = await prepared_postgres(
+            settings.DATA_DIR, sockets=socket_dir(settings.DATA_DIR), options=processes.options_of_postgres()
+        )
         self.supervisor.start(command)
         await self.supervisor.wait_until(lambda pid: postgres_is_ready(settings.DATA_DIR, pid=pid), name="postgres")
 
