@@ -1,10 +1,12 @@
 """Backing the desk up, running or not, and restoring it: its database, and the key that its secrets are sealed with."""
 
 import asyncio
+import fcntl
 import os
+import shutil
 import tempfile
-from collections.abc import AsyncIterator
-from contextlib import ExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 
 import psycopg
@@ -21,6 +23,8 @@ from reflection_app.config.preconditions import Refused, sole_use
 
 RESTORING, BEFORE = f"{DATABASE}_restoring", f"{DATABASE}_before_restore"
 OF_DESK = ("reflection_app", "notebook_app")
+# Folders that are there for as long as it takes.
+BACKING_UP, UNPACKED = ".desk-backup-", ".restore-"
 
 
 def back_up(path: Path) -> None:
@@ -32,18 +36,37 @@ def back_up(path: Path) -> None:
         raise Refused(f"{path} is there already; nothing was written over it.")
     if not settings.DATABASE_URL and not has_cluster(settings.DATA_DIR):
         raise Refused(f"There is nothing to back up: no desk has run on {settings.DATA_DIR} yet.")
-    with tempfile.TemporaryDirectory(dir=path.absolute().parent, prefix=".backup-") as folder:
-        asyncio.run(_dump(Path(folder) / "desk.dump"))
-        whole = Path(folder) / "whole"
+    with _folder_of_ones_own(path.absolute().parent) as folder:
+        asyncio.run(_dump(folder / "desk.dump"))
+        whole = folder / "whole"
         os.close(os.open(whole, os.O_CREAT | os.O_WRONLY, 0o600))
-        applied = (Path(folder) / "migrations").read_text().splitlines()
+        applied = (folder / "migrations").read_text().splitlines()
         made_at = timezone.now().isoformat()
-        backup_file.write(whole, dump=Path(folder) / "desk.dump", made_at=made_at, migrations=applied)
+        backup_file.write(whole, dump=folder / "desk.dump", made_at=made_at, migrations=applied)
         try:
             # Unlike a renaming, a link is never put in the place of another file.
             path.hardlink_to(whole)
         except FileExistsError:
             raise Refused(f"{path} is there already; nothing was written over it.") from None
+
+
+@contextmanager
+def _folder_of_ones_own(beside: Path) -> Iterator[Path]:
+    """A folder for as long as we are inside; those of backups that were killed are gone.
+
+    A lock tells them from those of living ones: it ends with its process, whichever container that is in.
+    """
+    for left in beside.glob(f"{BACKING_UP}*"):
+        with suppress(OSError), (left / "lock").open("r+") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(left)
+    with tempfile.TemporaryDirectory(dir=beside, prefix=BACKING_UP) as made:
+        fresh = Path(made) / "lock.fresh"
+        with fresh.open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            # Only now does it have the name that others look for: a lock that nobody holds is never ours.
+            fresh.rename(fresh.with_suffix(""))
+            yield Path(made)
 
 
 async def _dump(target: Path) -> None:
@@ -79,13 +102,31 @@ def restore(path: Path, *, with_another_key: bool = False) -> list[str]:
     Raises Refused while the desk runs or where a database of yours is not empty, Unusable for a file that does not
     fit, ToolFailed and EmbeddedEngineError. Nothing is changed where one is raised.
     """
-    with sole_use(settings.DATA_DIR), tempfile.TemporaryDirectory(dir=settings.DATA_DIR, prefix=".restore-") as folder:
-        dump = Path(folder) / "desk.dump"
-        manifest, key = backup_file.read(path, dump_to=dump)
-        if not with_another_key:
-            _check_key(manifest.key_mark, brought=key)
-        said = asyncio.run(_restore_into_own(dump) if settings.DATABASE_URL else _restore_embedded(dump))
-        return [f"The desk is as it was on {manifest.made_at}.", *said, *_keep_key(key)]
+    with sole_use(settings.DATA_DIR):
+        _remove_unpacked()
+        with tempfile.TemporaryDirectory(dir=settings.DATA_DIR, prefix=UNPACKED) as folder:
+            dump = Path(folder) / "desk.dump"
+            manifest, key = backup_file.read(path, dump_to=dump)
+            if not with_another_key:
+                _check_key(manifest.key_mark, brought=key)
+            said = asyncio.run(_restore_into_own(dump) if settings.DATABASE_URL else _restore_embedded(dump))
+            return [f"The desk is as it was on {manifest.made_at}.", *said, *_keep_key(key)]
+
+
+def remove_interrupted_restore() -> None:
+    """Nothing is left of a restore that was killed. Hold `sole_use` of the data folder: no other is under way then.
+
+    The embedded database has to answer.
+    """
+    _remove_unpacked()
+    if not settings.DATABASE_URL:
+        with psycopg.connect(**database("postgres"), autocommit=True) as server:
+            _drop(server, RESTORING)
+
+
+def _remove_unpacked() -> None:
+    for left in settings.DATA_DIR.glob(f"{UNPACKED}*"):
+        shutil.rmtree(left)
 
 
 def _check_key(mark: str, *, brought: str) -> None:

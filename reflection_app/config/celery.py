@@ -1,8 +1,10 @@
 """The Celery application. Tasks live in reflection_app/tasks.py and jobs.py, and stay thin."""
 
 import os
+from typing import Any
 
 from celery import Celery
+from celery.signals import worker_ready
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "reflection_app.config.settings")
 
@@ -12,3 +14,11 @@ app.set_default()
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(["reflection_app"])
 app.autodiscover_tasks(["reflection_app"], related_name="jobs")
+
+
+@worker_ready.connect
+def look_at_connections(sender: Any, **_: object) -> None:
+    # Imported when it is needed: this module is loaded while Django is being set up.
+    from reflection_app.config.connections import warn_beside
+
+    warn_beside(threads=sender.controller.concurrency)

@@ -15,6 +15,7 @@ from django.db.migrations.executor import MigrationExecutor
 
 from reflection_app.config import local_model, processes
 from reflection_app.config.answering import answers
+from reflection_app.config.backup import remove_interrupted_restore
 from reflection_app.config.child_process import Command
 from reflection_app.config.desk_address import address, note_address
 from reflection_app.config.embedded.postgres import postgres_is_ready, prepared_postgres
@@ -74,6 +75,7 @@ class Desk:
             shared, behind = self._plan()
             await self._start_valkey()
             await self._start_postgres()
+            await asyncio.to_thread(remove_interrupted_restore)
             async with self.supervisor.saying_who_is_waited_for("the database's tables"):
                 await asyncio.to_thread(self._migrate)
             await asyncio.to_thread(collect_static)
@@ -118,7 +120,9 @@ class Desk:
     async def _start_postgres(self) -> None:
         if settings.DATABASE_URL:
             return
-        command = await prepared_postgres(settings.DATA_DIR, sockets=socket_dir(settings.DATA_DIR))
+        command = await prepared_postgres(
+            settings.DATA_DIR, sockets=socket_dir(settings.DATA_DIR), options=processes.options_of_postgres()
+        )
         self.supervisor.start(command)
         await self.supervisor.wait_until(lambda pid: postgres_is_ready(settings.DATA_DIR, pid=pid), name="postgres")
 

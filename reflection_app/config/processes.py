@@ -10,6 +10,7 @@ from django.conf import settings
 
 from reflection_app.config import env
 from reflection_app.config.child_process import Command
+from reflection_app.config.connections import BESIDE_THE_POOL
 from reflection_app.config.schedule import OF_FRESH_WORKERS, OF_THE_WORKER_BEHIND
 
 ASGI = "reflection_app.config.asgi:application"
@@ -42,12 +43,19 @@ def shared_environment(*, local_model_url: str) -> dict[str, str]:
     return given | ({"LOCAL_MODEL_URL": local_model_url} if local_model_url else {})
 
 
-def web(shared: dict[str, str], *, listener: int) -> list[Command]:
+def options_of_postgres() -> dict[str, str]:
+    """So many connections as the web servers and workers may take, and some for commands, unless those are few."""
+    taken = settings.WEB_PROCESSES + settings.WORKER_PROCESSES
+    wanted = taken * (settings.DATABASE_POOL_SIZE + BESIDE_THE_POOL) + 20
+    return {"max_connections": str(max(200, wanted))}
+
+
+def web(shared: dict[str, str], *, listener: int, access_log: bool = False) -> list[Command]:
     """WEB_PROCESSES web servers on one socket that listens already, given by its descriptor."""
     names = ["web", *(f"web-{number}" for number in range(2, settings.WEB_PROCESSES + 1))]
     return [
         _python(
-            *(WEB_SERVER, "-v", "0", "--fd", str(listener), ASGI),
+            *(WEB_SERVER, "-v", str(int(access_log)), "--fd", str(listener), ASGI),
             name=name,
             env=_public(shared),
             patience_s=3,

@@ -1,6 +1,8 @@
 """Where the database and the broker are: the given URLs, else the sockets of the embedded engines."""
 
 import hashlib
+import os
+import socket
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,8 @@ from django.core.exceptions import ImproperlyConfigured
 
 # A Unix socket's path may have 107 bytes; PostgreSQL adds 15 of its own. A deep checkout goes over that.
 LONGEST_SOCKET_DIR = 80
+# So that PostgreSQL can tell, and count, the processes of the desk.
+NAMES_OF_CONNECTIONS = "reflection-desk "
 
 
 def socket_dir(data_dir: Path) -> Path:
@@ -28,7 +32,10 @@ def database_settings(url: str, *, data_dir: Path, pool_size: int) -> dict[str, 
     Raises ImproperlyConfigured for anything but a PostgreSQL address.
     """
     # `"pool": True` would mean four connections. Pooled connections and CONN_MAX_AGE exclude each other.
-    pool = {"pool": {"min_size": 1, "max_size": pool_size, "timeout": 10}} if pool_size else {}
+    pool: dict[str, Any] = {"pool": {"min_size": 1, "max_size": pool_size, "timeout": 10}} if pool_size else {}
+    if pool:
+        # PostgreSQL cuts names off, so the one of the machine or container, which is long, stands last.
+        pool["application_name"] = f"{NAMES_OF_CONNECTIONS}{os.getpid()} {socket.gethostname()}"
     # A connection that died in the pool, as all do with a restart of PostgreSQL, is found before it is used.
     common: dict[str, Any] = {
         "ENGINE": "django.db.backends.postgresql",

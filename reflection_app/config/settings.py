@@ -207,7 +207,10 @@ USE_I18N = True
 USE_TZ = True
 
 STATIC_URL = "static/"
-STATIC_ROOT = DATA_DIR / "static"
+STATIC_ROOT = BASE_DIR / (
+    env.text("STATIC_DIR", "", "folder of the collected static files; unset: `static` in the data folder")
+    or DATA_DIR / "static"
+)
 # `manage.py up` and the image collect the files; whitenoise warns of a folder that is missing until then.
 STATIC_ROOT.mkdir(parents=True, exist_ok=True)
 STATICFILES_DIRS = [BASE_DIR / "static"]
@@ -265,7 +268,7 @@ SPECTACULAR_SETTINGS = {
 }
 
 WEB_PROCESSES = env.number(
-    "WEB_PROCESSES", 0, "web servers of `make run`, on one socket; 0: one a core, up to 4"
+    "WEB_PROCESSES", 0, "web servers of `make run` or a web container, on one socket; 0: one a core, up to 4"
 ) or min(4, os.cpu_count() or 1)
 WORKER_PROCESSES = env.number(
     "WORKER_PROCESSES", 0, "worker processes of `make run`, the last for what nobody waits for; 0: one a core, 2 to 8"

@@ -1,4 +1,7 @@
-"""Keeps the processes of `manage.py up` running: starts them, says what they say, restarts them, stops them."""
+"""Keeps the processes of `manage.py up` or of a web container running.
+
+It starts them, says what they say, restarts them, and stops them.
+"""
 
 import asyncio
 import signal
@@ -27,6 +30,8 @@ class NotStarted(Exception):
 class Supervisor:
     log: JointLog
     register: Register
+    # Of one process, each soon after the one before; then it is given up. None: it is tried for ever.
+    most_deaths_in_a_row: int | None = None
     stopping: bool = False
     running: dict[str, asyncio.subprocess.Process] = field(default_factory=dict)
     keepers: dict[str, asyncio.Task[None]] = field(default_factory=dict)
@@ -67,6 +72,13 @@ class Supervisor:
             yield
         finally:
             saying.cancel()
+
+    async def until_one_is_given_up(self) -> None:
+        """Raises NotStarted then, with that process's last lines; the others run on until they are stopped."""
+        # Not gather(): cancelled, it would cancel the keepers, and stop() once more while they end their processes.
+        given_up, _ = await asyncio.wait(self.keepers.values(), return_when=asyncio.FIRST_COMPLETED)
+        for keeper in given_up:
+            keeper.result()
 
     def _last_words(self, name: str) -> str:
         lines = self.log.last_lines.get(name)
@@ -109,14 +121,17 @@ class Supervisor:
             raise
 
     async def _keep(self, command: Command) -> None:
-        """Runs the command for ever. Cancelled, it ends the process in the command's own way first."""
-        delay = FIRST_DELAY_S
+        """Runs the command until it is given up. Cancelled, it ends the process in the command's own way first."""
+        delay, in_a_row = FIRST_DELAY_S, 0
         while True:
             started = time.monotonic()
             code = await self._run(command)
             self.deaths[command.name] += 1
             if time.monotonic() - started > STEADY_AFTER_S:
-                delay = FIRST_DELAY_S
+                delay, in_a_row = FIRST_DELAY_S, 0
+            in_a_row += 1
+            if in_a_row == self.most_deaths_in_a_row:
+                raise NotStarted(self._last_words(command.name))
             self.log.say(f"{command.name} ended ({describe(code)}); starting it again in {delay:g} s")
             await asyncio.sleep(delay)
             delay = min(delay * 2, LONGEST_DELAY_S)

@@ -12,6 +12,7 @@ from daphne.cli import CommandLineInterface
 from daphne.http_protocol import HTTPFactory, WebRequest
 from daphne.server import Server
 from daphne.ws_protocol import WebSocketFactory, WebSocketProtocol
+from django.apps import apps
 
 from reflection_app.config.log_filter import without_tokens
 
@@ -95,7 +96,15 @@ class LimitedSocketFactory(WebSocketFactory):  # type: ignore[misc]
 
 
 class LimitedServer(Server):  # type: ignore[misc]
-    """Daphne's server, whose access log has no login tokens in it."""
+    """Daphne's server, which first looks whether connections fit, and whose access log has no login tokens in it."""
+
+    def run(self) -> None:
+        # By now the application is loaded, and Django with it where it is ours.
+        if apps.ready:
+            from reflection_app.config.connections import warn_beside
+
+            warn_beside()
+        super().run()
 
     def log_action(self, protocol: str, action: str, details: dict[str, Any]) -> None:
         super().log_action(protocol, action, details | {"path": without_tokens(details["path"])})

@@ -6,8 +6,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from django.db import connection
 from pytest_django.fixtures import Settings
 
 from reflection_app.config import backup_file
-from reflection_app.config.backup import back_up, restore
+from reflection_app.config.backup import back_up, remove_interrupted_restore, restore
 from reflection_app.config.backup_file import Unusable
 from reflection_app.config.embedded.offline import running_postgres
 from reflection_app.config.postgres_tools import ToolFailed
@@ -26,11 +27,14 @@ from reflection_app.config.preconditions import Refused, sole_use
 from reflection_app.config.secret_key import secret_key
 from reflection_app.config.services import socket_dir
 from reflection_app.models import AuditEntry
+from reflection_app.sandbox import bwrap
 from tests.factories import make_member, make_project
+from tests.pace import PATIENCE_S
 
 pytestmark = pytest.mark.django_db(transaction=True)
 OF_THE_TEST_SESSION = {"DATABASE_URL", "REDIS_URL", "DATABASE_POOL_SIZE", "SECRET_KEY", "REFLECTION_DATA_DIR"}
 KEY = "k" * 60
+MANAGE = (sys.executable, str(Path(settings.BASE_DIR) / "manage.py"))
 
 
 @pytest.fixture
@@ -84,6 +88,33 @@ def embedded_slugs(data: Path) -> list[str]:
                 return [slug for (slug,) in database.execute("SELECT slug FROM reflection_app_project").fetchall()]
 
     return asyncio.run(read())
+
+
+def embedded_databases(data: Path) -> set[str]:
+    """Of the folder's PostgreSQL, which is running."""
+    with psycopg.connect(dbname="postgres", user="postgres", host=str(socket_dir(data))) as server:
+        return {name for (name,) in server.execute("SELECT datname FROM pg_database WHERE NOT datistemplate")}
+
+
+def environment_of_a_desk(data: Path, *, url: str = "") -> dict[str, str]:
+    inherited = {name: value for name, value in os.environ.items() if name not in OF_THE_TEST_SESSION}
+    return inherited | {"REFLECTION_DATA_DIR": str(data), "DATABASE_URL": url, "SECRET_KEY": KEY}
+
+
+def killed(*arguments: str, env: dict[str, str], once: Callable[[], bool]) -> None:
+    """The command was killed in the middle of its work: as soon as `once` held."""
+    process = subprocess.Popen([*MANAGE, *arguments], env=env)
+    wait_until(once, process=process)
+    process.kill()
+    assert process.wait() < 0
+
+
+def wait_until(holds: Callable[[], bool], *, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def filled() -> None:
@@ -168,7 +199,7 @@ def test_nothing_is_restored_while_the_desk_runs_and_nothing_is_written_over(fol
     with pytest.raises(Refused, match="there already"):
         back_up(path)
     assert path.read_bytes() == content
-    assert not list(folder.glob(".backup-*"))
+    assert not list(folder.glob(".desk-backup-*"))
     desks.be(folder / "b")
     with sole_use(folder / "b"), pytest.raises(Refused, match="Another copy is running"):
         restore(path)
@@ -212,19 +243,97 @@ def test_a_dump_that_is_spoilt_leaves_the_desk_as_it_was(folder: Path, desks: De
     assert embedded_slugs(folder / "b") == ["backed-up"]
 
 
+def is_restoring(data: Path) -> bool:
+    try:
+        return "desk_restoring" in embedded_databases(data)
+    except psycopg.OperationalError:
+        return False
+
+
+@pytest.fixture
+def interrupted_restore(folder: Path, desks: Desks) -> Path:
+    """A backup that was being restored into the desk on `folder`/b when its process was killed."""
+    filled()
+    path, data = folder / "a.backup", folder / "b"
+    desks.be(folder / "a", url=own_database())
+    back_up(path)
+    desks.be(data)
+    killed("restore", str(path), env=environment_of_a_desk(data), once=lambda: is_restoring(data))
+    assert list(data.glob(".restore-*"))
+    return path
+
+
+@pytest.mark.exhaustive("stops and starts engines of its own")
+def test_the_next_restore_removes_what_a_killed_one_left(folder: Path, interrupted_restore: Path) -> None:
+    assert "is kept until the next restore" in restore(interrupted_restore)[1]
+    assert not list((folder / "b").glob(".restore-*"))
+    assert embedded_slugs(folder / "b") == ["backed-up"]
+
+
+@pytest.mark.exhaustive("stops and starts engines of its own")
+def test_so_does_the_next_start(folder: Path, interrupted_restore: Path) -> None:
+    async def start() -> set[str]:
+        async with running_postgres(folder / "b"):
+            # The postgres of the killed one was waited for, and what it was making is there still.
+            assert is_restoring(folder / "b")
+            remove_interrupted_restore()
+            return embedded_databases(folder / "b")
+
+    assert asyncio.run(start()) == {"desk", "postgres"}
+    assert not list((folder / "b").glob(".restore-*"))
+
+
+@pytest.mark.exhaustive("starts a process to kill it")
+def test_the_next_backup_removes_what_a_killed_one_left_and_nothing_of_a_living_one(folder: Path, desks: Desks) -> None:
+    def under_way() -> list[Path]:
+        return list(folder.glob(".desk-backup-*/desk.dump"))
+
+    env = environment_of_a_desk(folder / "a", url=own_database())
+    with psycopg.connect(own_database()) as hindrance:
+        # pg_dump waits for this lock, so that both are in the middle of their work.
+        hindrance.execute("LOCK TABLE reflection_app_project IN ACCESS EXCLUSIVE MODE")
+        killed("backup", str(folder / "killed.backup"), env=env, once=lambda: bool(under_way()))
+        [left] = under_way()
+        living = subprocess.Popen([*MANAGE, "backup", str(folder / "living.backup")], env=env)
+        wait_until(lambda: not left.exists() and bool(under_way()), process=living)
+        [beside] = under_way()
+        desks.be(folder / "a", url=own_database("postgres"))
+        with pytest.raises(psycopg.errors.UndefinedTable):
+            back_up(folder / "other.backup")
+        assert under_way() == [beside]
+    assert living.wait(PATIENCE_S) == 0
+    assert sorted(path.name for path in folder.iterdir() if path.is_file()) == ["living.backup"]
+    assert not list(folder.glob(".desk-backup-*"))
+
+
 @pytest.mark.exhaustive("starts a process for every refusal")
 def test_the_commands_tell_what_stands_in_the_way_in_one_line(folder: Path) -> None:
-    inherited = {name: value for name, value in os.environ.items() if name not in OF_THE_TEST_SESSION}
-    manage = (sys.executable, str(Path(settings.BASE_DIR) / "manage.py"))
     for name in ("backup", "restore"):
         told = subprocess.run(
-            [*manage, name, str(folder / "x")],
-            env=inherited | {"REFLECTION_DATA_DIR": str(folder / "d")},
+            [*MANAGE, name, str(folder / "x")],
+            env=environment_of_a_desk(folder / "d"),
             capture_output=True,
             text=True,
             check=False,
         )
         assert (told.returncode, told.stderr.count("\n")) == (1, 1), told.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap is for Linux")
+def test_it_writes_nothing_outside_of_its_data_folder(folder: Path, empty_database: str) -> None:
+    """As in the image, whose user may write nothing else, beside a server of one's own."""
+    filled()
+    data, temporary = folder / "data", folder / "tmp"
+    data.mkdir()
+    temporary.mkdir()
+    [program, _], *_ = bwrap.candidates()
+    writable = [argument for path in (data, temporary) for argument in ("--bind", str(path), str(path))]
+    confined = (program, "--ro-bind", "/", "/", "--dev", "/dev", *writable, "--setenv", "TMPDIR", str(temporary))
+    for command, url in (("backup", own_database()), ("restore", empty_database)):
+        env = environment_of_a_desk(data, url=url) | {"PRODUCTION": "yes", "STATIC_DIR": str(settings.STATIC_ROOT)}
+        subprocess.run([*confined, *MANAGE, command, str(data / "x.backup")], env=env, check=True)
+    assert rows(empty_database, "auth_user") == rows(own_database(), "auth_user") != []
+    assert {path.name for path in data.iterdir()} == {"x.backup", "lock"}
 
 
 @pytest.mark.parametrize(

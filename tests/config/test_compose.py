@@ -76,3 +76,25 @@ def test_our_processes_wait_for_what_they_need(services: dict[str, Any]) -> None
             "valkey": {"condition": "service_healthy"},
             "migrate": {"condition": "service_completed_successfully"},
         }
+
+
+def test_the_image_dumps_the_version_of_postgresql_that_runs_beside_it(services: dict[str, Any]) -> None:
+    version = services["postgres"]["image"].removeprefix("pgvector/pgvector:pg")
+    image = (ROOT / "Dockerfile").read_text()
+
+    assert f" postgresql-client-{version} " in image
+    assert f":/usr/lib/postgresql/{version}/bin:" in image
+
+
+def test_a_web_container_has_as_many_servers_as_elsewhere(services: dict[str, Any]) -> None:
+    assert "command" not in services["web"]
+    assert services["web"]["environment"]["WEB_PROCESSES"] == "${WEB_PROCESSES:-0}"
+    assert '\nCMD ["python", "-m", "reflection_app.config.web_servers"]' in (ROOT / "Dockerfile").read_text()
+
+
+def test_backups_have_a_place_that_outlives_the_container(services: dict[str, Any]) -> None:
+    image = (ROOT / "Dockerfile").read_text()
+
+    assert services["web"]["volumes"] == ["data:/data"]
+    assert "install -d -o desk -g desk -m 700 /data" in image
+    assert " REFLECTION_DATA_DIR=/data " in image

@@ -169,6 +169,26 @@ def test_what_processes_say_stands_in_one_log_after_their_names(supervisor: Supe
     assert said(supervisor).splitlines()[:3] == [f"web      | {'x' * 200_000}", "web      | äö", "web      | ready"]
 
 
+def test_who_keeps_dying_is_given_up_where_that_is_asked_for(
+    supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reflection_app.config.supervisor.FIRST_DELAY_S", 0.01)
+    supervisor.most_deaths_in_a_row = 3
+
+    async def story() -> None:
+        supervisor.start(python(WAITS, name="other"))
+        await until(lambda: "ready" in said(supervisor))
+        supervisor.start(python("raise SystemExit('no such setting')"))
+        with pytest.raises(NotStarted, match=r"child does not start[^|]*no such setting"):
+            await supervisor.until_one_is_given_up()
+        await supervisor.stop(*supervisor.keepers)
+
+    run(story())
+
+    assert said(supervisor).count("starting it again") == 2
+    assert supervisor.running["other"].returncode == -signal.SIGTERM
+
+
 def test_a_single_run_gives_what_was_printed_and_says_the_rest(supervisor: Supervisor) -> None:
     async def story() -> None:
         code = "import sys; print('login: x'); print('working', file=sys.stderr); sys.exit(3)"

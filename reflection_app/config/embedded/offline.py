@@ -26,7 +26,8 @@ async def running_postgres(data_dir: Path) -> AsyncIterator[None]:
 
     Raises EmbeddedEngineError where it does not start.
     """
-    await stop_orphans(Register(data_dir / "processes.json"))
+    register = Register(data_dir / "processes.json")
+    await stop_orphans(register)
     command = await prepared_postgres(data_dir, sockets=socket_dir(data_dir))
     process = await asyncio.create_subprocess_exec(
         *command.argv,
@@ -34,6 +35,8 @@ async def running_postgres(data_dir: Path) -> AsyncIterator[None]:
         stderr=asyncio.subprocess.DEVNULL,
         **start_options(command),
     )
+    # If we are killed it takes a while to shut down; who comes next waits for that.
+    register.note(command, pid=process.pid)
     try:
         deadline = time.monotonic() + PATIENCE_S
         while not postgres_is_ready(data_dir, pid=process.pid):
@@ -43,3 +46,4 @@ async def running_postgres(data_dir: Path) -> AsyncIterator[None]:
         yield
     finally:
         await stop(process, command=command)
+        register.clear()
