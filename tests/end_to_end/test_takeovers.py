@@ -181,7 +181,7 @@ def test_a_broker_that_hangs_holds_up_no_request_and_runs_start_soon_after_it(
             took_s.append(seconds_since(began))
         time.sleep(8)
     back_at = time.monotonic()
-    started = {}
+    started: dict[str, float] = {}
     while len(started) < len(run_ids):
         for run_id in set(run_ids) - started.keys():
             if full_desk.get(f"runs/{run_id}")["started_at"]:
