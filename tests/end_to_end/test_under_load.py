@@ -18,7 +18,8 @@ from tests.openai_server import OpenAIServer, Reply
 from tests.pace import PATIENCE_S
 
 SESSIONS = 500
-SESSION = {"agent": "navigator", "messages": [{"role": "user", "content": "Where are we?"}], "ended": True}
+WORDS_OF_A_SESSION = "Where are we?"
+SESSION = {"agent": "navigator", "messages": [{"role": "user", "content": WORDS_OF_A_SESSION}], "ended": True}
 TASK = {
     "objective": "Write about the sea.",
     "mode": "actor_critic",
@@ -29,12 +30,13 @@ LOOKING_BACK = ("error_reflection", "memory_reflection")
 
 
 def reply(body: dict[str, Any]) -> Reply:
-    """Drafts and critiques after a second; whoever looks back finds nothing."""
+    """Drafts and critiques after a second; whoever looks back finds nothing, at a session only after a long while."""
+    delay_s = 20.0 if WORDS_OF_A_SESSION in str(body["messages"]) else 1.0
     system = str(body["messages"][0]["content"])
     if system.startswith(prompt("after_errors_system")[:80]):
-        return Reply('{"score": 80, "findings": []}', delay_s=1.0)
+        return Reply('{"score": 80, "findings": []}', delay_s=delay_s)
     if system.startswith(prompt("after_memories_system")[:80]):
-        return Reply('{"memories": []}', delay_s=1.0)
+        return Reply('{"memories": []}', delay_s=delay_s)
     return Reply(answer(body), delay_s=1.0)
 
 

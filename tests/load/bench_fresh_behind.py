@@ -1,7 +1,7 @@
 """Prints how soon a fresh task begins and ends on an idle desk, and behind 1,000 reflections that wait.
 
-The reflections look back at half as many sessions that have ended; each takes one call of a second. The desk is started
-by `manage.py up`, with workers of the usual number; everything goes over REST.
+The reflections look back at half as many sessions that have ended; each takes one call of 20 seconds. The desk is
+started by `manage.py up`, with workers of the usual number; everything goes over REST.
 
 .venv/bin/python -m tests.load.bench_fresh_behind [REFLECTIONS] [TASKS]
 """
@@ -20,7 +20,6 @@ from tests.load.machine import describe_machine
 
 GOAL_S = 2.0
 MODES = ("error_reflection", "memory_reflection")
-SESSION = {"agent": "bench", "messages": [{"role": "user", "content": "Where are we?"}], "ended": True}
 TASK = {"objective": "Write about the sea.", "mode": "actor_critic", "limits": {"max_iterations": 1}}
 
 
@@ -30,7 +29,7 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "reflection_app.config.settings")
     django.setup()
     from tests.end_to_end.desk import running_desk
-    from tests.end_to_end.test_under_load import reply
+    from tests.end_to_end.test_under_load import SESSION, reply
     from tests.openai_server import OpenAIServer
 
     with OpenAIServer(reply) as server, tempfile.TemporaryDirectory(prefix="desk-load-") as folder:
@@ -47,7 +46,7 @@ def main() -> None:
             desk.settled(desk.hand_in(**TASK))  # litellm is loaded now
             alone = [handed_in(desk) for _ in range(tasks)]
             for number in range(reflections // 2):
-                desk.post("transcripts", SESSION | {"external_id": f"session {number}"}, status=201)
+                desk.post("transcripts", SESSION | {"agent": "bench", "external_id": f"session {number}"}, status=201)
             behind = [handed_in(desk) for _ in range(tasks)]
             ended = sum(
                 len(desk.all_of("runs", limit=100, mode=mode, agent="bench", state="finished")) for mode in MODES
