@@ -67,7 +67,8 @@ class RunAnswer(Answer):
     mode: Mode
     state: RunState
     outcome: Outcome | None = Field(description="null until the run has finished")
-    waiting_for: str | None = Field(description="what the run waits for, in the waiting states")
+    waiting_for: str | None = Field(description="what the run waits for, in the waiting states, or why it is put off")
+    waits_until: AwareDatetime | None = Field(description="when it goes on by itself, where it waits or is put off")
     error: str | None
     best_attempt: BestAttempt | None = Field(description="null until the run has finished")
     attempts: int = Field(description="how many attempts were made so far")
@@ -145,6 +146,7 @@ def _run_answer(run: Run, *, decisive: dict[UUID, tuple[float, str]], forks: lis
         state=RunState(run.state),
         outcome=Outcome(run.outcome) if run.outcome else None,
         waiting_for=run.waiting_for or None,
+        waits_until=run.not_before,
         error=run.error or None,
         best_attempt=best,
         attempts=run.attempts_made,

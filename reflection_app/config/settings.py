@@ -274,14 +274,19 @@ WORKER_PROCESSES = env.number(
     "WORKER_PROCESSES", 0, "worker processes of `make run`, the last for what nobody waits for; 0: one a core, 2 to 8"
 ) or min(8, max(2, os.cpu_count() or 2))
 WORKER_CONCURRENCY = env.number("WORKER_CONCURRENCY", 64, "runs that one worker advances at once", at_least=1)
-RUN_LEASE_S = env.number("RUN_LEASE_S", 15.0, "a run whose worker is silent this long is taken over", at_least=1.0)
+RUN_LEASE_S = env.number(
+    "RUN_LEASE_S",
+    15.0,
+    "a run whose worker is silent this long is taken over, a third of it where the worker is gone",
+    at_least=1.0,
+)
 RUN_RETRY_DELAY_S = env.number(
     "RUN_RETRY_DELAY_S", 5.0, "wait before a failed advance is tried again; doubles", at_least=0.0
 )
 WORKER_SHUTDOWN_S = env.number(
     "WORKER_SHUTDOWN_S", 5.0, "a stopping worker lets model calls end this long, then gives its runs back", at_least=0.0
 )
-SWEEP_INTERVAL_S = env.number("SWEEP_INTERVAL_S", 5.0, "how often lost and expired runs are looked for", at_least=0.1)
+SWEEP_INTERVAL_S = env.number("SWEEP_INTERVAL_S", 2.0, "how often lost and expired runs are looked for", at_least=0.1)
 ENQUEUE_LOST_AFTER_S = env.number(
     "ENQUEUE_LOST_AFTER_S", 30.0, "a queued run that nobody took this long is enqueued again", at_least=0.1
 )
@@ -365,8 +370,9 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TASK_DEFAULT_QUEUE = FRESH
 LOOKING_BACK_QUEUE = LOOKING_BACK
 # A broker that hangs must not hang a request whose task is committed already; the sweep asks again. A worker, which
-# waits at its queues for a second at a time, has more (tasks.py).
-CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_timeout": 0.7, "socket_connect_timeout": 0.7}
+# waits at its queues for a second at a time, has more (tasks.py). Without `max_retries` kombu tries for ten seconds to
+# connect, also where a message is sent with `retry=False`.
+CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_timeout": 0.7, "socket_connect_timeout": 0.7, "max_retries": 0}
 CELERY_TASK_QUEUES = QUEUES
 CELERY_TASK_ROUTES = ROUTES
 CELERY_BEAT_SCHEDULE = beat_schedule(SWEEP_INTERVAL_S)

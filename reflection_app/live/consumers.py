@@ -24,6 +24,8 @@ log = logging.getLogger(__name__)
 
 # A lost ring delays news by this much. Each look also tells the browser that the connection is alive.
 LOOK_EVERY_S = 10.0
+# That a worker is silent is no event: it shows with a look, and within ten seconds of its last sign of life.
+LOOK_AT_RUN_EVERY_S = 4.0
 # While text streams in, rings may be far apart; who is removed from the project reads on for no longer than this.
 ALLOWED_FOR_S = 2.0
 # A run counts as watched this much longer than two looks: one that is late, or finds the database away, ends nothing.
@@ -55,7 +57,7 @@ class NoSuchSocket(AsyncWebsocketConsumer):  # type: ignore[misc]
 class RunConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
     """Accepts, sends a snapshot, then changes only. A socket refused before accept would be retried for ever."""
 
-    look_every_s = LOOK_EVERY_S
+    look_every_s = LOOK_AT_RUN_EVERY_S
 
     def __init__(self, look: LookAtRun, draw_partial: DrawPartial, **kwargs: Any) -> None:
         super().__init__(**kwargs)

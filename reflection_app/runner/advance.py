@@ -38,6 +38,7 @@ log = logging.getLogger(__name__)
 
 MOST_FAILURES = 3
 LONGEST_RETRY_DELAY_S = 900.0
+PROVIDER_ASKED = "as the model's provider asked"
 
 Result = Performed[Any] | EffectFailed
 
@@ -161,7 +162,10 @@ def _perform(effect: Performing, *, journal: Journal, spec: TaskSpec) -> Result:
 
 
 def _retry_later(journal: Journal, error: str, *, after_s: float | None = None) -> float | None:
-    """Puts the run back into the queue for later; the third time in a row without progress ends it as failed."""
+    """Puts the run back into the queue, for later; the third time in a row without progress ends it as failed.
+
+    After `after_s` where the model's provider asked for that.
+    """
     delays_s: list[float] = []
 
     def put_back(run: Run) -> None:
@@ -169,7 +173,9 @@ def _retry_later(journal: Journal, error: str, *, after_s: float | None = None) 
         if run.failures >= MOST_FAILURES:
             end_run(run, Ended(outcome=Outcome.FAILED, error=error))
             return
-        delay_s = min(after_s or settings.RUN_RETRY_DELAY_S * 2 ** (run.failures - 1), LONGEST_RETRY_DELAY_S)
+        usual_s = min(settings.RUN_RETRY_DELAY_S * 2 ** (run.failures - 1), LONGEST_RETRY_DELAY_S)
+        delay_s = after_s or usual_s
+        run.waiting_for = PROVIDER_ASKED if after_s else ""
         run.state, run.error = RunState.QUEUED, storable(error)[:LONGEST_ERROR]
         run.lease_token = run.lease_until = None
         run.not_before = run.enqueued_at = timezone.now() + timedelta(seconds=delay_s)

@@ -131,7 +131,12 @@ def offer(changes: list[Change]) -> Change | None:
         first.step.tries = tries
         _write([first], run)
         Run.objects.filter(pk=run.pk).update(
-            state=RunState.QUEUED, lease_token=None, lease_until=None, not_before=None, enqueued_at=Now()
+            state=RunState.QUEUED,
+            lease_token=None,
+            lease_until=None,
+            not_before=None,
+            waiting_for="",
+            enqueued_at=Now(),
         )
         transaction.on_commit(lambda: ring(run.pk, project_id=run.project_id))
         transaction.on_commit(lambda: enqueue(run))

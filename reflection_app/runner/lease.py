@@ -2,6 +2,10 @@
 
 A worker takes a queued run by one conditional UPDATE, renews the lease while it works, and every write of its journal
 is conditional on the token. A worker that lost its lease finds out at its next write, which is refused.
+
+While a process has runs, the connection that renews their leases is named for it. A process that dies takes its session
+with it at once, and its runs are free a third of a lease after the last renewal; one that is stopped, or cut off, keeps
+its session, and its runs until their lease runs out.
 """
 
 import json
@@ -11,11 +15,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from uuid import UUID, uuid4
 
 from django.conf import settings
 from django.db import connection
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models.expressions import CombinedExpression
+from django.db.models.functions import Now
 
 from reflection_app.models import Run, RunState
 
@@ -26,6 +33,29 @@ UPDATE reflection_app_run SET lease_until = now() + make_interval(secs => %s) WH
     SELECT id FROM reflection_app_run WHERE state = 'running' AND lease_token = ANY(%s) FOR UPDATE SKIP LOCKED
 )
 """
+
+# Where the database was away a moment ago, as our oldest session there tells, others may not have come back to it yet:
+# then nobody is taken for dead.
+LAPSED = """
+WITH sessions AS (
+    SELECT array_agg(application_name) AS names, min(backend_start) FILTER (WHERE usename = current_user) AS oldest
+    FROM pg_stat_activity WHERE datname = current_database()
+)
+SELECT id, lease_token, lease_until FROM reflection_app_run, sessions
+WHERE state = 'running' AND lease_token IS NOT NULL AND (
+    lease_until < now()
+    OR lease_until < now() + make_interval(secs => %(lease_s)s - %(silent_s)s)
+        AND oldest < now() - make_interval(secs => %(silent_s)s)
+        AND %(keeper)s || left(replace(lease_token::text, '-', ''), 16) <> ALL(names)
+)
+ORDER BY lease_until LIMIT %(most)s
+"""
+KEEPER = "desk-lease-keeper-"
+
+RENEWALS_IN_A_LEASE = 6
+# Two renewals were missed by then.
+SILENT_AFTER = 1 / 3
+RECONNECT_AFTER_S = 0.5
 
 CLAIMABLE = (RunState.QUEUED, RunState.WAITING_TIME)
 # What a loop is begun with comes back in the same trip.
@@ -54,6 +84,11 @@ class Lease:
     run: Run
 
 
+def lease_end() -> CombinedExpression:
+    """When a lease given now ends, by the database's clock: workers' clocks may differ by more than a lease."""
+    return Now() + timedelta(seconds=settings.RUN_LEASE_S)
+
+
 def _new_token() -> UUID:
     return UUID(bytes=PROCESS + uuid4().bytes[8:])
 
@@ -61,6 +96,20 @@ def _new_token() -> UUID:
 def process_of(token: UUID) -> bytes:
     """What all leases of one process have in common."""
     return token.bytes[:8]
+
+
+def silent_s() -> float:
+    """How long after a lease was given or renewed its worker passes for silent."""
+    return settings.RUN_LEASE_S * SILENT_AFTER
+
+
+def lapsed(*, most: int) -> list[tuple[UUID, UUID, datetime]]:
+    """Run, token and end of the leases that ran out, or whose worker is silent and without a session; oldest first."""
+    values: dict[str, float | str] = {"silent_s": silent_s(), "keeper": KEEPER, "most": most}
+    values["lease_s"] = settings.RUN_LEASE_S
+    with connection.cursor() as cursor:
+        cursor.execute(LAPSED, values)
+        return list(cursor.fetchall())
 
 
 def claim(run_id: UUID) -> Lease | None:
@@ -77,7 +126,7 @@ def claim(run_id: UUID) -> Lease | None:
 
 
 class LeaseKeeper:
-    """Renews all leases of this process from one thread, three times within a lease's life."""
+    """Renews all leases of this process from one thread, six times within a lease's life."""
 
     def __init__(self) -> None:
         self._tokens: set[UUID] = set()
@@ -125,28 +174,32 @@ class LeaseKeeper:
 
     def _renew_for_ever(self) -> None:
         own = _unpooled_connection()
+        usual_s = pause_s = settings.RUN_LEASE_S / RENEWALS_IN_A_LEASE
         while True:
             with self._changed:
                 if not self._tokens:
                     own.close()
                 self._changed.wait_for(lambda: bool(self._tokens))
             # Not a wait that new leases cut short: they are fresh, and hundreds may begin within a second.
-            time.sleep(settings.RUN_LEASE_S / 3)
+            time.sleep(pause_s)
             with self._changed:
                 tokens = list(self._tokens)
             try:
                 _renew(tokens, by=own)
+                pause_s = usual_s
             except Exception as error:  # noqa: BLE001 - without this thread every lease of the process would lapse
                 # The lease may run out meanwhile; then another worker goes on, and this one's writes are refused.
                 log.warning("leases could not be renewed: %s", error)
                 own.close()
+                # Without a session this process passes for dead.
+                pause_s = min(usual_s, RECONNECT_AFTER_S)
 
 
 def _unpooled_connection() -> BaseDatabaseWrapper:
     own = connection.copy()
     own.settings_dict["OPTIONS"] = {
         name: value for name, value in own.settings_dict["OPTIONS"].items() if name != "pool"
-    }
+    } | {"application_name": KEEPER + PROCESS.hex()}
     return own
 
 

@@ -119,8 +119,13 @@ def _generate(effect: Generate, *, model: str, left_s: float, on_text: Callable[
             raise EffectTimedOut(f"the run's time was up: {error}", spent=spent) from None
         raise TryLater(str(error), duration_s=time.monotonic() - began) from None
     except ModelUnavailable as error:
-        took_s = time.monotonic() - began
-        raise TryLater(str(error), duration_s=took_s, after_s=error.retry_after_s) from None
+        took_s, asked_s = time.monotonic() - began, error.retry_after_s
+        # Waiting costs a run no time, yet who gave it seconds does not want it back in an hour.
+        if asked_s is not None and asked_s > left_s - took_s:
+            left = f"the run has {max(0.0, left_s - took_s):.0f} s left"
+            reason = f"the model's provider asked to wait {asked_s:.0f} s, and {left}: {error}"
+            raise EffectFailed(reason, spent=Spent(duration_s=took_s)) from None
+        raise TryLater(str(error), duration_s=took_s, after_s=asked_s) from None
     except ModelError as error:
         raise EffectFailed(str(error), spent=Spent(duration_s=time.monotonic() - began)) from None
     return Performed(

@@ -3,13 +3,12 @@
 import logging
 import random
 from collections import defaultdict
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
-from django.db.models.functions import Now
 from django.utils import timezone
 
 from reflection_app.live.doorbell import ring
@@ -18,7 +17,7 @@ from reflection_app.models import EventType, Run, RunState, add_event
 from reflection_app.models.run import NOT_OF_THE_DESK
 from reflection_app.runner.advance import LONGEST_RETRY_DELAY_S
 from reflection_app.runner.ending import end_run
-from reflection_app.runner.lease import CLAIMABLE, process_of
+from reflection_app.runner.lease import CLAIMABLE, lapsed, process_of
 
 log = logging.getLogger(__name__)
 
@@ -29,25 +28,23 @@ MOST_DEATHS = 6
 
 
 def take_back_expired() -> list[UUID]:
-    """Queues the runs whose lease ran out; which of them may be claimed at once.
+    """Queues the runs whose lease ran out or whose worker's process is gone; which of them may be claimed at once.
 
     That workers die is no fault of their runs, unless a run dies again and again in the company of others that do not.
     """
-    running = Run.objects.filter(state=RunState.RUNNING, lease_token__isnull=False)
-    oldest = running.filter(lease_until__lt=Now()).order_by("lease_until")
-    expired = list(oldest.values_list("pk", "lease_token")[:MOST_AT_ONCE])
+    gone = lapsed(most=MOST_AT_ONCE)
     # Also those whose lease still stands: it was given later, and the same worker died with them.
     victims: dict[bytes, dict[UUID, int]] = defaultdict(dict)
-    if expired:
+    if gone:
+        running = Run.objects.filter(state=RunState.RUNNING, lease_token__isnull=False)
         for run_id, token, deaths in running.values_list("pk", "lease_token", "worker_deaths"):
             assert token is not None
             victims[process_of(token)][run_id] = deaths + 1
     taken = []
-    for run_id, token in expired:
-        assert token is not None
+    for run_id, token, until in gone:
         deaths_of_others = [deaths for other, deaths in victims[process_of(token)].items() if other != run_id]
         try:
-            if _take_back(run_id, deaths_of_others=max(deaths_of_others, default=0)):
+            if _take_back(run_id, until, deaths_of_others=max(deaths_of_others, default=0)):
                 taken.append(run_id)
         except Exception:
             # One run that cannot be taken back must not keep the others from it.
@@ -55,12 +52,15 @@ def take_back_expired() -> list[UUID]:
     return taken
 
 
-def _take_back(run_id: UUID, *, deaths_of_others: int) -> bool:
-    """Whether the run, queued again, may be claimed at once; not where it is made to wait, or has ended."""
+def _take_back(run_id: UUID, until: datetime, *, deaths_of_others: int) -> bool:
+    """Whether the run, queued again, may be claimed at once; not where it is made to wait, or has ended.
+
+    Its lease, which ends at `until`, is nobody's where it was not renewed since it was looked at.
+    """
     with transaction.atomic():
         run = (
             Run.objects.select_for_update(skip_locked=True)
-            .filter(pk=run_id, state=RunState.RUNNING, lease_until__lt=Now())
+            .filter(pk=run_id, state=RunState.RUNNING, lease_until=until)
             .first()
         )
         if run is None:

@@ -1,8 +1,10 @@
 """A run as its page tells it: the header, the steps and the attempts with what was said of them."""
 
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from functools import cached_property
 
+from django.db.models import Q
 from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
@@ -11,7 +13,8 @@ from reflection_app.actions.next_attempt import NextAttempt, next_attempt_of
 from reflection_app.actions.session_state import reflections_of
 from reflection_app.loops.effects import Pick, Route
 from reflection_app.loops.task_spec import TaskSpec
-from reflection_app.models import Question, QuestionState, Review, Run, Step, Transcript
+from reflection_app.models import Question, QuestionState, Review, Run, RunState, Step, Transcript
+from reflection_app.runner.lease import lease_end, silent_s
 from reflection_app.web.attempt_cards import AttemptCard, attempt_cards
 from reflection_app.web.choice_view import pick_of
 from reflection_app.web.chosen_loop import chosen_loop
@@ -84,8 +87,15 @@ class RunStory:
 
     @property
     def worker_is_silent(self) -> bool:
-        """Whether the run's lease ran out: the sweep gives it to another worker."""
-        return self.run.lease_until is not None and self.run.lease_until <= timezone.now()
+        """Whether its worker missed two renewals of the lease: where it is gone, another takes over."""
+        silent = Q(lease_until__lt=lease_end() - timedelta(seconds=silent_s()))
+        return Run.objects.filter(silent, pk=self.run.pk, state=RunState.RUNNING).exists()
+
+    @property
+    def waits_until(self) -> datetime | None:
+        """When the run goes on by itself; None once it is only a worker that it waits for."""
+        until = self.run.not_before
+        return until if until is not None and until > timezone.now() else None
 
     @property
     def best(self) -> AttemptCard | None:

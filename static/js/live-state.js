@@ -1,6 +1,6 @@
 // Says whether the page is live, and wakes a connection that sleeps. Reconnecting itself is htmx's.
 const status = document.querySelector("[data-live-state]");
-const AWAY_MS = 35000; // the server says something every 10 s
+const AWAY_MS = 35000; // the server says something every 10 s, of a run every 4 s
 const ANSWER_MS = 5000;
 const ENDED = {
   1000: ["done", ""],

@@ -1,5 +1,7 @@
 """A provider that refuses, breaks or talks nonsense."""
 
+import re
+from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any
 
@@ -26,6 +28,38 @@ def test_a_provider_that_asks_to_wait_is_waited_for(desk: Desk, models: OpenAISe
     first, second = requests_for(models, "busy")
     assert (run["outcome"], run["attempts"], run["usage"]["llm_calls"]) == ("succeeded", 1, 1)
     assert second.at - first.at >= 1
+
+
+def in_an_hour(_body: dict[str, Any]) -> Reply:
+    return Reply("slow down", status=429, headers={"Retry-After": "3600"})
+
+
+def test_a_run_ends_where_its_provider_asks_to_wait_for_longer_than_it_may_take(
+    desk: Desk, models: OpenAIServer, playback: Playback
+) -> None:
+    first_line = playback.add("busy-too-long", in_an_hour)
+    run = desk.settled(desk.hand_in(objective=f"{first_line}Add one.", tests=TESTS, limits={"time_budget_s": 25}))
+    assert (run["outcome"], run["waits_until"]) == ("failed", None)
+    assert re.match(
+        r"the model's provider asked to wait 3600 s, and the run has 2[45] s left: .*slow down", run["error"]
+    )
+    assert len(requests_for(models, "busy-too-long")) == 1
+
+
+def test_a_run_that_may_take_longer_waits_and_tells_until_when(
+    desk: Desk, models: OpenAIServer, playback: Playback
+) -> None:
+    first_line = playback.add("busy-for-an-hour", in_an_hour)
+    run_id = desk.hand_in(objective=f"{first_line}Add one.", tests=TESTS, limits={"time_budget_s": 7200})
+    desk.wait_until(lambda: bool(desk.get(f"runs/{run_id}")["waits_until"]))
+    run = desk.get(f"runs/{run_id}")
+    until = datetime.fromisoformat(run["waits_until"])
+    assert timedelta(minutes=55) < until - datetime.now(UTC) <= timedelta(hours=1)
+    assert (run["state"], run["waiting_for"]) == ("queued", "as the model's provider asked")
+    page = desk.browser.get(f"p/demo/runs/{run_id}/").text
+    assert f"It waits until {until:%H:%M:%S} UTC: the model's provider asked for it." in page
+    assert desk.post(f"runs/{run_id}/cancel", {})["waits_until"] is None
+    assert len(requests_for(models, "busy-for-an-hour")) == 1
 
 
 def test_a_provider_that_stays_broken_fails_the_run_after_three_tries_and_is_named(

@@ -1,7 +1,11 @@
 """Many runs at once, on workers and web servers of the usual number: nothing lapses, nothing is asked for twice."""
 
+import subprocess
+import sys
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +15,11 @@ from reflection_app.loops.prompts import prompt
 from tests.end_to_end.desk import Desk, running_desk
 from tests.load.model_server import answer
 from tests.openai_server import OpenAIServer, Reply
+from tests.pace import PATIENCE_S
 
-TASKS = 90
+SESSIONS = 500
+WORDS_OF_A_SESSION = "Where are we?"
+SESSION = {"agent": "navigator", "messages": [{"role": "user", "content": WORDS_OF_A_SESSION}], "ended": True}
 TASK = {
     "objective": "Write about the sea.",
     "mode": "actor_critic",
@@ -23,12 +30,13 @@ LOOKING_BACK = ("error_reflection", "memory_reflection")
 
 
 def reply(body: dict[str, Any]) -> Reply:
-    """Drafts and critiques after a second; whoever looks back finds nothing."""
+    """Drafts and critiques after a second; whoever looks back finds nothing, at a session only after a long while."""
+    delay_s = 20.0 if WORDS_OF_A_SESSION in str(body["messages"]) else 1.0
     system = str(body["messages"][0]["content"])
     if system.startswith(prompt("after_errors_system")[:80]):
-        return Reply('{"score": 80, "findings": []}', delay_s=1.0)
+        return Reply('{"score": 80, "findings": []}', delay_s=delay_s)
     if system.startswith(prompt("after_memories_system")[:80]):
-        return Reply('{"memories": []}', delay_s=1.0)
+        return Reply('{"memories": []}', delay_s=delay_s)
     return Reply(answer(body), delay_s=1.0)
 
 
@@ -56,20 +64,43 @@ def busy_desk(provider: OpenAIServer, tmp_path_factory: pytest.TempPathFactory) 
         yield desk
 
 
-def test_ninety_tasks_at_once_lose_no_lease_and_ask_nothing_twice(busy_desk: Desk, provider: OpenAIServer) -> None:
+@contextmanager
+def busy_loops(count: int) -> Iterator[None]:
+    """So many processes take what they get of the processors."""
+    loops = [subprocess.Popen((sys.executable, "-c", "while True: pass")) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for loop in loops:
+            loop.kill()
+            loop.wait()
+
+
+@pytest.mark.parametrize(
+    ("tasks", "loops", "agent"),
+    [
+        pytest.param(90, 0, "sailor", id="ninety"),
+        pytest.param(300, 2, "stoker", id="300-beside-two-busy-loops"),
+    ],
+)
+def test_many_tasks_at_once_lose_no_lease_and_ask_nothing_twice(
+    busy_desk: Desk, provider: OpenAIServer, tasks: int, loops: int, agent: str
+) -> None:
     answered = len(provider.requests)
-    handed_in = busy_desk.post("tasks/batch", {"tasks": [TASK] * TASKS}, status=201)["results"]
-    runs = [busy_desk.settled(task["run"]["id"]) for task in handed_in]
+    with busy_loops(loops):
+        batch = {"tasks": [TASK | {"agent": agent}] * tasks}
+        handed_in = busy_desk.post("tasks/batch", batch, status=201)["results"]
+        runs = [busy_desk.settled(task["run"]["id"]) for task in handed_in]
 
-    def are_looked_back_at() -> bool:
-        reflections = of_the_agent(busy_desk, LOOKING_BACK)
-        return len(reflections) == 2 * TASKS and all(run["state"] == "finished" for run in reflections)
+        def are_looked_back_at() -> bool:
+            reflections = of_the_agent(busy_desk, agent, LOOKING_BACK)
+            return len(reflections) == 2 * tasks and all(run["state"] == "finished" for run in reflections)
 
-    busy_desk.wait_until(are_looked_back_at)
+        busy_desk.wait_until(are_looked_back_at, within_s=2 * PATIENCE_S)
     assert {run["outcome"] for run in runs} == {"exhausted"}
     assert {run["usage"]["llm_calls"] for run in runs} == {2}
-    calls = sum(run["usage"]["llm_calls"] for run in of_the_agent(busy_desk, ("actor_critic", *LOOKING_BACK)))
-    assert len(provider.requests) - answered == calls
+    all_runs = of_the_agent(busy_desk, agent, ("actor_critic", *LOOKING_BACK))
+    assert len(provider.requests) - answered == sum(run["usage"]["llm_calls"] for run in all_runs)
     told = busy_desk.log.read_text()
     assert "pool" not in told.lower(), told
     for run in runs:
@@ -78,15 +109,17 @@ def test_ninety_tasks_at_once_lose_no_lease_and_ask_nothing_twice(busy_desk: Des
         assert {step["tries"] for step in busy_desk.all_of(f"runs/{run['id']}/steps")} == {1}
 
 
-def of_the_agent(desk: Desk, modes: Sequence[str]) -> list[Any]:
-    return [run for mode in modes for run in desk.all_of("runs", limit=100, mode=mode, agent="sailor")]
+def of_the_agent(desk: Desk, agent: str, modes: Sequence[str]) -> list[Any]:
+    return [run for mode in modes for run in desk.all_of("runs", limit=100, mode=mode, agent=agent)]
 
 
-def test_a_fresh_task_does_not_wait_for_those_who_look_back(busy_desk: Desk) -> None:
-    handed_in = busy_desk.post("tasks/batch", {"tasks": [TASK] * TASKS}, status=201)["results"]
-    for task in handed_in:
-        busy_desk.settled(task["run"]["id"])
-    run = busy_desk.settled(busy_desk.hand_in(**TASK))
-    assert run["outcome"] == "exhausted"
-    left = [one for one in of_the_agent(busy_desk, LOOKING_BACK) if one["state"] != "finished"]
-    assert left, "all had been looked back at before"
+def test_a_fresh_task_does_not_wait_for_a_thousand_who_look_back(busy_desk: Desk) -> None:
+    for number in range(SESSIONS):
+        busy_desk.post("transcripts", SESSION | {"external_id": f"voyage {number}"}, status=201)
+    began = time.monotonic()
+    run_id = busy_desk.hand_in(**TASK | {"agent": "mate"})
+    busy_desk.wait_until(lambda: bool(busy_desk.get(f"runs/{run_id}")["started_at"]))
+    print(f"a fresh task behind {2 * SESSIONS} reflections began after {time.monotonic() - began:.2f} s")
+    ended = [one for one in of_the_agent(busy_desk, "navigator", LOOKING_BACK) if one["state"] == "finished"]
+    assert len(ended) < SESSIONS, "most had been looked back at before"
+    assert busy_desk.settled(run_id)["outcome"] == "exhausted"

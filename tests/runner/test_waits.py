@@ -7,14 +7,17 @@ import pytest
 from django.utils import timezone
 
 from reflection_app.actions.cancel_run import cancel_run
+from reflection_app.llm.errors import ModelUnavailable
 from reflection_app.loops.effects import Performed, Wait
 from reflection_app.models import Actor, Run, RunState, Step, StepState
+from reflection_app.runner.advance import advance
 from reflection_app.runner.consequences import consequences
 from reflection_app.runner.journal import Journal
 from reflection_app.runner.lease import Lease, claim
 from reflection_app.runner.sweep import find_unclaimed
 from reflection_app.runner.waiting import wait_for
 from tests.factories import make_project, submit
+from tests.runner.scripts import code_run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 MINUTE = Wait(key="wait", delay_s=60, why="rate limit")
@@ -88,3 +91,33 @@ def test_it_can_be_cancelled() -> None:
     assert claim(run.pk) is None
     run.refresh_from_db()
     assert run.outcome == "cancelled"
+
+
+def put_off(run: Run, monkeypatch: pytest.MonkeyPatch, *, asked_s: float) -> Run:
+    """The run after its provider asked to be left alone for so long."""
+
+    def busy(*_: Any, **__: Any) -> None:
+        raise ModelUnavailable("429: slow down", retry_after_s=asked_s)
+
+    monkeypatch.setattr("reflection_app.runner.performing.complete", busy)
+    advance(run.pk)
+    run.refresh_from_db()
+    return run
+
+
+def test_a_provider_that_asks_for_more_time_than_is_left_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = put_off(code_run({}, limits={"time_budget_s": 25}), monkeypatch, asked_s=3600)
+    assert (run.outcome, run.not_before, run.failures) == ("failed", None, 0)
+    assert run.error == "the model's provider asked to wait 3600 s, and the run has 25 s left: 429: slow down"
+
+
+def test_a_provider_is_left_alone_for_as_long_as_it_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = put_off(code_run({}, limits={"time_budget_s": 7200}), monkeypatch, asked_s=3600)
+    assert (run.state, run.waiting_for) == (RunState.QUEUED, "as the model's provider asked")
+    assert run.not_before is not None
+    assert timedelta(minutes=59) < run.not_before - timezone.now() <= timedelta(hours=1)
+    assert claim(run.pk) is None
+    Run.objects.filter(pk=run.pk).update(not_before=timezone.now())
+    assert claim(run.pk) is not None
+    run.refresh_from_db()
+    assert run.waiting_for == ""

@@ -1,19 +1,24 @@
 """Workers die, or are stopped and come back: no run is given up for that, and no answer that was paid for is lost."""
 
+import time
 from collections.abc import Sequence
+from contextlib import closing
 from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
+import psycopg
 import pytest
+from django.db import connection
 from django.db.models import F
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from reflection_app.models import Attempt, Event, Run, RunState, Step
 from reflection_app.runner import lease as leases
 from reflection_app.runner import performing
 from reflection_app.runner.advance import advance
-from reflection_app.runner.lease import claim, keeper
+from reflection_app.runner.lease import claim, keeper, lapsed, silent_s
 from reflection_app.runner.sweep import take_back_expired
 from tests.critiques import critique
 from tests.runner.scripts import RIGHT, code_run, scripted_run
@@ -174,3 +179,56 @@ def test_leases_are_renewed_while_every_connection_of_the_pool_is_taken() -> Non
     run.refresh_from_db()
     assert run.lease_until is not None
     assert run.lease_until > soon
+
+
+@pytest.fixture
+def silent_run(settings: Any) -> Run:
+    """A run whose worker missed two renewals of a lease that stands; the database has known the desk for longer."""
+    settings.RUN_LEASE_S = 3.0
+    run = code_run({"attempt-1/answer": RIGHT})
+    assert claim(run.pk) is not None
+    # Held, and so no younger than the silence.
+    connection.ensure_connection()
+    time.sleep(silent_s() + 0.1)
+    assert not Run.objects.filter(pk=run.pk, lease_until__lt=Now()).exists()
+    return run
+
+
+def test_the_run_of_a_process_that_is_gone_is_free_before_its_lease_ends(silent_run: Run) -> None:
+    assert take_back_expired() == [silent_run.pk]
+    silent_run.refresh_from_db()
+    assert (silent_run.state, silent_run.lease_token, silent_run.worker_deaths) == (RunState.QUEUED, None, 1)
+
+
+def test_a_process_that_is_only_slow_keeps_its_run_until_the_lease_ends(silent_run: Run) -> None:
+    with closing(leases._unpooled_connection()) as session:
+        session.connect()
+        assert take_back_expired() == []
+        let_lease_run_out(silent_run)
+        assert take_back_expired() == [silent_run.pk]
+
+
+def test_a_lease_that_was_renewed_since_it_was_looked_at_is_not_taken_back(
+    silent_run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def and_renewed(*, most: int) -> Any:
+        found = lapsed(most=most)
+        Run.objects.update(lease_until=leases.lease_end())
+        return found
+
+    monkeypatch.setattr("reflection_app.runner.sweep.lapsed", and_renewed)
+    assert take_back_expired() == []
+    silent_run.refresh_from_db()
+    assert silent_run.state == RunState.RUNNING
+
+
+def test_nobody_is_taken_for_dead_while_the_database_is_only_just_back(silent_run: Run, settings: Any) -> None:
+    settings.RUN_LEASE_S = 300.0
+    Run.objects.update(lease_until=timezone.now() + timedelta(seconds=150))
+    with psycopg.connect(connection.connection.info.dsn, autocommit=True) as beside:
+        others = "datname = current_database() AND pid <> pg_backend_pid()"
+        beside.execute(f"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE {others}")
+    connection.close()
+    assert take_back_expired() == []
+    silent_run.refresh_from_db()
+    assert silent_run.state == RunState.RUNNING

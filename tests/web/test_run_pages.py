@@ -1,7 +1,9 @@
 import re
 from datetime import timedelta
+from typing import Any
 
 import pytest
+from django.conf import settings
 from django.test import Client
 from django.utils import timezone
 
@@ -74,9 +76,36 @@ def test_an_ended_run_says_which_budget_was_used_up(client: Client) -> None:
 def test_a_silent_worker_is_told_of(client: Client) -> None:
     project = unsure_project("silent")
     run = submit(project)
-    Run.objects.update(state=RunState.RUNNING, lease_until=timezone.now() - timedelta(seconds=1))
-    page = logged_in(client, project).get(f"/p/silent/runs/{run.pk}/").text
-    assert "The worker has been silent; another takes over soon." in page
+    logged_in(client, project)
+
+    def page_with(**changed: Any) -> str:
+        Run.objects.update(**changed)
+        return client.get(f"/p/silent/runs/{run.pk}/").text
+
+    in_time = timezone.now() + timedelta(seconds=settings.RUN_LEASE_S * 0.8)
+    assert "A worker is on it." in page_with(state=RunState.RUNNING, lease_until=in_time)
+    late = timezone.now() + timedelta(seconds=settings.RUN_LEASE_S * 0.6)
+    assert "The worker has been silent; another takes over soon." in page_with(lease_until=late)
+    gone = page_with(state=RunState.QUEUED, lease_until=None, worker_deaths=1)
+    assert "Its worker is gone; it waits for another." in gone
+    due = timezone.now() + timedelta(minutes=1)
+    again = page_with(worker_deaths=4, not_before=due)
+    assert f"4 workers in a row died with it; it waits until {due:%H:%M:%S} UTC for another." in again
+
+
+def test_a_run_that_waits_for_a_time_says_until_when(client: Client) -> None:
+    project = unsure_project("waiting")
+    run = submit(project)
+    logged_in(client, project)
+    due = timezone.now() + timedelta(minutes=20)
+    Run.objects.update(not_before=due, waiting_for="as the model's provider asked")
+    page = client.get(f"/p/waiting/runs/{run.pk}/").text
+    assert f"It waits until {due:%H:%M:%S} UTC: the model's provider asked for it." in page
+    assert "Trying again soon" not in page
+    Run.objects.update(state=RunState.WAITING_TIME)
+    assert f"It waits until {due:%H:%M:%S} UTC. Nothing is spent" in client.get(f"/p/waiting/runs/{run.pk}/").text
+    Run.objects.update(state=RunState.QUEUED, not_before=timezone.now())
+    assert "Waiting for a worker." in client.get(f"/p/waiting/runs/{run.pk}/").text
 
 
 def test_a_long_error_shows_its_first_sentence_and_keeps_the_rest_closed(client: Client) -> None:

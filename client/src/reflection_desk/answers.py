@@ -85,6 +85,7 @@ class Run(Answer):
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
+    waits_until: datetime | None = None
     next: NextAttempt | None = None
 
     @property

@@ -1,0 +1,195 @@
+"""Workers that die, and workers and brokers that only stop: who notices when, and what is asked for twice."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.end_to_end.desk import Desk, running_desk
+from tests.end_to_end.playback import Playback, attempt_of, python, requests_for
+from tests.openai_server import OpenAIServer, Reply
+
+NOTICED_WITHIN_S = 10.0
+CALLS = 6
+RUNS = 8
+TESTS = {"entry_point": "f", "cases": [{"args": [1], "expected": 2}]}
+LIMITS = {"max_iterations": CALLS, "token_budget": 1_000_000, "time_budget_s": 600}
+LEASE_S = 3.0
+
+
+def patient(models: OpenAIServer, **others: str) -> dict[str, str]:
+    return {
+        "LLM_MODEL": "openai/playback",
+        "OPENAI_API_BASE": models.url,
+        "OPENAI_API_KEY": "none",
+        "API_REQUESTS_PER_MINUTE": "0",
+        "REFLECTION_MODE": "off",
+        **others,
+    }
+
+
+@pytest.fixture(scope="module")
+def full_desk(models: OpenAIServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    """A desk with the usual leases, two workers for fresh runs and one behind them."""
+    data: Path = tmp_path_factory.mktemp("full")
+    data.chmod(0o755)
+    with running_desk(data, patient(models, WORKER_PROCESSES="3")) as desk:
+        # Runs that come while only one worker is up would all be its own.
+        desk.wait_until(lambda: workers_that_answer(desk) == 3)
+        yield desk
+
+
+@pytest.fixture(scope="module")
+def lone_desk(models: OpenAIServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    """A desk with one worker and short leases."""
+    data: Path = tmp_path_factory.mktemp("lone")
+    data.chmod(0o755)
+    with running_desk(data, patient(models, RUN_LEASE_S=str(LEASE_S), SWEEP_INTERVAL_S="0.5")) as desk:
+        yield desk
+
+
+def workers_that_answer(desk: Desk) -> int:
+    asked = (sys.executable, "-m", "celery", "-A", "reflection_app.config.celery", "inspect", "ping")
+    env = dict(desk.environment) | {"DJANGO_SETTINGS_MODULE": "reflection_app.config.settings"}
+    return subprocess.run(asked, env=env, capture_output=True, text=True, check=False).stdout.count("pong")
+
+
+@contextmanager
+def stopped(pid: int) -> Iterator[None]:
+    """The process gets no processor inside the block; its connections stand."""
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+def seconds_since(began: float) -> float:
+    return time.monotonic() - began
+
+
+def types_of(desk: Desk, run_id: str) -> list[str]:
+    return [event["type"] for event in desk.all_of(f"runs/{run_id}/events")]
+
+
+def right_after_half_a_minute(_body: dict[str, Any]) -> Reply:
+    return Reply(python("def f(x):\n    return x + 1"), delay_s=30)
+
+
+def right_at_last(body: dict[str, Any]) -> Reply:
+    """Wrong five times, each time in another way, then right."""
+    attempt = attempt_of(body)
+    value = "x + 1" if attempt == CALLS else f"x - {attempt}"
+    return Reply(python(f"def f(x):\n    return {value}"), delay_s=1.0)
+
+
+def test_a_killed_worker_is_noticed_within_ten_seconds_and_another_takes_its_runs(
+    full_desk: Desk, models: OpenAIServer, playback: Playback
+) -> None:
+    cases = [f"killed-{number}" for number in range(RUNS)]
+    first_line = {case: playback.add(case, right_after_half_a_minute) for case in cases}
+    run_ids = {
+        case: full_desk.hand_in(objective=f"{first_line[case]}Add one.", tests=TESTS, limits=LIMITS) for case in cases
+    }
+    full_desk.wait_until(lambda: all(requests_for(models, case) for case in cases))
+    full_desk.kill("worker")
+    killed_at = time.monotonic()
+
+    def shown_on_a_page() -> list[str]:
+        words = ("The worker has been silent", "Its worker is gone")
+        pages = {case: full_desk.browser.get(f"p/demo/runs/{run_id}/").text for case, run_id in run_ids.items()}
+        return [case for case, page in pages.items() if any(one in page for one in words)]
+
+    full_desk.wait_until(lambda: bool(shown_on_a_page()))
+    assert seconds_since(killed_at) < NOTICED_WITHIN_S
+    full_desk.wait_until(lambda: any("run.retried" in types_of(full_desk, one) for one in run_ids.values()))
+    assert seconds_since(killed_at) < NOTICED_WITHIN_S
+    full_desk.wait_until(lambda: any(len(requests_for(models, case)) == 2 for case in cases))
+    # Those on the worker that lives are left alone, and asked for once.
+    retried = {case: types_of(full_desk, run_id).count("run.retried") for case, run_id in run_ids.items()}
+    assert 0 < sum(retried.values()) < RUNS
+    assert all(len(requests_for(models, case)) <= 1 + retried[case] for case in cases)
+    for run_id in run_ids.values():
+        full_desk.post(f"runs/{run_id}/cancel", {})
+
+
+def test_a_worker_that_was_stopped_for_longer_than_its_lease_goes_on_and_asks_nothing_again(
+    lone_desk: Desk, models: OpenAIServer, playback: Playback
+) -> None:
+    first_line = playback.add("stopped-alone", right_at_last)
+    run_id = lone_desk.hand_in(objective=f"{first_line}Add one.", tests=TESTS, limits=LIMITS)
+    lone_desk.wait_until(lambda: len(requests_for(models, "stopped-alone")) == 3)
+    with stopped(lone_desk.pid_of("worker")):
+        time.sleep(3 * LEASE_S)
+        page = lone_desk.browser.get(f"p/demo/runs/{run_id}/").text
+        assert "The worker has been silent" in page
+    run = lone_desk.settled(run_id)
+    assert (run["outcome"], run["attempts"]) == ("succeeded", CALLS)
+    assert len(requests_for(models, "stopped-alone")) == CALLS
+    assert "run.retried" not in types_of(lone_desk, run_id)
+
+
+def test_a_stopped_worker_whose_runs_another_took_brings_no_answer_twice(
+    full_desk: Desk, models: OpenAIServer, playback: Playback
+) -> None:
+    cases = [f"stopped-{number}" for number in range(RUNS)]
+    run_ids = {
+        case: full_desk.hand_in(objective=f"{playback.add(case, right_at_last)}Add one.", tests=TESTS, limits=LIMITS)
+        for case in cases
+    }
+    full_desk.wait_until(lambda: all(len(requests_for(models, case)) >= 3 for case in cases))
+    with stopped(full_desk.pid_of("worker")):
+        answered = {case: attempts_made(full_desk, run_id) for case, run_id in run_ids.items()}
+        full_desk.wait_until(lambda: all(is_finished(full_desk, run_id) for run_id in run_ids.values()))
+    taken_over = 0
+    for case, run_id in run_ids.items():
+        run = full_desk.settled(run_id)
+        assert (run["outcome"], run["attempts"]) == ("succeeded", CALLS)
+        asked = [attempt_of(request.body) for request in requests_for(models, case)]
+        taken_over += types_of(full_desk, run_id).count("run.retried")
+        # Only a call that was under way is made again.
+        assert all(asked.count(number) == 1 for number in range(1, answered[case] + 1))
+        assert len(asked) <= CALLS + 1
+    assert taken_over
+
+
+def attempts_made(desk: Desk, run_id: str) -> int:
+    return int(desk.get(f"runs/{run_id}")["attempts"])
+
+
+def is_finished(desk: Desk, run_id: str) -> bool:
+    return bool(desk.get(f"runs/{run_id}")["state"] == "finished")
+
+
+def test_a_broker_that_hangs_holds_up_no_request_and_runs_start_soon_after_it(
+    full_desk: Desk, models: OpenAIServer, playback: Playback
+) -> None:
+    first_line = playback.add("broker-hangs", lambda _: Reply(python("def f(x):\n    return x + 1")))
+    full_desk.get("runs")
+    with stopped(full_desk.pid_of("valkey")):
+        took_s, run_ids = [], []
+        for _ in range(3):
+            began = time.monotonic()
+            run_ids.append(full_desk.hand_in(objective=f"{first_line}Add one.", tests=TESTS))
+            took_s.append(seconds_since(began))
+        time.sleep(8)
+    back_at = time.monotonic()
+    started: dict[str, float] = {}
+    while len(started) < len(run_ids):
+        for run_id in set(run_ids) - started.keys():
+            if full_desk.get(f"runs/{run_id}")["started_at"]:
+                started[run_id] = seconds_since(back_at)
+        time.sleep(0.05)
+    print("requests took", took_s, "s; runs began", sorted(started.values()), "s after the broker was back")
+    assert max(took_s) < 2
+    assert max(started.values()) < 5
+    for run_id in run_ids:
+        assert full_desk.settled(run_id)["outcome"] == "succeeded"
+    assert len(requests_for(models, "broker-hangs")) == 3
