@@ -39,6 +39,7 @@ SHOWN = (
     "forked_by_label",
     "created_at",
     "started_at",
+    "not_before",
     "finished_at",
 )
 

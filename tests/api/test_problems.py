@@ -52,7 +52,7 @@ def test_an_index_is_told_only_where_there_is_one() -> None:
     assert problem.model_dump(mode="json")["errors"] == [{"field": "a", "message": "b"}]
 
 
-@pytest.mark.django_db
+@pytest.mark.django_db(transaction=True)
 def test_a_database_that_went_away_is_a_problem_that_passes(caller: Caller) -> None:
     with connection.execute_wrapper(_lose_connection):
         assert_problem(caller.get("tasks"), 503)
