@@ -132,26 +132,29 @@ def _looked_up(words: Sequence[Word], shares: WordShares) -> str:
     """The tsquery for about MEANT_ROWS rows: words as far as they are rare, then common ones in pairs and together."""
     terms = sorted(_terms(words, shares), key=lambda term: term[0])
     taken, rows = [terms[0][1]], terms[0][0]
-    for expected, query in terms[1:]:
+    for expected, lexemes in terms[1:]:
         rows += expected
         if rows > MEANT_ROWS:
             break
-        taken.append(query)
-    return " | ".join(taken)
+        taken.append(lexemes)
+    # Whatever has all words of a term has those of a part of it: with both asked for, the index would go through dozens
+    # of terms for each row that it finds, and find the same rows.
+    parts = [term for term in taken if not any(other < term for other in taken)]
+    return " | ".join("(" + " & ".join(map(quoted, sorted(term))) + ")" for term in parts)
 
 
-def _terms(words: Sequence[Word], shares: WordShares) -> Iterator[tuple[float, str]]:
-    """Tsqueries and how many rows each may find."""
+def _terms(words: Sequence[Word], shares: WordShares) -> Iterator[tuple[float, frozenset[str]]]:
+    """Words that are looked for together, and how many rows may have all of them."""
     share = {word.lexeme: shares.share(word.lexeme) for word in words}
     for word in words:
-        yield shares.total * share[word.lexeme], quoted(word.lexeme)
+        yield shares.total * share[word.lexeme], frozenset([word.lexeme])
     common = [word.lexeme for word in words if shares.total * share[word.lexeme] > MEANT_ROWS / 4][:MOST_PAIRED]
     for some in (*combinations(common, 2), *combinations(common, 3), *combinations(common, 4)):
         expected = float(shares.total)
         for lexeme in some:
             expected *= share[lexeme]
         # Words that belong together stand together far more often than chance would have it.
-        yield expected * 2, "(" + " & ".join(map(quoted, some)) + ")"
+        yield expected * 2, frozenset(some)
 
 
 def _as_written(words: Sequence[Word], asked: str) -> tuple[str, ...]:

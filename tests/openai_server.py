@@ -91,8 +91,10 @@ class OpenAIServer:
     `answer` is called on the server's only thread, so it must return at once: let it wait by `Reply.delay_s`.
     """
 
-    def __init__(self, answer: Answer, *, port: int = 0) -> None:
+    def __init__(self, answer: Answer, *, port: int = 0, on_answer: Callable[[Request], None] | None = None) -> None:
         self._answer = answer
+        # Told of each request at the moment at which its answer, or the first piece of it, is sent.
+        self._on_answer = on_answer
         self._port = port
         self._requests: list[Request] = []
         self._lock = threading.Lock()
@@ -176,6 +178,8 @@ class OpenAIServer:
     async def _send(self, request: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         reply = self._reply_to(request)
         await _wait(reply.delay_s, reader)
+        if self._on_answer is not None:
+            self._on_answer(request)
         if reply.trickle:
             await _trickle(writer)
         elif request.body.get("stream") and reply.status == 200 and reply.raw_body is None:

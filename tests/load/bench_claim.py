@@ -1,7 +1,8 @@
 """Prints how long claiming the next review takes with many waiting: in the database, and over HTTP against a desk.
 
-Eight reviewers at a time; each claims, thinks for a moment and claims again. In the database that is the action itself,
-from eight threads; over HTTP each has a key and asks a desk that `manage.py up` runs.
+Eight reviewers at a time; each has passed by the first ones of the queue, claims, thinks for a moment and claims again.
+In the database that is the action itself, from eight threads; over HTTP each has a key and asks a desk that
+`manage.py up` runs. Two more projects have a tenth as many each.
 
 .venv/bin/python -m tests.load.bench_claim [WAITING] [CLAIMS_EACH]
 """
@@ -17,58 +18,60 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.load.machine import describe_machine
+from tests.load.engines import django_on_own_engines
+from tests.load.machine import cpu_s, describe_machine
 
 if TYPE_CHECKING:
     from reflection_app.models import Project
 
 REVIEWERS = 8
-GOAL_DATABASE_MS, GOAL_HTTP_MS = 20.0, 60.0
+GOAL_DATABASE_MS, GOAL_HTTP_MS, FILL_GOAL_S = 20.0, 60.0, 60
 # Far less than a person takes to judge.
 THINKS_S = (0.2, 0.6)
-AT_ONCE = 5_000
+SKIPPED = 100
+OTHER_PROJECTS = 2
 
 
 def main() -> None:
     waiting = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
     each = int(sys.argv[2]) if len(sys.argv) > 2 else 50
+    print(describe_machine())
     with tempfile.TemporaryDirectory(prefix="desk-load-") as folder:
         Path(folder).chmod(0o755)  # PostgreSQL may run as another user
-        # Before anything reads the settings: this process works on the desk's own database.
-        os.environ["REFLECTION_DATA_DIR"] = str(Path(folder) / "data")
-        measure(Path(folder) / "data", waiting=waiting, each=each)
-
-
-def measure(data: Path, *, waiting: int, each: int) -> None:
-    from tests.end_to_end.desk import running_desk
-
+        data = Path(folder) / "data"
+        # Without the desk, whose worker would look through tables that have no indexes yet.
+        with django_on_own_engines({}, data=data):
+            measure_in_database(waiting, each)
+        measure_over_http(data, each)
     print(describe_machine())
+
+
+def measure_in_database(waiting: int, each: int) -> None:
+    from tests.end_to_end.desk import PROJECT
+    from tests.factories import make_member, make_project
+    from tests.load.review_rows import fill_reviews
+
+    project = make_project(PROJECT)
+    began, began_cpu = time.perf_counter(), cpu_s(os.getpid())
+    others = {make_project(): waiting // 10 for _ in range(OTHER_PROJECTS)}
+    fill_reviews({project: waiting} | others, assignee_id=make_member(project).pk)
+    print(
+        f"{waiting:,} reviews wait; all rows were filled in {time.perf_counter() - began:.0f} s "
+        f"and {cpu_s(os.getpid()) - began_cpu:.0f} s of CPU, goal {FILL_GOAL_S} s",
+        flush=True,
+    )
+    print(f"{REVIEWERS} reviewers, {each} claims each")
+    report("in the database", in_database(project, each), goal_ms=GOAL_DATABASE_MS)
+
+
+def measure_over_http(data: Path, each: int) -> None:
+    from tests.end_to_end.desk import PROJECT, running_desk
+
     with running_desk(data, {"LLM_MODEL": "openai/none", "OPENAI_API_KEY": "none"}) as desk:
-        import django
-
-        django.setup()
-        from reflection_app.models import Project
-
-        project = Project.objects.get(slug="demo")
-        fill(project, waiting)
-        print(f"{waiting:,} reviews wait, {REVIEWERS} reviewers, {each} claims each")
-        report("in the database", in_database(project, each), goal_ms=GOAL_DATABASE_MS)
-        keys = [desk.manage("create_api_key", f"reviewer {number}", "--project", "demo") for number in range(REVIEWERS)]
+        keys = [
+            desk.manage("create_api_key", f"reviewer {number}", "--project", PROJECT) for number in range(REVIEWERS)
+        ]
         report("over HTTP", over_http(f"http://{desk.host}/api/v1/", keys, each), goal_ms=GOAL_HTTP_MS)
-        print(describe_machine())
-
-
-def fill(project: "Project", waiting: int) -> None:
-    """Runs that wait, each with one attempt that a critic rejected; a tenth of the reviews are audits."""
-    from django.db import connection
-
-    from tests.waiting_rows import waiting_rows
-
-    for start in range(0, waiting, AT_ONCE):
-        waiting_rows(project, min(AT_ONCE, waiting - start), audits_every=10)
-    with connection.cursor() as cursor:
-        for table in ("review", "run", "task", "verdict", "attempt", "step"):
-            cursor.execute(f"VACUUM ANALYZE reflection_app_{table}")
 
 
 def in_database(project: "Project", each: int) -> list[float]:
@@ -77,12 +80,16 @@ def in_database(project: "Project", each: int) -> list[float]:
     from reflection_app.actions.claim_review import claim_next
     from reflection_app.models import Actor
     from tests.factories import make_member
+    from tests.load.review_rows import skip_oldest
 
     actors = [Actor(user=make_member(project)) for _ in range(REVIEWERS)]
+    for actor in actors:
+        skip_oldest(project, actor, SKIPPED)
 
     def claims(number: int) -> list[float]:
         taken, chance = [], random.Random(number)
         try:
+            connection.ensure_connection()
             for _ in range(each):
                 time.sleep(chance.uniform(*THINKS_S))
                 taken.append(timed(lambda: claim_next(project, actor=actors[number])))
@@ -90,7 +97,10 @@ def in_database(project: "Project", each: int) -> list[float]:
             connection.close()
         return taken
 
-    return together(claims)
+    began_cpu = time.process_time()
+    taken = together(claims)
+    print(f"CPU of this process a claim: {1_000 * (time.process_time() - began_cpu) / len(taken):.1f} ms")
+    return taken
 
 
 def over_http(base: str, keys: list[str], each: int) -> list[float]:
@@ -142,5 +152,4 @@ def report(where: str, taken: list[float], *, goal_ms: float) -> None:
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "reflection_app.config.settings")
     main()

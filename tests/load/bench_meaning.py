@@ -7,7 +7,6 @@ made up: directions around a few thousand subjects that all lean to one side, as
 """
 
 import statistics
-import struct
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -30,13 +29,16 @@ SMALL_PROJECTS, OF_ENTRIES = 200, 500
 QUESTIONS = 300
 # What tells one entry from the next; all else is as the first has it.
 OWN = {
-    "id": "given.id",
-    "project_id": "%(project)s",
-    "name": "'lesson ' || n",
-    "category": "CASE WHEN n %% 400 = 0 THEN 'rare' WHEN n %% 4 = 0 THEN 'common' ELSE 'other' END",
-    "source": "given.id::text",
-    "fingerprint": "given.id::text",
+    "id": "n.id",
+    "name": "'lesson ' || n.number",
+    "category": "CASE WHEN n.number % 400 = 0 THEN 'rare' WHEN n.number % 4 = 0 THEN 'common' ELSE 'other' END",
+    "source": "n.id::text",
+    "fingerprint": "n.id::text",
 }
+GIVEN = """
+DROP TABLE IF EXISTS given;
+CREATE TEMPORARY TABLE given AS SELECT * FROM unnest(%s::uuid[]) WITH ORDINALITY AS given(id, number)
+"""
 
 
 def main() -> None:
@@ -78,50 +80,24 @@ def fill_space(made: Made, projects: dict[UUID, int]) -> None:
     """The active space with vectors for so many new entries of each project; the index is built at the end."""
     from django.db import connection
 
-    from notebook_app.models import EmbeddingSpace, SpaceState
+    from notebook_app.models import EmbeddingSpace, Entry, SpaceState
     from notebook_app.public import DESK, EntryKind, Proposal, approve, keep, wanted_space
+    from tests.load.copies import copy_row, copy_vectors, indexes_built_afterwards
 
-    first = keep(uuid7(), Proposal(kind=EntryKind.LESSON, name="first", content="what was learned " * 20)).entry
-    approve(first.project_id, first.pk, by=DESK)
+    kept = keep(uuid7(), Proposal(kind=EntryKind.LESSON, name="first", content="what was learned " * 20)).entry
+    approve(kept.project_id, kept.pk, by=DESK)
+    first = Entry.objects.get(pk=kept.pk)
     space = wanted_space("made-up/model", DIMENSIONS)
     EmbeddingSpace.objects.update(state=SpaceState.ACTIVE)
-    with connection.cursor() as cursor:
-        cursor.execute(f"DROP INDEX {space.index_name}")
+    with indexes_built_afterwards("notebook_app_entry", "notebook_app_embedding"):
         for project, many in projects.items():
             ids = [uuid7() for _ in range(many)]
-            cursor.execute(entries_like_the_first(), {"project": project, "ids": ids})
-            copy_vectors(cursor, space, project, ids, made.vectors(many))
-        cursor.execute("SET maintenance_work_mem = '700MB'")
-    assert wanted_space(space.model, DIMENSIONS) == space
+            with connection.cursor() as cursor:
+                cursor.execute(GIVEN, [ids])
+            copy_row(first, OWN | {"project_id": f"'{project}'"}, for_each="given")
+            copy_vectors(space.id, project, ids, made.vectors(many))
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE notebook_app_entry, notebook_app_embedding")
-
-
-def entries_like_the_first() -> str:
-    from notebook_app.models import Entry
-
-    columns = [field.column for field in Entry._meta.concrete_fields if field.column]
-    values = ", ".join(OWN.get(column, f"first.{column}") for column in columns)
-    return (
-        f"INSERT INTO notebook_app_entry ({', '.join(columns)}) SELECT {values} "
-        "FROM unnest(%(ids)s::uuid[]) WITH ORDINALITY AS given(id, n), "
-        "(SELECT * FROM notebook_app_entry WHERE name = 'first') AS first"
-    )
-
-
-def copy_vectors(
-    cursor: Any, space: "Space", project: UUID, ids: Sequence[UUID], vectors: np.ndarray[Any, Any]
-) -> None:
-    """In PostgreSQL's binary form: as text, two hundred thousand vectors would take minutes."""
-    columns = "id, entry_id, space_id, project_id, text_hash, vector, updated_at"
-    halves = vectors.astype(">f2")
-    with cursor.copy(f"COPY notebook_app_embedding ({columns}) FROM STDIN (FORMAT binary)") as copy:
-        copy.write(b"PGCOPY\n\xff\r\n\x00" + struct.pack("!ii", 0, 0))
-        for entry_id, half in zip(ids, halves, strict=True):
-            vector = struct.pack("!hh", DIMENSIONS, 0) + half.tobytes()
-            fields = (uuid7().bytes, entry_id.bytes, space.id.bytes, project.bytes, b"-", vector, struct.pack("!q", 0))
-            copy.write(struct.pack("!h", len(fields)) + b"".join(struct.pack("!i", len(f)) + f for f in fields))
-        copy.write(struct.pack("!h", -1))
 
 
 def measure(what: str, projects: Sequence[UUID], made: Made, among: "EntryFilter", space: "Space") -> None:

@@ -19,10 +19,10 @@ def main() -> None:
     entries = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
     rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 200
     with django_on_own_engines({}):
-        from tests.load.notebook_rows import fill_two_projects
+        from tests.load.notebook_rows import fill_projects
 
         print(describe_machine())
-        project_id, _ = fill_two_projects(entries)
+        project_id = fill_projects(entries, beside=entries // 3)
         measure(project_id, rounds=rounds)
         print(describe_machine())
 

@@ -1,11 +1,12 @@
-"""Prints how long recall takes among 100,000 entries of a project, beside another project of as many.
+"""Prints how long recall takes among 100,000 entries of a project, with three smaller projects beside it.
 
 Recall whole with the question's vector at hand, and with the vector made by the wheel's model each time; its two parts,
 by words and by meaning, by themselves; from one thread and from eight; and of questions of common words alone.
 
-.venv/bin/python -m tests.load.bench_recall [ENTRIES] [QUESTIONS]
+.venv/bin/python -m tests.load.bench_recall [ENTRIES] [QUESTIONS] [BESIDE]
 """
 
+import os
 import random
 import statistics
 import sys
@@ -17,9 +18,10 @@ from uuid import UUID
 import numpy as np
 
 from tests.load.engines import django_on_own_engines
-from tests.load.machine import describe_machine
+from tests.load.machine import cpu_s, describe_machine
 
 GOAL_MS = 30
+FILL_GOAL_S = 60
 THREADS = 8
 type Vector = list[float]
 type Asked = Callable[[str, Vector], object]
@@ -28,13 +30,19 @@ type Asked = Callable[[str, Vector], object]
 def main() -> None:
     entries = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
     asked = int(sys.argv[2]) if len(sys.argv) > 2 else 300
+    beside = int(sys.argv[3]) if len(sys.argv) > 3 else entries // 4
     with django_on_own_engines({}):
-        from tests.load.notebook_rows import fill_two_projects, questions
+        from tests.load.notebook_rows import fill_projects, questions
 
         print(describe_machine())
-        began = time.perf_counter()
-        project_id, _ = fill_two_projects(entries)
-        print(f"two projects of {entries} entries filled in {time.perf_counter() - began:.0f} s")
+        began, began_cpu = time.perf_counter(), cpu_s(os.getpid())
+        project_id = fill_projects(entries, beside=beside)
+        print(
+            f"{entries:,} entries and {beside:,} beside them, with vectors and indexes, were filled in "
+            f"{time.perf_counter() - began:.0f} s and {cpu_s(os.getpid()) - began_cpu:.0f} s of CPU, "
+            f"goal {FILL_GOAL_S} s",
+            flush=True,
+        )
         chance = random.Random(11)
         texts = questions(asked, chance)
         drawn = np.random.default_rng(11)

@@ -26,12 +26,18 @@ TASK: dict[str, Any] = {"objective": "Write about the sea.", "mode": "actor_crit
 
 @dataclass(frozen=True)
 class Taken:
-    """One run: its steps, its calls of a model, and what it and the bare calls took."""
+    """One run: its steps, its calls of a model, and what it and the bare calls took: time, and CPU of this process."""
 
     steps: int
-    calls: int
+    requests: list[dict[str, Any]]
     run_ms: float
     bare_ms: float
+    run_cpu_ms: float
+    bare_cpu_ms: float
+
+    @property
+    def calls(self) -> int:
+        return len(self.requests)
 
 
 def main() -> None:
@@ -75,14 +81,21 @@ def take(run_id: UUID) -> Taken:
     from reflection_app.models import Run, Step
     from reflection_app.runner.advance import advance
 
-    began = time.perf_counter()
+    began, began_cpu = time.perf_counter(), time.process_time()
     advance(run_id)
-    run_ms = (time.perf_counter() - began) * 1000
+    run_ms, run_cpu_ms = (time.perf_counter() - began) * 1000, (time.process_time() - began_cpu) * 1000
     run = Run.objects.get(pk=run_id)
     assert run.outcome == "exhausted", (run.outcome, run.error)
     requests = [step.request for step in Step.objects.filter(run=run, kind="generate")]
+    steps = Step.objects.filter(run=run).count()
+    began_cpu = time.process_time()
     return Taken(
-        steps=Step.objects.filter(run=run).count(), calls=len(requests), run_ms=run_ms, bare_ms=bare_ms(requests)
+        steps=steps,
+        requests=requests,
+        run_ms=run_ms,
+        bare_ms=bare_ms(requests),
+        run_cpu_ms=run_cpu_ms,
+        bare_cpu_ms=(time.process_time() - began_cpu) * 1000,
     )
 
 

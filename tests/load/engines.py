@@ -17,9 +17,12 @@ from reflection_app.config.embedded.valkey import prepared_valkey, valkey_is_rea
 
 
 @contextmanager
-def django_on_own_engines(environment: Mapping[str, str]) -> Iterator[None]:
-    """Django, set up in this process with an empty, migrated database and `environment`."""
-    folder = Path(tempfile.mkdtemp(prefix="desk-load-"))
+def django_on_own_engines(environment: Mapping[str, str], *, data: Path | None = None) -> Iterator[None]:
+    """Django, set up in this process with an empty, migrated database and `environment`.
+
+    Its data is kept where a folder is given for it, and gone at the end where none is.
+    """
+    folder = data or Path(tempfile.mkdtemp(prefix="desk-load-"))
     running: list[subprocess.Popen[bytes]] = []
     try:
         postgres = _start(asyncio.run(prepared_postgres(folder, sockets=folder / "run")), running)
@@ -36,7 +39,8 @@ def django_on_own_engines(environment: Mapping[str, str]) -> Iterator[None]:
         for process in reversed(running):
             process.send_signal(signal.SIGINT)
             process.wait(10)
-        shutil.rmtree(folder, ignore_errors=True)
+        if data is None:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _start(command: Command, running: list[subprocess.Popen[bytes]]) -> subprocess.Popen[bytes]:

@@ -1,20 +1,23 @@
 """A model server in a process of its own, for the benchmarks: three attempts, each judged better, none good enough.
 
-.venv/bin/python -m tests.load.model_server [--delay SECONDS]
+.venv/bin/python -m tests.load.model_server [--delay SECONDS] [--log FILE]
 """
 
 import argparse
+import hashlib
 import re
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from tests.critiques import critique
-from tests.openai_server import OpenAIServer, Reply
+from tests.openai_server import OpenAIServer, Reply, Request
 
 DRAFT = re.compile(r"<work-\w+>.*?draft (\d+)", re.DOTALL)
 WORDS = "The sea is wide, the wind is up, and every boat knows its own way home. " * 6
@@ -28,10 +31,17 @@ def answer(body: dict[str, Any]) -> str:
     return f"draft {1 + prompt.count('draft ')}: {WORDS}"
 
 
+def name_of(messages: Iterable[Mapping[str, Any]]) -> str:
+    """The name that a question has in the log."""
+    return hashlib.sha256("\0".join(str(message["content"]) for message in messages).encode()).hexdigest()
+
+
 @contextmanager
-def model_server(*, delay_s: float = 0.0) -> Iterator[str]:
-    """The address of a running server, ending in /v1."""
-    command = (sys.executable, "-m", "tests.load.model_server", "--delay", str(delay_s))
+def model_server(*, delay_s: float = 0.0, log: Path | None = None) -> Iterator[str]:
+    """The address of a running server, ending in /v1. To `log` it writes when it sent each answer, and to what."""
+    command = [sys.executable, "-m", "tests.load.model_server", "--delay", str(delay_s)]
+    if log is not None:
+        command += ["--log", str(log)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
@@ -43,12 +53,20 @@ def model_server(*, delay_s: float = 0.0) -> Iterator[str]:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--delay", type=float, default=0.0)
-    delay_s = parser.parse_args().delay
+    parser.add_argument("--log", type=Path)
+    options = parser.parse_args()
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
-    with OpenAIServer(lambda body: Reply(answer(body), delay_s=delay_s)) as server:
+    sent: list[tuple[float, Any]] = []
+
+    def note(request: Request) -> None:
+        sent.append((time.time(), request.body["messages"]))
+
+    with OpenAIServer(lambda body: Reply(answer(body), delay_s=options.delay), on_answer=note) as server:
         print(server.url, flush=True)
         stop.wait()
+    if options.log:
+        options.log.write_text("".join(f"{at!r} {name_of(messages)}\n" for at, messages in sent))
 
 
 if __name__ == "__main__":
