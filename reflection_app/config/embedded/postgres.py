@@ -3,6 +3,7 @@
 The wheel's own Python is left alone: it would open every folder above the data to all users, and detach the server.
 """
 
+import os
 import shutil
 import signal
 import sys
@@ -14,10 +15,12 @@ from reflection_app.config.embedded import system_user
 from reflection_app.config.embedded.errors import EmbeddedEngineError
 
 DATABASE = "desk"
+# What is asked again and again stays in memory: a notebook of 100,000 entries needs 600 MB. Only what is used is taken.
+MEMORY_MB = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 1024**2
 TUNING = {
     "listen_addresses": "",
     "max_connections": "200",
-    "shared_buffers": "128MB",
+    "shared_buffers": f"{min(max(MEMORY_MB // 32, 128), 512)}MB",
     "jit": "off",
     # Small queries throughout; parallel workers would also need a large /dev/shm, which containers lack.
     "max_parallel_workers_per_gather": "0",
