@@ -1,16 +1,17 @@
 """Rows written in one round trip: a step's commit is a handful of small statements, and each trip costs as much as
 its statement.
 
-The values go through Django's fields and are bound by the driver; only names of tables and columns are put into the
-text. No signals are sent, and nothing is read back.
+The values go through Django's fields and are quoted by the driver, as its client-side cursors do. No signals are sent,
+and nothing is read back.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 from django.db import connection, models
 from django.db.models import Field, ForeignKey, Model
+from psycopg.adapt import Transformer
 
 PLAIN = {
     models.BooleanField,
@@ -26,51 +27,48 @@ PLAIN = {
 
 class Batch:
     def __init__(self) -> None:
-        self._statements: list[_Statement] = []
-        # Where further rows of a table can still join those before them.
-        self._inserts: dict[type[Model], _Statement] = {}
+        self._statements: list[str] = []
+        # Where the last statement that takes rows of a table is: further ones join them.
+        self._inserts: dict[type[Model], int] = {}
+        connection.ensure_connection()
+        # The driver's own cursors look for the places of values in each text anew, and a step's commit has two hundred.
+        self._quoting = Transformer(connection.connection)
 
     def insert(self, row: Model) -> None:
         """Adds a new row; rows of one table go in one statement, as long as nothing between them could meet them."""
-        values = _values(row, tuple(_fields(type(row))), add=True)
-        known = self._inserts.get(type(row))
-        if known is None:
-            known = self._inserts[type(row)] = self._add(_insert_into(type(row)))
+        model = type(row)
+        values = f"({', '.join(self._literals(_values(row, tuple(_fields(model)), add=True)))})"
+        if model in self._inserts:
+            self._statements[self._inserts[model]] += f", {values}"
         else:
-            known.text += ", "
-        known.text += _places(len(values))
-        known.values += values
+            self._inserts[model] = len(self._statements)
+            self._statements.append(_insert_into(model) + values)
         # As after `save`: whoever saves the row later changes it.
         row._state.adding, row._state.db = False, connection.alias  # noqa: SLF001 - Django's documented API
 
     def update(self, row: Model, *, fields: tuple[str, ...]) -> None:
         """Adds the present values of these fields of a row that is there."""
         self._inserts.pop(type(row), None)
-        self._add(_update(type(row), fields), *_values(row, fields, add=False), row.pk)
+        self._statements.append(
+            _update(type(row), fields) % (*self._literals(_values(row, fields, add=False)), *self._literals([row.pk]))
+        )
 
     def add(self, statement: str, *values: Any) -> None:
-        """Adds a statement of the caller's."""
+        """Adds a statement of the caller's, which has `%s` for each value."""
         self._inserts.clear()
-        self._add(statement, *values)
+        self._statements.append(statement % tuple(self._literals(values)))
 
-    def _add(self, text: str, *values: Any) -> "_Statement":
-        statement = _Statement(text, list(values))
-        self._statements.append(statement)
-        return statement
+    def _literals(self, values: Sequence[Any]) -> list[str]:
+        """The values as the driver quotes them."""
+        with connection.wrap_database_errors:
+            return [self._quoting.as_literal(value).decode() for value in values]
 
     def write(self) -> None:
         """Writes what was added, in that order; call it inside a transaction."""
         statements, self._statements, self._inserts = self._statements, [], {}
         if statements:
             with connection.cursor() as cursor:
-                text = "; ".join(statement.text for statement in statements)
-                cursor.execute(text, [value for statement in statements for value in statement.values])
-
-
-@dataclass
-class _Statement:
-    text: str
-    values: list[Any]
+                cursor.execute("; ".join(statements))
 
 
 @cache
@@ -82,11 +80,6 @@ def _fields(model: type[Model]) -> dict[str, "Field[Any, Any]"]:
 def _insert_into(model: type[Model]) -> str:
     columns = [_column(field) for field in _fields(model).values()]
     return f"INSERT INTO {_table(model)} ({', '.join(columns)}) VALUES "  # noqa: S608 - names of ours
-
-
-@cache
-def _places(count: int) -> str:
-    return f"({', '.join(['%s'] * count)})"
 
 
 @cache

@@ -38,7 +38,8 @@ UPDATE reflection_app_run SET lease_until = now() + make_interval(secs => %s) WH
 # then nobody is taken for dead.
 LAPSED = """
 WITH sessions AS (
-    SELECT array_agg(application_name) AS names, min(backend_start) FILTER (WHERE usename = current_user) AS oldest
+    SELECT array_agg(COALESCE(application_name, '')) AS names,
+        min(backend_start) FILTER (WHERE usename = current_user) AS oldest
     FROM pg_stat_activity WHERE datname = current_database()
 )
 SELECT id, lease_token, lease_until FROM reflection_app_run, sessions

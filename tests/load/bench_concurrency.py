@@ -1,8 +1,9 @@
 """Prints how near one worker comes to the ideal rate: 200 runs at once, 64 threads, a model that takes a second a call.
 
-A run is one attempt and its critique: two calls. The desk is started by `manage.py up`, tasks are handed in over REST.
+A run of `text` is one attempt and its critique, one of `data` two attempts that fit no schema: two calls each. The desk
+is started by `manage.py up`, tasks are handed in over REST.
 
-.venv/bin/python -m tests.load.bench_concurrency [RUNS]
+.venv/bin/python -m tests.load.bench_concurrency [RUNS] [text|data]
 """
 
 import os
@@ -23,29 +24,33 @@ CONCURRENCY = 64
 CALLS_PER_RUN = 2
 CALL_S = 1.0
 GOAL = 0.8
+SAME: dict[str, Any] = {"objective": "Write about the sea.", "agent": "bench"}
+TASKS = {
+    "text": SAME | {"mode": "actor_critic", "limits": {"max_iterations": 1, "time_budget_s": 600}},
+    "data": SAME
+    | {
+        "output_schema": {"type": "object", "required": ["depth_m"]},
+        "limits": {"max_iterations": 2, "time_budget_s": 600},
+    },
+}
 
 
 def main() -> None:
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 200
+    task = TASKS[sys.argv[2] if len(sys.argv) > 2 else "text"]
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "reflection_app.config.settings")
     django.setup()
     with model_server(delay_s=CALL_S) as url, tempfile.TemporaryDirectory(prefix="desk-load-") as folder:
         Path(folder).chmod(0o755)  # PostgreSQL may run as another user
-        finished = work_off(runs, url=url, data=Path(folder) / "data")
+        finished = work_off(runs, task=task, url=url, data=Path(folder) / "data")
     report(finished)
 
 
-def work_off(runs: int, *, url: str, data: Path) -> list[Any]:
+def work_off(runs: int, *, task: dict[str, Any], url: str, data: Path) -> list[Any]:
     """The finished runs, as REST tells them."""
     from tests.end_to_end.desk import running_desk
 
     provider = {"LLM_MODEL": "openai/bench", "OPENAI_API_BASE": url, "OPENAI_API_KEY": "none"}
-    task = {
-        "objective": "Write about the sea.",
-        "mode": "actor_critic",
-        "agent": "bench",
-        "limits": {"max_iterations": 1, "time_budget_s": 600},
-    }
     with running_desk(data, provider | {"WORKER_CONCURRENCY": str(CONCURRENCY), "WORKER_PROCESSES": "0"}) as desk:
         desk.settled(desk.hand_in(**task))  # litellm is loaded now
         handed_in = desk.post("tasks/batch", {"tasks": [task] * runs}, status=201)["results"]

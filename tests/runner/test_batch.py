@@ -1,5 +1,5 @@
 import pytest
-from django.db import connection
+from django.db import DataError, connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
@@ -48,3 +48,19 @@ def test_no_row_is_written_before_what_was_added_before_it_and_could_meet_it() -
     batch.write()
     kept = Step.objects.filter(run=run).values_list("seq", "kind")
     assert list(kept) == [(1, "seen"), (2, "seen"), (3, "note")]
+
+
+def test_a_value_that_cannot_be_stored_is_a_fault_of_the_database_as_elsewhere() -> None:
+    with pytest.raises(DataError):
+        Batch().insert(Step(seq=1, key="nul \0", kind="note", request={}, started_at=timezone.now()))
+
+
+def test_signs_of_places_in_a_value_are_only_text() -> None:
+    run, batch = submit(make_project()), Batch()
+    step = step_of(run, 1)
+    step.error = "100 %s of it; '%(name)s' %%"
+    batch.insert(step)
+    step.model = "50 %"
+    batch.update(step, fields=("model",))
+    batch.write()
+    assert Step.objects.values_list("error", "model").get(run=run) == (step.error, "50 %")
