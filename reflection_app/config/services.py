@@ -10,6 +10,8 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
+from reflection_app.config.pool_check import check_connection
+
 # A Unix socket's path may have 107 bytes; PostgreSQL adds 15 of its own. A deep checkout goes over that.
 LONGEST_SOCKET_DIR = 80
 # So that PostgreSQL can tell, and count, the processes of the desk.
@@ -32,15 +34,16 @@ def database_settings(url: str, *, data_dir: Path, pool_size: int) -> dict[str, 
     Raises ImproperlyConfigured for anything but a PostgreSQL address.
     """
     # `"pool": True` would mean four connections. Pooled connections and CONN_MAX_AGE exclude each other.
-    pool: dict[str, Any] = {"pool": {"min_size": 1, "max_size": pool_size, "timeout": 10}} if pool_size else {}
-    if pool:
+    pool: dict[str, Any] = {}
+    if pool_size:
+        # What could not connect is given up soon: the next request then tries anew, and not minutes after an outage.
+        given_up_s = {"timeout": 10, "reconnect_timeout": 2}
+        pool["pool"] = {"min_size": 1, "max_size": pool_size, "check": check_connection, **given_up_s}
         # PostgreSQL cuts names off, so the one of the machine or container, which is long, stands last.
         pool["application_name"] = f"{NAMES_OF_CONNECTIONS}{os.getpid()} {socket.gethostname()}"
-    # A connection that died in the pool, as all do with a restart of PostgreSQL, is found before it is used.
     common: dict[str, Any] = {
         "ENGINE": "django.db.backends.postgresql",
         "CONN_MAX_AGE": 0,
-        "CONN_HEALTH_CHECKS": True,
         "OPTIONS": pool,
     }
     if not url:

@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
+from reflection_app.config.pool_check import check_connection
 from reflection_app.config.services import LONGEST_SOCKET_DIR, broker_url, database_settings, socket_dir
 
 DEEP = Path("/" + "deep/" * 40)
@@ -27,6 +28,7 @@ def test_without_an_address_the_embedded_database_is_meant() -> None:
 
     assert (found["NAME"], found["HOST"]) == ("desk", "/srv/desk/run")
     assert found["OPTIONS"]["pool"]["max_size"] == 5
+    assert found["OPTIONS"]["pool"]["check"] is check_connection
 
 
 def test_an_address_of_a_database_is_taken_apart() -> None:
