@@ -41,8 +41,8 @@ def change_role(project: Project, user_id: int, *, role: str, actor: Actor) -> M
     membership.role = wanted
     membership.save(update_fields=["role"])
     name = membership.user.get_username()
-    change = {"before": {"name": name, "role": before}, "after": {"name": name, "role": wanted.value}}
-    audit(project.pk, actor, "member.role_changed", target=project, **change)
+    had, has = {"name": name, "role": before}, {"name": name, "role": wanted.value}
+    audit(project.pk, actor, "member.role_changed", target=project, before=had, after=has)
     if before == Role.ADMIN:
         revoke_invitations_of(project, user_id, actor=actor)
     return membership

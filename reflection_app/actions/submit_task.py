@@ -16,8 +16,7 @@ from reflection_app.loops.requirements import Requirements
 from reflection_app.loops.review_rules import ReviewPolicy
 from reflection_app.loops.task_spec import Execution, Mode, TaskSpec
 from reflection_app.loops.tool_calls import ToolSpec
-from reflection_app.models import Actor, AgentInstruction, InstructionState, Project, Run, Task, TaskFile, Tool
-from reflection_app.models.audit import entry_of
+from reflection_app.models import Actor, AgentInstruction, InstructionState, Project, Run, Task, TaskFile, Tool, audit
 from reflection_app.runner.batch import Batch
 from reflection_app.runner.begin_run import begin_run, is_scripted
 from reflection_app.runner.lessons import lessons_of
@@ -64,7 +63,7 @@ def submit_task(
     batch.insert(task)
     for file in submission.files:
         batch.insert(TaskFile(task=task, path=file.path, content=file.content))
-    batch.insert(entry_of(project.pk, actor, "task.submitted", target=task))
+    audit(project.pk, actor, "task.submitted", target=task, write=batch.insert)
     batch.write()
     return start_run(task, submission=submission, models=project.models_by_role | (models or {}))
 

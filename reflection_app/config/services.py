@@ -9,8 +9,8 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
-
-from reflection_app.config.pool_check import check_connection
+from psycopg import Connection
+from psycopg_pool import ConnectionPool
 
 # A Unix socket's path may have 107 bytes; PostgreSQL adds 15 of its own. A deep checkout goes over that.
 LONGEST_SOCKET_DIR = 80
@@ -26,6 +26,21 @@ def socket_dir(data_dir: Path) -> Path:
         if len(str(candidate).encode()) <= LONGEST_SOCKET_DIR:
             return candidate
     return Path("/tmp") / name  # noqa: S108 - private_folder() refuses one that somebody else made
+
+
+def check_connection(connection: Connection[Any]) -> None:
+    """Raises what the driver raises where the connection has died; then the pool's idle ones are replaced, too.
+
+    With a restart of PostgreSQL all die at once. The pool itself looks at one after the other and pauses in between for
+    1, 2, 4 and 8 seconds: with five dead ones whoever asks gets none in time.
+    """
+    try:
+        ConnectionPool.check_connection(connection)
+    except Exception:
+        pool = connection._pool  # noqa: SLF001 - nothing else tells it to a check
+        if isinstance(pool, ConnectionPool):
+            pool.drain()
+        raise
 
 
 def database_settings(url: str, *, data_dir: Path, pool_size: int) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """The audit trail: who did what to what, before and after. Rows are only ever added; the database refuses all else."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -73,22 +74,10 @@ def audit(
     target: models.Model | Target,
     before: dict[str, Any] | None = None,
     after: dict[str, Any] | None = None,
+    write: Callable[[models.Model], None] = models.Model.save,
 ) -> None:
-    """Adds to the trail; call it in the transaction of the change itself."""
-    entry_of(project_id, actor, action, target=target, before=before, after=after).save(force_insert=True)
-
-
-def entry_of(
-    project_id: UUID,
-    actor: Actor,
-    action: str,
-    *,
-    target: models.Model | Target,
-    before: dict[str, Any] | None = None,
-    after: dict[str, Any] | None = None,
-) -> AuditEntry:
-    """What `audit` adds, to be written by the caller with other rows."""
-    return AuditEntry(
+    """Adds to the trail, by `write` where that is to go with other rows; call it in the transaction of the change."""
+    entry = AuditEntry(
         project_id=project_id,
         actor_label=actor.label,
         user=actor.user,
@@ -100,3 +89,4 @@ def entry_of(
         after=after or {},
         address=actor.address,
     )
+    write(entry)

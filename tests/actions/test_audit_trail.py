@@ -28,7 +28,7 @@ WITHOUT_ENTRIES = {
     "notebook_own_words": "part of a change, which it allows or refuses",
 }
 # Write to the trail themselves, or have what was changed of an entry written by notebook_trail.
-WRITERS = {"entry_of", "audit", "note"}
+WRITERS = {"audit", "note"}
 NAME = re.compile(r"[a-z_]+\.[a-z_]+")
 
 
