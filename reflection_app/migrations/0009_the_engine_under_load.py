@@ -17,6 +17,7 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.AddField("run", "worker_deaths", models.PositiveSmallIntegerField(default=0)),
+        migrations.AddField("step", "owes_notebook", models.BooleanField(default=False)),
         migrations.CreateModel(
             "LookBackDue",
             fields=[

@@ -141,6 +141,8 @@ class Step(models.Model):
     # Copied from the run that this one was forked from; what it cost was paid there.
     is_inherited = models.BooleanField(default=False)
     edited_by_label = models.CharField(max_length=200, blank=True, default="")
+    # What it has for the notebook is still to be written there.
+    owes_notebook = models.BooleanField(default=False)
     started_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True, blank=True)
 

@@ -29,7 +29,8 @@ from reflection_app.runner.consequences import consequences
 from reflection_app.runner.ending import end_run
 from reflection_app.runner.journal import LONGEST_ERROR, Journal, JournalMismatch
 from reflection_app.runner.journal_writes import Unstorable
-from reflection_app.runner.lease import Lease, LeaseLost, claim, keeper
+from reflection_app.runner.lease import Lease, LeaseLost, claim, due_in_s, keeper
+from reflection_app.runner.notebook_writes import has_for_notebook, write_to_notebook
 from reflection_app.runner.noting import value_of
 from reflection_app.runner.performing import TryLater, model_of, perform
 from reflection_app.runner.waiting import wait_for
@@ -48,10 +49,10 @@ def advance(run_id: UUID) -> float | None:
 
     Returns after how many seconds the run wants to be tried again, or None where it does not.
     """
-    lease = claim(run_id)
-    if lease is None:
-        return None
     try:
+        lease = claim(run_id)
+        if lease is None:
+            return due_in_s(run_id)
         with keeper.keep(lease):
             return _advance_leased(lease)
     except LeaseLost:
@@ -122,6 +123,7 @@ def _result_of(effect: AnyEffect, *, journal: Journal, spec: TaskSpec) -> Result
     """The effect's result, from the journal or fresh; None where the run has to wait for it."""
     recalled = journal.recall(effect)
     if recalled is not None:
+        write_to_notebook(effect, journal=journal)
         return recalled
     if isinstance(effect, Performing):
         return _perform(effect, journal=journal, spec=spec)
@@ -130,7 +132,9 @@ def _result_of(effect: AnyEffect, *, journal: Journal, spec: TaskSpec) -> Result
         return wait_for(effect, journal=journal, follow=follow)
     value = value_of(effect, run_id=journal.lease.run_id)
     follow = consequences(effect, value, attempts=journal.attempts, judgements=journal.judgements)
-    return journal.note(effect, value, follow=follow)
+    noted = journal.note(effect, value, follow=follow, owes_notebook=has_for_notebook(effect, value))
+    write_to_notebook(effect, journal=journal)
+    return noted
 
 
 def _perform(effect: Performing, *, journal: Journal, spec: TaskSpec) -> Result:

@@ -25,11 +25,18 @@ PLAIN = {
 }
 
 
+class RowGone(Exception):
+    """A row that was to be changed is not there."""
+
+
 class Batch:
     def __init__(self) -> None:
-        self._statements: list[str] = []
+        # Each in pieces: a text to which every further row is added would be copied whole for each.
+        self._statements: list[list[str]] = []
         # Where the last statement that takes rows of a table is: further ones join them.
         self._inserts: dict[type[Model], int] = {}
+        # Which statements have to meet their row.
+        self._must_meet: set[int] = set()
         connection.ensure_connection()
         # The driver's own cursors look for the places of values in each text anew, and a step's commit has two hundred.
         self._quoting = Transformer(connection.connection)
@@ -39,24 +46,25 @@ class Batch:
         model = type(row)
         values = f"({', '.join(self._literals(_values(row, tuple(_fields(model)), add=True)))})"
         if model in self._inserts:
-            self._statements[self._inserts[model]] += f", {values}"
+            self._statements[self._inserts[model]] += (", ", values)
         else:
             self._inserts[model] = len(self._statements)
-            self._statements.append(_insert_into(model) + values)
+            self._statements.append([_insert_into(model), values])
         # As after `save`: whoever saves the row later changes it.
         row._state.adding, row._state.db = False, connection.alias  # noqa: SLF001 - Django's documented API
 
-    def update(self, row: Model, *, fields: tuple[str, ...]) -> None:
-        """Adds the present values of these fields of a row that is there."""
+    def update(self, row: Model, *, fields: tuple[str, ...], must_be_there: bool = False) -> None:
+        """Adds the present values of these fields of a row. Where it `must_be_there` and is not, `write` raises."""
         self._inserts.pop(type(row), None)
-        self._statements.append(
-            _update(type(row), fields) % (*self._literals(_values(row, fields, add=False)), *self._literals([row.pk]))
-        )
+        if must_be_there:
+            self._must_meet.add(len(self._statements))
+        values = (*self._literals(_values(row, fields, add=False)), *self._literals([row.pk]))
+        self._statements.append([_update(type(row), fields) % values])
 
     def add(self, statement: str, *values: Any) -> None:
         """Adds a statement of the caller's, which has `%s` for each value."""
         self._inserts.clear()
-        self._statements.append(statement % tuple(self._literals(values)))
+        self._statements.append([statement % tuple(self._literals(values))])
 
     def _literals(self, values: Sequence[Any]) -> list[str]:
         """The values as the driver quotes them."""
@@ -64,11 +72,16 @@ class Batch:
             return [self._quoting.as_literal(value).decode() for value in values]
 
     def write(self) -> None:
-        """Writes what was added, in that order; call it inside a transaction."""
+        """Writes what was added, in that order; call it inside a transaction. Raises RowGone."""
         statements, self._statements, self._inserts = self._statements, [], {}
+        must_meet, self._must_meet = self._must_meet, set()
         if statements:
             with connection.cursor() as cursor:
-                cursor.execute("; ".join(statements))
+                cursor.execute("; ".join("".join(pieces) for pieces in statements))
+                for number in range(max(must_meet, default=-1) + 1):
+                    if number in must_meet and cursor.rowcount != 1:
+                        raise RowGone
+                    cursor.nextset()
 
 
 @cache

@@ -13,7 +13,6 @@ from reflection_app.loops.effects import RecordCompleteness, RecordPlan, RecordS
 from reflection_app.loops.plans import CheckedPlan
 from reflection_app.models import CompletenessCheck, EventType, Run, Step, Supplement, Task, next_event
 from reflection_app.runner.batch import Batch
-from reflection_app.runner.recurring import propose_what_recurs
 
 IS_COMPLETE = {CheckState.COMPLETE: True, CheckState.INCOMPLETE: False, CheckState.UNCHECKED: None}
 
@@ -32,7 +31,7 @@ def write_what_is_missing(
 
 
 def _write_check(run: Run, step: Step, batch: Batch, *, found: Completeness) -> None:
-    """The row of a check with those of its supplements, the event, and a proposal of what recurs."""
+    """The row of a check with those of its supplements, and the event."""
     kind = Task.objects.values_list("kind", flat=True).get(runs=run.pk)
     check = CompletenessCheck(
         project_id=run.project_id,
@@ -50,9 +49,8 @@ def _write_check(run: Run, step: Step, batch: Batch, *, found: Completeness) -> 
         cost_usd=found.cost_usd,
     )
     batch.insert(check)
-    supplements = [_supplement(check, number, one) for number, one in enumerate(found.supplements, start=1)]
-    for supplement in supplements:
-        batch.insert(supplement)
+    for number, one in enumerate(found.supplements, start=1):
+        batch.insert(_supplement(check, number, one))
     event = next_event(
         run,
         EventType.REFLECTION,
@@ -62,9 +60,6 @@ def _write_check(run: Run, step: Step, batch: Batch, *, found: Completeness) -> 
         supplementsCount=len(found.supplements),
     )
     batch.insert(event)
-    if supplements:
-        batch.write()
-        propose_what_recurs(run, supplements)
 
 
 def _supplement(check: CompletenessCheck, number: int, one: Any) -> Supplement:

@@ -1,4 +1,7 @@
-"""The rows that follow from an effect's result, written in the same transaction as the step itself."""
+"""The rows that follow from an effect's result, written in the same transaction as the step itself.
+
+What is for the notebook is written after it: see notebook_writes.py.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,13 +16,9 @@ from reflection_app.loops.effects import (
     Generate,
     IssueTicket,
     KeepAttempt,
-    ProposeEntry,
     ProposeInstruction,
     RecallLessons,
     RecordCompleteness,
-    RecordFindings,
-    RecordFixOutcome,
-    RecordMemories,
     RecordMergeSuggestion,
     RecordPick,
     RecordPlan,
@@ -34,13 +33,12 @@ from reflection_app.loops.verdicts import Judgement
 from reflection_app.models import Attempt, Run, Step, Verdict
 from reflection_app.runner.batch import Batch
 from reflection_app.runner.completeness_rows import write_what_is_missing
-from reflection_app.runner.failure_rows import write_failure, write_fix_outcome
+from reflection_app.runner.failure_rows import write_failure
 from reflection_app.runner.journal import Attempts
 from reflection_app.runner.journal_writes import Follow
 from reflection_app.runner.lessons import write_exposures
 from reflection_app.runner.question_rows import write_question
-from reflection_app.runner.reflector_rows import keep_what_was_found
-from reflection_app.runner.report_rows import write_instruction, write_proposal, write_report
+from reflection_app.runner.report_rows import write_instruction, write_report
 from reflection_app.runner.review_rows import open_reviews
 from reflection_app.runner.ticket_rows import begin_ticket, write_ticket
 
@@ -83,36 +81,22 @@ def consequences(
 
 
 def _write_more(effect: AnyEffect, value: Any, *, run: Run, step: Step, batch: Batch) -> None:
-    """What follows from the six steps, reports, proposals, questions, tool failures and completeness checks."""
+    """What follows from the six steps, reports, questions, tool failures, completeness checks and lessons told."""
     match effect:
         case RecordStage(record=record):
             begin_ticket(run, ticket_id=record.ticket_id)
         case RecordReport(report=report):
             write_report(run, step, batch, report=report, kept=value)
-        case ProposeEntry(proposal=proposal):
-            write_proposal(run, batch, proposal=proposal)
         case ProposeInstruction(instruction=instruction):
             write_instruction(run, batch, instruction=instruction)
         case AskPerson(question=question):
             write_question(run, step, batch, asked=question)
         case RecordToolFailure(failure=failure):
             write_failure(run, step, batch, diagnosed=failure)
-        case RecordFixOutcome(outcome=outcome):
-            write_fix_outcome(run, batch, outcome=outcome)
         case RecordPlan() | RecordCompleteness() | RecordSupplements():
             write_what_is_missing(effect, run=run, step=step, batch=batch)
-        case _:
-            _write_to_notebook(effect, value, run=run, batch=batch)
-
-
-def _write_to_notebook(effect: AnyEffect, value: Any, *, run: Run, batch: Batch) -> None:
-    """What the notebook has of a step: who was told what, what was found, and what was suggested."""
-    match effect:
         case RecallLessons():
             write_exposures(run, told=value)
-        case RecordFindings() | RecordMemories():
-            batch.write()
-            keep_what_was_found(effect, run=run)
         case RecordMergeSuggestion(suggestion=suggestion):
             keep_suggestion(run.project_id, run_id=run.pk, suggestion=suggestion.model_dump(mode="json"))
 

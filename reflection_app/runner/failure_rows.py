@@ -71,10 +71,9 @@ def _pair_id(run: Run, told: str) -> UUID | None:
     return FixPair.objects.filter(project_id=run.project_id, pk=told).values_list("pk", flat=True).first()
 
 
-def write_fix_outcome(run: Run, batch: Batch, *, outcome: FixOutcome) -> None:
+def keep_fix_outcome(run: Run, *, outcome: FixOutcome) -> None:
     """How a fix went, kept and counted. Nothing where the failure is not this run's: a fork's outcome of its parent's
     failure would count a second time."""
-    batch.write()
     failure = ToolFailure.objects.select_for_update().filter(run=run, place=outcome.place).first()
     if failure is None or failure.worked is not None:
         return

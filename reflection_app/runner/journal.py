@@ -147,9 +147,10 @@ class Journal:
         self._close(step, performed.spent, follow=follow)
         return performed.model_copy(update={"spent": spent_by(step)})
 
-    def note(self, effect: AnyEffect, value: Any, *, follow: Follow) -> Performed[Any]:
+    def note(self, effect: AnyEffect, value: Any, *, follow: Follow, owes_notebook: bool = False) -> Performed[Any]:
         """Keeps an effect that takes no time; its result as the loop gets it. Written with what comes next."""
         step = self.steps.get(self.seq) or self._new_step(effect)
+        step.owes_notebook = owes_notebook
         return self.complete(step, effect, Performed(value=value), follow=follow)
 
     def fail(self, step: Step, failure: EffectFailed) -> EffectFailed:

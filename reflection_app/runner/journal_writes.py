@@ -12,12 +12,11 @@ from typing import Any
 from django.db import DataError, InterfaceError, OperationalError, connection, transaction
 from django.db.models import F
 from django.db.models.functions import Now
-from psycopg import Cursor
 
 from reflection_app.live.doorbell import ring
 from reflection_app.loops.effects import Generate, Spent
 from reflection_app.models import EventType, Run, RunState, Step, StepState, next_event
-from reflection_app.runner.batch import Batch
+from reflection_app.runner.batch import Batch, RowGone
 from reflection_app.runner.enqueuing import enqueue
 from reflection_app.runner.lease import Lease, LeaseLost
 
@@ -100,18 +99,36 @@ def commit(lease: Lease, changes: list[Change], then: Callable[[Run], None], *, 
 
 
 def _commit_once(lease: Lease, changes: list[Change], then: Callable[[Run], None], *, durable: bool) -> None:
+    try:
+        run = _write_leased(lease, changes, then, durable=durable)
+    except RowGone:
+        run = _write_leased(lease, _with_lost_starts(changes), then, durable=durable)
+    if run is None:
+        kept = offer(changes)
+        for change in changes:
+            # One whose commit was made, and its answer lost, was charged with it.
+            if change is not kept and not is_written([change]):
+                charge_late(change)
+        raise LeaseLost(str(lease.run_id))
+
+
+def _write_leased(lease: Lease, changes: list[Change], then: Callable[[Run], None], *, durable: bool) -> Run | None:
     with transaction.atomic():
         run = _locked(LEASED, lease.run_id, lease.token)
         if run is not None:
             _write(changes, run, durable=durable)
             then(run)
-            transaction.on_commit(lambda: ring(lease.run_id, project_id=run.project_id))
-    if run is None:
-        kept = offer(changes)
-        for change in changes:
-            if change is not kept:
-                charge_late(change)
-        raise LeaseLost(str(lease.run_id))
+            transaction.on_commit(lambda: ring(run.pk, project_id=run.project_id))
+    return run
+
+
+def _with_lost_starts(changes: list[Change]) -> list[Change]:
+    """The changes with those steps as new whose start is gone: it did not wait for the disk, and PostgreSQL crashed."""
+    there = set(Step.objects.filter(pk__in=[change.step.pk for change in changes]).values_list("pk", flat=True))
+    for change in changes:
+        if change.step.pk not in there and "request" in change.step.get_deferred_fields():
+            change.step.request = {}
+    return [replace(change, is_new=change.is_new or change.step.pk not in there) for change in changes]
 
 
 def offer(changes: list[Change]) -> Change | None:
@@ -125,10 +142,12 @@ def offer(changes: list[Change]) -> Change | None:
     with transaction.atomic():
         run = _locked(LIVING, first.step.run_id)
         # The same row: what was taken back, or asked for otherwise since, has another or none.
-        tries = Step.objects.filter(pk=first.step.pk, state=StepState.STARTED).values_list("tries", flat=True).first()
-        if run is None or tries is None:
+        row = Step.objects.filter(pk=first.step.pk, state=StepState.STARTED).values_list("tries", "duration_s").first()
+        if run is None or row is None:
             return None
-        first.step.tries = tries
+        first.step.tries, used_s = row
+        # Others may have tried meanwhile.
+        first.step.duration_s = used_s + (first.spent.duration_s if first.spent else 0.0)
         _write([first], run)
         Run.objects.filter(pk=run.pk).update(
             state=RunState.QUEUED,
@@ -147,9 +166,9 @@ def _locked(which: str, *values: Any) -> Run | None:
     """The run that `which` finds, locked, with the columns that steps change."""
     names = _columns()
     text = f"SELECT {', '.join(names)} FROM reflection_app_run WHERE {which} FOR UPDATE"  # noqa: S608 - names of ours
-    # Every step asks this. Planned once a connection it takes half the time; Django's own cursors prepare nothing.
-    with connection.wrap_database_errors, Cursor(connection.connection) as cursor:
-        row = cursor.execute(text, values, prepare=True).fetchone()
+    with connection.cursor() as cursor:
+        cursor.execute(text, values)
+        row = cursor.fetchone()
     return None if row is None else Run.from_db(connection.alias, names, row)
 
 
@@ -173,7 +192,7 @@ def _write(changes: list[Change], run: Run, *, durable: bool = True) -> None:
         if change.is_new:
             batch.insert(step)
         else:
-            batch.update(step, fields=STEP_FIELDS_OF_A_CHANGE)
+            batch.update(step, fields=STEP_FIELDS_OF_A_CHANGE, must_be_there=True)
         if event is not None:
             batch.insert(event)
         if change.spent is not None:
@@ -199,7 +218,7 @@ def is_written(changes: list[Change]) -> bool:
 def salvaged(change: Change, *, error: str) -> Change:
     """The change without the values that the database refused: a finished step becomes a failed one."""
     step = change.step
-    step.result, step.model = None, ""
+    step.result, step.model, step.owes_notebook = None, "", False
     if change.is_new:
         step.request = {}
     if step.finished_at:

@@ -1,11 +1,10 @@
 """Supplements that keep recurring: what is found missing again and again is offered to the notebook."""
 
 import hashlib
-from collections.abc import Sequence
 from uuid import UUID
 
 from notebook_app.public import EntryKind, Proposal, keep_all, lock_notebook, proposed_from, take_back_proposal
-from reflection_app.models import Run, Supplement
+from reflection_app.models import Run, Step, Supplement
 
 RECURS_FROM = 3
 MOST_EVIDENCE = 50
@@ -13,14 +12,15 @@ MOST_TOOLS = 30
 KIND = EntryKind.SUPPLEMENT
 
 
-def propose_what_recurs(run: Run, supplements: Sequence[Supplement]) -> None:
-    """Offers each of these supplements, whose rows are written, that runs of this kind of task have lacked before.
+def propose_what_recurs(run: Run, step: Step) -> None:
+    """Offers each supplement that was found missing by this step, and that runs of this kind of task lacked before.
 
-    Call it inside the transaction that wrote the rows. Runs that end at the same moment count each other: the second
-    one waits for the first one's commit. A run that has a parent is no evidence of its own.
+    Call it in a transaction after the one that wrote their rows, so that of two runs at the same moment the second sees
+    the first one's. A run that has a parent is no evidence of its own.
     """
     if run.parent_id is not None:
         return
+    supplements = Supplement.objects.filter(completeness_check__step=step)
     keyed = {source_of(one.task_kind, one.operation_key): one for one in supplements}
     lock_notebook(run.project_id)
     for source, one in sorted(keyed.items(), key=lambda item: item[0]):

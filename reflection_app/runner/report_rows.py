@@ -111,12 +111,6 @@ def _numbers(report: ReportValue) -> list[int]:
     return [number for number in (report.attempt, report.revised_attempt) if number]
 
 
-def write_proposal(run: Run, batch: Batch, *, proposal: Proposal) -> None:
-    """The notebook's entry of a proposal."""
-    batch.write()
-    keep_proposal(run, proposal)
-
-
 def keep_proposal(run: Run, proposal: Proposal) -> None:
     """Proposes it to the notebook with the run and the report as its evidence; made twice, it counts once."""
     keep(run.project_id, entry_proposal(run, proposal))

@@ -4,8 +4,9 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from reflection_app.models import EventType, Run, Step, next_event
-from reflection_app.runner.batch import Batch
+from reflection_app.runner.batch import Batch, RowGone
 from tests.factories import make_project, submit
+from tests.pace import within
 
 pytestmark = pytest.mark.django_db
 
@@ -64,3 +65,27 @@ def test_signs_of_places_in_a_value_are_only_text() -> None:
     batch.update(step, fields=("model",))
     batch.write()
     assert Step.objects.values_list("error", "model").get(run=run) == (step.error, "50 %")
+
+
+def test_many_rows_take_as_long_as_there_are_many() -> None:
+    run, batch = submit(make_project()), Batch()
+    with within(paces=400):
+        for seq in range(1, 5_001):
+            step = step_of(run, seq)
+            step.request = {"text": "x" * 4_000}
+            batch.insert(step)
+        batch.write()
+    assert Step.objects.filter(run=run).count() == 5_000
+
+
+def test_a_row_that_has_to_be_there_and_is_not_is_told() -> None:
+    run, batch = submit(make_project()), Batch()
+    here, gone = step_of(run, 1), step_of(run, 2)
+    batch.insert(here)
+    batch.update(here, fields=("kind",), must_be_there=True)
+    batch.update(gone, fields=("kind",))
+    batch.write()
+    batch.update(here, fields=("kind",), must_be_there=True)
+    batch.update(gone, fields=("kind",), must_be_there=True)
+    with pytest.raises(RowGone):
+        batch.write()
