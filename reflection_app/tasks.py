@@ -80,14 +80,12 @@ def advance_run(run_id: str, project_id: str = "") -> None:
     """Moves a run on, or first one of a project that has less of this worker. A message twice does nothing more."""
     with turns.taken(UUID(run_id), project_id=UUID(project_id) if project_id else None) as mine:
         delay_s = advance(mine)
+    again = {mine: delay_s} if delay_s is not None else {}
     if mine != UUID(run_id):
-        enqueue(run_named(UUID(run_id)))
-    if delay_s is not None:
-        enqueue(run_named(mine), delay_s=delay_s)
-
-
-def run_named(run_id: UUID) -> Run:
-    return Run.objects.only("project_id", "mode").get(pk=run_id)
+        again[UUID(run_id)] = 0.0
+    # Either may be deleted by now.
+    for run in Run.objects.only("project_id", "mode").filter(pk__in=again):
+        enqueue(run, delay_s=again[run.pk])
 
 
 @shared_task(name="reflection_app.tasks.sweep")
@@ -97,9 +95,8 @@ def sweep() -> None:
     keeper.renew()
     found = take_back_expired()
     for queue, fresh in ((settings.CELERY_TASK_DEFAULT_QUEUE, True), (settings.LOOKING_BACK_QUEUE, False)):
-        # While messages lie in the queue, runs are not lost but waiting their turn; asking again would only add to it.
-        if queue_length(queue) < settings.WORKER_CONCURRENCY:
-            found += find_unclaimed(fresh=fresh)
+        # While messages lie in the queue, most runs are not lost but waiting their turn; asking would only add to it.
+        found += find_unclaimed(fresh=fresh, beside_a_queue=queue_length(queue) >= settings.WORKER_CONCURRENCY)
     for run in Run.objects.only("project_id", "mode").filter(pk__in=found):
         enqueue(run)
 

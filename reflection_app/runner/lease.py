@@ -30,25 +30,28 @@ log = logging.getLogger(__name__)
 
 RENEW = """
 UPDATE reflection_app_run SET lease_until = now() + make_interval(secs => %s) WHERE id IN (
-    SELECT id FROM reflection_app_run WHERE state = 'running' AND lease_token = ANY(%s) FOR UPDATE SKIP LOCKED
+    SELECT id FROM reflection_app_run WHERE state = 'running' AND lease_token = ANY(%s) FOR NO KEY UPDATE SKIP LOCKED
 )
 """
 
 # Where the database was away a moment ago, as our oldest session there tells, others may not have come back to it yet:
-# then nobody is taken for dead.
+# then nobody is taken for dead, unless for very long. Of a process that is gone all runs are told, since they are told
+# apart by who died with them.
 LAPSED = """
 WITH sessions AS (
     SELECT array_agg(COALESCE(application_name, '')) AS names,
-        min(backend_start) FILTER (WHERE usename = current_user) AS oldest
+        COALESCE(min(backend_start) FILTER (WHERE usename = current_user), now())
+            < now() - make_interval(secs => %(silent_s)s) AS are_lasting
     FROM pg_stat_activity WHERE datname = current_database()
+), leased AS (
+    SELECT id, lease_token, lease_until, left(replace(lease_token::text, '-', ''), 16) AS process,
+        %(keeper)s || left(replace(lease_token::text, '-', ''), 16) <> ALL(names) AS is_alone,
+        lease_until < now() AND are_lasting OR lease_until < now() - make_interval(secs => %(lease_s)s) AS is_over,
+        lease_until < now() + make_interval(secs => %(lease_s)s - %(silent_s)s) AND are_lasting AS is_silent
+    FROM reflection_app_run, sessions WHERE state = 'running' AND lease_token IS NOT NULL
 )
-SELECT id, lease_token, lease_until FROM reflection_app_run, sessions
-WHERE state = 'running' AND lease_token IS NOT NULL AND (
-    lease_until < now()
-    OR lease_until < now() + make_interval(secs => %(lease_s)s - %(silent_s)s)
-        AND oldest < now() - make_interval(secs => %(silent_s)s)
-        AND %(keeper)s || left(replace(lease_token::text, '-', ''), 16) <> ALL(names)
-)
+SELECT id, lease_token, lease_until FROM leased
+WHERE is_over OR is_alone AND process IN (SELECT process FROM leased WHERE is_alone AND is_silent)
 ORDER BY lease_until LIMIT %(most)s
 """
 KEEPER = "desk-lease-keeper-"
@@ -66,6 +69,13 @@ SET state = 'running', lease_token = %s, lease_until = statement_timestamp() + m
   started_at = COALESCE(started_at, statement_timestamp()), not_before = NULL, waiting_for = ''
 WHERE id = %s AND state = ANY(%s) AND (not_before IS NULL OR not_before <= statement_timestamp())
 RETURNING id, spec::text, loop_version, edited_prompts::text
+"""
+# A message that comes too early is one by a clock that goes before the database's; all others are found by the sweep.
+CLOCKS_DIFFER_S = 10
+DUE_SOON = """
+SELECT extract(epoch FROM not_before - statement_timestamp()) FROM reflection_app_run
+WHERE id = %s AND state = ANY(%s) AND not_before > statement_timestamp()
+  AND not_before < statement_timestamp() + make_interval(secs => %s)
 """
 
 
@@ -126,6 +136,14 @@ def claim(run_id: UUID) -> Lease | None:
     return Lease(run_id, token, Run.from_db(connection.alias, names, (row[0], spec, row[2], edited_prompts)))
 
 
+def due_in_s(run_id: UUID) -> float | None:
+    """In how many seconds, by the database's clock, a run may be claimed that soon will be; None for any other."""
+    with connection.cursor() as cursor:
+        cursor.execute(DUE_SOON, [run_id, [state.value for state in CLAIMABLE], CLOCKS_DIFFER_S])
+        row = cursor.fetchone()
+    return float(row[0]) if row else None
+
+
 class LeaseKeeper:
     """Renews all leases of this process from one thread, six times within a lease's life."""
 
@@ -138,10 +156,11 @@ class LeaseKeeper:
     def keep(self, lease: Lease) -> Iterator[None]:
         """Keeps `lease` alive inside the block."""
         with self._changed:
-            self._tokens.add(lease.token)
             if self._thread is None or not self._thread.is_alive():
-                self._thread = threading.Thread(target=self._renew_for_ever, name="lease-keeper", daemon=True)
-                self._thread.start()
+                thread = threading.Thread(target=self._renew_for_ever, name="lease-keeper", daemon=True)
+                thread.start()
+                self._thread = thread
+            self._tokens.add(lease.token)
             self._changed.notify()
         try:
             yield

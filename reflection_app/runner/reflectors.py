@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from uuid import UUID
 
-from django.db import transaction
+from django.db import InterfaceError, OperationalError, transaction
 
 from reflection_app.llm import can_look_back
 from reflection_app.loops.after import error_reflection, memory_reflection
@@ -67,7 +67,10 @@ def begin_due_reflectors(*, most: int = MOST_DUE_AT_ONCE) -> int:
     """
     due = list(LookBackDue.objects.order_by("id").values_list("pk", "run_id")[:most])
     for due_id, run_id in due:
-        _begin_due(due_id, run_id)
+        try:
+            _begin_due(due_id, run_id)
+        except (OperationalError, InterfaceError) as error:
+            log.warning("run %s is looked back at later: %s", run_id, error)
     return len(due)
 
 
@@ -116,7 +119,10 @@ def _begin_safely(subject: Callable[[], Subject], *, name: str) -> None:
     try:
         with transaction.atomic():
             _begin(subject())
-    except Exception:  # whatever it is, the work has ended and that must be kept
+    except (OperationalError, InterfaceError):
+        # It passes, and then they can be begun.
+        raise
+    except Exception:  # whatever else it is, the work has ended and that must be kept
         log.exception("nobody looks back at %s", name)
 
 

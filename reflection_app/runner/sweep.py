@@ -22,6 +22,9 @@ from reflection_app.runner.lease import CLAIMABLE, lapsed, process_of
 log = logging.getLogger(__name__)
 
 MOST_AT_ONCE = 500
+# Of those that wait their turn in a long queue, this many are asked for again at a time: a message may be among the
+# lost ones, and one too many costs a refused claim.
+MOST_BESIDE_A_QUEUE = 10
 # A restart of the workers may come a few times within one call of a model: that costs no time.
 DEATHS_WITHOUT_DELAY = 4
 MOST_DEATHS = 6
@@ -90,16 +93,21 @@ def _delay_after(deaths: int) -> float:
     return round(longest_s * random.uniform(0.5, 1.0), 3)  # noqa: S311 - parts retries, guards nothing
 
 
-def find_unclaimed(*, fresh: bool = True) -> list[UUID]:
+def find_unclaimed(*, fresh: bool = True, beside_a_queue: bool = False) -> list[UUID]:
     """Fresh runs, or those that look back, that nobody claimed in time though they are queued or have waited enough.
 
-    Asking twice is harmless: only one claim succeeds.
+    Asking twice is harmless: only one claim succeeds. `beside_a_queue` of messages that wait their turn, it is all that
+    nobody asked for yet, and a few of the others, asked for longest ago.
     """
     now = timezone.now()
     silent = Q(enqueued_at__isnull=True) | Q(enqueued_at__lt=now - timedelta(seconds=settings.ENQUEUE_LOST_AFTER_S))
     due = Q(not_before__isnull=True) | Q(not_before__lte=now)
     such = NOT_OF_THE_DESK if fresh else ~NOT_OF_THE_DESK
-    oldest = Run.objects.filter(silent, due, such, state__in=CLAIMABLE).order_by("enqueued_at")
-    run_ids = list(oldest.values_list("pk", flat=True)[:MOST_AT_ONCE])
+    found = Run.objects.filter(silent, due, such, state__in=CLAIMABLE)
+    asked = found.filter(enqueued_at__isnull=False).order_by("enqueued_at")
+    run_ids = [
+        *found.filter(enqueued_at__isnull=True).values_list("pk", flat=True)[:MOST_AT_ONCE],
+        *asked.values_list("pk", flat=True)[: MOST_BESIDE_A_QUEUE if beside_a_queue else MOST_AT_ONCE],
+    ]
     Run.objects.filter(pk__in=run_ids, state__in=CLAIMABLE).update(enqueued_at=now)
     return run_ids

@@ -4,7 +4,7 @@ import threading
 from typing import Any
 
 import pytest
-from django.db import connections
+from django.db import connection, connections
 from django.test import Client
 from pytest_django.fixtures import Settings
 
@@ -320,3 +320,17 @@ def test_they_are_not_among_the_work_of_people_unless_asked_for(client: Client) 
     looked_back(run)
     page = client.get(f"/p/{project.slug}/runs/{fork.pk}/")
     assert page.status_code == 200
+
+
+def test_a_database_that_fails_for_a_moment_loses_no_looking_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    def slow(_subject: Any) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("SET LOCAL statement_timeout = 50; SELECT pg_sleep(5)")
+
+    run = scripted_run(DONE | BOTH, project=watched_project(), mode="actor_critic")
+    advance(run.pk)
+    with monkeypatch.context() as patched:
+        patched.setattr(reflectors, "_begin", slow)
+        reflectors.begin_due_reflectors()
+    assert not Reflector.objects.exists()
+    assert set(forks_of(run)) == {"errors", "memory"}

@@ -1,12 +1,14 @@
 """One project's thousands do not keep another's one waiting."""
 
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from uuid import UUID
 
 import pytest
 from django.utils import timezone
 
+from reflection_app import tasks
 from reflection_app.models import Project, Run
 from reflection_app.runner.turns import FEW, Turns
 from reflection_app.tasks import advance_run
@@ -77,3 +79,25 @@ def test_a_run_that_stood_back_is_asked_for_again(monkeypatch: pytest.MonkeyPatc
             busy.enter_context(turns.taken(run.pk, project_id=big.pk))
         advance_run(str(runs[FEW].pk), str(big.pk))
     assert (advanced, asked) == ([only.pk], [runs[FEW].pk])
+
+
+def test_a_run_that_was_deleted_meanwhile_takes_nothing_from_the_one_that_was_moved_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    other, gone = submit(make_project()), submit(make_project())
+    asked: list[tuple[UUID, float]] = []
+
+    def advance(_run_id: UUID) -> float:
+        Run.objects.filter(pk=gone.pk).delete()
+        return 7.0
+
+    @contextmanager
+    def taken(_run_id: UUID, *, project_id: UUID) -> Iterator[UUID]:
+        assert project_id == gone.project_id
+        yield other.pk
+
+    monkeypatch.setattr(tasks, "advance", advance)
+    monkeypatch.setattr("reflection_app.tasks.turns.taken", taken)
+    monkeypatch.setattr(tasks, "enqueue", lambda run, delay_s: asked.append((run.pk, delay_s)))
+    advance_run(str(gone.pk), str(gone.project_id))
+    assert asked == [(other.pk, 7.0)]

@@ -1,5 +1,6 @@
 """Workers die, or are stopped and come back: no run is given up for that, and no answer that was paid for is lost."""
 
+import threading
 import time
 from collections.abc import Sequence
 from contextlib import closing
@@ -9,18 +10,19 @@ from uuid import UUID, uuid4
 
 import psycopg
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection
 from django.db.models import F
 from django.db.models.functions import Now
 from django.utils import timezone
 
 from reflection_app.models import Attempt, Event, Run, RunState, Step
+from reflection_app.runner import journal_writes, performing
 from reflection_app.runner import lease as leases
-from reflection_app.runner import performing
 from reflection_app.runner.advance import advance
 from reflection_app.runner.lease import claim, keeper, lapsed, silent_s
-from reflection_app.runner.sweep import take_back_expired
+from reflection_app.runner.sweep import MOST_BESIDE_A_QUEUE, find_unclaimed, take_back_expired
 from tests.critiques import critique
+from tests.pace import PATIENCE_S
 from tests.runner.scripts import RIGHT, code_run, scripted_run
 from tests.runner.test_crashes import counted_calls, let_lease_run_out
 
@@ -234,3 +236,129 @@ def test_nobody_is_taken_for_dead_while_the_database_is_only_just_back(silent_ru
     assert take_back_expired() == []
     silent_run.refresh_from_db()
     assert silent_run.state == RunState.RUNNING
+
+
+def test_who_was_claimed_later_counts_as_company_too(monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
+    """A process that is gone takes all its runs with it, also those whose lease was given a moment ago."""
+    settings.RUN_LEASE_S = 1.2
+    connection.ensure_connection()
+    first, last = (code_run({"attempt-1/answer": RIGHT}) for _ in range(2))
+    for _ in range(6):
+        monkeypatch.setattr(leases, "PROCESS", uuid4().bytes[:8])
+        Run.objects.update(not_before=None)
+        assert claim(first.pk) is not None
+        time.sleep(silent_s() / 2)
+        assert claim(last.pk) is not None
+        deadline = time.monotonic() + PATIENCE_S
+        while Run.objects.filter(state=RunState.RUNNING).exists() and time.monotonic() < deadline:
+            take_back_expired()
+            time.sleep(0.05)
+    for run in (first, last):
+        run.refresh_from_db()
+        assert (run.outcome, run.worker_deaths) == (None, 6)
+
+
+def test_after_an_outage_longer_than_a_lease_nobody_is_taken_for_dead() -> None:
+    run = code_run({"attempt-1/answer": RIGHT})
+    lease = claim(run.pk)
+    assert lease is not None
+    Run.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+    with psycopg.connect(connection.connection.info.dsn, autocommit=True) as beside:
+        others = "datname = current_database() AND pid <> pg_backend_pid()"
+        beside.execute(f"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE {others}")
+    connection.close()
+    assert take_back_expired() == []
+    with closing(leases._unpooled_connection()) as session:
+        assert leases._renew([lease.token], by=session) == 1
+    # Where no session lasts, as behind a pooler, a lease that ran out a whole lease ago is over all the same.
+    let_lease_run_out(run)
+    assert take_back_expired() == [run.pk]
+
+
+def test_a_keeper_that_cannot_start_keeps_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    run, own = code_run({"attempt-1/answer": RIGHT}), leases.LeaseKeeper()
+    lease = claim(run.pk)
+    assert lease is not None
+
+    def no_more(_thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", no_more)
+        with pytest.raises(RuntimeError), own.keep(lease):
+            pytest.fail("the lease is not kept")
+    assert own.renew() == 0
+
+
+def test_a_start_that_the_database_forgot_is_written_with_its_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A start does not wait for the disk: where PostgreSQL crashes right after it, the step is not there any more."""
+
+    def forgotten(run: Run) -> None:
+        Event.objects.filter(run=run, type="step.started").delete()
+        Step.objects.filter(run=run).delete()
+        Run.objects.filter(pk=run.pk).update(last_event_seq=1)
+
+    run, calls = a_run_slowly_answered(monkeypatch, forgotten)
+    advance(run.pk)
+    run.refresh_from_db()
+    assert (run.outcome, run.llm_calls, run.attempts_made, run.failures) == ("succeeded", 2, 1, 0)
+    assert calls == ["attempt-1/answer", "attempt-1/critique"]
+    seqs = list(Step.objects.filter(run=run).values_list("seq", flat=True))
+    assert seqs == list(range(1, len(seqs) + 1))
+    events = list(Event.objects.filter(run=run).values_list("seq", flat=True))
+    assert events == list(range(1, len(events) + 1))
+
+
+def test_a_commit_that_was_made_is_not_charged_again_where_its_answer_was_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = scripted_run({"attempt-1/answer": "text", "attempt-1/critique": critique(90, approved=True)})
+    once = journal_writes._commit_once
+    is_lost: list[bool] = []
+
+    def lost(lease: Any, changes: Any, then: Any, *, durable: bool = True) -> None:
+        once(lease, changes, then, durable=durable)
+        if changes and changes[0].step.state == "done" and not is_lost:
+            is_lost.append(True)
+            taken_back(run)
+            assert claim(run.pk) is not None
+            # Who has it now begins the next step anew.
+            Step.objects.filter(run=run, state="started").update(tries=2, started_at=timezone.now())
+            raise OperationalError("server closed the connection unexpectedly")
+
+    monkeypatch.setattr(journal_writes, "_commit_once", lost)
+    advance(run.pk)
+    run.refresh_from_db()
+    assert is_lost
+    assert run.llm_calls == 1
+
+
+def test_a_late_answer_leaves_the_time_that_others_took(monkeypatch: pytest.MonkeyPatch) -> None:
+    def put_off(run: Run) -> None:
+        taken_back(run)
+        Step.objects.filter(run=run).update(duration_s=F("duration_s") + 40)
+
+    run, _calls = a_run_slowly_answered(monkeypatch, put_off)
+    advance(run.pk)
+    assert Step.objects.get(run=run, seq=1).duration_s >= 40
+
+
+def test_a_message_that_comes_too_early_by_the_databases_clock_is_sent_again() -> None:
+    run = code_run({"attempt-1/answer": RIGHT})
+    Run.objects.filter(pk=run.pk).update(not_before=timezone.now() + timedelta(seconds=5))
+    after_s = advance(run.pk)
+    assert after_s is not None
+    assert 0 < after_s <= 5
+    # One of a run that is to wait for long is none of its own.
+    Run.objects.filter(pk=run.pk).update(not_before=timezone.now() + timedelta(hours=5))
+    assert advance(run.pk) is None
+
+
+def test_what_was_lost_is_asked_for_again_also_beside_a_long_queue() -> None:
+    lost, never_asked = (code_run({"attempt-1/answer": RIGHT}) for _ in range(2))
+    waiting = [code_run({"attempt-1/answer": RIGHT}) for _ in range(MOST_BESIDE_A_QUEUE)]
+    Run.objects.update(enqueued_at=timezone.now() - timedelta(hours=1))
+    Run.objects.filter(pk=lost.pk).update(enqueued_at=timezone.now() - timedelta(hours=5))
+    Run.objects.filter(pk=never_asked.pk).update(enqueued_at=None)
+    found = find_unclaimed(beside_a_queue=True)
+    assert len(found) == MOST_BESIDE_A_QUEUE + 1
+    assert {lost.pk, never_asked.pk} <= set(found)
+    assert len(find_unclaimed(beside_a_queue=True)) == len(waiting) - MOST_BESIDE_A_QUEUE + 1
