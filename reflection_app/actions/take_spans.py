@@ -86,11 +86,11 @@ def _take(traces: Sequence[AgentTrace], by_trace: dict[str, dict[str, Span]]) ->
         if not new:
             continue
         kept = new[: max(0, MOST_SPANS_IN_A_TRACE - trace.spans_received)]
-        for number, span in enumerate(kept, start=1):
+        for span in kept:
             batch.insert(row_of(trace, span))
-            if number % SPANS_AT_ONCE == 0:
+            taken += 1
+            if taken % SPANS_AT_ONCE == 0:
                 batch.write()
-        taken += len(kept)
         refused += len(new) - len(kept)
         trace.spans_received += len(kept)
         trace.spans_dropped += len(new) - len(kept)

@@ -11,18 +11,23 @@ from django.db import connection
 from reflection_app.models import Event, Project
 
 # Up to the event that each run is told of, the newest where that is null. Only where such a decision is in force that
-# nobody was told of, or the run was ordered by one; of others nothing is kept.
+# nobody was told of, or the run was ordered by one; of others nothing is kept. Locked in one order: two who tell of the
+# same runs would else wait for each other.
 MARK = """
-UPDATE reflection_app_run run SET told_seq = COALESCE(told.seq, last_event_seq)
-FROM unnest(%s::uuid[], %s::integer[]) told (run_id, seq)
-WHERE run.id = told.run_id AND project_id = %s AND told_seq < COALESCE(told.seq, last_event_seq) AND (
-  EXISTS (
-    SELECT FROM reflection_app_review
-    WHERE run_id = run.id AND state = 'decided' AND decided_seq > run.told_seq
-      AND decided_seq <= COALESCE(told.seq, run.last_event_seq)
+WITH news AS (
+  SELECT run.id, COALESCE(told.seq, last_event_seq) AS seq
+  FROM reflection_app_run run JOIN unnest(%s::uuid[], %s::integer[]) told (run_id, seq) ON run.id = told.run_id
+  WHERE project_id = %s AND told_seq < COALESCE(told.seq, last_event_seq) AND (
+    EXISTS (
+      SELECT FROM reflection_app_review
+      WHERE run_id = run.id AND state = 'decided' AND decided_seq > run.told_seq
+        AND decided_seq <= COALESCE(told.seq, run.last_event_seq)
+    )
+    OR told_seq = 0 AND EXISTS (SELECT FROM reflection_app_review WHERE ordered_run_id = run.id AND state = 'decided')
   )
-  OR told_seq = 0 AND EXISTS (SELECT FROM reflection_app_review WHERE ordered_run_id = run.id AND state = 'decided')
+  ORDER BY run.id FOR NO KEY UPDATE OF run
 )
+UPDATE reflection_app_run run SET told_seq = news.seq FROM news WHERE run.id = news.id
 """
 
 

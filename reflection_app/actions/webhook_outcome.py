@@ -132,7 +132,9 @@ def _note_of_webhook(webhook: Webhook, delivery: Delivery, meaning: Meaning, *, 
     elif delivery.type == TEST:
         return
     elif meaning is Meaning.GONE:
-        _switch_off(webhook, reason=GONE)
+        # Several at once may be answered so.
+        if webhook.is_enabled:
+            _switch_off(webhook, reason=GONE)
     elif webhook.failing_since is None:
         _keep(webhook, failing_since=now)
     elif is_to_pause(now - webhook.failing_since):

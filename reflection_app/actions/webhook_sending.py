@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import OuterRef, Q, QuerySet, Subquery
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
 from reflection_app.actions.told import mark_events_told
@@ -28,6 +28,9 @@ DEADLINE_S = 15.0
 LEASE = timedelta(seconds=60)
 # To one receiver, by all workers together; while nothing arrives there, one.
 MOST_AT_ONCE = 32
+# A receiver that takes this long has one sender, so that slow ones take few threads. Who holds for longer than a slice
+# and a request has died.
+SLOW_S = 2.0
 # In one go, once a first one has arrived.
 TOGETHER = 16
 # Then other receivers have their turn.
@@ -42,6 +45,10 @@ Clock = Callable[[], datetime]
 def due_webhooks(now: datetime) -> list[UUID]:
     """The webhooks that are to be sent something now, who has waited longest first."""
     webhooks = Webhook.objects.filter(is_enabled=True, paused_at=None, project__deleted_at=None)
+    of_webhook = Delivery.objects.filter(webhook=OuterRef("pk"), state=DeliveryState.WAITING)
+    held_since = now + LEASE - timedelta(seconds=SLOW_S)
+    held_until = now + LEASE - timedelta(seconds=SLICE_S + DEADLINE_S + 1)
+    webhooks = webhooks.exclude(Exists(of_webhook.filter(lease_until__range=(held_until, held_since))))
     # Asked webhook by webhook: one of them may have very many waiting.
     first = _due(now).filter(webhook=OuterRef("pk")).order_by("next_at", "id").values("next_at")[:1]
     waited = webhooks.annotate(longest=Subquery(first)).filter(longest__isnull=False).order_by("longest", "pk")

@@ -59,7 +59,9 @@ def _folder_of_ones_own(beside: Path) -> Iterator[Path]:
     for left in beside.glob(f"{BACKING_UP}*"):
         with suppress(OSError), (left / "lock").open("r+") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(left)
+            # Nobody else's folder, whatever it is called.
+            if {one.name for one in left.iterdir()} <= {"lock", "desk.dump", "migrations", "whole"}:
+                shutil.rmtree(left)
     with tempfile.TemporaryDirectory(dir=beside, prefix=BACKING_UP) as made:
         fresh = Path(made) / "lock.fresh"
         with fresh.open("w") as lock:

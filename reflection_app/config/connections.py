@@ -18,12 +18,16 @@ log = logging.getLogger(__name__)
 MOST_THREADS_A_CONNECTION = 4
 # The one that renews leases is not of the pool.
 BESIDE_THE_POOL = 1
+# Of other roles' sessions a role without rights is shown neither kind nor name, only that they are of a database.
 COUNT = """
 SELECT count(DISTINCT application_name) FILTER (WHERE starts_with(application_name, %(names)s)),
-       count(*) FILTER (WHERE NOT starts_with(application_name, %(names)s)),
+       count(*) FILTER (
+         WHERE NOT starts_with(COALESCE(application_name, ''), %(names)s)
+           AND NOT starts_with(COALESCE(application_name, ''), %(keeper)s)
+       ),
        current_setting('max_connections')::int,
        current_setting('superuser_reserved_connections')::int + current_setting('reserved_connections')::int
-FROM pg_stat_activity WHERE backend_type = 'client backend'
+FROM pg_stat_activity WHERE datname IS NOT NULL AND COALESCE(backend_type, 'client backend') = 'client backend'
 """
 
 
@@ -59,13 +63,16 @@ def warn_beside(*, threads: int = 0) -> None:
 
 def warn(*, threads: int) -> None:
     """Warns of what does not fit this process of so many threads, as far as the database can be asked."""
+    # Models are not there yet where this module is imported.
+    from reflection_app.runner.lease import KEEPER
+
     pool = settings.DATABASE_POOL_SIZE
     if not pool:
         return
     misfits = [misfit_of_threads(threads=threads, pool=pool)]
     try:
         with connection.cursor() as cursor:
-            cursor.execute(COUNT, {"names": NAMES_OF_CONNECTIONS})
+            cursor.execute(COUNT, {"names": NAMES_OF_CONNECTIONS, "keeper": KEEPER})
             processes, others, most, reserved = cursor.fetchone()
         misfits.append(misfit_of_server(processes=processes, pool=pool, most=most, reserved=reserved, others=others))
     except Error as problem:

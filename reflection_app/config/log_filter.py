@@ -7,6 +7,8 @@ import logging
 import re
 import threading
 import time
+import traceback
+from collections import OrderedDict
 from collections.abc import Callable
 
 LINK = re.compile(r"(/login/link/|/invitations/|/account/email/confirm/|/account/password/new/)[^\s?#'\"]+")
@@ -30,34 +32,45 @@ class WithoutTokens(logging.Filter):
 class OnceAMinute(logging.Filter):
     """Lets a warning or error through that has not been said for a minute, with how often it was held back meanwhile.
 
-    Two are the same where they differ in ids and numbers alone.
+    Two are the same where they come from the same line and differ in ids, measures and long numbers alone: of an HTTP
+    status each has its own.
     """
 
     QUIET_S = 60.0
     MOST_REMEMBERED = 500
-    _VARYING = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|\d+")
+    _VARYING = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|\d+\.\d+|\d{4,}")
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
         self._clock = clock
         self._lock = threading.Lock()
-        # By what is the same: when it was last said, and how often it came since.
-        self._said: dict[tuple[object, ...], tuple[float, int]] = {}
+        # By what is the same: when it was last said, and how often it came since; the longest ago first.
+        self._said: OrderedDict[tuple[object, ...], tuple[float, int]] = OrderedDict()
 
     def filter(self, record: logging.LogRecord) -> bool:
         if record.levelno < logging.WARNING:
             return True
-        error = record.exc_info[1] if record.exc_info else None
-        told = self._VARYING.sub("#", f"{record.getMessage()[:500]} {type(error).__name__} {str(error)[:500]}")
-        fault, now = (record.name, record.levelno, told), self._clock()
+        fault, now = (record.name, record.levelno, self._told(record)), self._clock()
         with self._lock:
             said_at, held_back = self._said.get(fault, (-self.QUIET_S, 0))
             if now < said_at + self.QUIET_S:
                 self._said[fault] = (said_at, held_back + 1)
                 return False
-            if len(self._said) >= self.MOST_REMEMBERED:
-                self._said = {one: kept for one, kept in self._said.items() if now < kept[0] + self.QUIET_S}
             self._said[fault] = (now, 0)
+            self._said.move_to_end(fault)
+            if len(self._said) > self.MOST_REMEMBERED:
+                self._said.popitem(last=False)
         if held_back:
             record.msg, record.args = f"{record.getMessage()} ({held_back} more like this in {now - said_at:.0f} s)", ()
         return True
+
+    def _told(self, record: logging.LogRecord) -> tuple[object, ...]:
+        """What is the same in two records of one fault."""
+        said = self._VARYING.sub("#", record.getMessage()[:1_000])
+        error, trace = record.exc_info[1:] if record.exc_info else (None, None)
+        if error is None:
+            return (said,)
+        # Python's own words for it: an error may fail to tell what it is.
+        words = self._VARYING.sub("#", "".join(traceback.format_exception_only(error))[-1_000:])
+        places = traceback.extract_tb(trace)[-1:]
+        return (said, words, *((place.filename, place.lineno) for place in places))

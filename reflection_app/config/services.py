@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import secrets
 import socket
 import tempfile
 from pathlib import Path
@@ -16,6 +17,14 @@ from psycopg_pool import ConnectionPool
 LONGEST_SOCKET_DIR = 80
 # So that PostgreSQL can tell, and count, the processes of the desk.
 NAMES_OF_CONNECTIONS = "reflection-desk "
+# Connections that a network swallowed without a word are given up within a lease, not after TCP's quarter of an hour.
+LOST_WITHIN = {
+    "connect_timeout": "5",
+    "keepalives_idle": "5",
+    "keepalives_interval": "2",
+    "keepalives_count": "2",
+    "tcp_user_timeout": "8000",
+}
 
 
 def socket_dir(data_dir: Path) -> Path:
@@ -54,8 +63,9 @@ def database_settings(url: str, *, data_dir: Path, pool_size: int) -> dict[str, 
         # What could not connect is given up soon: the next request then tries anew, and not minutes after an outage.
         given_up_s = {"timeout": 10, "reconnect_timeout": 2}
         pool["pool"] = {"min_size": 1, "max_size": pool_size, "check": check_connection, **given_up_s}
-        # PostgreSQL cuts names off, so the one of the machine or container, which is long, stands last.
-        pool["application_name"] = f"{NAMES_OF_CONNECTIONS}{os.getpid()} {socket.gethostname()}"
+        # PostgreSQL cuts names off after 63 bytes. What tells processes apart stands first: containers' names are long,
+        # and alike at their beginning, and their processes have the same numbers.
+        pool["application_name"] = f"{NAMES_OF_CONNECTIONS}{secrets.token_hex(4)} {os.getpid()} {socket.gethostname()}"
     common: dict[str, Any] = {
         "ENGINE": "django.db.backends.postgresql",
         "CONN_MAX_AGE": 0,
@@ -66,7 +76,7 @@ def database_settings(url: str, *, data_dir: Path, pool_size: int) -> dict[str, 
     parts = urlsplit(url)
     if parts.scheme not in {"postgres", "postgresql"} or not parts.path.strip("/"):
         raise ImproperlyConfigured("DATABASE_URL must look like postgresql://user:password@host:5432/name")
-    query = dict(parse_qsl(parts.query))
+    query = LOST_WITHIN | dict(parse_qsl(parts.query))
     return common | {
         "NAME": unquote(parts.path.strip("/")),
         "USER": unquote(parts.username or ""),

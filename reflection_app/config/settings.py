@@ -235,7 +235,7 @@ CACHES = {
         "LOCATION": broker_url(REDIS_URL, data_dir=DATA_DIR),
         "KEY_PREFIX": "desk-cache",
         # A broker that hangs must not hang the login page.
-        "OPTIONS": {"socket_timeout": 2, "socket_connect_timeout": 2},
+        "OPTIONS": {"socket_timeout": 1, "socket_connect_timeout": 1},
     }
 }
 CHANNEL_LAYERS = {

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import anyio
 import httpx2
@@ -40,6 +40,16 @@ class Message:
     headers: dict[str, str]
 
 
+@dataclass
+class Connected:
+    """Whether a connection was made for a request: httpcore tells of each of its steps."""
+
+    anew: bool = False
+
+    async def trace(self, step: str, _info: dict[str, Any]) -> None:
+        self.anew = self.anew or step.startswith("connection.connect_")
+
+
 class Receiver:
     """An address to which several messages are posted, over connections that are kept while this is entered.
 
@@ -52,7 +62,6 @@ class Receiver:
         self._runner = asyncio.Runner()
         self._open = AsyncExitStack()
         self._kept: httpx2.AsyncClient | None = None
-        self._has_answered = False
 
     def __enter__(self) -> Self:
         return self
@@ -75,25 +84,26 @@ class Receiver:
     async def _outcome(self, message: Message) -> Posted | OutgoingError:
         try:
             with anyio.fail_after(self._deadline_s):
+                connected = Connected()
                 try:
-                    return await self._send(await self._client(), message)
+                    return await self._send(await self._client(), message, connected)
                 except Unreachable:
-                    if not self._has_answered:
+                    if connected.anew:
                         raise
                     # A connection that was kept may just have been given up by the other side. The message has a
                     # name by which a receiver that has it already knows it again.
                     async with client_over(self._transport(keep_alive=False)) as fresh:
-                        return await self._send(fresh, message)
+                        return await self._send(fresh, message, connected)
         except TimeoutError:
             return TimedOut(f"No complete answer came within {self._deadline_s:g} s.")
         except OutgoingError as error:
             return error
 
-    async def _send(self, client: httpx2.AsyncClient, message: Message) -> Posted:
+    async def _send(self, client: httpx2.AsyncClient, message: Message, connected: Connected) -> Posted:
         headers = {"User-Agent": USER_AGENT, **message.headers}
         try:
-            async with client.stream("POST", read_url(self._url), headers=headers, content=message.body) as answer:
-                self._has_answered = True
+            url, watched = read_url(self._url), {"trace": connected.trace}
+            async with client.stream("POST", url, headers=headers, content=message.body, extensions=watched) as answer:
                 text = OutgoingAnswer(answer.status_code, answer.headers, await _beginning(answer)).text
                 return Posted(answer.status_code, text, str(answer.headers.get("retry-after", "")))
         except httpx2.HTTPError as error:

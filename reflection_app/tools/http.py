@@ -88,7 +88,7 @@ def retry_after_s(text: str, *, now: float) -> float | None:
         return min(float(text[:9]), LONGEST_RETRY_AFTER_S)
     try:
         at = parsedate_to_datetime(text)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         return None
     at = at if at.tzinfo else at.replace(tzinfo=UTC)
     left_s = (at - datetime.fromtimestamp(now, UTC)).total_seconds()

@@ -1,5 +1,6 @@
 """Messages to receivers: signed, tried again, held by one worker at a time."""
 
+import socket
 import threading
 import time
 from datetime import UTC, datetime, timedelta
@@ -352,7 +353,11 @@ def test_connections_are_kept_and_one_that_was_given_up_loses_nothing(run: Run) 
         webhook, _ = make_webhook(run.project, f"http://127.0.0.1:{server.server_port}/")
         for _ in range(100):
             happen(run)
-        assert send_due(webhook.pk) == 100
+        arrived = 0
+        while arrived < 100:
+            # As much as a slice of time has room for.
+            arrived += (sent := send_due(webhook.pk))
+            assert sent
     finally:
         server.shutdown()
         server.server_close()
@@ -440,3 +445,53 @@ def test_nobody_there_is_told_as_such(run: Run) -> None:
     entry = only_delivery().log.get()
     assert entry.status is None
     assert "cannot be reached" in entry.error
+
+
+def test_several_that_are_answered_gone_switch_off_once(run: Run) -> None:
+    make_member(run.project, Role.ADMIN)
+    with Receiver("200 OK", "410 Gone") as receiver:
+        webhook, _ = make_webhook(run.project, receiver.url)
+        for _ in range(10):
+            happen(run)
+        assert send_due(webhook.pk) == 1
+    assert AuditEntry.objects.filter(action="webhook.switched_off").count() == 1
+    assert Notification.objects.filter(kind=NotificationKind.WEBHOOK_GONE).count() == 1
+    assert not Delivery.objects.filter(state=DeliveryState.WAITING).exists()
+
+
+def test_a_time_to_wait_that_makes_no_sense_costs_nobody_their_outcome(run: Run) -> None:
+    with Receiver("200 OK", "503 Busy", "200 OK", retry_after="1 Jan 2020 00:00:00 +999999999999999") as receiver:
+        webhook, _ = make_webhook(run.project, receiver.url)
+        for _ in range(6):
+            happen(run)
+        assert send_due(webhook.pk) == 5
+    assert Delivery.objects.get(state=DeliveryState.WAITING).tries == 1
+
+
+def test_a_receiver_that_somebody_waits_for_has_one_sender(run: Run) -> None:
+    now = Clock()()
+    webhook, _ = make_webhook(run.project, "http://127.0.0.1:1/")
+    for _ in range(3):
+        happen(run)
+    assert due_webhooks(now) == [webhook.pk]
+    assert len(claim(webhook.pk, now=now)) == 1
+    assert due_webhooks(now + timedelta(seconds=1)) == [webhook.pk]
+    assert due_webhooks(now + timedelta(seconds=5)) == []
+    # By then the sender has died.
+    assert due_webhooks(now + timedelta(seconds=30)) == [webhook.pk]
+
+
+def test_a_receiver_that_breaks_a_new_connection_off_is_asked_once_a_try(run: Run) -> None:
+    said = [reply()]
+
+    def once(heard: Heard, connection: socket.socket) -> None:
+        if said:
+            said.pop()(heard, connection)
+
+    with RawServer(once) as server:
+        webhook, _ = make_webhook(run.project, server.url)
+        for _ in range(4):
+            happen(run)
+        assert send_due(webhook.pk) == 1
+        assert len(server.heard) == 4
+    assert list(Delivery.objects.filter(state=DeliveryState.WAITING).values_list("tries", flat=True)) == [1, 1, 1]

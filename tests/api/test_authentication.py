@@ -1,6 +1,7 @@
 from datetime import timedelta
 
 import pytest
+from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
@@ -89,3 +90,17 @@ def test_the_admin_scope_allows_everything(caller: Caller) -> None:
 def test_a_key_is_made_with_the_usual_scopes(caller: Caller) -> None:
     key, _ = make_api_key(caller.project)
     assert key.scopes == sorted([Scope.TASKS_WRITE, Scope.RUNS_READ, Scope.REVIEWS_WRITE])
+
+
+@pytest.mark.django_db(transaction=True)
+def test_who_only_reads_is_let_in_also_where_the_database_takes_nothing(
+    caller: Caller, caplog: pytest.LogCaptureFixture
+) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SET default_transaction_read_only = on")
+    try:
+        assert caller.get("tools").status == 200
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("SET default_transaction_read_only = off")
+    assert "read-only" in caplog.text

@@ -43,7 +43,7 @@ from tests.api.caller import Answer, Caller, make_caller
 from tests.factories import make_project
 from tests.looking_back import session_project
 from tests.otlp.spans import TRACE_ID, agent, asks, chat, span, tells, text, tool
-from tests.pace import PATIENCE_S
+from tests.pace import PATIENCE_S, within
 
 pytestmark = pytest.mark.django_db
 
@@ -302,6 +302,17 @@ def test_many_traces_at_once_cost_hardly_more_than_one(django_assert_max_num_que
         assert take_spans(project, [*many, *again]).new == 300
     counted = AgentTrace.objects.filter(project=project, spans_received=2, spans_dropped=0, has_root=True)
     assert counted.count() == 300
+
+
+def test_long_spans_of_many_traces_take_as_long_as_there_are_many() -> None:
+    one = span("chat", gen__ai_operation_name="chat", filler="x" * 4_000)
+    spans = [
+        replace(one, trace_id=f"{trace:032x}", span_id=f"{number:016x}")
+        for trace in range(1, 101)
+        for number in range(1, 21)
+    ]
+    with within(paces=150):
+        assert take_spans(make_project(), spans).new == 2_000
 
 
 def test_of_programs_that_are_no_agents_nothing_is_kept_but_what_stands_beside_an_agent_is() -> None:

@@ -194,7 +194,13 @@ def test_nothing_is_restored_while_the_desk_runs_and_nothing_is_written_over(fol
     with pytest.raises(Refused, match="nothing to back up"):
         back_up(path)
     desks.be(folder / "a", url=own_database())
+    theirs = folder / ".desk-backup-of-mine"
+    theirs.mkdir()
+    for name in ("lock", "diary"):
+        (theirs / name).write_text("mine")
     back_up(path)
+    assert (theirs / "diary").read_text() == "mine"
+    shutil.rmtree(theirs)
     content = path.read_bytes()
     with pytest.raises(Refused, match="there already"):
         back_up(path)

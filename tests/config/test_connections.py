@@ -6,11 +6,13 @@ from pathlib import Path
 import psycopg
 import pytest
 from django.conf import settings
+from django.db import connection
 from pytest_django.fixtures import Settings
 
 from reflection_app.config import connections, processes
 from reflection_app.config.connections import misfit_of_server, misfit_of_threads
 from reflection_app.config.services import NAMES_OF_CONNECTIONS
+from reflection_app.runner.lease import KEEPER
 
 
 def test_the_defaults_fit() -> None:
@@ -54,6 +56,20 @@ def test_the_processes_of_the_desk_are_counted_wherever_they_are(
     assert f"max_connections={found[0]}" in said
     # These two and the test's own; other processes of the test session may have theirs.
     assert int(said.split(" processes")[0].split()[-1]) >= 3
+
+
+@pytest.mark.django_db(transaction=True)
+def test_who_renews_leases_is_counted_with_its_process_alone() -> None:
+    def others() -> int:
+        with connection.cursor() as cursor:
+            cursor.execute(connections.COUNT, {"names": NAMES_OF_CONNECTIONS, "keeper": KEEPER})
+            return int(cursor.fetchone()[1])
+
+    before = others()
+    with psycopg.connect(os.environ["DATABASE_URL"], application_name=f"{KEEPER}12ab"):
+        assert others() == before
+        with psycopg.connect(os.environ["DATABASE_URL"], application_name="somebody else"):
+            assert others() == before + 1
 
 
 def test_a_database_that_is_away_keeps_nobody_from_starting() -> None:

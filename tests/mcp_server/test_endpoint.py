@@ -16,6 +16,7 @@ from reflection_app.runner.advance import advance
 from tests.api.caller import Caller, make_caller
 from tests.mcp_server.serving import Server, serving
 from tests.notebook.entries import make_entry
+from tests.pace import PATIENCE_S
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -25,7 +26,7 @@ ACCEPT = {"Accept": "application/json, text/event-stream"}
 
 
 @pytest.fixture(scope="module")
-def server(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(django_db_setup: None, collected: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with serving(tmp_path_factory.mktemp("server")) as server:
         yield server
 
@@ -166,7 +167,7 @@ def test_who_has_no_key_or_comes_from_a_foreign_page_learns_nothing(server: Serv
 
     def ask(method: str = "POST", key: str = agent.secret, **headers: str) -> httpx2.Response:
         sent = ACCEPT | {"Authorization": f"Bearer {key}"} | headers
-        return httpx2.request(method, f"{server.origin}/mcp", json=PING, headers=sent)
+        return httpx2.request(method, f"{server.origin}/mcp", json=PING, headers=sent, timeout=PATIENCE_S)
 
     assert ask().status_code == 200
     assert ask(Origin=server.origin).status_code == 200
@@ -186,7 +187,7 @@ def test_who_has_no_key_or_comes_from_a_foreign_page_learns_nothing(server: Serv
 def test_a_body_that_is_no_honest_one_is_refused(server: Server, agent: Caller) -> None:
     def send(body: bytes) -> httpx2.Response:
         headers = ACCEPT | {"Authorization": f"Bearer {agent.secret}", "Content-Type": "application/json"}
-        return httpx2.post(f"{server.origin}/mcp", content=body, headers=headers)
+        return httpx2.post(f"{server.origin}/mcp", content=body, headers=headers, timeout=PATIENCE_S)
 
     deep = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"submit_task","arguments":{"objective":"x",'
     nested = deep + b'"metadata":' + b'{"a":' * 100 + b"1" + b"}" * 100 + b"}}}"
