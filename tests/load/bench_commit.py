@@ -1,4 +1,5 @@
-"""Prints how long a model's answer takes to its commit in the journal: of one run at a time, and with 64 in flight.
+"""Prints how long a model's answer takes to its commit in the journal: of one run at a time, and with 64 in flight,
+of which all are answered after a second, so that they come in crowds, or after half a second to one and a half.
 
 From the moment at which the model server sends the answer (all of it, in one write) to the moment that PostgreSQL gives
 the transaction which wrote it (`track_commit_timestamp`), both by this machine's clock. PostgreSQL takes that moment
@@ -47,18 +48,23 @@ def main() -> None:
     django.setup()
     print(describe_machine())
     measure("one run at a time", alone, in_flight=1, answers_after_s=0.05, goal_ms=20)
-    measure(f"{CONCURRENCY} runs in flight", at_once, in_flight=CONCURRENCY, answers_after_s=1.0, goal_ms=100)
+    for what, spread_s in (("in step", 0.0), ("spread out", 0.5)):
+        measure(
+            f"{CONCURRENCY} {what}", at_once, in_flight=CONCURRENCY, answers_after_s=1.0, spread_s=spread_s, goal_ms=100
+        )
     print(describe_machine())
 
 
-def measure(what: str, runs: int, *, in_flight: int, answers_after_s: float, goal_ms: float) -> None:
+def measure(
+    what: str, runs: int, *, in_flight: int, answers_after_s: float, goal_ms: float, spread_s: float = 0.0
+) -> None:
     from tests.end_to_end.desk import running_desk
 
     with tempfile.TemporaryDirectory(prefix="desk-load-") as folder:
         Path(folder).chmod(0o755)  # PostgreSQL may run as another user
         data, log = Path(folder) / "data", Path(folder) / "answers"
         note_commit_times(data)
-        with model_server(delay_s=answers_after_s, log=log) as url:
+        with model_server(delay_s=answers_after_s, spread_s=spread_s, log=log) as url:
             provider = {"LLM_MODEL": "openai/bench", "OPENAI_API_BASE": url, "OPENAI_API_KEY": "none"}
             workers = {"WORKER_CONCURRENCY": str(CONCURRENCY), "WORKER_PROCESSES": "0"}
             with running_desk(data, provider | workers) as desk:

@@ -1,14 +1,15 @@
-"""Prints how near one worker comes to the ideal rate: 200 runs at once, 64 threads, a model that takes a second a call.
+"""Prints how near the workers come to the ideal rate: 200 runs at once, 64 threads, a model that takes a second a call.
 
 A run of `text` is one attempt and its critique, one of `data` two attempts that fit no schema: two calls each. The desk
-is started by `manage.py up`, tasks are handed in over REST.
+is started by `manage.py up`, tasks are handed in over REST. With `--look-back` each end is looked back at by two more
+runs. `--workers 3` starts three that do fresh work, for the CPU that a run costs on them beside what it costs on one.
 
-.venv/bin/python -m tests.load.bench_concurrency [RUNS] [text|data]
+.venv/bin/python -m tests.load.bench_concurrency [RUNS] [text|data] [--look-back] [--workers N]
 """
 
+import argparse
 import os
 import statistics
-import sys
 import tempfile
 import time
 from datetime import datetime
@@ -17,13 +18,14 @@ from typing import Any
 
 import django
 
-from tests.load.machine import describe_machine
+from tests.load.bench_commit import pids_of_workers
+from tests.load.machine import cpu_s, describe_machine
 from tests.load.model_server import model_server
 
 CONCURRENCY = 64
 CALLS_PER_RUN = 2
 CALL_S = 1.0
-GOAL = 0.8
+GOAL = 0.6
 SAME: dict[str, Any] = {"objective": "Write about the sea.", "agent": "bench"}
 TASKS = {
     "text": SAME | {"mode": "actor_critic", "limits": {"max_iterations": 1, "time_budget_s": 600}},
@@ -36,30 +38,45 @@ TASKS = {
 
 
 def main() -> None:
-    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 200
-    task = TASKS[sys.argv[2] if len(sys.argv) > 2 else "text"]
+    parser = argparse.ArgumentParser()
+    parser.add_argument("runs", nargs="?", type=int, default=200)
+    parser.add_argument("task", nargs="?", choices=TASKS, default="text")
+    parser.add_argument("--look-back", action="store_true")
+    parser.add_argument("--workers", type=int, default=0)
+    asked = parser.parse_args()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "reflection_app.config.settings")
     django.setup()
     with model_server(delay_s=CALL_S) as url, tempfile.TemporaryDirectory(prefix="desk-load-") as folder:
         Path(folder).chmod(0o755)  # PostgreSQL may run as another user
-        finished = work_off(runs, task=task, url=url, data=Path(folder) / "data")
+        environment = {
+            "LLM_MODEL": "openai/bench",
+            "OPENAI_API_BASE": url,
+            "OPENAI_API_KEY": "none",
+            "WORKER_CONCURRENCY": str(CONCURRENCY),
+            # The last of several looks back.
+            "WORKER_PROCESSES": str(asked.workers + 1 if asked.workers else 0),
+            "REFLECTION_MODE": "post_hoc" if asked.look_back else "off",
+        }
+        finished = work_off(asked.runs, task=TASKS[asked.task], environment=environment, data=Path(folder) / "data")
     report(finished)
 
 
-def work_off(runs: int, *, task: dict[str, Any], url: str, data: Path) -> list[Any]:
+def work_off(runs: int, *, task: dict[str, Any], environment: dict[str, str], data: Path) -> list[Any]:
     """The finished runs, as REST tells them."""
     from tests.end_to_end.desk import running_desk
 
-    provider = {"LLM_MODEL": "openai/bench", "OPENAI_API_BASE": url, "OPENAI_API_KEY": "none"}
-    with running_desk(data, provider | {"WORKER_CONCURRENCY": str(CONCURRENCY), "WORKER_PROCESSES": "0"}) as desk:
+    with running_desk(data, environment) as desk:
         desk.settled(desk.hand_in(**task))  # litellm is loaded now
         handed_in = desk.post("tasks/batch", {"tasks": [task] * runs}, status=201)["results"]
         wanted = {answer["run"]["id"] for answer in handed_in}
-        deadline = time.monotonic() + 60 + 4 * ideal_s(runs)
+        deadline, workers = time.monotonic() + 60 + 4 * ideal_s(runs), pids_of_workers(desk)
+        spent_s = cpu_s(*workers)
         while time.monotonic() < deadline:
             time.sleep(1)
             found = [run for run in desk.all_of("runs", limit=100, state="finished") if run["id"] in wanted]
             if len(found) == runs:
+                cpu_ms = 1_000 * (cpu_s(*workers) - spent_s) / runs
+                print(f"CPU of the {len(workers)} workers, a run: {cpu_ms:.0f} ms")
                 return found
         raise TimeoutError(f"only {len(found)} of {runs} runs ended: {desk.log.read_text()}")
 

@@ -1,10 +1,11 @@
 """A model server in a process of its own, for the benchmarks: three attempts, each judged better, none good enough.
 
-.venv/bin/python -m tests.load.model_server [--delay SECONDS] [--log FILE]
+.venv/bin/python -m tests.load.model_server [--delay SECONDS] [--spread SECONDS] [--log FILE]
 """
 
 import argparse
 import hashlib
+import random
 import re
 import signal
 import subprocess
@@ -37,9 +38,12 @@ def name_of(messages: Iterable[Mapping[str, Any]]) -> str:
 
 
 @contextmanager
-def model_server(*, delay_s: float = 0.0, log: Path | None = None) -> Iterator[str]:
-    """The address of a running server, ending in /v1. To `log` it writes when it sent each answer, and to what."""
-    command = [sys.executable, "-m", "tests.load.model_server", "--delay", str(delay_s)]
+def model_server(*, delay_s: float = 0.0, spread_s: float = 0.0, log: Path | None = None) -> Iterator[str]:
+    """The address of a running server, ending in /v1, which answers after `delay_s`, more or less by up to `spread_s`.
+
+    To `log` it writes when it sent each answer, and to what.
+    """
+    command = [sys.executable, "-m", "tests.load.model_server", "--delay", str(delay_s), "--spread", str(spread_s)]
     if log is not None:
         command += ["--log", str(log)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -53,6 +57,7 @@ def model_server(*, delay_s: float = 0.0, log: Path | None = None) -> Iterator[s
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--delay", type=float, default=0.0)
+    parser.add_argument("--spread", type=float, default=0.0)
     parser.add_argument("--log", type=Path)
     options = parser.parse_args()
     stop = threading.Event()
@@ -62,7 +67,11 @@ def main() -> None:
     def note(request: Request) -> None:
         sent.append((time.time(), request.body["messages"]))
 
-    with OpenAIServer(lambda body: Reply(answer(body), delay_s=options.delay), on_answer=note) as server:
+    def reply(body: dict[str, Any]) -> Reply:
+        spread_s = random.uniform(-options.spread, options.spread)
+        return Reply(answer(body), delay_s=options.delay + spread_s)
+
+    with OpenAIServer(reply, on_answer=note) as server:
         print(server.url, flush=True)
         stop.wait()
     if options.log:
