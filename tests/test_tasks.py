@@ -10,7 +10,7 @@ from pytest_django.fixtures import Settings
 from reflection_app import tasks
 from reflection_app.models import IdempotentAnswer, Run
 from reflection_app.runner.enqueuing import Outage
-from reflection_app.runner.sweep import find_unclaimed
+from reflection_app.runner.sweep import MOST_BESIDE_A_QUEUE, find_unclaimed
 from reflection_app.tasks import queue_length, sweep, tidy
 from tests.factories import make_api_key, make_project, submit
 
@@ -47,17 +47,18 @@ def test_only_old_idempotent_answers_are_forgotten() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_sweep_asks_again_for_lost_runs_but_not_while_messages_wait_in_the_queue(settings: Settings) -> None:
-    settings.WORKER_CONCURRENCY = queue_length("desk") + 1
-    run = submit(make_project())
-    Run.objects.filter(pk=run.pk).update(enqueued_at=timezone.now() - timedelta(minutes=5))
-    before = queue_length("desk")
+def test_the_sweep_asks_again_for_lost_runs_and_for_a_few_while_messages_wait_in_the_queue(settings: Settings) -> None:
+    project, left = make_project(), 3
+    for _ in range(MOST_BESIDE_A_QUEUE + left):
+        submit(project)
+    Run.objects.update(enqueued_at=timezone.now() - timedelta(minutes=5))
+    settings.WORKER_CONCURRENCY = before = queue_length("desk")
     sweep()
-    assert queue_length("desk") == before
+    assert queue_length("desk") == before + MOST_BESIDE_A_QUEUE
 
-    settings.WORKER_CONCURRENCY = before + 1
+    settings.WORKER_CONCURRENCY = queue_length("desk") + 1
     sweep()
-    assert queue_length("desk") == before + 1
+    assert queue_length("desk") == before + MOST_BESIDE_A_QUEUE + left
 
 
 @pytest.mark.django_db(transaction=True)
