@@ -11,6 +11,8 @@ from reflection_app.otlp.spans import Span, SpanEvent
 SERVICE = "service.name"
 # What is read of one trace, in characters of its spans' attributes: more would be held in memory several times over.
 LARGEST_TRACE = 50_000_000
+# As many of the largest are no more than that, and are read at once.
+FEW_SPANS = 25
 
 
 def row_of(trace: AgentTrace, span: Span) -> AgentSpan:
@@ -37,7 +39,7 @@ def spans_of(trace: AgentTrace) -> list[Span]:
     )
     spans: list[Span] = []
     room = LARGEST_TRACE
-    for row in rows.iterator(chunk_size=100):
+    for row in rows.iterator(chunk_size=100) if trace.spans_received > FEW_SPANS else rows:
         room -= row.size  # type: ignore[attr-defined]  # annotated above
         if room < 0:
             break

@@ -34,6 +34,8 @@ ENDS_AFTER = timedelta(seconds=60)
 ENDS_WITHOUT_ROOT_AFTER = timedelta(minutes=15)
 KEPT_FOR = timedelta(days=7)
 MOST_AT_ONCE = 500
+# In one transaction: spans that come for these wait for it.
+TOGETHER = 20
 # As they are kept; the page says them in its reader's language.
 FAILED = gettext_noop("It could not be made a session; the desk's log says why.")
 LATE = gettext_noop("Spans came after the session had ended; they are not in it.")
@@ -47,7 +49,7 @@ def assemble_due(now: datetime) -> int:
     """How many traces were opened, ended or told of as late. May run in several workers at once."""
     due = AgentTrace.objects.filter(_is_due(now), assembled_at__isnull=True, project__deleted_at__isnull=True)
     ids = list(due.order_by("last_span_at").values_list("pk", flat=True)[:MOST_AT_ONCE])
-    return sum(_assemble(trace_id, now) for trace_id in ids)
+    return sum(_assemble(ids[start : start + TOGETHER], now) for start in range(0, len(ids), TOGETHER))
 
 
 def forget_spans(now: datetime) -> int:
@@ -64,14 +66,14 @@ def _is_due(now: datetime) -> Q:
     return is_over | is_ripe | is_late
 
 
-def _assemble(trace_id: UUID, now: datetime) -> bool:
-    with transaction.atomic():
-        found = AgentTrace.objects.select_for_update(skip_locked=True, of=("self",)).filter(
-            _is_due(now), pk=trace_id, assembled_at__isnull=True
-        )
-        trace = found.select_related("transcript", "project").first()
-        if trace is None:
-            return False
+@transaction.atomic
+def _assemble(trace_ids: Sequence[UUID], now: datetime) -> int:
+    """How many of these were brought forward; those that another worker has are left to it."""
+    found = AgentTrace.objects.select_for_update(skip_locked=True, of=("self",)).filter(
+        _is_due(now), pk__in=trace_ids, assembled_at__isnull=True
+    )
+    traces = list(found.select_related("transcript", "project").order_by("last_span_at"))
+    for trace in traces:
         try:
             with transaction.atomic():
                 _bring_forward(trace, now)
@@ -82,7 +84,7 @@ def _assemble(trace_id: UUID, now: datetime) -> bool:
             # One trace that cannot be made sense of must not hold up the others, nor be tried for ever.
             log.exception("trace %s could not be made a session", trace.pk)
             _settle(trace, now, problem=FAILED)
-    return True
+    return len(traces)
 
 
 def _bring_forward(trace: AgentTrace, now: datetime) -> None:
@@ -95,9 +97,12 @@ def _bring_forward(trace: AgentTrace, now: datetime) -> None:
         # Nothing of it can be told, such as of embeddings alone. Whatever comes of it later begins anew.
         trace.delete()
         return
+    is_new = trace.transcript is None
     transcript = trace.transcript or _open(trace, conversation)
-    _append(transcript, conversation.messages)
-    _describe(transcript, trace, conversation)
+    if not is_new or transcript.turns_made < len(conversation.messages):
+        _append(transcript, conversation.messages)
+    if transcript.metadata != (described := _metadata(trace, conversation)):
+        Transcript.objects.filter(pk=transcript.pk).update(metadata=described)
     if trace.last_span_at <= now - (ENDS_AFTER if trace.has_root else ENDS_WITHOUT_ROOT_AFTER):
         end_transcript(transcript, actor=Actor())
         _settle(trace, now, problem=TOO_LARGE if len(spans) < trace.spans_received or trace.spans_dropped else "")
@@ -146,11 +151,6 @@ def _not_among(messages: Sequence[dict[str, Any]], known: Sequence[dict[str, Any
         else:
             news.append(message)
     return news
-
-
-def _describe(transcript: Transcript, trace: AgentTrace, conversation: Conversation) -> None:
-    """Brings the session's description up to what is known now."""
-    Transcript.objects.filter(pk=transcript.pk).update(metadata=_metadata(trace, conversation))
 
 
 def _metadata(trace: AgentTrace, conversation: Conversation) -> dict[str, Any]:

@@ -64,12 +64,13 @@ def submit_task(
     for file in submission.files:
         batch.insert(TaskFile(task=task, path=file.path, content=file.content))
     audit(project.pk, actor, "task.submitted", target=task, write=batch.insert)
+    run = start_run(task, submission=submission, models=project.models_by_role | (models or {}), beside=batch)
     batch.write()
-    return start_run(task, submission=submission, models=project.models_by_role | (models or {}))
+    return run
 
 
-def start_run(task: Task, *, submission: TaskSubmission, models: dict[str, str]) -> Run:
-    """A queued run of `task`; call it inside a transaction."""
+def start_run(task: Task, *, submission: TaskSubmission, models: dict[str, str], beside: Batch | None = None) -> Run:
+    """A queued run of `task`, written with `beside` where that is given; call it inside a transaction."""
     project = task.project
     spec = TaskSpec(
         objective=submission.objective,
@@ -102,7 +103,7 @@ def start_run(task: Task, *, submission: TaskSubmission, models: dict[str, str])
     if spec.mode is Mode.REFLECTION_PROTOCOL and not spec.has_critic and spec.requirements is None:
         raise InvalidInput(NO_JUDGE, errors=[{"field": "mode", "message": NO_JUDGE}])
     spec = spec.model_copy(update={"mode": mode_for(spec)})
-    return begin_run(task, spec)
+    return begin_run(task, spec, beside=beside)
 
 
 def _policy_of(project: Project, *, models: dict[str, str]) -> ReviewPolicy:

@@ -23,6 +23,7 @@ from reflection_app.live.doorbell import ring
 from reflection_app.loops.session_messages import calls_in, message_text, tool_name_of
 from reflection_app.loops.tool_failures import is_tool_failure
 from reflection_app.models import Actor, Project, Run, Transcript, TranscriptFile, TranscriptTurn, audit
+from reflection_app.runner.batch import Batch
 from reflection_app.runner.reflection_mode import reflection_mode
 from reflection_app.runner.reflectors import begin_reflectors_for_transcript
 
@@ -43,7 +44,7 @@ class Added:
 @transaction.atomic
 def open_transcript(project: Project, submission: TranscriptSubmission, *, actor: Actor) -> Transcript:
     """The new session with its first turns and, where that was asked for, the run that reflects on it."""
-    transcript = Transcript.objects.create(
+    transcript = Transcript(
         project=project,
         external_id=submission.external_id,
         agent=submission.agent,
@@ -53,16 +54,22 @@ def open_transcript(project: Project, submission: TranscriptSubmission, *, actor
         tool_errors=[error.model_dump(mode="json") for error in submission.tool_errors],
         ended_at=timezone.now() if submission.ended else None,
     )
-    TranscriptFile.objects.bulk_create(
-        TranscriptFile(transcript=transcript, path=file.path, content=file.content) for file in submission.files
-    )
-    _append(transcript, submission.messages)
+    turns = _turns(transcript, submission.messages, called={})
+    transcript.turns_made = len(turns)
+    batch = Batch()
+    batch.insert(transcript)
+    for file in submission.files:
+        batch.insert(TranscriptFile(transcript=transcript, path=file.path, content=file.content))
+    for turn in turns:
+        batch.insert(turn)
+    opened = {"turns": transcript.turns_made}
+    audit(project.pk, actor, "transcript.opened", target=transcript, after=opened, write=batch.insert)
+    batch.write()
     if reflection_mode(project, own=transcript.reflection).is_inline:
         transcript.run = start_session_run(transcript, submission, actor=actor)
         transcript.save(update_fields=["run"])
     if transcript.is_ended:
         begin_reflectors_for_transcript(transcript)
-    audit(project.pk, actor, "transcript.opened", target=transcript, after={"turns": transcript.turns_made})
     return transcript
 
 
@@ -132,7 +139,16 @@ def _are_there(transcript: Transcript, given: TurnsInput) -> bool:
 
 def _append(transcript: Transcript, messages: Sequence[dict[str, Any]]) -> None:
     """Writes the messages as the session's next turns."""
-    called = _called_before(transcript) if messages else {}
+    rows = _turns(transcript, messages, called=_called_before(transcript) if messages else {})
+    TranscriptTurn.objects.bulk_create(rows)
+    transcript.turns_made += len(rows)
+    transcript.save(update_fields=["turns_made"])
+
+
+def _turns(
+    transcript: Transcript, messages: Sequence[dict[str, Any]], *, called: dict[str, str]
+) -> list[TranscriptTurn]:
+    """The messages as the session's next turns; `called` are the names of tools by the ids of earlier calls."""
     rows = []
     for seq, message in enumerate(messages, start=transcript.turns_made + 1):
         called |= {call_id: name for call_id, name, _ in calls_in(message) if call_id}
@@ -147,9 +163,7 @@ def _append(transcript: Transcript, messages: Sequence[dict[str, Any]]) -> None:
                 is_tool_failure=is_tool_failure(message),
             )
         )
-    TranscriptTurn.objects.bulk_create(rows)
-    transcript.turns_made += len(rows)
-    transcript.save(update_fields=["turns_made"])
+    return rows
 
 
 def _called_before(transcript: Transcript) -> dict[str, str]:

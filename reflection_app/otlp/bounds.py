@@ -23,6 +23,9 @@ def has_many_parts(body: bytes, message: Any) -> bool:
 
     Ends where the body is none: the parser says so.
     """
+    # None is shorter than its tag and its value.
+    if len(body) < 2 * MOST_PARTS:
+        return False
     left = MOST_PARTS
     waiting: list[tuple[int, int, Descriptor]] = [(0, len(body), message.DESCRIPTOR)]
     while waiting:

@@ -29,8 +29,11 @@ class Origin:
     by: str
 
 
-def begin_run(task: Task, spec: TaskSpec, *, origin: Origin | None = None) -> Run:
-    """A queued run of `task`; call it inside a transaction, after whose commit the workers are told."""
+def begin_run(task: Task, spec: TaskSpec, *, origin: Origin | None = None, beside: Batch | None = None) -> Run:
+    """A queued run of `task`; call it inside a transaction, after whose commit the workers are told.
+
+    Its rows are written with those of `beside`, where there is one, by whoever made that.
+    """
     run = Run(
         project=task.project,
         task=task,
@@ -45,10 +48,11 @@ def begin_run(task: Task, spec: TaskSpec, *, origin: Origin | None = None) -> Ru
         forked_by_label=origin.by if origin else "",
     )
     begun = next_event(run, EventType.RUN_CREATED, **({"parent": str(origin.run.pk)} if origin else {}))
-    batch = Batch()
+    batch = beside or Batch()
     batch.insert(run)
     batch.insert(begun)
-    batch.write()
+    if beside is None:
+        batch.write()
     transaction.on_commit(lambda: enqueue(run))
     transaction.on_commit(lambda: ring(run.pk, project_id=task.project_id))
     return run

@@ -15,6 +15,7 @@ from reflection_app.loops.after import error_reflection, memory_reflection
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.task_spec import NOT_FOR_TASKS, Limits, Mode, TaskSpec
 from reflection_app.models import LookBackDue, Project, Reflector, ReflectorKind, Run, Task, Transcript
+from reflection_app.runner.batch import Batch
 from reflection_app.runner.begin_run import begin_run, is_scripted
 from reflection_app.runner.reflection_mode import reflection_mode, said_mode
 from reflection_app.runner.run_conversation import has_conversation
@@ -132,14 +133,17 @@ def _begin(subject: Subject) -> None:
     is_asked_for = said_mode(subject.project, own=subject.own_mode) is not None
     about = {"run": subject.run, "transcript": subject.transcript}
     begun = set(Reflector.objects.filter(**about).values_list("kind", flat=True))
+    batch = Batch()
     for fork in FORKS:
         able = can_look_back(fork.role, subject.models, key=fork.key, is_asked_for=is_asked_for)
         if able and fork.kind not in begun:
-            Reflector.objects.create(project=subject.project, kind=fork.kind, fork=_forked(subject, fork), **about)
+            run = _forked(subject, fork, batch=batch)
+            batch.insert(Reflector(project=subject.project, kind=fork.kind, fork=run, **about))
+    batch.write()
 
 
-def _forked(subject: Subject, fork: Fork) -> Run:
-    """The queued run of the fork, with a task of its own."""
+def _forked(subject: Subject, fork: Fork, *, batch: Batch) -> Run:
+    """The queued run of the fork, with a task of its own; written with the batch."""
     spec = TaskSpec(
         objective=f"{fork.kind.label}: {subject.title}",
         mode=fork.mode,
@@ -147,11 +151,12 @@ def _forked(subject: Subject, fork: Fork) -> Run:
         limits=LIMITS,
         models=subject.models,
     )
-    task = Task.objects.create(
+    task = Task(
         project=subject.project,
         objective=spec.objective,
         mode=spec.mode.value,
         agent=spec.agent,
         limits=spec.limits.model_dump(mode="json"),
     )
-    return begin_run(task, spec)
+    batch.insert(task)
+    return begin_run(task, spec, beside=batch)

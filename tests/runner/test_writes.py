@@ -89,7 +89,8 @@ def test_the_time_of_tries_that_failed_counts_against_the_runs_time(
 
     run.refresh_from_db()
     assert run.outcome == "timed_out"
-    assert 0.45 < run.active_s < 1.5
+    # Of each try its own, and no more on a machine that has other things to do.
+    assert 0.45 < run.active_s < 10
 
 
 def test_a_loop_that_ends_before_its_journal_does_is_a_mismatch() -> None:

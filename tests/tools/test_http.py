@@ -102,14 +102,14 @@ def test_a_long_answer_is_shortened_and_what_is_no_text_is_only_described() -> N
 
 def test_failures_of_the_way_there_have_their_kinds(settings: Settings) -> None:
     project = make_project()
-    with RawServer(lambda *_: time.sleep(5)) as server:
+    with RawServer(lambda *_: time.sleep(60)) as server:
         http_tool(project, server.url, name="silent", timeout_s=30)
         http_tool(project, server.url, name="impatient", timeout_s=0.5)
         run = run_of(project)
         began = time.monotonic()
         assert call(run, "silent", timeout_s=0.5).failure is ToolFailure.TIMED_OUT
         assert call(run, "impatient", timeout_s=30).failure is ToolFailure.TIMED_OUT
-        assert time.monotonic() - began < 3
+        assert time.monotonic() - began < 20
         settings.OUTGOING_ALLOWED_NETWORKS = ()
         assert call(run, "silent").failure is ToolFailure.ADDRESS_REFUSED
     settings.OUTGOING_ALLOWED_NETWORKS = ()
