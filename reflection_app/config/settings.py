@@ -270,9 +270,13 @@ SPECTACULAR_SETTINGS = {
 WEB_PROCESSES = env.number(
     "WEB_PROCESSES", 0, "web servers of `make run` or a web container, on one socket; 0: one a core, up to 4"
 ) or min(4, os.cpu_count() or 1)
+# Threads of one process take turns at its interpreter: two processes of 32 threads do what one of 64 does in two thirds
+# of its time, and of its CPU.
 WORKER_PROCESSES = env.number(
-    "WORKER_PROCESSES", 0, "worker processes of `make run`, the last for what nobody waits for; 0: one a core, 2 to 8"
-) or min(8, max(2, os.cpu_count() or 2))
+    "WORKER_PROCESSES",
+    0,
+    "worker processes of `make run`, the last for what nobody waits for; 0: one a core, up to 8, and it",
+) or 1 + min(8, os.cpu_count() or 1)
 WORKER_CONCURRENCY = env.number("WORKER_CONCURRENCY", 64, "runs that one worker advances at once", at_least=1)
 RUN_LEASE_S = env.number(
     "RUN_LEASE_S",
