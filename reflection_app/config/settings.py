@@ -275,7 +275,7 @@ WEB_PROCESSES = env.number(
 WORKER_PROCESSES = env.number(
     "WORKER_PROCESSES",
     0,
-    "worker processes of `make run`, the last for what nobody waits for; 0: one a core, up to 8, and it",
+    "worker processes of `make run`, the last for what nobody waits for; 0: that one and one a core, up to 8",
 ) or 1 + min(8, os.cpu_count() or 1)
 WORKER_CONCURRENCY = env.number("WORKER_CONCURRENCY", 64, "runs that one worker advances at once", at_least=1)
 RUN_LEASE_S = env.number(

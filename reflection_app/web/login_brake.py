@@ -14,7 +14,6 @@ from django.http import HttpRequest, HttpResponse
 from redis.exceptions import RedisError
 
 from reflection_app.actions.client_address import client_address, counted_address
-from reflection_app.runner.enqueuing import Outage
 
 log = logging.getLogger(__name__)
 
@@ -37,16 +36,17 @@ class BrakedLoginView(LoginView):  # type: ignore[misc]  # allauth is not typed
     def post(self, request: HttpRequest, *args: str, **kwargs: str) -> HttpResponse:
         key, key_of_address = _key_of(request), f"login-from:{counted_address(request.META)}"
         # Counted before the password is looked at: of many requests at once none slips past the count.
-        tries = _asked(lambda: _count(key), otherwise=0)
-        tries_of_address = _asked(lambda: _count(key_of_address), otherwise=0)
-        if tries > MOST_FAILURES or tries_of_address > MOST_FAILURES_OF_ADDRESS:
+        tries = _asked(lambda: _count(key))
+        # A broker that did not answer is asked nothing more for this login: each question takes a second.
+        tries_of_address = None if tries is None else _asked(lambda: _count(key_of_address))
+        if (tries or 0) > MOST_FAILURES or (tries_of_address or 0) > MOST_FAILURES_OF_ADDRESS:
             log.warning("a login from %s was refused: too many failures", client_address(request.META))
             return self._refused()
         response: HttpResponse = super().post(request, *args, **kwargs)
         # It leads on where the password was right, be it to the second factor.
-        if 300 <= response.status_code < 400:
-            _asked(lambda: cache.delete(key), otherwise=False)
-            _asked(lambda: _uncount(key_of_address), otherwise=0)
+        if tries_of_address is not None and 300 <= response.status_code < 400:
+            _asked(lambda: cache.delete(key))
+            _asked(lambda: _uncount(key_of_address))
         return response
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
@@ -84,13 +84,10 @@ def _uncount(key: str) -> int:
         return 0
 
 
-def _asked[T](question: Callable[[], T], *, otherwise: T) -> T:
-    """The cache's answer; without one nobody is locked out. Each question that it leaves open takes a second."""
-    if Outage.is_on():
-        return otherwise
+def _asked[T](question: Callable[[], T]) -> T | None:
+    """The cache's answer, or None without one: then nobody is locked out."""
     try:
         return question()
     except (RedisError, OSError) as error:
-        Outage.note()
         log.warning("logins are not counted, the broker is away: %s", error)
-        return otherwise
+        return None

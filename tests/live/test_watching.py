@@ -186,6 +186,6 @@ def test_a_broker_that_hangs_is_asked_briefly_and_then_not_for_a_while(
         for _ in range(100):
             assert not lonely.is_watched(uuid4())
         others_s = time.monotonic() - began - first_s
-    assert first_s >= ASK_WITHIN_S
+    assert ASK_WITHIN_S <= first_s < 20 * ASK_WITHIN_S
     # Where each of them asked, it would be a hundred times that.
     assert others_s < 20 * ASK_WITHIN_S

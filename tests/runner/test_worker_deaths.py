@@ -198,6 +198,10 @@ def silent_run(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Run:
     return run
 
 
+def test_by_the_defaults_a_death_is_noticed_within_ten_seconds(settings: Any) -> None:
+    assert silent_s() + settings.SWEEP_INTERVAL_S < 10
+
+
 def test_the_run_of_a_process_that_is_gone_is_free_before_its_lease_ends(silent_run: Run) -> None:
     assert take_back_expired() == [silent_run.pk]
     silent_run.refresh_from_db()
