@@ -23,7 +23,7 @@ class MailServer(socketserver.ThreadingTCPServer):
     def options(self) -> dict[str, object]:
         """What Django's backend reaches it by."""
         host, port = self.server_address[:2]
-        return {"host": host, "port": port, "username": "", "password": "", "timeout": 5}
+        return {"host": host, "port": port, "username": "", "password": "", "timeout": 30}
 
 
 class _Session(socketserver.StreamRequestHandler):
