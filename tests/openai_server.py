@@ -91,8 +91,17 @@ class OpenAIServer:
     `answer` is called on the server's only thread, so it must return at once: let it wait by `Reply.delay_s`.
     """
 
-    def __init__(self, answer: Answer, *, port: int = 0, on_answer: Callable[[Request], None] | None = None) -> None:
+    def __init__(
+        self,
+        answer: Answer,
+        *,
+        port: int = 0,
+        on_answer: Callable[[Request], None] | None = None,
+        together: int = 0,
+    ) -> None:
         self._answer = answer
+        # Nothing is answered before this many requests have waited at once, unless patience ends first.
+        self._together = together
         # Told of each request at the moment at which its answer, or the first piece of it, is sent.
         self._on_answer = on_answer
         self._port = port
@@ -178,6 +187,9 @@ class OpenAIServer:
     async def _send(self, request: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         reply = self._reply_to(request)
         await _wait(reply.delay_s, reader)
+        patient_until = time.monotonic() + PATIENCE_S / 2
+        while self.most_at_once < self._together and time.monotonic() < patient_until:
+            await _wait(TRICKLE_INTERVAL_S, reader)
         if self._on_answer is not None:
             self._on_answer(request)
         if reply.trickle:

@@ -2,11 +2,11 @@
 
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator
 
 from reflection_app.loops.effects import EffectFailed, EffectTimedOut, Generate
 from reflection_app.loops.framing import frame_of
-from reflection_app.loops.lenient_values import Clipped, Lenient
+from reflection_app.loops.lenient_values import Clipped, Lenient, Share
 from reflection_app.loops.messages import Message, user
 from reflection_app.loops.progress import PriceUnknown, Progress
 from reflection_app.loops.prompts import prompt
@@ -26,7 +26,7 @@ def _kind(value: Any) -> TaskKind:
 
 class Classification(Lenient):
     task_kind: Annotated[TaskKind, BeforeValidator(_kind)]
-    confidence: Annotated[float, Field(ge=0, le=1)] | None = None
+    confidence: Share | None = None
     why: Clipped = ""
 
 

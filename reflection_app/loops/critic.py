@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from reflection_app.loops.framing import frame_of, shown
-from reflection_app.loops.lenient_values import Clipped, Lenient, Texts, as_list
+from reflection_app.loops.framing import frame_of, framed_task, shown
+from reflection_app.loops.lenient_values import Clipped, Flag, Lenient, Number, Share, Texts, as_list
 from reflection_app.loops.messages import Message, system, user
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.requirement_checks import requirement_issues
@@ -32,7 +32,7 @@ def _known[E: (IssueCategory, Severity)](kind: type[E], otherwise: E) -> BeforeV
     return BeforeValidator(read)
 
 
-Part = Annotated[float, Field(ge=0, le=100)]
+Part = Annotated[Number, Field(ge=0, le=100)]
 
 
 class CriticIssue(Lenient):
@@ -54,8 +54,8 @@ class CriticAnswer(Lenient):
     completeness: Part | None = None
     correctness: Part | None = None
     score: Part | None = None
-    confidence: Annotated[float, Field(ge=0, le=1)] | None = None
-    approved: bool
+    confidence: Share | None = None
+    approved: Flag
     feedback: CriticFeedback = CriticFeedback()
     issues: Annotated[tuple[CriticIssue, ...], BeforeValidator(as_list)] = ()
 
@@ -116,7 +116,7 @@ def question(*, objective: str, content: str, requirements: RequirementsReport |
     """What the critic is asked. The work cannot close its own frame, whose name is a hash of the work."""
     asked = prompt(
         "critic_evaluate",
-        objective=objective,
+        objective=framed_task(objective),
         content=shown(content),
         frame=frame_of(content),
         requirements=f"\n{_told(requirements, content=content)}\n" if requirements is not None else "",

@@ -2,12 +2,19 @@
 
 import hashlib
 
+from reflection_app.loops.tool_frames import framed
+
 LONGEST_WORK = 60_000
 
 
 def frame_of(content: str, *, name: str = "work") -> str:
     """The name of a frame that `content` cannot close: a hash of it."""
     return f"{name}-{hashlib.sha256(content.encode(errors='surrogatepass')).hexdigest()[:12]}"
+
+
+def framed_task(objective: str) -> str:
+    """The whole task as those are shown it who judge what came of it, in a frame that it cannot close."""
+    return framed(objective, name="task", most=len(objective))
 
 
 def sees_all_of(content: str) -> bool:

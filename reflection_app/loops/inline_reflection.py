@@ -16,7 +16,7 @@ from reflection_app.loops.effects import (
     Turns,
 )
 from reflection_app.loops.ends import Outcome
-from reflection_app.loops.framing import frame_of
+from reflection_app.loops.framing import frame_of, framed_task
 from reflection_app.loops.messages import Message, system, user
 from reflection_app.loops.progress import PriceUnknown, Progress
 from reflection_app.loops.prompts import prompt
@@ -74,7 +74,7 @@ def question(objective: str, turns: list[Turn], kept: list[KeptReflection], *, n
         user(
             prompt(
                 "inline_reflect",
-                objective=objective,
+                objective=framed_task(objective),
                 frame=frame_of(session),
                 session=session,
                 earlier=earlier_in_short(kept),

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from reflection_app.loops.verdicts import LONGEST_TEXT
 
@@ -24,5 +24,22 @@ def _clipped(text: str) -> str:
     return text[:LONGEST_TEXT]
 
 
+def _no_flag(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise ValueError("must be a number")
+    return value
+
+
+def _flag(value: Any) -> Any:
+    text = value.strip().lower() if isinstance(value, str) else ""
+    if not isinstance(value, bool) and text not in {"true", "false"}:
+        raise ValueError("must be true or false")
+    return value if isinstance(value, bool) else text == "true"
+
+
+# "yes", "on" and 1 say nothing certain where a verdict hangs on them, and true is no number.
+Flag = Annotated[bool, BeforeValidator(_flag)]
+Number = Annotated[float, BeforeValidator(_no_flag), Field(allow_inf_nan=False)]
+Share = Annotated[Number, Field(ge=0, le=1)]
 Clipped = Annotated[str, AfterValidator(_clipped)]
 Texts = Annotated[tuple[Clipped, ...], BeforeValidator(as_list)]

@@ -61,7 +61,7 @@ async def _ask(run: Progress, *, key: str, messages: tuple[Message, ...]) -> Pla
         timeout_s=run.time_left_s(),
         json_schema=PLAN_SCHEMA,
     )
-    return await ask(run, request, schema=Plan)
+    return await ask(run, request, schema=Plan, judges=False)
 
 
 def first_messages(spec: TaskSpec, work: Work, *, goal: str) -> tuple[Message, ...]:

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from reflection_app.loops.framing import frame_of, shown
-from reflection_app.loops.lenient_values import Clipped, Lenient, Texts, as_list
+from reflection_app.loops.framing import frame_of, framed_task, shown
+from reflection_app.loops.lenient_values import Clipped, Flag, Lenient, Share, Texts, as_list
 from reflection_app.loops.messages import Message, system, user
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.verdicts import Feedback, Issue, Judgement, Referee, Verdict
@@ -33,9 +33,9 @@ def _described(value: Any) -> Any:
 
 
 class SelfEvaluation(Lenient):
-    is_satisfactory: bool
+    is_satisfactory: Flag
     issues: Annotated[tuple[SelfIssue, ...], BeforeValidator(_described)] = ()
-    confidence: Annotated[float, Field(ge=0, le=1)] | None = None
+    confidence: Share | None = None
 
     @property
     def score(self) -> float:
@@ -76,14 +76,18 @@ REFLECTION_SCHEMA: dict[str, Any] = {
 
 def evaluation_question(*, objective: str, content: str) -> tuple[Message, ...]:
     """What the model is asked about its own attempt. The attempt cannot close its frame."""
-    asked = prompt("self_evaluate", objective=objective, content=shown(content), frame=frame_of(content))
+    asked = prompt("self_evaluate", objective=framed_task(objective), content=shown(content), frame=frame_of(content))
     return (system(prompt("self_system")), user(asked))
 
 
 def reflection_question(*, objective: str, content: str, judgement: Judgement) -> tuple[Message, ...]:
     """What the model is asked about an attempt that was sent back by `judgement`."""
     asked = prompt(
-        "reflect", objective=objective, content=shown(content), frame=frame_of(content), issues=issues_of(judgement)
+        "reflect",
+        objective=framed_task(objective),
+        content=shown(content),
+        frame=frame_of(content),
+        issues=issues_of(judgement),
     )
     return (system(prompt("self_system")), user(asked))
 

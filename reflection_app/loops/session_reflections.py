@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from reflection_app.loops.lenient_values import Lenient, as_list
+from reflection_app.loops.lenient_values import Flag, Lenient, Share, as_list
 from reflection_app.loops.storable import Text
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Confidence
@@ -89,11 +89,11 @@ class ReflectorIssue(Lenient):
 class ReflectorAnswer(Lenient):
     """What the reflector says, read leniently."""
 
-    on_track: bool
+    on_track: Flag
     observations: Shorts = ()
     issues: Annotated[tuple[ReflectorIssue, ...], BeforeValidator(as_list), AfterValidator(_few)] = ()
     suggestions: Shorts = ()
-    confidence: Confidence | None = None
+    confidence: Share | None = None
 
     def reflection(self) -> SessionReflection:
         return SessionReflection.model_validate(self.model_dump())

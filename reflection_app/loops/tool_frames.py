@@ -1,6 +1,9 @@
 """Text from tools and about tools inside a prompt: as data, in a frame that it cannot close."""
 
 import hashlib
+import re
+
+_OPENS = re.compile(r"<([a-z]+-[0-9a-f]{12})>")
 
 
 def framed(text: str, *, name: str, most: int) -> str:
@@ -12,3 +15,18 @@ def framed(text: str, *, name: str, most: int) -> str:
     left_out = len(text) - most
     shown = text if left_out <= 0 else f"{text[:most]}\n[{left_out:,} more characters are not shown.]"
     return f"<{tag}>\n{shown}\n</{tag}>"
+
+
+def inside_frames(text: str) -> str:
+    """All of `text` that stands in frames, and so was written by others than us.
+
+    Frames that are forged within a frame, or before one, end nothing: it is the union of all.
+    """
+    inside: list[str] = []
+    ends = 0
+    for opening in _OPENS.finditer(text):
+        closes = text.find(f"</{opening[1]}>", opening.end())
+        if closes > ends:
+            inside.append(text[max(ends, opening.end()) : closes])
+            ends = closes
+    return "\n".join(inside)

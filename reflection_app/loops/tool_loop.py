@@ -14,13 +14,13 @@ what the tool answered, and what is asked for next holds the diagnosis. Nobody w
 import json
 from typing import Any
 
+from reflection_app.loops.answer_reading import UnusableAnswerError, read_answer
 from reflection_app.loops.attempts import make_attempt
 from reflection_app.loops.diagnosis.acting import Calls
 from reflection_app.loops.effects import EffectTimedOut, KeepAttempt
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.progress import LimitReached, Progress
 from reflection_app.loops.recalling import task_with_lessons
-from reflection_app.loops.structured_answers import UnusableAnswerError, read_answer
 from reflection_app.loops.task_spec import Execution, TaskSpec
 from reflection_app.loops.tool_calls import ToolCall, ToolResult, ToolSpec
 from reflection_app.loops.tool_tries import (

@@ -144,6 +144,7 @@ async def _ask(run: Progress, *, key: str, messages: tuple[Message, ...], tools:
             json_schema=ANSWER_SCHEMA,
         ),
         schema=CallAnswer,
+        judges=False,
     )
     return answer.call(tools)
 

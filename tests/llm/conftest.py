@@ -23,12 +23,12 @@ def configured(monkeypatch: pytest.MonkeyPatch) -> Callable[[OpenAIServer], None
 
 
 def asking(model: str = "openai/house-model", **changes: Any) -> CompletionRequest:
-    """A request for `model`, with 20 s to answer unless changed."""
+    """A request for `model`, with a minute to answer unless changed."""
     values: dict[str, Any] = {
         "model": model,
         "messages": (Message(role="system", content="Be brief."), Message(role="user", content="Say hello.")),
         "key": "attempt-1/generate",
-        "timeout_s": 20.0,
+        "timeout_s": 60.0,
         "temperature": 0.3,
         "max_tokens": 50,
     }

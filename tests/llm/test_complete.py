@@ -157,7 +157,7 @@ def test_a_server_that_is_not_there_is_unavailable(configured: Configured) -> No
     with OpenAIServer(lambda _: "x") as server:
         configured(server)
     with pytest.raises(ModelUnavailable, match="openai/house-model"):
-        complete(asking(timeout_s=1.0))
+        complete(asking(timeout_s=8.0))
 
 
 @pytest.mark.parametrize("silence", [Reply(delay_s=60.0), Reply(trickle=True)], ids=["hanging", "trickling"])
@@ -252,9 +252,12 @@ def test_a_model_that_takes_no_form_is_asked_without_it(configured: Configured) 
 
 def test_64_threads_call_at_once(configured: Configured) -> None:
     warm_up()
-    with OpenAIServer(lambda request: Reply(request["messages"][-1]["content"], delay_s=0.3)) as server:
+    with OpenAIServer(lambda request: Reply(request["messages"][-1]["content"]), together=64) as server:
         configured(server)
-        requests = [asking(messages=(asking().messages[0].model_copy(update={"content": str(n)}),)) for n in range(64)]
+        message = asking().messages[0]
+        requests = [
+            asking(messages=(message.model_copy(update={"content": str(n)}),), timeout_s=PATIENCE_S) for n in range(64)
+        ]
         with ThreadPoolExecutor(64) as pool:
             answers = list(pool.map(complete, requests))
     assert [answer.text for answer in answers] == [str(n) for n in range(64)]

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reflection_app.loops.answer_reading import UnusableAnswerError, read_answer
 from reflection_app.loops.critic import CriticAnswer, judge, question
 from reflection_app.loops.framing import sees_all_of
 from reflection_app.loops.requirement_checks import check_requirements
 from reflection_app.loops.requirements import RequirementResult, Requirements, RequirementsReport
-from reflection_app.loops.structured_answers import UnusableAnswerError, read_answer
 from reflection_app.loops.task_spec import Thresholds
 from reflection_app.loops.verdicts import IssueCategory, Severity, Verdict
 from tests.critiques import critique
@@ -65,6 +65,12 @@ def test_unknown_categories_and_severities_are_kept_as_other_and_medium() -> Non
         '{"approved": true, "score": 900}',
         '{"approved": "perhaps", "score": 50}',
         '{"score": 80}',
+        '{"approved": true, "completeness": 80, "correctness": 80',
+        '{"approved": "yes", "completeness": 80, "correctness": 80}',
+        '{"approved": 1, "completeness": 80, "correctness": 80}',
+        '{"approved": true, "completeness": true, "correctness": 80}',
+        '{"approved": true, "completeness": NaN, "correctness": 80}',
+        '{"verdict": {"approved": true, "completeness": 80, "correctness": 80}}',
         "null",
         '"approved"',
         "{" * 5000,
@@ -81,7 +87,6 @@ def test_an_answer_of_another_form_is_refused_and_never_read_as_approval(text: s
     [
         'Here you are:\n```json\n{"approved": true, "completeness": 80, "correctness": 80}\n```\nHope this helps {:-)',
         "{'approved': True, 'completeness': 80, 'correctness': 80,}",
-        '{"approved": true, "completeness": 80, "correctness": 80',
     ],
 )
 def test_json_that_is_nearly_right_is_mended(text: str) -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from reflection_app.loops.after.answers import ErrorsAnswer, MemoriesAnswer
 from reflection_app.loops.after.conversation import LONGEST_SHOWN, shown_text, whole_text
 from reflection_app.loops.after.findings import KnownMemory, MemoryType, SessionRead
+from reflection_app.loops.answer_reading import UnusableAnswerError, read_answer
 from reflection_app.loops.catalogue import VERSIONS, version_of
 from reflection_app.loops.effects import (
     AnyEffect,
@@ -24,7 +25,6 @@ from reflection_app.loops.effects import (
 )
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.session_reflections import Finding
-from reflection_app.loops.structured_answers import UnusableAnswerError, read_answer
 from reflection_app.loops.task_spec import OF_THE_DESK, Limits, Mode, TaskSpec
 from reflection_app.loops.tool_calls import ToolFailure, ToolResult
 from tests.loops.playing import Played, noted, play, said
@@ -142,9 +142,11 @@ def test_a_tool_that_fails_is_told_and_the_reflector_goes_on() -> None:
     assert "There is no file '../x'." in calls(played)[1].messages[-1].content
 
 
-def test_who_answers_and_calls_a_tool_at_once_has_answered() -> None:
+def test_who_answers_and_calls_a_tool_at_once_is_asked_which_it_is() -> None:
     both = f"I could still do {READ}, but: {FOUND}"
-    assert len(calls(look_back(Mode.ERROR_REFLECTION, [both]))) == 1
+    first, again = calls(look_back(Mode.ERROR_REFLECTION, [both, FOUND]))
+    assert "several different JSON objects" in again.messages[-2].content + again.messages[-1].content
+    assert first.messages == again.messages[: len(first.messages)]
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -5,8 +5,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reflection_app.loops.answer_reading import read_answer
 from reflection_app.loops.plans import MOST_STEPS, Plan, PlanFault, PlanStep, check_plan, cycles, in_order
-from reflection_app.loops.structured_answers import read_answer
 
 TOOLS = ("search", "python")
 

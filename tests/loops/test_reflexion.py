@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 
+from reflection_app.loops.answer_reading import read_answer
 from reflection_app.loops.effects import (
     AskReviewer,
     AwaitAttempt,
@@ -18,7 +19,6 @@ from reflection_app.loops.growing_context import CUT, tokens_of, within
 from reflection_app.loops.messages import assistant, system, user
 from reflection_app.loops.review_rules import ReviewPolicy
 from reflection_app.loops.self_evaluation import SelfEvaluation, judge_itself
-from reflection_app.loops.structured_answers import read_answer
 from reflection_app.loops.task_spec import Execution, Limits, Mode, TaskSpec
 from reflection_app.loops.verdicts import Issue, Referee, Verdict
 from tests.loops.playing import NO_AUDIT, Played, noted, play, said, sequence

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.utils import timezone
@@ -25,9 +26,15 @@ class Killed(BaseException):
     """Stands for kill -9: nothing of the runner's own error handling sees it."""
 
 
-def let_lease_run_out(run: Run) -> None:
+def let_lease_end(run: Run) -> None:
     # For longer than a lease: else who just came to the database takes nobody for dead.
     Run.objects.filter(pk=run.pk, state=RunState.RUNNING).update(lease_until=timezone.now() - timedelta(hours=1))
+
+
+def let_lease_run_out(run: Run) -> None:
+    """As a dead worker's does: this process is alive, and may be renewing what it holds at this very moment."""
+    Run.objects.filter(pk=run.pk, state=RunState.RUNNING).update(lease_token=uuid4())
+    let_lease_end(run)
 
 
 def killing_after(calls: int, monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> None:

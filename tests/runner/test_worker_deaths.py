@@ -24,7 +24,7 @@ from reflection_app.runner.sweep import MOST_BESIDE_A_QUEUE, find_unclaimed, tak
 from tests.critiques import critique
 from tests.pace import PATIENCE_S
 from tests.runner.scripts import RIGHT, code_run, scripted_run
-from tests.runner.test_crashes import counted_calls, let_lease_run_out
+from tests.runner.test_crashes import counted_calls, let_lease_end, let_lease_run_out
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -35,7 +35,7 @@ def die_with(runs: Sequence[Run], monkeypatch: pytest.MonkeyPatch) -> list[UUID]
     Run.objects.filter(pk__in=[run.pk for run in runs]).update(not_before=None)
     for run in runs:
         assert claim(run.pk) is not None
-        let_lease_run_out(run)
+        let_lease_end(run)
     return take_back_expired()
 
 
@@ -76,7 +76,7 @@ def test_a_worker_that_was_stopped_for_a_while_keeps_its_runs_where_nobody_took_
     lease = claim(run.pk)
     assert lease is not None
     with keeper.keep(lease):
-        let_lease_run_out(run)
+        let_lease_end(run)
         assert keeper.renew() == 1
         assert take_back_expired() == []
 

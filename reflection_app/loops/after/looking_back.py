@@ -9,12 +9,13 @@ from typing import Any
 from reflection_app.loops.after.answers import ToolAnswer
 from reflection_app.loops.after.findings import SessionRead
 from reflection_app.loops.after_effects import ReadSession
+from reflection_app.loops.answer_reading import UnusableAnswerError, read_answer
 from reflection_app.loops.effects import CallTool, EffectFailed, Generate
 from reflection_app.loops.lenient_values import Lenient
 from reflection_app.loops.messages import NO_ANSWER, Message, assistant, user
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
-from reflection_app.loops.structured_answers import NoUsableAnswer, UnusableAnswerError, read_answer
+from reflection_app.loops.structured_answers import NoUsableAnswer, asking_for, nonce_of, shown_in, with_nonce
 from reflection_app.loops.tool_calls import ToolResult
 from reflection_app.loops.tool_frames import framed
 
@@ -50,7 +51,8 @@ async def session_of(run: Progress, *, with_known: bool = False) -> SessionRead:
 
 async def look_back[A: Lenient](run: Progress, question: Question[A]) -> A:
     """The model's last word. Raises NoUsableAnswer, LimitReached or EffectTimedOut where there is none."""
-    messages, took = question.messages, 0
+    nonce = nonce_of(question.key, question.messages)
+    messages, took = asking_for(nonce, question.messages), 0
     for turn in range(1, question.most_turns + 1):
         run.check_limits()
         is_last = turn == question.most_turns or (turn > 1 and run.tokens_left < 2 * took + TOKENS_OF_A_TURN)
@@ -59,7 +61,8 @@ async def look_back[A: Lenient](run: Progress, question: Question[A]) -> A:
         generation = await run.perform(_request(run, question, key=key, messages=messages, is_last=is_last))
         took = run.tokens - spent
         try:
-            said = _read(generation.text, answer=question.answer, is_last=is_last)
+            asked = shown_in(messages)
+            said = _read(generation.text, answer=question.answer, asked=asked, nonce=nonce, is_last=is_last)
         except UnusableAnswerError as error:
             if is_last:
                 raise _nothing_said(question.role, turns=turn, problem=str(error), said=generation.text) from None
@@ -86,7 +89,7 @@ def _request[A: Lenient](
         temperature=TEMPERATURE,
         max_tokens=run.tokens_left,
         timeout_s=run.time_left_s(),
-        json_schema=question.schema if is_last else _or_a_tool(question.schema),
+        json_schema=with_nonce(question.schema if is_last else _or_a_tool(question.schema)),
     )
 
 
@@ -96,10 +99,10 @@ def _or_a_tool(schema: dict[str, Any]) -> dict[str, Any]:
     return {**schema, "required": [], "properties": call | schema["properties"]}
 
 
-def _read[A: Lenient](text: str, *, answer: type[A], is_last: bool) -> A | ToolAnswer:
+def _read[A: Lenient](text: str, *, answer: type[A], asked: str, nonce: str, is_last: bool) -> A | ToolAnswer:
     """The last word where there is one, else the call of a tool. Raises UnusableAnswerError."""
     try:
-        return read_answer(text, schema=answer)
+        return read_answer(text, schema=answer, asked=asked, nonce=nonce)
     except UnusableAnswerError as error:
         if is_last:
             raise

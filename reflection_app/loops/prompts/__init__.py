@@ -68,6 +68,7 @@ NAMES = (
     "self_system",
     "start_hints",
     "structured_again",
+    "structured_nonce",
     "task_instructions",
     "tests_system",
     "tests_write",

@@ -4,6 +4,7 @@ A plan that cannot be used is replaced by the ticket's own; what broke off is re
 """
 
 from reflection_app.loops.effects import Generate
+from reflection_app.loops.framing import framed_task
 from reflection_app.loops.messages import Message, system, user
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
@@ -76,7 +77,7 @@ def question(spec: TaskSpec, back: SentBack, reflected: Reflected, classified: C
     """What the reflector is asked for a plan: the ticket, the analysis, the class, and the tools there are."""
     asked = prompt(
         "protocol_plan",
-        objective=task_of(spec),
+        objective=framed_task(task_of(spec)),
         ticket=framed_ticket(back),
         analysis=told_analysis(reflected),
         error_class=f"{classified.type.value} {classified.description}",

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import model_validator
 
 from reflection_app.loops.effects import Generate
+from reflection_app.loops.framing import framed_task
 from reflection_app.loops.lenient_values import Lenient
 from reflection_app.loops.messages import Message, system, user
 from reflection_app.loops.progress import Progress
@@ -104,7 +105,7 @@ def question(spec: TaskSpec, back: SentBack, explored: Explored) -> tuple[Messag
     files = ", ".join((*explored.artifacts, *explored.files)) or "(none)"
     asked = prompt(
         "protocol_reflect",
-        objective=task_of(spec),
+        objective=framed_task(task_of(spec)),
         draft=framed(back.made.content or "(empty)", name="draft", most=LONGEST_DRAFT),
         ticket=framed_ticket(back),
         files=framed(files, name="files", most=LONGEST_EXPECTED),

@@ -1,0 +1,257 @@
+"""Reading a typed value out of what a model wrote, where part of it may be quoted from the very text that it judges.
+
+The answer is the one object that the model says itself. What stands in the text that it was asked about is a quotation,
+however it is spelled there; beside quotations the answer must stand on its own, and beside anything else that looks
+like an object nothing is read at all. Who asks again learns what was meant; who guesses takes a forged verdict.
+"""
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import json_repair
+from pydantic import BaseModel, ValidationError
+
+from reflection_app.loops.storable import storable, storable_value
+from reflection_app.loops.tool_arguments import is_too_deep
+
+# The field by which an object of this very call is known; nothing that was written before the call can hold its value.
+NONCE = "nonce"
+MOST_OBJECTS = 50
+LONGEST_ANSWER = 100_000
+# Mending takes time with the square of the length where the text is hostile.
+LONGEST_MENDED = 6_000
+
+# Braces that open an object: what follows is a key, a comment, or nothing more. Prose has others: {as JSON}, {:-).
+_OPENS = re.compile(r"""\{(?=\s*(?:\\*["'“”‘’]|//|/\*|\#|[A-Za-z_][\w-]*+\s*[:：]|\Z))""")
+_STRUCTURE = re.compile(r"""[{}"'“]|//[^\n]*+|/\*.*?(?:\*/|\Z)""", re.DOTALL)
+_CLOSES = {opening: re.compile(rf"(?<!\\)(?:\\\\)*{closing}") for opening, closing in ('""', "''", "“”")}
+# Reasoning that some servers leave in front of the answer.
+_THOUGHT = re.compile(r"\A\s*<think>.*?(?:</think>|\Z)", re.DOTALL)
+_AROUND = " \t`*_.,;。，；!！)）]"
+_NO_SIGN = re.compile(r"[\W_]+")
+# A name with a yes, a no or a number. Possessive throughout: the text is hostile.
+_PAIR = re.compile(
+    r"""(?<!\w)(\w{1,60}+)[\s"'”’\\*`]*+[:：=][\s"'“‘\\*`]*+(-?\d++(?:\.\d++)?|true\b|false\b)""", re.IGNORECASE
+)
+CUT_OFF = "its JSON is cut off"
+# One number that stands in both is chance.
+FEWEST_ALIKE = 2
+
+
+class UnusableAnswerError(ValueError):
+    """The model's answer is not of the form asked for."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What looks like an object in an answer; `value` is None where it cannot be read, and `problem` says why."""
+
+    text: str
+    value: dict[str, Any] | None
+    problem: str
+    # What stands beside it on its first and on its last line.
+    before: str
+    after: str
+
+    @property
+    def is_marked_as_quoted(self) -> bool:
+        return self.before.lstrip().startswith(">")
+
+    @property
+    def stands_alone(self) -> bool:
+        """Whether it is a paragraph of its own or ends a sentence, rather than being spoken of in one."""
+        before = self.before.rstrip(" \t`*_[(（").removesuffix("json").rstrip(" \t`")
+        return not self.after.strip(_AROUND) and (not before or before[-1] in ":：.。!！?？-–—")
+
+
+def read_answer[T: BaseModel](text: str, *, schema: type[T], asked: str = "", nonce: str = "") -> T:
+    """The value that the model says in `text`, mended where it is nearly JSON; prose may stand around it.
+
+    `asked` is what the model was shown: an object that stands there is the model's own only where it has `nonce`.
+    Raises UnusableAnswerError, which says what is wrong.
+    """
+    text = _THOUGHT.sub("", text, count=1)
+    if len(text) > LONGEST_ANSWER:
+        raise UnusableAnswerError(f"it is longer than {LONGEST_ANSWER:,} characters")
+    pieces = list(_pieces(text, names={*schema.model_fields, NONCE}))
+    if not pieces:
+        raise UnusableAnswerError("there is no JSON object in it")
+    marked = [piece for piece in pieces if nonce and piece.value is not None and piece.value.get(NONCE) == nonce]
+    own = marked if len(marked) == len(pieces) else _own(pieces, marked, schema=schema, asked=asked)
+    if not own:
+        told = f', and with "{NONCE}": "{nonce}" in it' if nonce else ""
+        raise UnusableAnswerError(f"it only quotes what was to be looked at; answer with an object of your own{told}")
+    if any(_said_by(piece) != _said_by(own[0]) for piece in own):
+        raise UnusableAnswerError("it holds several different JSON objects; answer with one, and quote none")
+    answer = own[-1]
+    if answer.value is None:
+        raise UnusableAnswerError(answer.problem)
+    if len(pieces) > len(own) and not marked and not answer.stands_alone:
+        raise UnusableAnswerError("it is not clear which of its JSON objects is the answer; answer with one by itself")
+    try:
+        return schema.model_validate(_without_nonce(answer.value))
+    except ValidationError as error:
+        raise UnusableAnswerError(_problems(error)) from None
+
+
+def _own(pieces: list[Piece], marked: list[Piece], *, schema: type[BaseModel], asked: str) -> list[Piece]:
+    """The pieces that are no quotations; beside marked ones only those that would do as an answer, too."""
+    quoted = Quoted(asked, fields=set(schema.model_fields))
+    own = [piece for piece in pieces if piece in marked or not (piece.is_marked_as_quoted or piece in quoted)]
+    return [piece for piece in own if piece in marked or _would_do(piece, schema)] if marked else own
+
+
+def _would_do(piece: Piece, schema: type[BaseModel]) -> bool:
+    try:
+        schema.model_validate(piece.value)
+    except ValidationError:
+        return False
+    return True
+
+
+def _said_by(piece: Piece) -> Any:
+    return piece.text if piece.value is None else _without_nonce(piece.value)
+
+
+def _without_nonce(value: dict[str, Any]) -> dict[str, Any]:
+    return {name: inner for name, inner in value.items() if name != NONCE}
+
+
+class Quoted:
+    """What stands in a text, known again however it is spelled, ordered or taken apart there."""
+
+    def __init__(self, text: str, *, fields: set[str]) -> None:
+        self._fields = fields
+        self._signs = _signs(text)
+        pairs = [(name.lower(), value.lower()) for name, value in _PAIR.findall(_plain(text))]
+        self._said = {(name, value == "true" if value in {"true", "false"} else float(value)) for name, value in pairs}
+
+    def __contains__(self, piece: Piece) -> bool:
+        """Whether the text has the piece word for word, or every yes, no and number of the answer that the piece is."""
+        if piece.problem == CUT_OFF:
+            # Its end may be an own one's.
+            return False
+        if _signs(piece.text) in self._signs:
+            return True
+        said = [pair for pair in _scalars(piece.value) if pair[0] in self._fields]
+        if len(said) >= FEWEST_ALIKE and all(pair in self._said for pair in said):
+            return True
+        scalars, texts = list(_scalars(piece.value, deep=True)), list(_texts(piece.value))
+        return (
+            bool(scalars)
+            and len(scalars) + len(texts) >= FEWEST_ALIKE
+            and all(pair in self._said for pair in scalars)
+            and all(_signs(text) in self._signs for text in texts)
+        )
+
+
+def _scalars(value: Any, *, deep: bool = False) -> Iterator[tuple[str, bool | float]]:
+    """Each yes, no and number of an object with its name; with `deep`, also those of what is inside of it."""
+    for name, inner in value.items() if isinstance(value, dict) else ():
+        if isinstance(inner, bool | int | float):
+            yield name.lower(), inner
+        elif deep:
+            for item in inner if isinstance(inner, list) else [inner]:
+                yield from _scalars(item, deep=True)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for inner in inside:
+        if isinstance(inner, str):
+            yield inner
+        else:
+            yield from _texts(inner)
+
+
+def _plain(text: str) -> str:
+    """The text without what is invisible in it, look-alikes of one character made that character."""
+    text = unicodedata.normalize("NFKC", text)
+    return text if text.isascii() else "".join(sign for sign in text if unicodedata.category(sign) != "Cf")
+
+
+def _signs(text: str) -> str:
+    """The letters and digits of the text alone."""
+    return _NO_SIGN.sub("", _plain(text)).lower()
+
+
+def _pieces(text: str, *, names: set[str]) -> Iterator[Piece]:
+    """All that looks like an object in `text`, not what is inside of one. Raises UnusableAnswerError for too many."""
+    ends = count = 0
+    while (opening := _OPENS.search(text, ends)) is not None:
+        count += 1
+        if count > MOST_OBJECTS:
+            raise UnusableAnswerError(f"it holds more than {MOST_OBJECTS} JSON objects; answer with one")
+        begins = opening.start()
+        value, ends, problem = _read(text, begins, names=names)
+        before = text[text.rfind("\n", 0, begins) + 1 : begins]
+        yield Piece(text[begins:ends], value, problem, before, text[ends:].split("\n", 1)[0])
+
+
+def _read(text: str, begins: int, *, names: set[str]) -> tuple[dict[str, Any] | None, int, str]:
+    """The object that begins there or None, where it ends, and what keeps it from being read."""
+    try:
+        value, ends = _DECODER.raw_decode(text, begins)
+    except (ValueError, RecursionError) as error:
+        found = _end_of(text, begins)
+        if found is None:
+            return None, len(text), CUT_OFF
+        if isinstance(error, _Twins):
+            return None, found, "a key stands twice in its JSON"
+        value, ends = _mended(text[begins:found], names=names), found
+    if not isinstance(value, dict) or is_too_deep(value):
+        return None, ends, "its JSON cannot be read"
+    return storable_value(value), ends, ""
+
+
+class _Twins(ValueError):
+    """A key given twice: which of the two would hold?"""
+
+
+def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len({storable(key) for key, _ in pairs}) < len(pairs):
+        raise _Twins
+    return dict(pairs)
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_without_twins, strict=False)
+
+
+def _end_of(text: str, begins: int) -> int | None:
+    """Behind the brace that closes the one there, None where none does; those in texts and comments are none."""
+    depth, at = 0, begins
+    while (found := _STRUCTURE.search(text, at)) is not None:
+        sign, at = found[0], found.end()
+        if sign in ("{", "}"):
+            depth += 1 if sign == "{" else -1
+            if not depth:
+                return at
+        elif sign in _CLOSES:
+            closing = _CLOSES[sign].search(text, at)
+            if closing is None:
+                return None
+            at = closing.end()
+    return None
+
+
+def _mended(text: str, *, names: set[str]) -> Any:
+    """What json_repair makes of a whole object; None where it would have to choose between two values of one name."""
+    if len(text) > LONGEST_MENDED:
+        return None
+    if any(len(re.findall(rf"""(?<!\w){re.escape(name)}["'”’]?\s*[:：]""", text)) > 1 for name in names):
+        return None
+    try:
+        return json_repair.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _problems(error: ValidationError) -> str:
+    return "; ".join(
+        f"{'.'.join(str(part) for part in problem['loc']) or 'the answer'}: {problem['msg']}"
+        for problem in error.errors(include_url=False, include_input=False)[:8]
+    )
