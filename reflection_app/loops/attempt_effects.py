@@ -1,5 +1,7 @@
 """Effects that make attempts and find out what they are worth: model calls, tests, tools, the outside agent."""
 
+from collections.abc import Sequence
+from enum import StrEnum
 from typing import Any
 
 from pydantic import Field, JsonValue, TypeAdapter
@@ -14,10 +16,47 @@ from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Confidence, Judgement
 
 
+class AnswerFault(StrEnum):
+    """Why what a model sent is no whole answer; empty where it is one."""
+
+    NONE = ""
+    EMPTY = "empty"
+    REFUSED = "refused"
+    FILTERED = "filtered"
+    TOOL_CALL = "tool_call"
+    CUT_OFF = "cut_off"
+
+
 class Generation(Value):
+    """What a model sent. `refusal` is in its own words, and `tool_calls` name the tools that it called.
+
+    `fault` is kept with the rest and never read out of it again: a run goes on from its journal as it once went.
+    """
+
     text: str
     model: str
     finish_reason: str = ""
+    refusal: Text = ""
+    tool_calls: tuple[Text, ...] = ()
+    fault: AnswerFault = AnswerFault.NONE
+
+
+# What providers say of an answer in which the most tokens were reached, that their filter stopped, or that they call a
+# refusal without a text of its own.
+LENGTH, CONTENT_FILTER, REFUSAL = "length", "content_filter", "refusal"
+
+
+def fault_of(text: str, *, finish_reason: str = "", refusal: str = "", tool_calls: Sequence[str] = ()) -> AnswerFault:
+    """What keeps the answer from being a whole one. Text beside a call of a tool is an answer."""
+    if refusal.strip() or finish_reason == REFUSAL:
+        return AnswerFault.REFUSED
+    if finish_reason == CONTENT_FILTER:
+        return AnswerFault.FILTERED
+    if finish_reason == LENGTH:
+        return AnswerFault.CUT_OFF
+    if text.strip():
+        return AnswerFault.NONE
+    return AnswerFault.TOOL_CALL if tool_calls else AnswerFault.EMPTY
 
 
 class Generate(Effect[Generation]):
