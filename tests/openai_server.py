@@ -284,9 +284,9 @@ def _calls(reply: Reply) -> list[dict[str, Any]]:
 
 async def _chunks(request: Request, reply: Reply) -> AsyncIterator[dict[str, Any]]:
     shape = {"id": "chatcmpl-test", "object": "chat.completion.chunk", "created": 1, "model": request.body.get("model")}
-    for field, text in (("content", reply.text), ("refusal", reply.refusal)):
+    for name, text in (("content", reply.text), ("refusal", reply.refusal)):
         for number, word in enumerate(text.split(" ") if text is not None else ()):
-            delta = {"role": "assistant", field: word if number == 0 else f" {word}"}
+            delta: dict[str, Any] = {"role": "assistant", name: word if number == 0 else f" {word}"}
             yield shape | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
     if reply.tool_calls:
         delta = {"role": "assistant", "content": None, "tool_calls": _calls(reply)}

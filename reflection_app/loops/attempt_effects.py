@@ -60,7 +60,10 @@ def fault_of(text: str, *, finish_reason: str = "", refusal: str = "", tool_call
 
 
 class Generate(Effect[Generation]):
-    """Ask the model of `role`. With `attempt`, the answer is that attempt's content."""
+    """Ask the model of `role`. With `attempt`, the answer is that attempt's content, if it is a whole one.
+
+    `room` is how many times the longest usual answer it may take, within `max_tokens`.
+    """
 
     kind = "generate"
     results = TypeAdapter(Generation)
@@ -73,6 +76,7 @@ class Generate(Effect[Generation]):
     timeout_s: float = Field(gt=0)
     json_schema: dict[str, Any] | None = None
     attempt: int | None = None
+    room: int = Field(default=1, ge=1)
 
 
 class RunTests(Effect[TestReport]):
@@ -105,13 +109,17 @@ class CallTool(Effect[ToolResult]):
 
 
 class KeepAttempt(Effect[None]):
-    """Keep an attempt that no single model call made: arguments that came with the task, the outcome of a plan."""
+    """Keep an attempt that no single model call made: arguments that came with the task, the outcome of a plan.
+
+    One that is `cut_off` is the beginning of an answer and no whole attempt.
+    """
 
     kind = "keep_attempt"
     results = TypeAdapter(None)
 
     attempt: int = Field(ge=1)
     content: str
+    cut_off: bool = False
 
 
 class HandedInRepair(Value):

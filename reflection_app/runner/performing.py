@@ -108,7 +108,7 @@ def _generate(effect: Generate, *, model: str, left_s: float, on_text: Callable[
         key=effect.key,
         temperature=effect.temperature,
         top_p=effect.top_p,
-        max_tokens=min(effect.max_tokens, settings.LLM_MAX_TOKENS),
+        max_tokens=min(effect.max_tokens, settings.LLM_MAX_TOKENS * effect.room),
         timeout_s=min(left_s, own_limit_s),
         json_schema=effect.json_schema,
     )
