@@ -80,7 +80,7 @@ async def send_streaming(call: Call, on_text: OnText) -> Any:
 
 
 def read_answer(response: Any, request: CompletionRequest, *, latency_ms: int, tries: int, local: bool) -> Completion:
-    """The completion in `response`. One whose tokens were not told `is_estimated`: `with_counted_tokens` counts them."""
+    """The completion in `response`; where it tells no tokens they are still to be counted: `with_counted_tokens`."""
     choice = response.choices[0]
     text = choice.message.content or ""
     usage = getattr(response, "usage", None)
