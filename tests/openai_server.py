@@ -33,7 +33,7 @@ class Reply:
     With `trickle` the headers come at once and then single spaces for ever: a server that is alive and never answers.
     """
 
-    text: str = ""
+    text: str | None = ""
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
     delay_s: float = 0.0
@@ -47,6 +47,12 @@ class Reply:
     garbage_after: int | None = None
     tells_end: bool = True
     tells_usage: bool = True
+    # Beside or in place of the text: a refusal in words, the names of tools that are called.
+    refusal: str | None = None
+    tool_calls: Sequence[str] = ()
+    # Of the tokens above, told only where they are given.
+    cached_tokens: int | None = None
+    reasoning_tokens: int | None = None
     # For a request to `/v1/embeddings`: one for each text of its `input`.
     vectors: Sequence[Sequence[float]] = ()
 
@@ -238,11 +244,20 @@ def _head(reply: Reply, extra: Mapping[str, str]) -> bytes:
     return (status + "".join(f"{name}: {value}\r\n" for name, value in headers.items()) + "\r\n").encode("latin-1")
 
 
-def _usage(request: Request, reply: Reply) -> dict[str, int]:
+def _usage(request: Request, reply: Reply) -> dict[str, Any]:
     asked = sum(len(str(message.get("content", ""))) for message in request.body.get("messages", ()))
     prompt = reply.prompt_tokens if reply.prompt_tokens is not None else asked // 4 + 1
-    completion = reply.completion_tokens if reply.completion_tokens is not None else len(reply.text) // 4 + 1
-    return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
+    completion = reply.completion_tokens if reply.completion_tokens is not None else len(reply.text or "") // 4 + 1
+    usage: dict[str, Any] = {
+        "prompt_tokens": prompt,
+        "completion_tokens": completion,
+        "total_tokens": prompt + completion,
+    }
+    if reply.cached_tokens is not None:
+        usage["prompt_tokens_details"] = {"cached_tokens": reply.cached_tokens}
+    if reply.reasoning_tokens is not None:
+        usage["completion_tokens_details"] = {"reasoning_tokens": reply.reasoning_tokens}
+    return usage
 
 
 def _payload(request: Request, reply: Reply) -> dict[str, Any]:
@@ -257,22 +272,36 @@ def _payload(request: Request, reply: Reply) -> dict[str, Any]:
             "data": rows[::-1],
             "usage": {"prompt_tokens": 1, "total_tokens": 1},
         }
-    message = {"role": "assistant", "content": reply.text}
-    return {
+    message: dict[str, Any] = {"role": "assistant", "content": reply.text}
+    if reply.refusal is not None:
+        message["refusal"] = reply.refusal
+    if reply.tool_calls:
+        message["tool_calls"] = _calls(reply)
+    answer = {
         "id": "chatcmpl-test",
         "object": "chat.completion",
         "created": 1,
         "model": request.body.get("model", ""),
         "choices": [{"index": 0, "message": message, "finish_reason": reply.finish_reason}],
-        "usage": _usage(request, reply),
     }
+    return answer | ({"usage": _usage(request, reply)} if reply.tells_usage else {})
+
+
+def _calls(reply: Reply) -> list[dict[str, Any]]:
+    return [
+        {"index": at, "id": f"call-{at}", "type": "function", "function": {"name": name, "arguments": "{}"}}
+        for at, name in enumerate(reply.tool_calls)
+    ]
 
 
 async def _chunks(request: Request, reply: Reply) -> AsyncIterator[dict[str, Any]]:
     shape = {"id": "chatcmpl-test", "object": "chat.completion.chunk", "created": 1, "model": request.body.get("model")}
-    words = reply.text.split(" ")
-    for number, word in enumerate(words):
-        delta = {"role": "assistant", "content": word if number == 0 else f" {word}"}
+    for name, text in (("content", reply.text), ("refusal", reply.refusal)):
+        for number, word in enumerate(text.split(" ") if text is not None else ()):
+            delta: dict[str, Any] = {"role": "assistant", name: word if number == 0 else f" {word}"}
+            yield shape | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
+    if reply.tool_calls:
+        delta = {"role": "assistant", "content": None, "tool_calls": _calls(reply)}
         yield shape | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
     if reply.tells_end:
         yield shape | {"choices": [{"index": 0, "delta": {}, "finish_reason": reply.finish_reason}]}

@@ -121,6 +121,9 @@ def edited_result(
             filled = _judgement(recorded, given, spec=spec)
         case AskReviewer():
             filled = _decision(recorded, given, spec=spec) | {"reviewer": editor.label}
+        case Generate() if "text" in given:
+            # What a person wrote is an answer, whatever the model sent in its place.
+            filled = recorded | {"finish_reason": "stop", "refusal": "", "tool_calls": [], "fault": ""} | given
         case _:
             filled = recorded | given
     try:

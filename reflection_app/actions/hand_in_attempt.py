@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.db import transaction
 from django.utils.translation import gettext as _
-from pydantic import Field, JsonValue
+from pydantic import AfterValidator, Field, JsonValue
 
 from reflection_app.actions.errors import AttemptConflict, InvalidInput, MakesItsOwn, NotItsTurn, RunFinished
 from reflection_app.actions.json_sizes import at_most
@@ -49,10 +49,16 @@ class AttemptUsage(Value):
     cost_usd: Annotated[Decimal, Field(ge=0, le=1_000_000, decimal_places=8)] | None = None
 
 
+def _some_content(content: str) -> str:
+    if not content.strip():
+        raise ValueError("is empty: that is no attempt, and nothing was handed in. The run goes on waiting for one.")
+    return content
+
+
 class AttemptInput(Value):
     """An attempt as the agent hands it in. With `attempt`, it is taken only as that one, and once."""
 
-    content: str = Field(max_length=500_000)
+    content: Annotated[str, AfterValidator(_some_content)] = Field(max_length=500_000)
     attempt: int | None = Field(default=None, ge=1, le=1_000)
     artifacts: Annotated[tuple[ArtifactInput, ...], Field(max_length=20)] = ()
     usage: AttemptUsage | None = None
@@ -169,10 +175,20 @@ def _keep(run: Run, step: Step, given: AttemptInput) -> int:
     run.prompt_tokens += usage.prompt_tokens
     run.completion_tokens += usage.completion_tokens
     run.cost_usd += step.cost_usd
+    run.unpriced_calls += not step.cost_known
+    run.unmetered_calls += given.usage is None
     result = handed_in.model_dump(mode="json")
     resume_run(run, step, result, step_fields=_STEP_FIELDS, run_fields=_RUN_FIELDS, attempt=attempt.number)
     return attempt.number
 
 
 _STEP_FIELDS: Sequence[str] = ("prompt_tokens", "completion_tokens", "cost_usd", "cost_known")
-_RUN_FIELDS: Sequence[str] = ("attempts_made", "best_attempt", "prompt_tokens", "completion_tokens", "cost_usd")
+_RUN_FIELDS: Sequence[str] = (
+    "attempts_made",
+    "best_attempt",
+    "prompt_tokens",
+    "completion_tokens",
+    "cost_usd",
+    "unpriced_calls",
+    "unmetered_calls",
+)

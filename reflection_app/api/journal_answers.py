@@ -7,6 +7,7 @@ from pydantic import AwareDatetime, Field, JsonValue
 from reflection_app.api.answer import Answer, Money, PageAnswer, money
 from reflection_app.loops import verdicts
 from reflection_app.loops.code_tests import TestReport
+from reflection_app.loops.effects import AnswerFault, Generate
 from reflection_app.loops.requirements import RequirementsReport
 from reflection_app.loops.verdicts import Feedback, Issue
 from reflection_app.models import Attempt, Event, EventType, Step, StepState, Verdict
@@ -24,10 +25,15 @@ class StepAnswer(Answer):
     attempt: int | None
     prompt_tokens: int
     completion_tokens: int
-    cost_usd: Money
+    tokens_estimated: bool = Field(description="whether the provider told no tokens, so that the desk counted them")
+    cached_tokens: int | None = Field(description="null where the provider told none")
+    reasoning_tokens: int | None
+    cost_usd: Money | None = Field(description="null where it is not known")
     cost_known: bool = Field(description="false where the model's price is not known")
+    fault: AnswerFault | None = Field(description="why what the model sent is no whole answer; null where it is one")
+    refusal: str | None = Field(description="what the model said in place of an answer")
     duration_s: float
-    tries: int = Field(description="how often it was begun: more than once only after a crash")
+    tries: int = Field(description="how often it was tried: of a model call, the requests sent, also before a crash")
     request: JsonValue
     result: JsonValue
     error: str | None
@@ -64,6 +70,7 @@ class AttemptAnswer(Answer):
 
     number: int
     content: str
+    cut_off: bool = Field(description="whether it is the beginning of an answer that never came to its end")
     artifacts: list[dict[str, JsonValue]] = Field(description="what an outside agent handed in beside the content")
     self_check: dict[str, JsonValue] | None = Field(description="what an outside agent said of its own attempt")
     verdicts: list[VerdictAnswer]
@@ -86,6 +93,7 @@ class EventPage(PageAnswer):
 
 
 def step_answer(step: Step) -> StepAnswer:
+    told = step.result if step.kind == Generate.kind and isinstance(step.result, dict) else {}
     return StepAnswer(
         seq=step.seq,
         key=step.key,
@@ -96,8 +104,13 @@ def step_answer(step: Step) -> StepAnswer:
         attempt=step.attempt_number,
         prompt_tokens=step.prompt_tokens,
         completion_tokens=step.completion_tokens,
-        cost_usd=money(step.cost_usd),
+        tokens_estimated=step.is_estimated,
+        cached_tokens=step.cached_tokens,
+        reasoning_tokens=step.reasoning_tokens,
+        cost_usd=money(step.cost_usd) if step.cost_known else None,
         cost_known=step.cost_known,
+        fault=AnswerFault(told["fault"]) if told.get("fault") else None,
+        refusal=str(told.get("refusal") or "") or None,
         duration_s=step.duration_s,
         tries=step.tries,
         request=step.request,
@@ -134,6 +147,7 @@ def attempt_answer(attempt: Attempt) -> AttemptAnswer:
     return AttemptAnswer(
         number=attempt.number,
         content=attempt.content,
+        cut_off=attempt.is_cut_off,
         artifacts=attempt.artifacts,
         self_check=attempt.self_check,
         verdicts=[verdict_answer(row) for row in attempt.verdicts.all()],

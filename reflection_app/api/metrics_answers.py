@@ -22,6 +22,7 @@ class FigureAnswer(Answer):
     of: int = Field(description="over how many runs (or reflections, attempts, calls) it is computed")
     low: float | None = Field(description="of a share: where its 95 % interval (Wilson) begins")
     high: float | None = Field(description="where it ends")
+    is_at_least: bool = Field(description="of money: whether some price is not known; all of it, where `value` is null")
 
 
 class BarAnswer(Answer):
@@ -42,7 +43,7 @@ class SpendAnswer(Answer):
     calls: int
     prompt_tokens: int
     completion_tokens: int
-    cost_usd: Money
+    cost_usd: Money | None = Field(description="at least this where not all is known, null where nothing is")
     is_known: bool = Field(description="whether the price of every call was known")
 
 
@@ -50,7 +51,8 @@ class TaskSpendAnswer(Answer):
     task_id: UUID
     objective: str
     tokens: int
-    cost_usd: Money
+    cost_usd: Money | None = Field(description="at least this where not all is known, null where nothing is")
+    is_known: bool = Field(description="whether the price of every call was known")
 
 
 class ChosenAnswer(Answer):
@@ -142,14 +144,18 @@ def metrics_answer(found: Metrics) -> MetricsAnswer:
                 calls=one.calls,
                 prompt_tokens=one.prompt_tokens,
                 completion_tokens=one.completion_tokens,
-                cost_usd=money(one.cost_usd),
+                cost_usd=None if one.known_cost_usd is None else money(one.known_cost_usd),
                 is_known=one.is_known,
             )
             for one in found.spend
         ],
         dearest_tasks=[
             TaskSpendAnswer(
-                task_id=UUID(one.task_id), objective=one.objective, tokens=one.tokens, cost_usd=money(one.cost_usd)
+                task_id=UUID(one.task_id),
+                objective=one.objective,
+                tokens=one.tokens,
+                cost_usd=None if one.known_cost_usd is None else money(one.known_cost_usd),
+                is_known=one.is_known,
             )
             for one in found.dearest_tasks
         ],
@@ -188,7 +194,14 @@ def chosen_answer(chosen: Chosen) -> ChosenAnswer:
 
 
 def _figure(figure: Figure) -> FigureAnswer:
-    return FigureAnswer(value=figure.value, unit=figure.unit, of=figure.of, low=figure.low, high=figure.high)
+    return FigureAnswer(
+        value=figure.value,
+        unit=figure.unit,
+        of=figure.of,
+        low=figure.low,
+        high=figure.high,
+        is_at_least=figure.is_at_least,
+    )
 
 
 def _figures(figures: Mapping[str, Figure]) -> dict[str, FigureAnswer]:

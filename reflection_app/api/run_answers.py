@@ -28,11 +28,17 @@ SHOWN = (
     "error",
     "best_attempt__number",
     "best_attempt__content",
+    "best_attempt__is_cut_off",
     "attempts_made",
     "prompt_tokens",
     "completion_tokens",
     "cost_usd",
     "llm_calls",
+    "estimated_tokens",
+    "cached_tokens",
+    "reasoning_tokens",
+    "unpriced_calls",
+    "unmetered_calls",
     "parent_id",
     "forked_from_step",
     "fork_note",
@@ -49,15 +55,28 @@ class BestAttempt(Answer):
 
     number: int
     content: str
+    cut_off: bool = Field(description="whether it is the beginning of an answer that never came to its end")
     score: float | None
     referee: str | None = Field(description="who gave the score", examples=["tests"])
 
 
 class Usage(Answer):
+    """What the run has taken. What is not known is null, or told by how many calls it is missing of; never 0."""
+
     prompt_tokens: int
     completion_tokens: int
-    cost_usd: Money
+    estimated_tokens: int = Field(description="of both, those that no provider told and that the desk counted itself")
+    cached_tokens: int | None = Field(
+        description="of the prompts', those read from a cache; null where nobody told any"
+    )
+    reasoning_tokens: int | None = Field(description="of the answers', those of thinking; null where nobody told any")
+    cost_usd: Money | None = Field(description="null where the cost of some call is not known")
+    known_cost_usd: Money = Field(description="what is known of it: it cost at least this")
     llm_calls: int
+    unpriced_calls: int = Field(description="model calls, and handed-in attempts, whose cost is not known")
+    unmetered_calls: int = Field(
+        description="handed-in attempts that came without `usage`: their tokens are not counted"
+    )
 
 
 class RunAnswer(Answer):
@@ -138,7 +157,11 @@ def _run_answer(run: Run, *, decisive: dict[UUID, tuple[float, str]], forks: lis
     if run.best_attempt is not None:
         score, referee = decisive.get(run.best_attempt.pk, (None, None))
         best = BestAttempt(
-            number=run.best_attempt.number, content=run.best_attempt.content, score=score, referee=referee
+            number=run.best_attempt.number,
+            content=run.best_attempt.content,
+            cut_off=run.best_attempt.is_cut_off,
+            score=score,
+            referee=referee,
         )
     return RunAnswer(
         id=run.pk,
@@ -154,8 +177,14 @@ def _run_answer(run: Run, *, decisive: dict[UUID, tuple[float, str]], forks: lis
         usage=Usage(
             prompt_tokens=run.prompt_tokens,
             completion_tokens=run.completion_tokens,
-            cost_usd=money(run.cost_usd),
+            estimated_tokens=run.estimated_tokens,
+            cached_tokens=run.cached_tokens,
+            reasoning_tokens=run.reasoning_tokens,
+            cost_usd=None if run.unpriced_calls else money(run.cost_usd),
+            known_cost_usd=money(run.cost_usd),
             llm_calls=run.llm_calls,
+            unpriced_calls=run.unpriced_calls,
+            unmetered_calls=run.unmetered_calls,
         ),
         parent_id=run.parent_id,
         forked_from_step=run.forked_from_step,

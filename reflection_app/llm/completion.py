@@ -27,7 +27,12 @@ class CompletionRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class Completion:
-    """A model's answer. `cost_usd` is 0 where the price is unknown, and `cost_known` then says so."""
+    """A model's answer. `cost_usd` is 0 where the price is unknown, and `cost_known` then says so.
+
+    `refusal` is what the model said in place of an answer, and `tool_calls` are the names of tools that it called.
+    Where the provider did not tell its tokens they are counted here, and `is_estimated` says so; `cached_tokens` of the
+    prompt and `reasoning_tokens` of the answer are None where it did not tell them. `tries` counts requests sent.
+    """
 
     text: str
     model: str
@@ -37,4 +42,9 @@ class Completion:
     cost_known: bool
     latency_ms: int
     finish_reason: str
-    retries: int
+    tries: int = 1
+    refusal: str = ""
+    tool_calls: tuple[str, ...] = ()
+    is_estimated: bool = False
+    cached_tokens: int | None = None
+    reasoning_tokens: int | None = None

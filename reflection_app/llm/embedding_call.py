@@ -62,7 +62,7 @@ async def _with_retries(arguments: dict[str, Any], *, until: float) -> list[list
         asked = outcome.retry_after_s
         wait_s = asked if asked is not None else backoff_s(failed + 1, chance=jitter)
         if not outcome.transient or failed + 1 >= MOST_TRIES or time.monotonic() + wait_s >= until:
-            return _given_up(outcome, retries=failed)
+            return _given_up(outcome, tries=failed + 1)
         failed += 1
         await asyncio.sleep(wait_s)
 
@@ -126,12 +126,12 @@ def _of_length_1(vector: list[float]) -> list[float]:
     return [number / length for number in vector]
 
 
-def _given_up(fault: Fault, *, retries: int) -> ModelError:
+def _given_up(fault: Fault, *, tries: int) -> ModelError:
     if fault.transient:
-        tried = f" Tried {retries + 1} times." if retries else ""
-        return ModelUnavailable(fault.message + tried, retries=retries, retry_after_s=fault.retry_after_s)
+        tried = f" Tried {tries} times." if tries > 1 else ""
+        return ModelUnavailable(fault.message + tried, tries=tries, retry_after_s=fault.retry_after_s)
     kind = TextRefused if fault.status in TEXT_REFUSED else ModelRefused
-    return kind(fault.message, retries=retries)
+    return kind(fault.message, tries=tries)
 
 
 def _timed_out(model: str, timeout_s: float) -> ModelTimedOut:

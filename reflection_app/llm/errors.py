@@ -2,18 +2,18 @@
 
 
 class ModelError(Exception):
-    """The model call failed."""
+    """The model call failed, after `tries` requests."""
 
-    def __init__(self, message: str, *, retries: int = 0) -> None:
+    def __init__(self, message: str, *, tries: int = 1) -> None:
         super().__init__(message)
-        self.retries = retries
+        self.tries = tries
 
 
 class ModelUnavailable(ModelError):
     """The model could not be reached or was overloaded, also after retries; the same call may work later."""
 
-    def __init__(self, message: str, *, retries: int = 0, retry_after_s: float | None = None) -> None:
-        super().__init__(message, retries=retries)
+    def __init__(self, message: str, *, tries: int = 1, retry_after_s: float | None = None) -> None:
+        super().__init__(message, tries=tries)
         self.retry_after_s = retry_after_s
 
 

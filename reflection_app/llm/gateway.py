@@ -39,7 +39,7 @@ def complete(request: CompletionRequest, *, on_text: OnText | None = None) -> Co
     try:
         outcome = future.result(timeout=request.timeout_s + GRACE_S)
     except FutureTimeout:
-        outcome = _timed_out(request, None, retries=0)
+        outcome = _timed_out(request, None, tries=1)
     finally:
         # Also where the thread is interrupted: a call that nobody waits for must not go on costing money.
         future.cancel()
@@ -63,7 +63,7 @@ async def _answer(request: CompletionRequest, on_text: OnText | None) -> Complet
         async with asyncio.timeout(request.timeout_s):
             return await tries.run()
     except TimeoutError:
-        return _timed_out(request, tries.fault, retries=tries.failed)
+        return _timed_out(request, tries.fault, tries=tries.sent)
     finally:
         if may_stream:
             _streams.give_back()
@@ -78,7 +78,8 @@ class _Tries:
         self._on_text = on_text
         self._began = time.monotonic()
         self._stream_refused = False
-        self.failed = 0
+        self._failed = 0
+        self.sent = 0
         self.fault: Fault | None = None
 
     async def run(self) -> Completion | ModelError:
@@ -100,15 +101,16 @@ class _Tries:
             # Servers word it in many ways, and a 400 costs nothing: the form is given up once, whatever was said.
             if call.asks_for_form and answer.status in FORM_REFUSED:
                 call = call.without_form()
-                self.failed += 1
+                self._failed += 1
                 continue
             wait_s = self._wait_after(answer)
             if wait_s is None:
                 return self._given_up(answer)
-            self.failed += 1
+            self._failed += 1
             await asyncio.sleep(wait_s)
 
     async def _one(self, call: provider.Call) -> Completion | Fault:
+        self.sent += 1
         try:
             if self._on_text is None:
                 response = await provider.send(call)
@@ -118,11 +120,15 @@ class _Tries:
             return read_fault(error, model=self._request.model)
         elapsed_ms = round((time.monotonic() - self._began) * 1000)
         try:
-            return provider.read_answer(
-                response, self._request, latency_ms=elapsed_ms, retries=self.failed, local=call.local
+            answer = provider.read_answer(
+                response, self._request, latency_ms=elapsed_ms, tries=self.sent, local=call.local
             )
         except (AttributeError, IndexError, KeyError, TypeError, ValueError):
             return unreadable(self._request.model)
+        if not answer.is_estimated:
+            return answer
+        # Long texts take the encoder a while, and other calls share this thread.
+        return await asyncio.to_thread(provider.with_counted_tokens, answer, response, call, self._request)
 
     def _stream_failed(self, fault: Fault) -> bool:
         """Has the next tries come whole; whether the next one follows at once, since streaming itself was refused."""
@@ -132,24 +138,24 @@ class _Tries:
         self._on_text("")
         self._on_text = None
         self._stream_refused = fault.status in REFUSALS
-        self.failed += self._stream_refused
+        self._failed += self._stream_refused
         return self._stream_refused
 
     def _wait_after(self, fault: Fault) -> float | None:
         """The seconds to wait before the next try; None where there must be none."""
-        if not fault.transient or self.failed + 1 >= MOST_TRIES:
+        if not fault.transient or self._failed + 1 >= MOST_TRIES:
             return None
         jitter = random.random()  # noqa: S311 - spreads retries, guards nothing
-        wait_s = fault.retry_after_s if fault.retry_after_s is not None else backoff_s(self.failed + 1, chance=jitter)
+        wait_s = fault.retry_after_s if fault.retry_after_s is not None else backoff_s(self._failed + 1, chance=jitter)
         return wait_s if time.monotonic() - self._began + wait_s < self._request.timeout_s else None
 
     def _given_up(self, fault: Fault) -> ModelError:
         if not fault.transient:
-            return ModelRefused(fault.message, retries=self.failed)
-        tried = f" Tried {self.failed + 1} times." if self.failed else ""
-        return ModelUnavailable(fault.message + tried, retries=self.failed, retry_after_s=fault.retry_after_s)
+            return ModelRefused(fault.message, tries=self.sent)
+        tried = f" Tried {self.sent} times." if self.sent > 1 else ""
+        return ModelUnavailable(fault.message + tried, tries=self.sent, retry_after_s=fault.retry_after_s)
 
 
-def _timed_out(request: CompletionRequest, fault: Fault | None, *, retries: int) -> ModelTimedOut:
+def _timed_out(request: CompletionRequest, fault: Fault | None, *, tries: int) -> ModelTimedOut:
     before = f" Before that: {fault.message}" if fault else ""
-    return ModelTimedOut(f"{request.model} gave no answer within {request.timeout_s:.1f} s.{before}", retries=retries)
+    return ModelTimedOut(f"{request.model} gave no answer within {request.timeout_s:.1f} s.{before}", tries=tries)

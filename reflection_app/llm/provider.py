@@ -1,6 +1,8 @@
 """One try of one call through litellm: what is sent, and what is read from the answer."""
 
 import os
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
@@ -10,6 +12,8 @@ from reflection_app.llm.litellm_import import litellm
 from reflection_app.llm.roles import LOCAL_PREFIX, local_model_address
 from reflection_app.llm.streaming import AS_STREAM, OnText, read_stream
 from reflection_app.llm.structured import response_format
+from reflection_app.llm.token_counts import prompt_tokens, text_tokens
+from reflection_app.loops.attempt_effects import REFUSAL
 
 # The OpenAI client will not start without a key, and many OpenAI-style servers ask for none.
 NO_KEY_NEEDED = "none"
@@ -75,24 +79,74 @@ async def send_streaming(call: Call, on_text: OnText) -> Any:
     return await read_stream(stream, messages=call.arguments["messages"], on_text=on_text)
 
 
-def read_answer(response: Any, request: CompletionRequest, *, latency_ms: int, retries: int, local: bool) -> Completion:
-    """The completion in `response`; an answer without text (a bare tool call) has the text ''."""
+def read_answer(response: Any, request: CompletionRequest, *, latency_ms: int, tries: int, local: bool) -> Completion:
+    """The completion in `response`; where it tells no tokens they are still to be counted: `with_counted_tokens`."""
     choice = response.choices[0]
+    text = choice.message.content or ""
     usage = getattr(response, "usage", None)
+    told_tokens = int(getattr(usage, "prompt_tokens", 0) or 0)
     # None where litellm does not know the model's price.
     cost = 0.0 if local else (getattr(response, "_hidden_params", None) or {}).get("response_cost")
+    refusal = str((getattr(choice.message, "provider_specific_fields", None) or {}).get("refusal") or "")
+    finish_reason = str(choice.finish_reason or "stop")
+    # litellm folds the refusals that Anthropic and others tell by this word alone into those of filters.
+    if (getattr(choice, "provider_specific_fields", None) or {}).get("native_finish_reason") == REFUSAL:
+        refusal, finish_reason = refusal or text, REFUSAL
     return Completion(
-        text=choice.message.content or "",
+        text=text,
         model=str(response.model or request.model),
-        prompt_tokens=int(getattr(usage, "prompt_tokens", 0) or 0),
+        prompt_tokens=told_tokens,
         completion_tokens=int(getattr(usage, "completion_tokens", 0) or 0),
-        # litellm multiplies floats; twelve places are a millionth of the smallest price and hide the float's tail.
-        cost_usd=Decimal(f"{cost or 0.0:.12f}").normalize(),
+        cost_usd=_money(cost or 0.0),
         cost_known=cost is not None,
         latency_ms=latency_ms,
-        finish_reason=str(choice.finish_reason or "stop"),
-        retries=retries,
+        finish_reason=finish_reason,
+        refusal=refusal,
+        tool_calls=tuple(_called(choice.message)),
+        # No prompt has no tokens: litellm gives 0 where the answer told nothing.
+        is_estimated=not told_tokens,
+        cached_tokens=getattr(getattr(usage, "prompt_tokens_details", None), "cached_tokens", None),
+        reasoning_tokens=getattr(getattr(usage, "completion_tokens_details", None), "reasoning_tokens", None),
+        tries=tries,
     )
+
+
+def _called(message: Any) -> Iterator[str]:
+    """The names of the functions that the answer calls, in the present form and in the old one."""
+    functions = [call.function for call in getattr(message, "tool_calls", None) or ()]
+    functions.append(getattr(message, "function_call", None))
+    yield from (str(function.name or "") for function in functions if function is not None)
+
+
+def with_counted_tokens(answer: Completion, response: Any, call: Call, request: CompletionRequest) -> Completion:
+    """The answer with its tokens as this desk counts them, and what those cost where the price is known."""
+    message = response.choices[0].message
+    calls = [str(one.function.arguments or "") for one in getattr(message, "tool_calls", None) or ()]
+    said = (answer.text, answer.refusal, getattr(message, "reasoning_content", None) or "", *answer.tool_calls, *calls)
+    prompt, completion = prompt_tokens(request.messages), sum(text_tokens(text) for text in said)
+    cost = 0.0 if call.local else None
+    if not call.local:
+        # litellm raises its own error, or a plain one, for a model that it has no price of.
+        with suppress(Exception):
+            cost = sum(
+                litellm().cost_per_token(
+                    model=call.arguments["model"], prompt_tokens=prompt, completion_tokens=completion
+                )
+            )
+    return replace(
+        answer,
+        prompt_tokens=prompt,
+        completion_tokens=completion,
+        cost_usd=_money(cost or 0.0),
+        cost_known=cost is not None,
+        cached_tokens=None,
+        reasoning_tokens=None,
+    )
+
+
+def _money(cost: float) -> Decimal:
+    # litellm multiplies floats; twelve places are a millionth of the smallest price and hide the float's tail.
+    return Decimal(f"{cost:.12f}").normalize()
 
 
 async def close_connections() -> None:

@@ -84,7 +84,6 @@ def answer_from_script(request: CompletionRequest, *, on_text: OnText | None = N
         cost_known=True,
         latency_ms=answer.delay_ms,
         finish_reason="stop",
-        retries=0,
     )
 
 

@@ -57,6 +57,9 @@ async def read_stream(stream: Any, *, messages: list[dict[str, Any]], on_text: O
     text = ""
     first: Any = None
     others: list[Any] = []
+    heard = _Heard(stream.completion_stream)
+    if hasattr(stream.completion_stream, "__anext__"):
+        stream.completion_stream = heard
     try:
         async for chunk in stream:
             piece = _text_of(chunk)
@@ -77,7 +80,43 @@ async def read_stream(stream: Any, *, messages: list[dict[str, Any]], on_text: O
         # One piece in place of hundreds: litellm's own way to put them together looks at each several times.
         first.choices[0].delta.content = text
         others.insert(0, first)
-    return litellm().stream_chunk_builder(others, messages=messages, logging_obj=stream.logging_obj)
+    response = litellm().stream_chunk_builder(others, messages=messages, logging_obj=stream.logging_obj)
+    if heard.refusal:
+        # Where the answer that comes whole has it.
+        response.choices[0].message.provider_specific_fields = {"refusal": heard.refusal}
+    if not heard.tells_usage:
+        response.usage = None
+    return response
+
+
+class _Heard:
+    """The provider's own pieces on their way to litellm, which drops refusals and makes up tokens that nobody told."""
+
+    def __init__(self, pieces: Any) -> None:
+        self._pieces = pieces
+        self.refusal = ""
+        self.tells_usage = not hasattr(pieces, "__anext__")
+
+    def __aiter__(self) -> "_Heard":
+        return self
+
+    async def __anext__(self) -> Any:
+        piece = await self._pieces.__anext__()
+        self.tells_usage = self.tells_usage or bool(_field(piece, "usage"))
+        for choice in _field(piece, "choices") or ():
+            self.refusal += _field(_field(choice, "delta"), "refusal") or ""
+        return piece
+
+    async def aclose(self) -> None:
+        # Providers name it one way or the other.
+        close = getattr(self._pieces, "aclose", None) or getattr(self._pieces, "close", None)
+        closing = close() if close is not None else None
+        if closing is not None:
+            await closing
+
+
+def _field(piece: Any, name: str) -> Any:
+    return piece.get(name) if isinstance(piece, dict) else getattr(piece, name, None)
 
 
 def _text_of(chunk: Any) -> str:

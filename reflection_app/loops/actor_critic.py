@@ -7,7 +7,7 @@ that it does not nest inside itself.
 from dataclasses import dataclass
 
 from reflection_app.loops import critic
-from reflection_app.loops.attempts import make_attempt
+from reflection_app.loops.attempts import make_attempt, unfinished
 from reflection_app.loops.critic import CriticAnswer
 from reflection_app.loops.effects import Generate
 from reflection_app.loops.ends import Outcome
@@ -37,6 +37,9 @@ async def actor_critic(spec: TaskSpec, run: Progress) -> Outcome:
     earlier: list[Earlier] = []
     for number in range(1, spec.limits.max_iterations + 1):
         content = await make_attempt(spec, run, number=number, messages=actor_messages(spec.objective, earlier))
+        if number in run.unfinished:
+            earlier.append(Earlier(content, unfinished(number)))
+            continue
         run.check_limits()
         judgement = await evaluate(spec, run, attempt=number, content=content)
         judgement = await settle(spec, run, judgement)

@@ -1,5 +1,7 @@
 """Effects that make attempts and find out what they are worth: model calls, tests, tools, the outside agent."""
 
+from collections.abc import Sequence
+from enum import StrEnum
 from typing import Any
 
 from pydantic import Field, JsonValue, TypeAdapter
@@ -14,14 +16,54 @@ from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Confidence, Judgement
 
 
+class AnswerFault(StrEnum):
+    """Why what a model sent is no whole answer; empty where it is one."""
+
+    NONE = ""
+    EMPTY = "empty"
+    REFUSED = "refused"
+    FILTERED = "filtered"
+    TOOL_CALL = "tool_call"
+    CUT_OFF = "cut_off"
+
+
 class Generation(Value):
+    """What a model sent. `refusal` is in its own words, and `tool_calls` name the tools that it called.
+
+    `fault` is kept with the rest and never read out of it again: a run goes on from its journal as it once went.
+    """
+
     text: str
     model: str
     finish_reason: str = ""
+    refusal: Text = ""
+    tool_calls: tuple[Text, ...] = ()
+    fault: AnswerFault = AnswerFault.NONE
+
+
+# What providers say of an answer in which the most tokens were reached, that their filter stopped, or that they call a
+# refusal without a text of its own.
+LENGTH, CONTENT_FILTER, REFUSAL = "length", "content_filter", "refusal"
+
+
+def fault_of(text: str, *, finish_reason: str = "", refusal: str = "", tool_calls: Sequence[str] = ()) -> AnswerFault:
+    """What keeps the answer from being a whole one. Text beside a call of a tool is an answer."""
+    if refusal.strip() or finish_reason == REFUSAL:
+        return AnswerFault.REFUSED
+    if finish_reason == CONTENT_FILTER:
+        return AnswerFault.FILTERED
+    if finish_reason == LENGTH:
+        return AnswerFault.CUT_OFF
+    if text.strip():
+        return AnswerFault.NONE
+    return AnswerFault.TOOL_CALL if tool_calls else AnswerFault.EMPTY
 
 
 class Generate(Effect[Generation]):
-    """Ask the model of `role`. With `attempt`, the answer is that attempt's content."""
+    """Ask the model of `role`. With `attempt`, the answer is that attempt's content, if it is a whole one.
+
+    `room` is how many times the longest usual answer it may take, within `max_tokens`.
+    """
 
     kind = "generate"
     results = TypeAdapter(Generation)
@@ -34,6 +76,7 @@ class Generate(Effect[Generation]):
     timeout_s: float = Field(gt=0)
     json_schema: dict[str, Any] | None = None
     attempt: int | None = None
+    room: int = Field(default=1, ge=1)
 
 
 class RunTests(Effect[TestReport]):
@@ -66,13 +109,17 @@ class CallTool(Effect[ToolResult]):
 
 
 class KeepAttempt(Effect[None]):
-    """Keep an attempt that no single model call made: arguments that came with the task, the outcome of a plan."""
+    """Keep an attempt that no single model call made: arguments that came with the task, the outcome of a plan.
+
+    One that is `cut_off` is the beginning of an answer and no whole attempt.
+    """
 
     kind = "keep_attempt"
     results = TypeAdapter(None)
 
     attempt: int = Field(ge=1)
     content: str
+    cut_off: bool = False
 
 
 class HandedInRepair(Value):

@@ -1,20 +1,20 @@
 """Making an attempt: by a model of ours or by the outside agent, in the same place of every loop."""
 
+from reflection_app.loops.answering import Answer, complete_answer
 from reflection_app.loops.chain_of_thought import asking_for_parts
-from reflection_app.loops.effects import AwaitAttempt, Generate
+from reflection_app.loops.effects import AwaitAttempt, EffectFailed, Generate, KeepAttempt
 from reflection_app.loops.lessons import Lessons, with_lessons
 from reflection_app.loops.messages import Message, assistant, user
-from reflection_app.loops.progress import PriceUnknown, Progress
+from reflection_app.loops.progress import LimitReached, Progress
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.recalling import lessons_for
 from reflection_app.loops.task_spec import Execution, TaskSpec
 from reflection_app.loops.ticketing import send_back
 from reflection_app.loops.tool_frames import framed
+from reflection_app.loops.verdicts import Issue, IssueCategory, Judgement, Referee, Severity, Verdict
 
 LONGEST_REDONE = 24_000
 LONGEST_HINTS = 4_000
-# What providers call it when the most tokens are reached before the answer's end.
-CUT_OFF = "length"
 
 
 async def make_attempt(
@@ -22,7 +22,9 @@ async def make_attempt(
 ) -> str:
     """The text of attempt `number`, made from `messages` by the model of `role` or handed in by the outside agent.
 
-    The attempt before it is sent back first. Raises LimitReached where there is no room for another attempt.
+    The attempt before it is sent back first. One that could not be brought to its end is among `run.unfinished`, and
+    nobody is to judge it. Raises LimitReached where there is no room for another attempt, and NoAnswer where the model
+    sends nothing that is one.
     """
     run.check_limits()
     if number > 1:
@@ -33,27 +35,50 @@ async def make_attempt(
     if spec.execution is Execution.EXTERNAL:
         handed_in = await run.perform(AwaitAttempt(key=key, attempt=number, messages=messages))
         run.handed_in[number] = handed_in
-        text = handed_in.content
-    else:
-        request = Generate(
-            key=key,
-            role=role,
-            messages=messages,
-            max_tokens=run.tokens_left,
-            timeout_s=run.time_left_s(),
-            attempt=number,
-        )
-        try:
-            answer = await run.perform(request)
-        except PriceUnknown:
-            # The answer came and is kept: no other attempt can have its number.
-            run.attempts.append(number)
-            raise
-        text = answer.text
-        if answer.finish_reason == CUT_OFF:
-            run.cut_off.add(number)
+        run.attempts.append(number)
+        return handed_in.content
+    request = Generate(
+        key=key,
+        role=role,
+        messages=messages,
+        max_tokens=run.tokens_left,
+        timeout_s=run.time_left_s(),
+        attempt=number,
+    )
+    answer = Answer()
+    try:
+        await complete_answer(run, request, answer)
+    except (LimitReached, EffectFailed):
+        await _keep(run, answer, number=number)
+        raise
+    await _keep(run, answer, number=number)
+    return answer.text
+
+
+async def _keep(run: Progress, answer: Answer, *, number: int) -> None:
+    """Keeps what there is of the answer as the attempt: one that came whole from one call is kept with that call."""
+    if not answer.parts:
+        return
+    is_cut_off = not answer.is_whole
+    if answer.parts > 1 or is_cut_off:
+        kept = KeepAttempt(key=f"attempt-{number}/kept", attempt=number, content=answer.text, cut_off=is_cut_off)
+        await run.perform(kept)
     run.attempts.append(number)
-    return text
+    if is_cut_off:
+        run.unfinished.add(number)
+    elif answer.reached_length:
+        run.cut_off.add(number)
+
+
+def unfinished(number: int) -> Judgement:
+    """What the next attempt is told of one that never came to its end. It is not recorded: nobody judged anything."""
+    issue = Issue(
+        category=IssueCategory.COMPLETENESS,
+        severity=Severity.CRITICAL,
+        description="It was cut off before its end, so nobody judged it.",
+        suggested_fix="Answer again, whole and shorter",
+    )
+    return Judgement(attempt=number, referee=Referee.TOOL, verdict=Verdict.REVISE, score=0, issues=(issue,))
 
 
 def told(

@@ -78,7 +78,7 @@ async def run_loop(spec: TaskSpec) -> Ended:
     try:
         outcome = await LOOPS[spec.mode](spec, run)
     except LimitReached as limit:
-        outcome = limit.outcome
+        return run.ended(limit.outcome, error=limit.why)
     except EffectTimedOut:
         outcome = Outcome.TIMED_OUT
     except NoUsableAnswer as failure:

@@ -22,11 +22,14 @@ TESTS_TIMEOUT_S = 30.0
 
 
 async def code_loop(spec: TaskSpec, run: Progress) -> Outcome:
-    """Attempts until the tests pass or a limit is reached. Tests are run on every answer that was paid for."""
+    """Attempts until the tests pass or a limit is reached. Tests are run on every whole answer."""
     assert spec.tests is not None
     messages: tuple[Message, ...] = (system(prompt("code_system")), user(spec.objective))
     for number in range(1, spec.limits.max_iterations + 1):
         answer = await make_attempt(spec, run, number=number, messages=messages)
+        if number in run.unfinished:
+            messages = (*messages, assistant(answer), user(prompt("cut_off_next")))
+            continue
         report = await run.perform(
             RunTests(
                 key=f"attempt-{number}/tests",

@@ -19,7 +19,7 @@ MOST_VIOLATIONS = 50
 
 
 async def data_loop(spec: TaskSpec, run: Progress) -> Outcome:
-    """Attempts until one fits the schema or a limit is reached. Every answer that was paid for is checked."""
+    """Attempts until one fits the schema or a limit is reached. Every whole answer is checked."""
     assert spec.output_schema is not None
     schema = json.dumps(spec.output_schema, ensure_ascii=False)
     task = (system(prompt("data_system")), user(prompt("data_task", objective=spec.objective, schema=schema)))
@@ -27,6 +27,9 @@ async def data_loop(spec: TaskSpec, run: Progress) -> Outcome:
     for number in range(1, spec.limits.max_iterations + 1):
         messages = within(run.tokens_left, task=task, turns=turns)
         answer = await make_attempt(spec, run, number=number, messages=messages)
+        if number in run.unfinished:
+            turns += [assistant(answer), user(prompt("cut_off_next"))]
+            continue
         judgement = await run.record(judge_data(spec, answer, attempt=number), key=f"attempt-{number}/verdict")
         if (end := end_by(judgement, run)) is not None:
             return end

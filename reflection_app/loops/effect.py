@@ -14,13 +14,21 @@ from reflection_app.loops.values import Value
 
 
 class Spent(Value):
-    """What one effect used up. Where the model has no known price, `cost_usd` is 0 and `cost_known` says so."""
+    """What one effect used up. Where the model has no known price, `cost_usd` is 0 and `cost_known` says so.
+
+    Tokens that the provider did not tell are estimated, and of which kind they were is None where it did not tell.
+    `tries` is how often a model was asked over the wire.
+    """
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cost_usd: Decimal = Decimal(0)
     cost_known: bool = True
     duration_s: float = 0.0
+    is_estimated: bool = False
+    cached_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    tries: int = 1
 
     @property
     def tokens(self) -> int:

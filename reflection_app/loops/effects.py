@@ -2,6 +2,7 @@
 
 from reflection_app.loops.after_effects import ReadSession, RecordFindings, RecordMemories
 from reflection_app.loops.attempt_effects import (
+    AnswerFault,
     AwaitAttempt,
     CallTool,
     Generate,
@@ -42,6 +43,7 @@ from reflection_app.loops.tool_failure_effects import RecallFix, RecordFixOutcom
 from reflection_app.loops.waiting_effects import AskPerson, Wait
 
 __all__ = [
+    "AnswerFault",
     "AnyEffect",
     "AskPerson",
     "AskReviewer",

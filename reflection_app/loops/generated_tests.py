@@ -35,6 +35,9 @@ async def generated_tests_loop(spec: TaskSpec, run: Progress) -> Outcome:
     tried: list[Tried] = []
     for number in range(1, spec.limits.max_iterations + 1):
         answer = await make_attempt(spec, run, number=number, messages=messages)
+        if number in run.unfinished:
+            messages = (*messages, assistant(answer), user(prompt("cut_off_next")))
+            continue
         report = await _run(suspects, run, number=number, answer=answer)
         tried.append(Tried(number=number, report=report))
         standing = weigh(tried, suspects=suspects)
@@ -75,7 +78,9 @@ async def write_tests(spec: TaskSpec, run: Progress) -> SuspectTests:
             timeout_s=run.time_left_s(),
         )
     )
-    return suspect_tests(code_of(answer.text), task=spec.objective, entry_point=None)
+    # The last line of what broke off may say something else than was meant: `== 1` of `== 12`.
+    text = answer.text.rpartition("\n")[0] if answer.fault else answer.text
+    return suspect_tests(code_of(text), task=spec.objective, entry_point=None)
 
 
 async def _run(suspects: SuspectTests, run: Progress, *, number: int, answer: str) -> TestReport:

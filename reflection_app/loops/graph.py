@@ -5,13 +5,16 @@ thing came of another. Bookkeeping has no node of its own: a verdict belongs to 
 answer that was asked for again to the question. Steps of kinds that are not known here are nodes all the same.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from reflection_app.loops.graph_values import Edge, EdgeKind, Graph, Node, NodeKind, RecordedStep
-from reflection_app.loops.graph_words import described, end_words, shortened, what_failed
+from reflection_app.loops.graph_words import FAULTS, described, end_words, shortened, what_failed
 
 TASK, OUTCOME = "task", "outcome"
+# Asked again, or asked to go on: both belong to the question that they follow.
+REASK = re.compile(r"/(?:again|more)-\d+$")
 PASSED = "PASS"
 # What these tell is told by the steps around them.
 QUIET = frozenset(
@@ -81,7 +84,14 @@ class _Knot:
             return True
         if self.verdict:
             return self.verdict != PASSED
+        if self.kind is NodeKind.ATTEMPT and self.parts[-1].fault:
+            return True
         return bool(self.step and self.step.tests_failed) or any(part.plan_issues for part in self.parts)
+
+    @property
+    def began_an_answer(self) -> bool:
+        """Whether it is an attempt that came in several parts, or none; what is kept of it comes after."""
+        return self.kind is NodeKind.ATTEMPT and any(part.fault for part in self.parts)
 
     @property
     def is_open(self) -> bool:
@@ -129,6 +139,8 @@ class _Weaver:
             if step.kind == "record_verdict":
                 known.verdict, known.score = step.verdict, step.score
             known.detail = step.completeness or known.detail
+            if known.kind is NodeKind.ATTEMPT:
+                known.detail = FAULTS.get(step.fault, "")
             return
         kind, label, detail = described(step)
         knot = _Knot(f"step-{step.seq}", kind, step, [step], label, detail)
@@ -139,9 +151,9 @@ class _Weaver:
 
     def _known(self, step: RecordedStep) -> _Knot | None:
         """The node that the step belongs to, where it is none of its own."""
-        base, _, again = step.key.partition("/again-")
-        if again and base in self._by_key:
-            return self._by_key[base]
+        asked_more = REASK.search(step.key)
+        if asked_more and step.key[: asked_more.start()] in self._by_key:
+            return self._by_key[step.key[: asked_more.start()]]
         newest = reversed([knot for knot in self._knots if knot.attempt == step.attempt])
         match step.kind:
             case "record_verdict":
@@ -154,7 +166,7 @@ class _Weaver:
             case "record_plan":
                 return next((knot for knot in newest if knot.kind is NodeKind.PLAN), None)
             case "keep_attempt":
-                return next((knot for knot in newest if knot.kind in CALLS), None)
+                return next((knot for knot in newest if knot.kind in CALLS or knot.began_an_answer), None)
         return None
 
     def _join(self, knot: _Knot) -> None:

@@ -9,8 +9,9 @@ class RecordedStep(Value):
     """One step of a journal, with the few facts of its request and its result that the graph tells of.
 
     `verdict` is the one that a verdict's step records or that a person decided; of the tests that a step ran there were
-    `tests_total`, of the minimum requirements that a verdict looked at `requirements_total`. Facts that a step has
-    nothing of are empty, and so are those that could not be read.
+    `tests_total`, of the minimum requirements that a verdict looked at `requirements_total`. `fault` is why what a
+    model sent, or what was kept of it, is no whole answer. Facts that a step has nothing of are empty, and so are those
+    that could not be read.
     """
 
     seq: int
@@ -40,6 +41,7 @@ class RecordedStep(Value):
     error_class: str = ""
     completeness: str = ""
     choice: str = ""
+    fault: str = ""
 
 
 class NodeKind(StrEnum):

@@ -35,6 +35,13 @@ ASKED_FOR = {
     "completeness": (NodeKind.STEP, "Completeness check"),
     "resume": (NodeKind.STEP, "Resumed"),
 }
+FAULTS = {
+    "empty": "no answer",
+    "refused": "refused",
+    "filtered": "filtered",
+    "tool_call": "called a tool",
+    "cut_off": "cut off",
+}
 CHOICES = {"answer": "answered", "try_again": "tried again", "skip": "skipped", "give_up": "given up"}
 ATTEMPT = re.compile(r"attempt-\d+/answer")
 REPAIR = re.compile(r"/repair-(\d+)/work")
@@ -72,7 +79,7 @@ def end_words(outcome: str) -> str:
 
 def _attempt(step: RecordedStep) -> Words:
     handed_in = "handed in" if step.kind == "await_attempt" and step.state == "done" else ""
-    return NodeKind.ATTEMPT, f"Attempt {step.attempt or ''}".strip(), handed_in
+    return NodeKind.ATTEMPT, f"Attempt {step.attempt or ''}".strip(), handed_in or FAULTS.get(step.fault, "")
 
 
 def _call(step: RecordedStep) -> Words:

@@ -1,5 +1,6 @@
 """Carrying out a plan: each step after those that it requires, by its tool or by the model."""
 
+from reflection_app.loops.answering import Answer, NoAnswer, complete_answer
 from reflection_app.loops.diagnosis.acting import Skipped, call_with_diagnosis
 from reflection_app.loops.effects import Generate, RecordPlanStep
 from reflection_app.loops.messages import system, user
@@ -54,18 +55,21 @@ async def _do(
 
 async def _think(step: PlanStep, *, task: str, run: Progress, base: str) -> tuple[PlanStepOutcome, str]:
     run.check_limits()
-    said = await run.perform(
-        Generate(
-            key=f"{base}/answer",
-            role="actor",
-            messages=(system(prompt("write_system")), user(task)),
-            max_tokens=run.tokens_left,
-            timeout_s=run.time_left_s(),
-        )
+    request = Generate(
+        key=f"{base}/answer",
+        role="actor",
+        messages=(system(prompt("write_system")), user(task)),
+        max_tokens=run.tokens_left,
+        timeout_s=run.time_left_s(),
     )
-    if not said.text.strip():
-        return _failed(step, "the model said nothing"), ""
-    return PlanStepOutcome(step=step.id, state=PlanStepState.DONE), said.text
+    answer = Answer()
+    try:
+        await complete_answer(run, request, answer)
+    except NoAnswer as none:
+        return _failed(step, str(none)), ""
+    if not answer.is_whole or not answer.text.strip():
+        return _failed(step, "the answer was cut off" if answer.text.strip() else "the model said nothing"), ""
+    return PlanStepOutcome(step=step.id, state=PlanStepState.DONE), answer.text
 
 
 def _failed(step: PlanStep, error: str) -> PlanStepOutcome:

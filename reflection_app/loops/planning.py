@@ -17,7 +17,7 @@ A run that a limit or an error stops in the middle keeps what its steps came to 
 """
 
 from reflection_app.loops.actor_critic import Earlier, actor_messages, evaluate
-from reflection_app.loops.attempts import make_attempt
+from reflection_app.loops.attempts import make_attempt, unfinished
 from reflection_app.loops.completeness.supplementing import supply_what_is_missing
 from reflection_app.loops.effects import EffectFailed, KeepAttempt
 from reflection_app.loops.ends import Outcome
@@ -58,6 +58,10 @@ async def _attempt(spec: TaskSpec, run: Progress, *, work: Work, earlier: list[E
         await carry_out(plan, spec=spec, run=run, work=work, number=number)
         await supply_what_is_missing(spec, run, work, number=number)
     text = await make_attempt(spec, run, number=number, messages=answer_messages(spec, work, earlier))
+    if number in run.unfinished:
+        await _record(run, judge_steps(work, attempt=number, stopped="The answer was cut off before its end."))
+        earlier.append(Earlier(text, unfinished(number)))
+        return None
     if not work.is_complete():
         judgement = await _record(run, judge_steps(work, attempt=number))
         return Outcome.SUCCEEDED if judgement.passed else None

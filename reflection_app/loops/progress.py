@@ -38,13 +38,21 @@ LONGEST_WAITED_S = 86_400.0
 class LimitReached(Exception):
     """A limit was reached; the loop ends with the outcome that names it."""
 
-    def __init__(self, outcome: Outcome) -> None:
+    def __init__(self, outcome: Outcome, *, why: str = "") -> None:
         super().__init__(outcome.value)
         self.outcome = outcome
+        self.why = why
 
 
 class PriceUnknown(EffectFailed):
-    """The cost budget cannot be kept, since the model has no known price: no further call may be made."""
+    """The cost budget cannot be kept, since the model has no known price: no further call may be made.
+
+    `value` is what the call came to.
+    """
+
+    def __init__(self, message: str, *, value: object = None) -> None:
+        super().__init__(message)
+        self.value = value
 
 
 class Progress:
@@ -58,6 +66,9 @@ class Progress:
         self.pick: Pick | None = None
         self.tickets: dict[int, Ticket] = {}
         self.handed_in: dict[int, HandedIn] = {}
+        # Attempts that are the beginning of an answer: nobody judges them.
+        self.unfinished: set[int] = set()
+        # Those that were cut off and stand as whole ones, in journals that do not tell such answers apart.
         self.cut_off: set[int] = set()
         self.lessons: Lessons | None = None
         self.waited_s = 0.0
@@ -77,7 +88,8 @@ class Progress:
         if self.limits.cost_budget_usd is not None and not performed.spent.cost_known:
             raise PriceUnknown(
                 "the cost budget cannot be kept: the price of this model is not known. "
-                "Use a model with a known price, or leave cost_budget_usd out."
+                "Use a model with a known price, or leave cost_budget_usd out.",
+                value=performed.value,
             )
         return performed.value
 
@@ -156,5 +168,6 @@ class Progress:
 
     def ended(self, outcome: Outcome, *, error: str = "") -> Ended:
         pick = self.pick.attempt if self.pick else None
-        best = best_attempt(self.attempts, self.judgements, pick=pick)
+        whole = [number for number in self.attempts if number not in self.unfinished]
+        best = best_attempt(whole or self.attempts, self.judgements, pick=pick)
         return Ended(outcome=outcome, best_attempt=best, error=error)

@@ -37,6 +37,9 @@ async def reflexion(spec: TaskSpec, run: Progress) -> Outcome:
     for number in range(1, last + 1):
         messages = within(run.tokens_left, task=task, turns=turns)
         content = await make_attempt(spec, run, number=number, messages=messages)
+        if number in run.unfinished:
+            turns += [assistant(content), user(prompt("cut_off_next"))]
+            continue
         run.check_limits()
         judgement = await evaluate(spec, run, attempt=number, content=content)
         judgement = await settle(spec, run, judgement)

@@ -6,7 +6,7 @@ any of them took is spent all the same.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from decimal import Decimal
 
 from reflection_app.metrics.intervals import wilson
@@ -169,13 +169,18 @@ def tokens(sums: Sums) -> tuple[float | None, int]:
 
 
 def cost_usd(sums: Sums) -> tuple[float | None, int]:
-    """What the same calls cost, as far as their prices are known."""
-    return float(sums.cost_usd), sums.llm_calls
+    """What the same calls cost, at least, where some price is not known; nothing where none is."""
+    return _known_cost(sums), sums.llm_calls
 
 
 def cost_usd_per_success(sums: Sums) -> tuple[float | None, int]:
-    """What was spent on everything / runs that succeeded."""
-    return _ratio(float(sums.cost_usd), sums.succeeded)
+    """What was spent on everything, as far as it is known / runs that succeeded."""
+    cost = _known_cost(sums)
+    return (None, sums.succeeded) if cost is None else _ratio(cost, sums.succeeded)
+
+
+def _known_cost(sums: Sums) -> float | None:
+    return None if sums.unpriced_calls and not sums.cost_usd else float(sums.cost_usd)
 
 
 DEFINITIONS: Mapping[Unit, tuple[Definition, ...]] = {
@@ -201,7 +206,10 @@ DEFINITIONS: Mapping[Unit, tuple[Definition, ...]] = {
 def figures_of(sums: Sums) -> dict[str, Figure]:
     """All figures by name. Shares come with their 95 % interval (Wilson 1927)."""
     return {
-        definition.__name__: figure(definition.__name__, *definition(sums), unit=unit)
+        definition.__name__: replace(
+            figure(definition.__name__, *definition(sums), unit=unit),
+            is_at_least=unit is Unit.USD and sums.unpriced_calls > 0,
+        )
         for unit, definitions in DEFINITIONS.items()
         for definition in definitions
     }

@@ -171,15 +171,24 @@ def _dearest_tasks(project_id: UUID, chosen: Chosen) -> tuple[TaskSpend, ...]:
     lone = rows.filter(is_of_several=False).order_by(cost.desc(), "-prompt_tokens", "task")
     several = rows.filter(is_of_several=True).values("task")
     added = several.annotate(cost=Sum("cost_usd"), prompt=Sum("prompt_tokens"), completion=Sum("completion_tokens"))
+    added = added.annotate(unpriced=Sum("unpriced_calls"))
+    of_one = ("task", "cost_usd", "prompt_tokens", "completion_tokens", "unpriced_calls")
+    of_several = ("task", "cost", "prompt", "completion", "unpriced")
     dearest = [
-        *lone.values_list("task", "cost_usd", "prompt_tokens", "completion_tokens")[:DEAREST],
-        *added.order_by("-cost", "-prompt", "task").values_list("task", "cost", "prompt", "completion")[:DEAREST],
+        *lone.values_list(*of_one)[:DEAREST],
+        *added.order_by("-cost", "-prompt", "task").values_list(*of_several)[:DEAREST],
     ]
     dearest.sort(key=lambda row: (-row[1], -row[2], row[0]))
     tasks = Task.objects.only("objective").in_bulk([row[0] for row in dearest])
     return tuple(
-        TaskSpend(task_id=str(task), objective=tasks[task].title, tokens=prompt + completion, cost_usd=cost)
-        for task, cost, prompt, completion in dearest[:DEAREST]
+        TaskSpend(
+            task_id=str(task),
+            objective=tasks[task].title,
+            tokens=prompt + completion,
+            cost_usd=cost,
+            is_known=not unpriced,
+        )
+        for task, cost, prompt, completion, unpriced in dearest[:DEAREST]
         if task in tasks and (cost or prompt)
     )
 

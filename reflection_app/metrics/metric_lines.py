@@ -41,11 +41,13 @@ def _of_runs(metrics: Metrics) -> Iterator[Line]:
     for family, bars in metrics.bars.items():
         yield from (_bar(family, bar) for bar in bars)
     for spend in metrics.spend:
-        for name in ("calls", "prompt_tokens", "completion_tokens", "cost_usd"):
-            yield ("spend", name, f"{spend.role}:{spend.model}", "", getattr(spend, name), "", "", "", "")
+        of = f"{spend.role}:{spend.model}"
+        for name in ("calls", "prompt_tokens", "completion_tokens"):
+            yield ("spend", name, of, "", getattr(spend, name), "", "", "", "")
+        yield ("spend", "cost_usd", of, "", spend.known_cost_usd, "", "", "", "")
     for task in metrics.dearest_tasks:
         yield ("task", "tokens", task.task_id, "", task.tokens, "tokens", "", "", "")
-        yield ("task", "cost_usd", task.task_id, "", task.cost_usd, "usd", "", "", "")
+        yield ("task", "cost_usd", task.task_id, "", task.known_cost_usd, "usd", "", "", "")
 
 
 def _of_reviews(found: ReviewFigures) -> Iterator[Line]:

@@ -77,7 +77,7 @@ class Figure:
     """One number under its name of SPEC §11. `value` is None where nothing could be counted.
 
     `of` is how many runs (or reflections, reviews …) it is computed over. `low` and `high` bound a share's 95 % Wilson
-    interval.
+    interval. `is_at_least` where something of it is not known: a sum of money, of which some prices are not.
     """
 
     name: str
@@ -86,6 +86,7 @@ class Figure:
     of: int = 0
     low: float | None = None
     high: float | None = None
+    is_at_least: bool = False
 
 
 @dataclass(frozen=True)
@@ -116,6 +117,11 @@ class Spend:
     cost_usd: Decimal
     is_known: bool = True
 
+    @property
+    def known_cost_usd(self) -> Decimal | None:
+        """What it cost at least; None where nothing is known of it."""
+        return self.cost_usd if self.is_known or self.cost_usd else None
+
 
 @dataclass(frozen=True)
 class TaskSpend:
@@ -123,6 +129,11 @@ class TaskSpend:
     objective: str
     tokens: int
     cost_usd: Decimal
+    is_known: bool = True
+
+    @property
+    def known_cost_usd(self) -> Decimal | None:
+        return self.cost_usd if self.is_known or self.cost_usd else None
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,8 @@ class Attempt(models.Model):
     artifacts = models.JSONField(default=list, blank=True)
     self_check = models.JSONField(null=True, blank=True)
     repairs = models.JSONField(default=list, blank=True)
+    # The beginning of an answer that never came to its end: no whole attempt.
+    is_cut_off = models.BooleanField(default=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

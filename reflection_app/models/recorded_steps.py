@@ -43,6 +43,8 @@ FACTS = {
     "error_class": ("record_stage", "result__output__type"),
     "completeness": ("record_completeness", "result__state"),
     "choice": ("ask_person", "result__choice"),
+    "fault": ("generate", "result__fault"),
+    "cut_off": ("keep_attempt", "request__cut_off"),
 }
 COUNTS = {
     "tests_total": ("run_tests", "$.results[*]"),
@@ -123,6 +125,7 @@ def _recorded(row: dict[str, Any]) -> RecordedStep:
         error_class=_text(row["error_class"]),
         completeness=_text(row["completeness"]),
         choice=_text(row["choice"]),
+        fault="cut_off" if row["cut_off"] is True else _text(row["fault"]),
     )
 
 

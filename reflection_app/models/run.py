@@ -49,6 +49,13 @@ class Run(models.Model):
     completion_tokens = models.PositiveBigIntegerField(default=0)
     cost_usd = models.DecimalField(max_digits=16, decimal_places=8, default=0)
     llm_calls = models.PositiveIntegerField(default=0)
+    # Of the tokens above: what the desk counted because nobody told it. The two below are null until somebody told any.
+    estimated_tokens = models.PositiveBigIntegerField(default=0)
+    cached_tokens = models.PositiveBigIntegerField(null=True, blank=True)
+    reasoning_tokens = models.PositiveBigIntegerField(null=True, blank=True)
+    # Steps whose cost is not known, and so not in `cost_usd`; and attempts of an outside agent that told no tokens.
+    unpriced_calls = models.PositiveIntegerField(default=0)
+    unmetered_calls = models.PositiveIntegerField(default=0)
     active_s = models.FloatField(default=0.0)
 
     lease_token = models.UUIDField(null=True, blank=True)
@@ -135,6 +142,9 @@ class Step(models.Model):
     completion_tokens = models.PositiveIntegerField(default=0)
     cost_usd = models.DecimalField(max_digits=16, decimal_places=8, default=0)
     cost_known = models.BooleanField(default=True)
+    is_estimated = models.BooleanField(default=False)
+    cached_tokens = models.PositiveIntegerField(null=True, blank=True)
+    reasoning_tokens = models.PositiveIntegerField(null=True, blank=True)
     duration_s = models.FloatField(default=0.0)
     tries = models.PositiveSmallIntegerField(default=1)
     last_event_seq = models.PositiveIntegerField(default=0)

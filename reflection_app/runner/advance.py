@@ -159,7 +159,7 @@ def _perform(effect: Performing, *, journal: Journal, spec: TaskSpec) -> Result:
     except EffectFailed as error:
         failure = error
     except TryLater as error:
-        journal.put_off(step, duration_s=error.duration_s)
+        journal.put_off(step, duration_s=error.duration_s, tries=error.tries)
         raise
     assert failure is not None
     return journal.fail(step, failure)

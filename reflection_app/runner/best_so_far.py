@@ -20,15 +20,30 @@ class Best(NamedTuple):
 
 
 def best_of(run: Run) -> Best:
-    """The attempt to keep if the run ended now, by the rule that loops use; Nones where there is no attempt."""
+    """The attempt to keep if the run ended now, by the rule that loops use; Nones where there is no attempt.
+
+    One that was cut off is kept only where there is no whole one.
+    """
     picks = Step.objects.filter(run=run, kind=RecordPick.kind, state=StepState.DONE).order_by("-seq")
     picked = Subquery(picks.values("result__attempt")[:1])
     rows = Verdict.objects.filter(attempt__run=run).annotate(pick=picked).order_by("created_at", "id")
     # Only what the rule reads: a verdict whose details no longer parse must not keep its run from ending.
-    names = ("attempt_id", "attempt__number", "referee", "verdict", "score", "requirements", "pick")
-    judged = list(rows.values_list(*names))
+    names = (
+        "attempt_id",
+        "attempt__number",
+        "referee",
+        "verdict",
+        "score",
+        "requirements",
+        "pick",
+        "attempt__is_cut_off",
+    )
+    listed = list(rows.values_list(*names))
+    judged = [row for row in listed if not row[-1]]
+    if not judged and listed and not Attempt.objects.filter(run=run, is_cut_off=False).exists():
+        judged = listed
     if not judged:
-        made = Attempt.objects.filter(run=run).order_by("number").values_list("id", "number")
+        made = Attempt.objects.filter(run=run).order_by("is_cut_off", "number").values_list("id", "number")
         pick = picks.values_list("result__attempt", flat=True).first()
         kept = (made.filter(number=pick).first() if pick is not None else None) or made.first()
         return Best(*kept) if kept else Best(None, None)
@@ -41,9 +56,9 @@ def best_of(run: Run) -> Best:
             score=score,
             requirements=_requirements(requirements),
         )
-        for _, number, referee, verdict, score, requirements, _ in judged
+        for _, number, referee, verdict, score, requirements, *_ in judged
     ]
-    number = best_attempt(ids, judgements, pick=judged[0][-1])
+    number = best_attempt(ids, judgements, pick=judged[0][-2])
     return Best(ids[number], number) if number is not None else Best(None, None)
 
 

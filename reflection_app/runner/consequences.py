@@ -53,11 +53,11 @@ def consequences(
 
     def follow(run: Run, step: Step, batch: Batch) -> None:
         match effect:
-            case Generate(attempt=int(number)):
+            case Generate(attempt=int(number)) if not value.fault:
                 attempts[number] = _make_attempt(run, step, number=number, content=value.text)
                 batch.insert(attempts[number])
-            case KeepAttempt(attempt=number, content=content):
-                attempts[number] = _make_attempt(run, step, number=number, content=content)
+            case KeepAttempt(attempt=number, content=content, cut_off=cut_off):
+                attempts[number] = _make_attempt(run, step, number=number, content=content, is_cut_off=cut_off)
                 batch.insert(attempts[number])
             case ChooseLoop(route=route):
                 run.mode = route.mode.value
@@ -101,8 +101,8 @@ def _write_more(effect: AnyEffect, value: Any, *, run: Run, step: Step, batch: B
             keep_suggestion(run.project_id, run_id=run.pk, suggestion=suggestion.model_dump(mode="json"))
 
 
-def _make_attempt(run: Run, step: Step, *, number: int, content: str) -> Attempt:
-    attempt = Attempt(run=run, number=number, step=step, content=content)
+def _make_attempt(run: Run, step: Step, *, number: int, content: str, is_cut_off: bool = False) -> Attempt:
+    attempt = Attempt(run=run, number=number, step=step, content=content, is_cut_off=is_cut_off)
     run.attempts_made += 1
     if run.best_attempt_id is None:
         run.best_attempt = attempt

@@ -38,6 +38,9 @@ STEP_FIELDS = (
     "completion_tokens",
     "cost_usd",
     "cost_known",
+    "is_estimated",
+    "cached_tokens",
+    "reasoning_tokens",
     "duration_s",
     "tries",
     "edited_by_label",
@@ -57,7 +60,7 @@ VERDICT_FIELDS = (
     "correctness",
     "given_by_id",
 )
-ATTEMPT_FIELDS = ("number", "content", "artifacts", "self_check", "repairs")
+ATTEMPT_FIELDS = ("number", "content", "artifacts", "self_check", "repairs", "is_cut_off")
 
 
 def inherit(run: Run, steps: Sequence[Step], *, edited: Step | None, editor: Actor) -> None:
@@ -124,6 +127,8 @@ def _edited_attempt(step: Step) -> Attempt | None:
         return None
     if step.kind == Generate.kind and step.request.get("attempt") is not None:
         assert isinstance(step.result, dict)
+        if step.result.get("fault"):
+            return None
         return Attempt(run=step.run, number=number, step=step, content=step.result["text"])
     if step.kind == AwaitAttempt.kind:
         handed_in = HandedIn.model_validate(step.result)

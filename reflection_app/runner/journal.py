@@ -17,6 +17,7 @@ from reflection_app.loops.effects import (
     EffectFailed,
     EffectTimedOut,
     Generate,
+    KeepAttempt,
     Performed,
     RecordVerdict,
     Spent,
@@ -149,9 +150,16 @@ class Journal:
 
     def note(self, effect: AnyEffect, value: Any, *, follow: Follow, owes_notebook: bool = False) -> Performed[Any]:
         """Keeps an effect that takes no time; its result as the loop gets it. Written with what comes next."""
-        step = self.steps.get(self.seq) or self._new_step(effect)
+        step = self.steps.get(self.seq) or self._new_step(effect, model=self._model_behind(effect))
         step.owes_notebook = owes_notebook
         return self.complete(step, effect, Performed(value=value), follow=follow)
+
+    def _model_behind(self, effect: AnyEffect) -> str:
+        """The model that wrote what is kept as an attempt, where the calls for it are that attempt's own."""
+        if not isinstance(effect, KeepAttempt):
+            return ""
+        answer = f"attempt-{effect.attempt}/answer"
+        return next((step.model for step in self.steps.values() if step.key == answer), "")
 
     def fail(self, step: Step, failure: EffectFailed) -> EffectFailed:
         """Keeps that the effect failed for good; written with what comes next. Gives it back as a replay will."""
@@ -161,15 +169,20 @@ class Journal:
         self._close(step, failure.spent)
         return type(failure)(step.error, spent=spent_by(step))
 
-    def put_off(self, step: Step, *, duration_s: float) -> None:
-        """Keeps the time that a try took which is to be repeated."""
+    def put_off(self, step: Step, *, duration_s: float, tries: int = 1) -> None:
+        """Keeps the time and the tries of a call that is to be repeated."""
         step.duration_s += duration_s
+        step.tries += tries - 1
         self._unwritten.append(Change(step=step, is_new=False, event=None, spent=Spent(duration_s=duration_s)))
 
     def _close(self, step: Step, spent: Spent, *, follow: Follow | None = None) -> None:
         step.finished_at = timezone.now()
         step.prompt_tokens, step.completion_tokens = spent.prompt_tokens, spent.completion_tokens
         step.cost_usd, step.cost_known = spent.cost_usd, spent.cost_known
+        step.is_estimated = spent.is_estimated
+        step.cached_tokens, step.reasoning_tokens = spent.cached_tokens, spent.reasoning_tokens
+        # The first was counted when it was begun, so that one in flight at a crash is not forgotten.
+        step.tries += spent.tries - 1
         step.duration_s += spent.duration_s
         self._change(step, EventType.STEP_FINISHED, spent=spent, follow=follow, state=step.state)
 
@@ -245,6 +258,9 @@ def spent_by(step: Step) -> Spent:
         cost_usd=step.cost_usd,
         cost_known=step.cost_known,
         duration_s=step.duration_s,
+        is_estimated=step.is_estimated,
+        cached_tokens=step.cached_tokens,
+        reasoning_tokens=step.reasoning_tokens,
     )
 
 

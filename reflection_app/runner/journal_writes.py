@@ -30,6 +30,10 @@ RUN_FIELDS_OF_A_STEP = (
     "completion_tokens",
     "cost_usd",
     "llm_calls",
+    "estimated_tokens",
+    "cached_tokens",
+    "reasoning_tokens",
+    "unpriced_calls",
     "active_s",
     "failures",
     "worker_deaths",
@@ -48,6 +52,9 @@ STEP_FIELDS_OF_A_CHANGE = (
     "completion_tokens",
     "cost_usd",
     "cost_known",
+    "is_estimated",
+    "cached_tokens",
+    "reasoning_tokens",
     "duration_s",
     "tries",
     "last_event_seq",
@@ -145,7 +152,8 @@ def offer(changes: list[Change]) -> Change | None:
         row = Step.objects.filter(pk=first.step.pk, state=StepState.STARTED).values_list("tries", "duration_s").first()
         if run is None or row is None:
             return None
-        first.step.tries, used_s = row
+        begun, used_s = row
+        first.step.tries = begun + (first.spent.tries - 1 if first.spent else 0)
         # Others may have tried meanwhile.
         first.step.duration_s = used_s + (first.spent.duration_s if first.spent else 0.0)
         _write([first], run)
@@ -232,6 +240,13 @@ def _charge(run: Run, change: Change) -> None:
     run.prompt_tokens += change.spent.prompt_tokens
     run.completion_tokens += change.spent.completion_tokens
     run.cost_usd += change.spent.cost_usd
+    run.unpriced_calls += not change.spent.cost_known
+    if change.spent.is_estimated:
+        run.estimated_tokens += change.spent.tokens
+    if change.spent.cached_tokens is not None:
+        run.cached_tokens = (run.cached_tokens or 0) + change.spent.cached_tokens
+    if change.spent.reasoning_tokens is not None:
+        run.reasoning_tokens = (run.reasoning_tokens or 0) + change.spent.reasoning_tokens
     run.active_s += change.spent.duration_s
     run.llm_calls += change.step.kind == Generate.kind
 
@@ -243,5 +258,7 @@ def charge_late(change: Change) -> None:
             prompt_tokens=F("prompt_tokens") + change.spent.prompt_tokens,
             completion_tokens=F("completion_tokens") + change.spent.completion_tokens,
             cost_usd=F("cost_usd") + change.spent.cost_usd,
+            unpriced_calls=F("unpriced_calls") + int(not change.spent.cost_known),
+            estimated_tokens=F("estimated_tokens") + (change.spent.tokens if change.spent.is_estimated else 0),
             llm_calls=F("llm_calls") + int(change.step.kind == Generate.kind),
         )

@@ -20,6 +20,7 @@ from reflection_app.llm import (
     complete,
     model_for,
 )
+from reflection_app.loops.attempt_effects import fault_of
 from reflection_app.loops.effects import (
     AnyEffect,
     CallTool,
@@ -46,9 +47,10 @@ from reflection_app.tools import call_tool
 class TryLater(Exception):
     """The effect could not be performed now; the run is tried again later."""
 
-    def __init__(self, message: str, *, duration_s: float, after_s: float | None = None) -> None:
+    def __init__(self, message: str, *, duration_s: float, tries: int = 1, after_s: float | None = None) -> None:
         super().__init__(message)
         self.duration_s = duration_s
+        self.tries = tries
         self.after_s = after_s
 
 
@@ -106,7 +108,7 @@ def _generate(effect: Generate, *, model: str, left_s: float, on_text: Callable[
         key=effect.key,
         temperature=effect.temperature,
         top_p=effect.top_p,
-        max_tokens=min(effect.max_tokens, settings.LLM_MAX_TOKENS),
+        max_tokens=min(effect.max_tokens, settings.LLM_MAX_TOKENS * effect.room),
         timeout_s=min(left_s, own_limit_s),
         json_schema=effect.json_schema,
     )
@@ -115,24 +117,33 @@ def _generate(effect: Generate, *, model: str, left_s: float, on_text: Callable[
         completion = complete(request, on_text=on_text)
     except ModelTimedOut as error:
         if left_s <= own_limit_s:
-            spent = Spent(duration_s=time.monotonic() - began)
+            spent = Spent(duration_s=time.monotonic() - began, tries=error.tries)
             raise EffectTimedOut(f"the run's time was up: {error}", spent=spent) from None
-        raise TryLater(str(error), duration_s=time.monotonic() - began) from None
+        raise TryLater(str(error), duration_s=time.monotonic() - began, tries=error.tries) from None
     except ModelUnavailable as error:
         took_s, asked_s = time.monotonic() - began, error.retry_after_s
         # Waiting costs a run no time, yet who gave it seconds does not want it back in an hour.
         if asked_s is not None and asked_s > left_s - took_s:
             left = f"the run has {max(0.0, left_s - took_s):.0f} s left"
             reason = f"the model's provider asked to wait {asked_s:.0f} s, and {left}: {error}"
-            raise EffectFailed(reason, spent=Spent(duration_s=took_s)) from None
-        raise TryLater(str(error), duration_s=took_s, after_s=asked_s) from None
+            raise EffectFailed(reason, spent=Spent(duration_s=took_s, tries=error.tries)) from None
+        raise TryLater(str(error), duration_s=took_s, tries=error.tries, after_s=asked_s) from None
     except ModelError as error:
-        raise EffectFailed(str(error), spent=Spent(duration_s=time.monotonic() - began)) from None
+        spent = Spent(duration_s=time.monotonic() - began, tries=error.tries)
+        raise EffectFailed(str(error), spent=spent) from None
     return Performed(
         value=Generation(
             text=storable(completion.text),
             model=storable(completion.model),
             finish_reason=storable(completion.finish_reason),
+            refusal=completion.refusal,
+            tool_calls=completion.tool_calls,
+            fault=fault_of(
+                completion.text,
+                finish_reason=completion.finish_reason,
+                refusal=completion.refusal,
+                tool_calls=completion.tool_calls,
+            ),
         ),
         spent=_spent(completion, duration_s=time.monotonic() - began),
     )
@@ -146,4 +157,8 @@ def _spent(completion: Completion, *, duration_s: float) -> Spent:
         cost_usd=completion.cost_usd.quantize(Decimal("1e-8"), rounding=ROUND_UP),
         cost_known=completion.cost_known,
         duration_s=duration_s,
+        is_estimated=completion.is_estimated,
+        cached_tokens=completion.cached_tokens,
+        reasoning_tokens=completion.reasoning_tokens,
+        tries=completion.tries,
     )

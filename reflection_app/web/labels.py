@@ -35,6 +35,10 @@ LABELS = {
     _("handed in"), _("answered"), _("tried again"), _("given up"), _("agreed"), _("overruled"), _("rejected"),
     _("not good enough"), _("edited"), _("kept"), _("pass"), _("revise"), _("reject"), _("complete"),
     _("incomplete"), _("unchecked"), _("validated"), _("reflected"), _("rewound"), _("fixed"), _("led to"),
+    _("actor"), _("escalation"), _("no answer"), _("refused"), _("filtered"), _("called a tool"), _("cut off"),
+    _("It sent nothing."), _("It refused without a word."), _("The provider's content filter stopped it."),
+    _("It was cut off: the most tokens were reached before the answer's end."),
+    _("The answer was cut off before its end."),
     _("actor critic"), _("external loop"), _("reflexion"), _("planning"), _("reflection protocol"),
     # The checklists of reports.
     _("The error analysis is concrete"), _("The repair actions are concrete steps"), _("There is a revised output"),
@@ -63,6 +67,19 @@ PATTERNS = [
     for pattern, words in (
         (r"Attempt (?P<number>\d+)", _("Attempt %(number)s")),
         (r"Repair step (?P<number>\d+)", _("Repair step %(number)s")),
+        (
+            r"The (?P<said>\w+) gave no answer in (?P<number>\d+) tries\.",
+            _("The %(said)s gave no answer in %(number)s tries."),
+        ),
+        (
+            r"The (?P<who>\w+) gave no answer in (?P<number>\d+) tries\. (?P<said>.+)",
+            _("The %(who)s gave no answer in %(number)s tries. %(said)s"),
+        ),
+        (r"It refused: (?P<said>.+)", _("It refused: %(said)s")),
+        (
+            r"It called a tool in place of answering: (?P<said>.+)\.",
+            _("It called a tool in place of answering: %(said)s."),
+        ),
         (r"score (?P<number>[\d.]+)", _("score %(number)s")),
         (r"all (?P<number>\d+) passed", _("all %(number)s passed")),
         (r"all (?P<number>\d+) requirements met", _("all %(number)s requirements met")),

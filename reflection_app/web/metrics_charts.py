@@ -9,7 +9,7 @@ from reflection_app.web.chart_figures import Mark, Series, bars, count_axis, lin
 from reflection_app.web.charts import Cell, Chart
 from reflection_app.web.metrics_families import Family
 from reflection_app.web.metrics_links import Links
-from reflection_app.web.metrics_words import interval_words, number_words, runs_words, share_words
+from reflection_app.web.metrics_words import figure_words, interval_words, runs_words, share_words
 
 MOST_BARS = 12
 
@@ -137,7 +137,7 @@ def _of(point: Point, name: str) -> Cell:
 def _share_cell(figure: Figure | None, href: str) -> Cell:
     if figure is None or figure.value is None:
         return Cell("–")
-    return Cell(number_words(figure.value, figure.unit), href)
+    return Cell(figure_words(figure), href)
 
 
 def _point(point: Point, links: Links, *, name: str, words: str) -> Mark:
@@ -148,6 +148,6 @@ def _point(point: Point, links: Links, *, name: str, words: str) -> Mark:
     return Mark(
         label=point.start,
         value=figure.value,
-        said=f"{words}: {number_words(figure.value, figure.unit)}{between} · {runs_words(figure.of)}",
+        said=f"{words}: {figure_words(figure)}{between} · {runs_words(figure.of)}",
         href=links.runs(name),
     )

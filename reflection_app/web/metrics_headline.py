@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 from reflection_app.metrics.intervals import Interval, difference
 from reflection_app.metrics.values import Figure, Unit
-from reflection_app.web.metrics_words import FIGURES, Words, interval_words, number_words
+from reflection_app.web.metrics_words import FIGURES, Words, figure_words, interval_words
 
 HEADLINE = (
     "success_rate_with_reflection",
@@ -69,7 +69,7 @@ def _shown(figure: Figure, before: Figure | None, *, href: str) -> Shown:
         name=figure.name,
         label=str(words.label),
         meaning=str(words.meaning),
-        value=number_words(figure.value, figure.unit),
+        value=figure_words(figure),
         interval=interval_words(figure),
         of=f"{figure.of:,}",
         change=change(figure, before, better=words.better),
@@ -85,7 +85,7 @@ def _leads_on(figure: Figure) -> bool:
 
 def change(figure: Figure, before: Figure | None, *, better: str) -> Change | None:
     """Against the period before, or None where one of the two has no number."""
-    if before is None or figure.value is None or before.value is None:
+    if before is None or figure.value is None or before.value is None or figure.is_at_least or before.is_at_least:
         return None
     if figure.unit is Unit.SHARE:
         return _change_of_share(figure, before, better=better)

@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from decimal import Decimal
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -12,7 +11,7 @@ from reflection_app.web.chart_figures import Mark, Series, lying_bars, stacked_b
 from reflection_app.web.charts import Cell, Chart
 from reflection_app.web.labels import in_words
 from reflection_app.web.metrics_links import Links
-from reflection_app.web.template_filters import money
+from reflection_app.web.template_filters import at_least, money
 
 MOST_MODELS = 8
 MOST_SAID = 60
@@ -58,6 +57,7 @@ def money_chart(spend: Sequence[Spend], links: Links) -> Chart:
         )
         hint = more % {"calls": f"{unknown:,}"}
     paid = [one for one in spend if one.cost_usd]
+    listed = [one for one in spend if one.cost_usd or not one.is_known]
     rows = tuple(
         (
             Cell(one.model, _behind(one, links)),
@@ -65,7 +65,7 @@ def money_chart(spend: Sequence[Spend], links: Links) -> Chart:
             Cell(f"{one.calls:,}"),
             Cell(_money(one)),
         )
-        for one in sorted(paid, key=lambda one: -one.cost_usd)
+        for one in sorted(listed, key=lambda one: -one.cost_usd)
     )
     return Chart(
         name="money",
@@ -86,13 +86,13 @@ def tasks_chart(tasks: Sequence[TaskSpend], links: Links) -> Chart:
             label=one.objective,
             value=float(one.tokens),
             said=f"{one.objective[:MOST_SAID]}: "
-            + _("%(tokens)s tokens · %(money)s") % {"tokens": f"{one.tokens:,}", "money": money(one.cost_usd)},
+            + _("%(tokens)s tokens · %(money)s") % {"tokens": f"{one.tokens:,}", "money": _money(one)},
             href=links.runs("task", one.task_id),
         )
         for one in tasks
     ]
     rows = tuple(
-        (Cell(one.objective, mark.href), Cell(f"{one.tokens:,}"), Cell(money(one.cost_usd)))
+        (Cell(one.objective, mark.href), Cell(f"{one.tokens:,}"), Cell(_money(one)))
         for one, mark in zip(tasks, marks, strict=True)
     )
     return Chart(
@@ -159,6 +159,5 @@ def _tokens_said(spend: Spend) -> str:
     return _("%(number)s tokens") % {"number": f"{_tokens(spend):,}"}
 
 
-def _money(spend: Spend) -> str:
-    written = money(spend.cost_usd or Decimal(0))
-    return written if spend.is_known else _("%(money)s, at least") % {"money": written}
+def _money(spend: Spend | TaskSpend) -> str:
+    return money(spend.cost_usd) if spend.is_known else at_least(spend.known_cost_usd)

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from reflection_app.metrics.values import Figure, Unit
-from reflection_app.web.template_filters import duration, money
+from reflection_app.web.template_filters import at_least, duration, money
 
 MODES: dict[str, str | Promise] = {
     "adaptive": gettext_lazy("Adaptive"),
@@ -57,6 +57,13 @@ WRITTEN: dict[Unit, Callable[[float], str]] = {
 def number_words(value: float | None, unit: Unit) -> str:
     """The number with its unit, as short as it can be read; a dash where there is none."""
     return "–" if value is None else WRITTEN[unit](value)
+
+
+def figure_words(figure: Figure) -> str:
+    """The same, and of money of which not all is known that it is at least so much."""
+    if not figure.is_at_least:
+        return number_words(figure.value, figure.unit)
+    return at_least(None if figure.value is None else Decimal(repr(figure.value)))
 
 
 def interval_words(figure: Figure) -> str:

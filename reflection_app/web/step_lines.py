@@ -42,6 +42,30 @@ class StepLine:
         return "/again-" in self.step.key
 
     @property
+    def goes_on(self) -> bool:
+        """Whether it asked for the rest of an answer that was cut off."""
+        return "/more-" in self.step.key
+
+    @property
+    def _sent(self) -> dict[str, Any]:
+        sent = self.step.result if self.step.kind == Generate.kind else None
+        return sent if isinstance(sent, dict) else {}
+
+    @property
+    def fault(self) -> str:
+        """Why what the model sent is no whole answer."""
+        return str(self._sent.get("fault") or "")
+
+    @property
+    def refusal(self) -> str:
+        return str(self._sent.get("refusal") or "")
+
+    @property
+    def called(self) -> str:
+        """The tools that it called in place of answering."""
+        return ", ".join(str(name) for name in self._sent.get("tool_calls") or ())
+
+    @property
     def what(self) -> str:
         """`answer`, `critique`, `generate`, `tests`, `review`, `verdict`, `draw`, `audit`: what the templates name.
 

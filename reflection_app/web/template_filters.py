@@ -14,6 +14,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from reflection_app.models import Run
 from reflection_app.web.labels import in_words
 
 register = Library()
@@ -62,6 +63,31 @@ def money(usd: Decimal | None) -> str:
     if usd >= 1:
         return f"${usd:,.2f}"
     return f"${usd:.4f}" if usd >= Decimal("0.0001") else f"${usd:.6f}"
+
+
+def at_least(usd: Decimal | None) -> str:
+    """`at least $1.25`, of what is known only in part; `unknown` where nothing of it is."""
+    return _("at least %(money)s") % {"money": money(usd)} if usd else _("unknown")
+
+
+@register.filter
+def run_cost(run: Run) -> str:
+    """What the run cost, as far as it is known."""
+    return at_least(run.cost_usd) if run.unpriced_calls else money(run.cost_usd)
+
+
+@register.filter
+def cost_within(usd: Decimal, run: Run) -> str:
+    """What a part of the run cost: at least that much, where the run has calls without a price."""
+    return at_least(usd) if run.unpriced_calls else money(usd)
+
+
+@register.filter
+def run_tokens(run: Run) -> str:
+    """`12,345`; `≈ 12,345` where the desk counted some itself, and `at least 12,345` where an agent told none."""
+    if run.unmetered_calls:
+        return _("at least %(number)s") % {"number": thousands(run.total_tokens)} if run.total_tokens else _("unknown")
+    return f"≈ {thousands(run.total_tokens)}" if run.estimated_tokens else thousands(run.total_tokens)
 
 
 @register.filter

@@ -27,7 +27,7 @@ def test_an_answer_comes_back_with_its_usage(configured: Configured) -> None:
         configured(server)
         answer = complete(asking())
     assert (answer.text, answer.model, answer.finish_reason) == ("Hello.", "house-model", "stop")
-    assert (answer.prompt_tokens, answer.completion_tokens, answer.retries) == (11, 3, 0)
+    assert (answer.prompt_tokens, answer.completion_tokens, answer.tries) == (11, 3, 1)
     assert answer.latency_ms >= 0
 
 
@@ -107,7 +107,7 @@ def test_a_rate_limit_is_waited_out_as_long_as_the_server_asks(configured: Confi
     with OpenAIServer(ScriptedAnswers([busy, "Hello."])) as server:
         configured(server)
         answer = complete(asking())
-    assert (answer.text, answer.retries) == ("Hello.", 1)
+    assert (answer.text, answer.tries) == ("Hello.", 2)
     first, second = server.requests
     assert second.at - first.at >= 1.0
 
@@ -136,7 +136,7 @@ def test_a_passing_failure_is_tried_again(configured: Configured, status: int) -
     with OpenAIServer(ScriptedAnswers([Reply("oops", status=status), "Hello."])) as server:
         configured(server)
         answer = complete(asking())
-    assert (answer.text, answer.retries) == ("Hello.", 1)
+    assert (answer.text, answer.tries) == ("Hello.", 2)
 
 
 def test_a_broken_body_is_tried_again(configured: Configured) -> None:
@@ -232,7 +232,7 @@ def test_a_server_that_refuses_the_form_is_asked_without_it(configured: Configur
     with OpenAIServer(ScriptedAnswers([unknown, '{"ok": true}'])) as server:
         configured(server)
         answer = complete(asking(json_schema=SCHEMA))
-    assert (answer.text, answer.retries) == ('{"ok": true}', 1)
+    assert (answer.text, answer.tries) == ('{"ok": true}', 2)
     assert ["response_format" in request.body for request in server.requests] == [True, False]
 
 

@@ -91,7 +91,7 @@ def test_a_stream_that_breaks_is_taken_back_and_asked_again_whole(configured: Co
         configured(server)
         answer = complete(asking(), on_text=shown)
         complete(asking(), on_text=Shown())
-    assert (answer.text, answer.retries) == ("Hello.", 1)
+    assert (answer.text, answer.tries) == ("Hello.", 2)
     assert shown[-1] == ""
     assert len(shown) >= 4
     assert streamed(server) == [True, False, True]
@@ -112,7 +112,7 @@ def test_a_server_that_does_not_stream_is_asked_whole_from_then_on(configured: C
     with OpenAIServer(answer) as server:
         configured(server)
         first, second = (complete(asking(), on_text=Shown()) for _ in range(2))
-    assert (first.text, first.retries, second.text, second.retries) == ("Hello.", 1, "Hello.", 0)
+    assert (first.text, first.tries, second.text, second.tries) == ("Hello.", 2, "Hello.", 1)
     assert streamed(server) == [True, False, False]
 
 

@@ -11,6 +11,7 @@ from reflection_app.loops.catalogue import LOOPS
 from reflection_app.loops.code_tests import FailureReason, TestReport, TestResult
 from reflection_app.loops.diagnosis.diagnoses import FailedCall
 from reflection_app.loops.effects import (
+    AnswerFault,
     AnyEffect,
     AskPerson,
     AskReviewer,
@@ -27,7 +28,9 @@ from reflection_app.loops.effects import (
     Generation,
     HandedIn,
     HandedInRepair,
+    KeepAttempt,
     Performed,
+    RecordVerdict,
     ReviewDecision,
     RunTests,
     Spent,
@@ -42,7 +45,7 @@ from reflection_app.loops.requirements import CountRequirement, Requirements
 from reflection_app.loops.review_rules import ReviewPolicy
 from reflection_app.loops.task_spec import Execution, Limits, Mode, Redo, TaskKind, TaskSpec
 from reflection_app.loops.tool_calls import ToolCall, ToolFailure, ToolResult, ToolSpec
-from reflection_app.loops.verdicts import IssueCategory, Verdict
+from reflection_app.loops.verdicts import IssueCategory, Referee, Verdict
 from tests.critiques import critique
 from tests.loops.playing import TESTS, noted, play, said
 
@@ -119,14 +122,20 @@ failures = st.one_of(
 
 
 def cut_off(answer: Performed[Generation]) -> Performed[Generation]:
-    return answer.model_copy(update={"value": answer.value.model_copy(update={"finish_reason": "length"})})
+    cut = {"finish_reason": "length", "fault": AnswerFault.CUT_OFF}
+    return answer.model_copy(update={"value": answer.value.model_copy(update=cut)})
+
+
+def refused(answer: Performed[Generation]) -> Performed[Generation]:
+    no = {"text": "", "refusal": "no", "fault": AnswerFault.REFUSED}
+    return answer.model_copy(update={"value": answer.value.model_copy(update=no)})
 
 
 def answers(role: str) -> st.SearchStrategy[Any]:
     """Mostly what fits the role, sometimes nonsense or half of an answer, rarely a failure."""
     text = st.one_of(fitting[role], fitting[role], fitting[role], texts)
     whole = st.builds(said, text, tokens=st.integers(0, 3000), duration_s=st.floats(0, 12))
-    told = st.one_of(whole, whole, whole, whole.map(cut_off))
+    told = st.one_of(whole, whole, whole, whole.map(cut_off), whole.map(refused))
     return st.integers(0, 15).flatmap(lambda luck: told if luck else failures)
 
 
@@ -178,6 +187,7 @@ OUTSIDE: dict[type, st.SearchStrategy[Any]] = {
     AwaitAttempt: attempts,
     FindSimilarIssues: similar,
 }
+MAY_SAY_WHY = {Outcome.FAILED, Outcome.UNVERIFIED, Outcome.OVER_BUDGET, Outcome.TIMED_OUT}
 limits = st.builds(
     Limits,
     max_iterations=st.integers(1, 5),
@@ -264,7 +274,15 @@ def check(ended: Ended, effects: list[AnyEffect], *, spec: TaskSpec) -> None:
     assert len(set(keys)) == len(keys)
     assert all(1 <= number <= spec.limits.max_iterations for number in made)
     assert ended.best_attempt is None or ended.best_attempt in made
-    assert ended.outcome in {Outcome.FAILED, Outcome.UNVERIFIED} or not ended.error
+    assert ended.outcome in MAY_SAY_WHY or not ended.error
+    cut = {effect.attempt for effect in effects if isinstance(effect, KeepAttempt) and effect.cut_off}
+    judged = {
+        effect.judgement.attempt
+        for effect in effects
+        if isinstance(effect, RecordVerdict) and effect.judgement.referee is not Referee.TOOL
+    }
+    assert not cut & judged
+    assert ended.outcome not in {Outcome.SUCCEEDED, Outcome.UNVERIFIED} or ended.best_attempt not in cut
 
 
 # A run is many draws, slow to make where the processors are busy; a loop without end is found by MOST_CALLS.

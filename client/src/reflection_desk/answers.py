@@ -16,15 +16,24 @@ class Answer(BaseModel):
 
 
 class Usage(Answer):
+    """What a run took. `cost_usd` is None where some of it is not known; it is then at least `known_cost_usd`."""
+
     prompt_tokens: int
     completion_tokens: int
-    cost_usd: Decimal
+    estimated_tokens: int = 0
+    cached_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    cost_usd: Decimal | None
+    known_cost_usd: Decimal
     llm_calls: int
+    unpriced_calls: int = 0
+    unmetered_calls: int = 0
 
 
 class BestAttempt(Answer):
     number: int
     content: str
+    cut_off: bool = False
     score: float | None
     referee: str | None
 

@@ -5,6 +5,7 @@ A step that fails does not stop the others. At a checkpoint the minimum requirem
 
 from collections.abc import Sequence
 
+from reflection_app.loops.answering import Answer, complete_answer
 from reflection_app.loops.diagnosis.acting import GivenUp
 from reflection_app.loops.effects import AskPerson, EffectFailed, EffectTimedOut, Generate
 from reflection_app.loops.messages import Message, system, user
@@ -111,7 +112,11 @@ async def _by_model(
         max_tokens=run.tokens_left,
         timeout_s=run.time_left_s(),
     )
-    return (await run.perform(request)).text
+    answer = Answer()
+    await complete_answer(run, request, answer)
+    if not answer.is_whole:
+        raise EffectFailed("the answer was cut off before its end")
+    return answer.text
 
 
 async def _by_person(

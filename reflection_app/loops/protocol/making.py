@@ -1,12 +1,14 @@
 """Making an attempt under the protocol, and keeping what there is where that breaks off.
 
-A call of the model that fails for good and an answer that is cut off are interruptions: the attempt goes back and is
-resumed once. No attempt is made up: where no answer came, the attempt that is kept is empty, and nobody judges it.
+A call of the model that fails for good, and an answer that was cut off and asked to go on in vain, are interruptions:
+the attempt goes back and is resumed. No attempt is made up: where no answer came, the attempt that is kept is empty,
+and nobody judges it. A model that answers, but with nothing that is an answer, is not asked once more.
 """
 
 import json
 
 from reflection_app.loops.actor_critic import actor_messages
+from reflection_app.loops.answering import NoAnswer
 from reflection_app.loops.attempts import make_attempt
 from reflection_app.loops.effects import EffectFailed, EffectTimedOut, KeepAttempt, Pick
 from reflection_app.loops.messages import Message, system
@@ -17,6 +19,7 @@ from reflection_app.loops.protocol.rounds import BrokenBy, Interruption, Made
 from reflection_app.loops.task_spec import Execution, TaskSpec
 
 LONGEST_MESSAGE = 2_000
+TOO_LONG = "The answer reached the most tokens that it was allowed."
 
 
 async def first_attempt(spec: TaskSpec, run: Progress) -> Made:
@@ -48,18 +51,18 @@ async def make(spec: TaskSpec, run: Progress, wanted: Made, *, last_good_step: s
     is_resumable = has_room(spec, after=number) and spec.execution is Execution.MANAGED
     try:
         content = await make_attempt(spec, run, number=number, messages=messages_of(wanted), role=wanted.role)
-    except (EffectTimedOut, PriceUnknown):
+    except (EffectTimedOut, PriceUnknown, NoAnswer):
         raise
     except EffectFailed as failure:
-        if not is_resumable:
+        # What had begun before the call that failed is kept already.
+        if not is_resumable or number in run.unfinished:
             raise
         await keep(run, number=number, content="")
         message = str(failure)[:LONGEST_MESSAGE] or "the call failed"
         return _with(wanted, broken=Interruption(BrokenBy.FAILED_CALL, phase, message, last_good_step))
-    if number not in run.cut_off or not is_resumable:
+    if number not in run.unfinished and not (number in run.cut_off and is_resumable):
         return _with(wanted, content=content)
-    message = "The answer reached the most tokens that it was allowed."
-    return _with(wanted, content=content, broken=Interruption(BrokenBy.CUT_OFF, phase, message, phase))
+    return _with(wanted, content=content, broken=Interruption(BrokenBy.CUT_OFF, phase, TOO_LONG, phase))
 
 
 def messages_of(made: Made) -> tuple[Message, ...]:
@@ -83,10 +86,12 @@ def _with(made: Made, *, content: str = "", broken: Interruption | None = None) 
     )
 
 
-async def keep(run: Progress, *, number: int, content: str) -> None:
+async def keep(run: Progress, *, number: int, content: str, cut_off: bool = False) -> None:
     """Keeps an attempt that no single call of a model made."""
-    await run.perform(KeepAttempt(key=f"attempt-{number}/kept", attempt=number, content=content))
+    await run.perform(KeepAttempt(key=f"attempt-{number}/kept", attempt=number, content=content, cut_off=cut_off))
     run.attempts.append(number)
+    if cut_off:
+        run.unfinished.add(number)
 
 
 async def prefer_an_answer(run: Progress, *, empty: list[int]) -> None:

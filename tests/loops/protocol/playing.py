@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from reflection_app.loops.effects import (
+    AnswerFault,
     AnyEffect,
     AskPerson,
     AskReviewer,
@@ -87,6 +88,11 @@ def passing() -> str:
 
 
 def cut(text: str) -> Performed[Generation]:
+    return Performed(value=Generation(text=text, model="m", finish_reason="length", fault=AnswerFault.CUT_OFF))
+
+
+def cut_as_once_kept(text: str) -> Performed[Generation]:
+    """As in journals that do not tell that it is no whole answer."""
     return Performed(value=Generation(text=text, model="m", finish_reason="length"))
 
 

@@ -5,18 +5,21 @@ from typing import Any
 
 import pytest
 
+from reflection_app.loops.answering import joined
 from reflection_app.loops.effects import (
+    AnswerFault,
     EffectTimedOut,
     Generate,
+    Generation,
     HandedIn,
     KeepAttempt,
+    Performed,
     RecordPick,
     RecordVerdict,
     Spent,
 )
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.protocol.error_classes import ErrorClass
-from reflection_app.loops.protocol.resuming import joined
 from reflection_app.loops.protocol.stages import Classified, Explored, RepairStatus
 from reflection_app.loops.task_spec import Execution
 from reflection_app.loops.tickets import Trigger
@@ -28,6 +31,7 @@ from tests.loops.protocol.playing import (
     Desk,
     asked_in,
     cut,
+    cut_as_once_kept,
     missing,
     outputs,
     passing,
@@ -98,6 +102,32 @@ def test_an_answer_that_is_cut_off_goes_on_where_it_stopped() -> None:
     played = play(protocol_spec(), Desk(actor=[cut("One, two, "), "three."], critic=passing()))
 
     assert played.ended.outcome is Outcome.SUCCEEDED
+    assert (played.ended.best_attempt, kept(played)) == (1, {1: "One, two, three."})
+    assert tickets_of(played) == []
+
+
+def test_an_answer_that_does_not_come_to_its_end_goes_back_and_is_resumed_there() -> None:
+    pieces = [cut("One, "), cut("two, "), cut("three, "), "four."]
+    played = play(protocol_spec(), Desk(actor=pieces, critic=passing()))
+
+    assert (played.ended.outcome, played.ended.best_attempt) == (Outcome.SUCCEEDED, 2)
+    assert kept(played) == {1: "One, two, three, ", 2: "One, two, three, four."}
+    told = asked_in(played, "attempt-1/repair-1/resume")
+    assert told.index("One, two, three, ") < told.index("cut off")
+    assert "attempt-1/critique" not in played.keys
+    assert tickets_of(played)[0].trigger is Trigger.INTERRUPTION
+
+
+def test_an_answer_that_never_comes_to_its_end_is_never_judged() -> None:
+    played = play(protocol_spec(), Desk(actor=cut("more, "), critic=passing()))
+    assert (played.ended.outcome, played.ended.best_attempt) == (Outcome.EXHAUSTED, 1)
+    assert not [key for key in played.keys if key.endswith(("/critique", "/verdict"))]
+
+
+def test_one_cut_off_in_a_journal_that_did_not_tell_goes_on_as_it_did() -> None:
+    played = play(protocol_spec(), Desk(actor=[cut_as_once_kept("One, two, "), "three."], critic=passing()))
+
+    assert played.ended.outcome is Outcome.SUCCEEDED
     assert played.ended.best_attempt == 2
     assert kept(played) == {2: "One, two, three."}
     told = asked_in(played, "attempt-1/repair-1/resume")
@@ -106,15 +136,18 @@ def test_an_answer_that_is_cut_off_goes_on_where_it_stopped() -> None:
     assert tickets_of(played)[0].trigger is Trigger.INTERRUPTION
 
 
-def test_an_answer_cut_off_with_no_room_left_is_judged_as_it_is() -> None:
+def test_an_answer_cut_off_with_no_attempt_left_is_kept_and_not_judged() -> None:
     played = play(protocol_spec(limits={"max_iterations": 1}), Desk(actor=cut("One"), critic=passing()))
-    assert played.ended.outcome is Outcome.SUCCEEDED
+    assert (played.ended.outcome, played.ended.best_attempt) == (Outcome.EXHAUSTED, 1)
+    assert "attempt-1/critique" not in played.keys
 
 
-def test_what_was_resumed_is_not_resumed_again_but_judged() -> None:
-    played = play(protocol_spec(), Desk(actor=[cut("One, "), cut("two, "), "three"], critic=passing()))
-    assert kept(played) == {2: "One, two, "}
-    assert played.ended.outcome is Outcome.SUCCEEDED
+def test_a_model_that_refuses_is_not_resumed_but_quoted() -> None:
+    no = Generation(text="", model="m", refusal="I cannot do that.", fault=AnswerFault.REFUSED)
+    played = play(protocol_spec(), Desk(actor=Performed(value=no), critic=passing()))
+    assert (played.ended.outcome, played.ended.best_attempt) == (Outcome.FAILED, None)
+    assert "I cannot do that." in played.ended.error
+    assert played.keys == ["attempt-1/answer", "attempt-1/answer/again-1", "attempt-1/answer/again-2"]
 
 
 @pytest.mark.parametrize(
