@@ -6,7 +6,8 @@ from typing import Any
 from pydantic import BaseModel
 
 from reflection_app.loops.answer_reading import NONCE, UnusableAnswerError, read_answer
-from reflection_app.loops.effects import EffectFailed, Generate
+from reflection_app.loops.answering import told_fault
+from reflection_app.loops.effects import AnswerFault, EffectFailed, Generate, Generation
 from reflection_app.loops.messages import NO_ANSWER, Message, assistant, user
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
@@ -47,26 +48,40 @@ async def ask[T: BaseModel](
             run.check_limits()
         generation = await run.perform(request)
         try:
-            return read_answer(generation.text, schema=schema, asked=asked, nonce=nonce)
+            return read_generation(generation, schema=schema, asked=asked, nonce=nonce)
         except UnusableAnswerError as error:
             problem = str(error)
         # Only the newest bad answer is shown again: sending all of them costs tokens and teaches nothing.
-        said = generation.text[:LONGEST_SHOWN_AGAIN] or NO_ANSWER
-        again = (*messages, assistant(said), user(prompt("structured_again", error=problem)))
+        again = (*messages, assistant(shown_again(generation)), user(prompt("structured_again", error=problem)))
         request = request.model_copy(
             update={
                 "key": f"{key}/again-{reask + 1}",
                 "messages": again,
                 "max_tokens": run.tokens_left,
                 "timeout_s": run.time_left_s(),
+                # Reasoning may take all the room before the first word.
+                "room": request.room * (2 if generation.fault is AnswerFault.CUT_OFF else 1),
             }
         )
     who = SAID_BY.get(request.role, f"The {request.role}")
     raise NoUsableAnswer(
         f"{who} gave no usable answer in {_tries(most_reasks + 1)} ({problem}). "
-        f"It said: {' '.join(generation.text.split())[:LONGEST_QUOTE] or 'nothing'}",
+        f"It said: {' '.join((generation.text or generation.refusal).split())[:LONGEST_QUOTE] or 'nothing'}",
         role=request.role,
     )
+
+
+def read_generation[T: BaseModel](generation: Generation, *, schema: type[T], asked: str = "", nonce: str = "") -> T:
+    """The value in what a model sent. Raises UnusableAnswerError also where that was no whole answer."""
+    if generation.fault:
+        raise UnusableAnswerError(told_fault(generation))
+    return read_answer(generation.text, schema=schema, asked=asked, nonce=nonce)
+
+
+def shown_again(generation: Generation) -> str:
+    """What a model is shown of what it sent; what a filter stopped would be stopped again."""
+    said = "" if generation.fault is AnswerFault.FILTERED else generation.text or generation.refusal
+    return said[:LONGEST_SHOWN_AGAIN] or NO_ANSWER
 
 
 def shown_in(messages: tuple[Message, ...]) -> str:

@@ -9,19 +9,26 @@ from typing import Any
 from reflection_app.loops.after.answers import ToolAnswer
 from reflection_app.loops.after.findings import SessionRead
 from reflection_app.loops.after_effects import ReadSession
-from reflection_app.loops.answer_reading import UnusableAnswerError, read_answer
-from reflection_app.loops.effects import CallTool, EffectFailed, Generate
+from reflection_app.loops.answer_reading import UnusableAnswerError
+from reflection_app.loops.effects import CallTool, EffectFailed, Generate, Generation
 from reflection_app.loops.lenient_values import Lenient
-from reflection_app.loops.messages import NO_ANSWER, Message, assistant, user
+from reflection_app.loops.messages import Message, assistant, user
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
-from reflection_app.loops.structured_answers import NoUsableAnswer, asking_for, nonce_of, shown_in, with_nonce
+from reflection_app.loops.structured_answers import (
+    NoUsableAnswer,
+    asking_for,
+    nonce_of,
+    read_generation,
+    shown_again,
+    shown_in,
+    with_nonce,
+)
 from reflection_app.loops.tool_calls import ToolResult
 from reflection_app.loops.tool_frames import framed
 
 TEMPERATURE = 0.3
 READING_TOOLS = ("read_file", "grep_search")
-LONGEST_SAID_AGAIN = 4_000
 LONGEST_RESULT = 8_000
 LONGEST_QUOTE = 500
 TOOL_TIMEOUT_S = 10.0
@@ -62,7 +69,7 @@ async def look_back[A: Lenient](run: Progress, question: Question[A]) -> A:
         took = run.tokens - spent
         try:
             asked = shown_in(messages)
-            said = _read(generation.text, answer=question.answer, asked=asked, nonce=nonce, is_last=is_last)
+            said = _read(generation, answer=question.answer, asked=asked, nonce=nonce, is_last=is_last)
         except UnusableAnswerError as error:
             if is_last:
                 raise _nothing_said(question.role, turns=turn, problem=str(error), said=generation.text) from None
@@ -71,8 +78,7 @@ async def look_back[A: Lenient](run: Progress, question: Question[A]) -> A:
             if not isinstance(said, ToolAnswer):
                 return said
             told = await _told_by_tool(run, said, key=f"{key}/tool")
-        said_again = generation.text[:LONGEST_SAID_AGAIN] or NO_ANSWER
-        messages = (*messages, assistant(said_again), user(told))
+        messages = (*messages, assistant(shown_again(generation)), user(told))
     raise AssertionError("the last turn returns or raises")
 
 
@@ -99,15 +105,15 @@ def _or_a_tool(schema: dict[str, Any]) -> dict[str, Any]:
     return {**schema, "required": [], "properties": call | schema["properties"]}
 
 
-def _read[A: Lenient](text: str, *, answer: type[A], asked: str, nonce: str, is_last: bool) -> A | ToolAnswer:
+def _read[A: Lenient](said: Generation, *, answer: type[A], asked: str, nonce: str, is_last: bool) -> A | ToolAnswer:
     """The last word where there is one, else the call of a tool. Raises UnusableAnswerError."""
     try:
-        return read_answer(text, schema=answer, asked=asked, nonce=nonce)
+        return read_generation(said, schema=answer, asked=asked, nonce=nonce)
     except UnusableAnswerError as error:
         if is_last:
             raise
         try:
-            return read_answer(text, schema=ToolAnswer)
+            return read_generation(said, schema=ToolAnswer)
         except UnusableAnswerError:
             raise error from None
 
