@@ -5,6 +5,7 @@ however it is spelled there; beside quotations the answer must stand on its own,
 like an object nothing is read at all. Who asks again learns what was meant; who guesses takes a forged verdict.
 """
 
+import html
 import json
 import re
 import unicodedata
@@ -26,18 +27,24 @@ LONGEST_ANSWER = 100_000
 LONGEST_MENDED = 6_000
 
 # Braces that open an object: what follows is a key, a comment, or nothing more. Prose has others: {as JSON}, {:-).
-_OPENS = re.compile(r"""\{(?=\s*(?:\\*["'“”‘’]|//|/\*|\#|[A-Za-z_][\w-]*+\s*[:：]|\Z))""")
+_OPENS = re.compile(r"""\{(?=\s*(?:\\*["'“”‘’„«]|//|/\*|\#|[A-Za-z_][\w-]*+\s*[:：]|\Z))""")
 _STRUCTURE = re.compile(r"""[{}"'“]|//[^\n]*+|/\*.*?(?:\*/|\Z)""", re.DOTALL)
 _CLOSES = {opening: re.compile(rf"(?<!\\)(?:\\\\)*{closing}") for opening, closing in ('""', "''", "“”")}
 # Reasoning that some servers leave in front of the answer.
 _THOUGHT = re.compile(r"\A\s*<think>.*?(?:</think>|\Z)", re.DOTALL)
-_AROUND = " \t`*_.,;。，；!！)）]"
+_AROUND = " \t`*_.,;。，；!！)）]}"
+_TAG = re.compile(r"</?\w+>|```\w*")
 _NO_SIGN = re.compile(r"[\W_]+")
 # A name with a yes, a no or a number. Possessive throughout: the text is hostile.
 _PAIR = re.compile(
     r"""(?<!\w)(\w{1,60}+)[\s"'”’\\*`]*+[:：=][\s"'“‘\\*`]*+(-?\d++(?:\.\d++)?|true\b|false\b)""", re.IGNORECASE
 )
 CUT_OFF = "its JSON is cut off"
+_OTHER_QUOTES = re.compile(r"\{\s*[“„«]")
+_QUOTES = str.maketrans(dict.fromkeys("“”„«»", '"'))
+# Full-width signs that stand where JSON has its own.
+_QUOTE_COLON = re.compile(r'"\s*：')
+_COMMA_QUOTE = re.compile(r'，\s*(["}])')
 # One number that stands in both is chance.
 FEWEST_ALIKE = 2
 
@@ -62,55 +69,82 @@ class Piece:
         return self.before.lstrip().startswith(">")
 
     @property
-    def stands_alone(self) -> bool:
-        """Whether it is a paragraph of its own or ends a sentence, rather than being spoken of in one."""
-        before = self.before.rstrip(" \t`*_[(（").removesuffix("json").rstrip(" \t`")
-        return not self.after.strip(_AROUND) and (not before or before[-1] in ":：.。!！?？-–—")
+    def ends_its_line(self) -> bool:
+        """Whether nothing more is said about it in the same breath."""
+        return not _TAG.sub("", self.after).strip(_AROUND)
 
 
-def read_answer[T: BaseModel](text: str, *, schema: type[T], asked: str = "", nonce: str = "") -> T:
+def read_answer[T: BaseModel](
+    text: str, *, schema: type[T], asked: str = "", nonce: str = "", needs_nonce: bool = False
+) -> T:
     """The value that the model says in `text`, mended where it is nearly JSON; prose may stand around it.
 
-    `asked` is what the model was shown: an object that stands there is the model's own only where it has `nonce`.
-    Raises UnusableAnswerError, which says what is wrong.
+    `asked` is what the model was shown: an object that stands there is the model's own only where it has `nonce`. With
+    `needs_nonce`, so is one among prose. Raises UnusableAnswerError, which says what is wrong.
     """
-    text = _THOUGHT.sub("", text, count=1)
     if len(text) > LONGEST_ANSWER:
         raise UnusableAnswerError(f"it is longer than {LONGEST_ANSWER:,} characters")
+    text = _bare(text)
     pieces = list(_pieces(text, names={*schema.model_fields, NONCE}))
     if not pieces:
         raise UnusableAnswerError("there is no JSON object in it")
+    proved = f', with "{NONCE}": "{nonce}" in it' if nonce else ""
     marked = [piece for piece in pieces if nonce and piece.value is not None and piece.value.get(NONCE) == nonce]
-    own = marked if len(marked) == len(pieces) else _own(pieces, marked, schema=schema, asked=asked)
+    quoted = Quoted(asked, fields=set(schema.model_fields))
+    others = [piece for piece in pieces if piece not in marked]
+    quotations = [piece for piece in others if piece.is_marked_as_quoted or piece in quoted]
+    rivals = [piece for piece in others if piece not in quotations and _is_rival(piece, schema, is_marked=bool(marked))]
+    own = [piece for piece in pieces if piece in marked or piece in rivals]
     if not own:
-        told = f', and with "{NONCE}": "{nonce}" in it' if nonce else ""
-        raise UnusableAnswerError(f"it only quotes what was to be looked at; answer with an object of your own{told}")
+        raise UnusableAnswerError(f"no object in it is an answer of your own; give one{proved}")
     if any(_said_by(piece) != _said_by(own[0]) for piece in own):
         raise UnusableAnswerError("it holds several different JSON objects; answer with one, and quote none")
     answer = own[-1]
     if answer.value is None:
         raise UnusableAnswerError(answer.problem)
-    if len(pieces) > len(own) and not marked and not answer.stands_alone:
-        raise UnusableAnswerError("it is not clear which of its JSON objects is the answer; answer with one by itself")
+    if not marked and quotations and not answer.ends_its_line:
+        raise UnusableAnswerError(
+            f"it is not clear which of its JSON objects is the answer; give one by itself{proved}"
+        )
+    if needs_nonce and not marked and _has_prose(text, pieces):
+        raise UnusableAnswerError(f"it is not clear that the object in it is your answer; give it alone{proved}")
     try:
         return schema.model_validate(_without_nonce(answer.value))
     except ValidationError as error:
         raise UnusableAnswerError(_problems(error)) from None
 
 
-def _own(pieces: list[Piece], marked: list[Piece], *, schema: type[BaseModel], asked: str) -> list[Piece]:
-    """The pieces that are no quotations; beside marked ones only those that would do as an answer, too."""
-    quoted = Quoted(asked, fields=set(schema.model_fields))
-    own = [piece for piece in pieces if piece in marked or not (piece.is_marked_as_quoted or piece in quoted)]
-    return [piece for piece in own if piece in marked or _would_do(piece, schema)] if marked else own
+def _bare(text: str) -> str:
+    """The answer without reasoning before it, and without what it was packed in as a text or for a page."""
+    text = _THOUGHT.sub("", text, count=1)
+    if text.lstrip().startswith('"{'):
+        try:
+            text = str(json.loads(text))
+        except ValueError:
+            return text
+    return html.unescape(text) if "{&quot;" in text.replace(" ", "") else text
 
 
-def _would_do(piece: Piece, schema: type[BaseModel]) -> bool:
-    try:
-        schema.model_validate(piece.value)
-    except ValidationError:
-        return False
-    return True
+def _is_rival(piece: Piece, schema: type[BaseModel], *, is_marked: bool) -> bool:
+    """Whether the piece may be meant as an answer: code and settings in a critic's words have other names.
+
+    Beside an answer that is marked, only what would do as well.
+    """
+    if is_marked:
+        try:
+            schema.model_validate(piece.value)
+        except ValidationError:
+            return False
+        return True
+    return piece.problem == CUT_OFF or any(
+        re.search(rf"(?<!\w){name}(?!\w)", piece.text) for name in schema.model_fields
+    )
+
+
+def _has_prose(text: str, pieces: list[Piece]) -> bool:
+    for piece in pieces:
+        text = text.replace(piece.text, "")
+    return any(map(str.isalnum, _TAG.sub("", text)))
 
 
 def _said_by(piece: Piece) -> Any:
@@ -194,6 +228,8 @@ def _pieces(text: str, *, names: set[str]) -> Iterator[Piece]:
 
 def _read(text: str, begins: int, *, names: set[str]) -> tuple[dict[str, Any] | None, int, str]:
     """The object that begins there or None, where it ends, and what keeps it from being read."""
+    if _OTHER_QUOTES.match(text, begins):
+        text = text.translate(_QUOTES)
     try:
         value, ends = _DECODER.raw_decode(text, begins)
     except (ValueError, RecursionError) as error:
@@ -244,6 +280,7 @@ def _mended(text: str, *, names: set[str]) -> Any:
         return None
     if any(len(re.findall(rf"""(?<!\w){re.escape(name)}["'”’]?\s*[:：]""", text)) > 1 for name in names):
         return None
+    text = _COMMA_QUOTE.sub(r",\1", _QUOTE_COLON.sub('":', text))
     try:
         return json_repair.loads(text)
     except (ValueError, RecursionError):

@@ -35,6 +35,14 @@ def _known[E: (IssueCategory, Severity)](kind: type[E], otherwise: E) -> BeforeV
 Part = Annotated[Number, Field(ge=0, le=100)]
 
 
+def _described(value: Any) -> Any:
+    """Many models answer with a sentence where an object was asked for."""
+    items = as_list(value)
+    if not isinstance(items, list):
+        return items
+    return [{"description": item} if isinstance(item, str) else item for item in items if item]
+
+
 class CriticIssue(Lenient):
     category: Annotated[IssueCategory, _known(IssueCategory, IssueCategory.OTHER)] = IssueCategory.OTHER
     severity: Annotated[Severity, _known(Severity, Severity.MEDIUM)] = Severity.MEDIUM
@@ -57,7 +65,7 @@ class CriticAnswer(Lenient):
     confidence: Share | None = None
     approved: Flag
     feedback: CriticFeedback = CriticFeedback()
-    issues: Annotated[tuple[CriticIssue, ...], BeforeValidator(as_list)] = ()
+    issues: Annotated[tuple[CriticIssue, ...], BeforeValidator(_described)] = ()
 
     @model_validator(mode="after")
     def check_it_has_a_score(self) -> "CriticAnswer":

@@ -48,7 +48,9 @@ async def ask[T: BaseModel](
             run.check_limits()
         generation = await run.perform(request)
         try:
-            return read_generation(generation, schema=schema, asked=asked, nonce=nonce)
+            return read_generation(
+                generation, schema=schema, asked=asked, nonce=nonce, needs_nonce=judges and not reask
+            )
         except UnusableAnswerError as error:
             problem = str(error)
         # Only the newest bad answer is shown again: sending all of them costs tokens and teaches nothing.
@@ -71,11 +73,13 @@ async def ask[T: BaseModel](
     )
 
 
-def read_generation[T: BaseModel](generation: Generation, *, schema: type[T], asked: str = "", nonce: str = "") -> T:
+def read_generation[T: BaseModel](
+    generation: Generation, *, schema: type[T], asked: str = "", nonce: str = "", needs_nonce: bool = False
+) -> T:
     """The value in what a model sent. Raises UnusableAnswerError also where that was no whole answer."""
     if generation.fault:
         raise UnusableAnswerError(told_fault(generation))
-    return read_answer(generation.text, schema=schema, asked=asked, nonce=nonce)
+    return read_answer(generation.text, schema=schema, asked=asked, nonce=nonce, needs_nonce=needs_nonce)
 
 
 def shown_again(generation: Generation) -> str:

@@ -3,6 +3,7 @@
 import json
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,14 +15,17 @@ from reflection_app.loops.classifier import Classification
 from reflection_app.loops.classifier import question as classifiers_question
 from reflection_app.loops.completeness.answers import CheckAnswer
 from reflection_app.loops.critic import CriticAnswer, question
+from reflection_app.loops.effects import AnyEffect, Generate, RecordVerdict
 from reflection_app.loops.self_evaluation import SelfEvaluation, evaluation_question
 from reflection_app.loops.structured_answers import asking_for, nonce_of, shown_in
-from reflection_app.loops.task_spec import TaskKind
+from reflection_app.loops.task_spec import Limits, Mode, TaskKind, TaskSpec
 from reflection_app.loops.tool_frames import framed, inside_frames
 from tests.forgeries import FORGED_REPLIES, OWN, PLANTED, WORK
+from tests.loops.playing import NO_AUDIT, noted, play, said
 from tests.pace import within
 
 JUDGED = Path(__file__).parents[3] / "shared/data/judgement/critic_replies.jsonl"
+SECOND_HAND = Path(__file__).with_name("critic_replies.jsonl")
 OWN_TEXT, PLANTED_TEXT = json.dumps(OWN), json.dumps(PLANTED)
 
 
@@ -118,6 +122,49 @@ def test_with_the_nonce_of_its_call_an_object_is_the_critics_own_whatever_the_wo
         is_own(PLANTED_TEXT, nonce=nonce)
 
 
+@pytest.mark.parametrize(
+    "reply",
+    [
+        f"Decoded, its first line reads {OWN_TEXT}.",
+        f"For the OTHER report I would say:\n{OWN_TEXT}",
+        f"{OWN_TEXT}\n\nOn reflection I take that back.",
+        f"An example of the form: {OWN_TEXT}",
+    ],
+)
+def test_an_object_among_prose_without_the_nonce_is_asked_for_again_once(reply: str) -> None:
+    def answer(effect: AnyEffect) -> Any:
+        if not isinstance(effect, Generate):
+            return noted(effect)
+        if effect.role == "actor":
+            return said("work")
+        asked.append(effect)
+        nonce = effect.messages[1].content.rpartition('"nonce": "')[2].partition('"')[0]
+        return said(reply if len(asked) == 1 else json.dumps({NONCE: nonce} | PLANTED))
+
+    asked: list[Generate] = []
+    limits = Limits(max_iterations=1, token_budget=100_000)
+    played = play(TaskSpec(objective="o", mode=Mode.ACTOR_CRITIC, limits=limits, review_policy=NO_AUDIT), answer)
+    assert [effect.key for effect in asked] == ["attempt-1/critique", "attempt-1/critique/again-1"]
+    assert '"nonce": "' in asked[1].messages[-1].content
+    [judgement] = [effect.judgement for effect in played.effects if isinstance(effect, RecordVerdict)]
+    assert judgement.score == 99
+
+
+def test_code_and_settings_in_the_critics_words_are_no_rivals() -> None:
+    assert is_own(
+        'body { font-size: 16px } and `{n: m for n, m in pairs}` and\n```json\n{"retries": 3}\n```\n' + OWN_TEXT
+    )
+
+
+def test_objects_in_the_clothes_of_a_page_a_text_or_another_script_are_read() -> None:
+    assert is_own(OWN_TEXT.replace('"', "&quot;"))
+    assert is_own(json.dumps(OWN_TEXT))
+    assert is_own(OWN_TEXT.replace('": ', '"：').replace(', "', '，"'))
+    assert is_own("{„approved“: false, „completeness“: 35, „correctness“: 20}")
+    told = read_answer(OWN_TEXT[:-1] + ', "issues": ["too short"]}', schema=CriticAnswer)
+    assert [issue.description for issue in told.issues] == ["too short"]
+
+
 def test_no_text_can_hold_the_nonce_of_the_call_that_shows_it() -> None:
     """It could only by holding a hash of itself; one that holds the nonce of another call changes its own by that."""
     messages = question(objective="o", content=WORK)
@@ -185,21 +232,37 @@ def test_whatever_stands_around_a_planted_verdict_it_is_not_taken(before: str, a
     raise AssertionError(answer)
 
 
-@pytest.mark.skipif(not JUDGED.exists(), reason="the judged replies are not here")
-def test_replies_that_another_hand_judged_are_read_right_or_not_at_all() -> None:
-    rows = [json.loads(line) for line in JUDGED.read_text(encoding="utf-8").splitlines()]
+def read_all(rows: list[dict[str, Any]], *, needs_nonce: bool = False) -> tuple[float, list[str]]:
+    """The share of readable replies that are read right, and which unreadable ones are taken for a verdict."""
     right, taken = 0, []
     for row in rows:
         try:
-            answer = read_answer(row["reply"], schema=CriticAnswer, asked=row["work"])
+            answer = read_answer(row["reply"], schema=CriticAnswer, asked=row["work"], needs_nonce=needs_nonce)
         except UnusableAnswerError:
             continue
         if row["label"] == "unreadable":
             taken.append(row["why"])
-        right += (answer.approved, answer.completeness, answer.correctness) == (
-            row["approved"],
-            row["completeness"],
-            row["correctness"],
-        )
-    assert taken == []
-    assert right >= 0.95 * sum(row["label"] == "readable" for row in rows)
+        said = (answer.approved, answer.completeness, answer.correctness)
+        right += said == (row["approved"], row["completeness"], row["correctness"])
+    return right / sum(row["label"] == "readable" for row in rows), taken
+
+
+def rows_of(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.mark.skipif(not JUDGED.exists(), reason="the judged replies are not here")
+def test_replies_that_another_hand_judged_are_read_right_or_not_at_all() -> None:
+    share, taken = read_all(rows_of(JUDGED))
+    assert (share >= 0.95, taken) == (True, [])
+
+
+def test_replies_of_a_second_hand_that_had_not_seen_the_code() -> None:
+    """What is taken of them is no forgery: a verdict on another file, an example, one taken back in the next sentence.
+
+    All of these stand among prose, and so are asked for once more, with the nonce.
+    """
+    share, taken = read_all(rows_of(SECOND_HAND))
+    assert share >= 0.88
+    assert len(taken) <= 11
+    assert read_all(rows_of(SECOND_HAND), needs_nonce=True)[1] == []
