@@ -24,7 +24,7 @@ MEANINGS = {
     403: "The key lacks the scope.",
     404: "There is no such thing, or it belongs to another project.",
     409: "The state has moved on; nothing was changed.",
-    413: "The body is too large.",
+    413: "The body is too large, or made of too many values.",
     415: "The body is not JSON.",
     422: "The idempotency key was used for another request.",
     429: "More requests were made than are answered; `Retry-After` says how many seconds to wait.",
