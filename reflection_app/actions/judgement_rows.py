@@ -96,7 +96,9 @@ class _NoJson(ValueError):
 
 def _value_of(line: bytes) -> Any:
     if has_more_values(line, MOST_VALUES_OF_A_ROW):
-        return _NoJson(_("This is no row: it has more than %(most)s values.") % {"most": f"{MOST_VALUES_OF_A_ROW:,}"})
+        return _NoJson(
+            _("This is no row: as JSON it has more than %(most)s values.") % {"most": f"{MOST_VALUES_OF_A_ROW:,}"}
+        )
     try:
         return json.loads(line.removeprefix(b"\xef\xbb\xbf").decode())
     except (ValueError, RecursionError) as error:
