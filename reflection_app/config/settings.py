@@ -97,6 +97,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "reflection_app.web.first_password.OwnPasswordFirst",
     "reflection_app.web.broker_away.BrokerAway",
 ]
 ROOT_URLCONF = "reflection_app.config.urls"
@@ -191,7 +192,7 @@ SECURE_SSL_REDIRECT = False
 SECURE_HSTS_SECONDS = 31_536_000 if PRODUCTION else 0
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if PRODUCTION else None
 DATA_UPLOAD_MAX_MEMORY_SIZE = 10_000_000
-# Of login links: long enough for the first start, too short for one that lies in an inbox.
+# Of links to a new password; login links are older sooner (web/login_links.py).
 PASSWORD_RESET_TIMEOUT = 3600
 
 LANGUAGE_CODE = "en"
