@@ -36,7 +36,8 @@ IDEMPOTENCY_KEY = OpenApiParameter(
     "Idempotency-Key",
     {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[ -~]+$"},
     OpenApiParameter.HEADER,
-    description="Sent again with the same key, the request is answered again and not carried out again.",
+    description="Sent again with the same key, the request is answered again and not carried out again. JSON whose "
+    "keys come in another order is the same.",
 )
 REPLAYED = OpenApiParameter(
     "Idempotency-Replayed",
