@@ -2,7 +2,6 @@
 
 from allauth.usersessions.models import UserSession
 from django.contrib.auth import login
-from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import User
 from django.contrib.auth.tokens import PasswordResetTokenGenerator
 from django.db import transaction
@@ -24,7 +23,7 @@ class LoginLinkTokens(PasswordResetTokenGenerator):
 
     key_salt = "reflection_app.web.login_links"
 
-    def check_token(self, user: AbstractBaseUser | None, token: str | None) -> bool:
+    def check_token(self, user: User | None, token: str | None) -> bool:
         if not token or not super().check_token(user, token):
             return False
         made_at_s = base36_to_int(token.partition("-")[0])

@@ -3,6 +3,7 @@
 import json
 import re
 import tracemalloc
+from collections.abc import Callable
 from io import BytesIO
 
 import pytest
@@ -129,7 +130,7 @@ def test_a_long_key_above_a_long_list_takes_no_memory_for_each_item() -> None:
 
 
 MANY = 300_000
-HOSTILE = {
+HOSTILE: dict[str, Callable[[], object]] = {
     "unknown keys": lambda: {"objective": "x"} | {f"k{number}": 1 for number in range(MANY)},
     "unknown keys of a part": lambda: {"objective": "x", "limits": {f"k{number}": 1 for number in range(MANY)}},
     "free-form keys": lambda: {"objective": "x", "metadata": {f"k{number}": 1 for number in range(MANY)}},
