@@ -14,7 +14,7 @@ FIND_PYTHON = for name in python3.13 python3 python3.14 python3.12 python; do \
 	found=$$($$name -c '$(IS_NEW_ENOUGH)' 2>/dev/null); [ -n "$$found" ] && echo "$$found" && break; done
 PYTHON = $(or $(shell $(FIND_PYTHON)),$(error Python 3.12 or newer is needed and was not found: install it, or name it with PYTHON=/path/to/python))
 
-.PHONY: run test test-all check format messages backup restore clean
+.PHONY: run test test-all check format messages backup restore login-link clean
 
 ## Starts the whole desk; Ctrl-C stops it. PORT, HOST and the README's other settings come from the environment.
 run: .venv/synced-run
@@ -56,6 +56,10 @@ backup: .venv/synced-run
 
 restore: .venv/synced-run
 	@$(BIN)/python manage.py restore "$(or $(FILE),$(error Name the backup: make restore FILE=desk.backup))"
+
+## A link that logs in once, within 15 minutes: the way in without a password. USERNAME names another than admin.
+login-link: .venv/synced-run
+	@$(BIN)/python manage.py login_link "$(or $(USERNAME),admin)"
 
 ## Removes what make fetched and built; the data in var/ stays.
 clean:

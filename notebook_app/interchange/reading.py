@@ -21,10 +21,13 @@ from notebook_app.kinds import UnusableDetails, read_details
 from notebook_app.storable_text import storable
 
 LARGEST_FILE = 10_000_000
+# Of one file, good and bad ones.
+MOST_LOOKED_AT = 2 * MOST_ITEMS
 # What all archives together unpack to: a bomb unpacks to any size.
 LARGEST_UNPACKED = 50_000_000
 MOST_FILES = 6_000
 LONGEST_NAME = 300
+MOST_ERRORS_NAMED = 1_000
 ZIP = b"PK\x03\x04"
 # Python unpacks the other methods whole, however little of a file is asked for.
 UNPACKED_PIECEWISE = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -137,9 +140,12 @@ def _read_text(name: str, text: str, found: Readings) -> None:
         _keep(found, name, "", lambda: [read_markdown(text, file=name)])
     elif ending in {"jsonl", "ndjson"}:
         # Not at what else Unicode calls a line's end: that stands inside of texts as it is.
-        for number, line in enumerate(text.split("\n"), start=1):
-            if line.strip():
-                _read_json(name, f"line {number}", line, found)
+        lines = (numbered for numbered in enumerate(text.split("\n"), start=1) if numbered[1].strip())
+        for looked_at, (number, line) in enumerate(lines):
+            if looked_at >= MOST_LOOKED_AT:
+                found.blame(name, f"line {number}", f"only the first {MOST_LOOKED_AT:,} of a file are looked at")
+                return
+            _read_json(name, f"line {number}", line, found)
     elif ending == "json":
         _read_json(name, "", text, found)
     else:
@@ -153,7 +159,9 @@ def _read_json(name: str, where: str, text: str, found: Readings) -> None:
         found.blame(name, where, f"is not JSON: {error}")
         return
     if isinstance(value, list):
-        for number, one in enumerate(value, start=1):
+        if len(value) > MOST_LOOKED_AT:
+            found.blame(name, where, f"only the first {MOST_LOOKED_AT:,} of a list are looked at")
+        for number, one in enumerate(value[:MOST_LOOKED_AT], start=1):
             _keep(found, name, f"{where or 'item'} {number}".strip(), lambda one=one: _entries(one, file=name))
     elif _is_index(value):
         # Only the metadata of the files beside it, which are read themselves.
@@ -187,5 +195,8 @@ def _keep(found: Readings, name: str, where: str, read: Any) -> None:
     except (Unreadable, UnusableDetails) as error:
         found.blame(name, where, str(error))
     except ValidationError as error:
+        if error.error_count() > MOST_ERRORS_NAMED:
+            found.blame(name, where, f"{error.error_count():,} things are wrong with it")
+            return
         told = error.errors(include_url=False, include_input=False, include_context=False)
         found.blame(name, where, "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in told[:3]))

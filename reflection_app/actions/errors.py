@@ -25,19 +25,20 @@ class InvalidInput(ActionError):
     status = 400
     title = gettext_noop("Invalid input")
 
-    def __init__(self, message: str, *, errors: Sequence[dict[str, Any]] | None = None) -> None:
+    def __init__(self, message: str, *, errors: Sequence[dict[str, Any]] | None = None, more: int = 0) -> None:
+        """`more` is how many there are besides, which nobody wrote down."""
         super().__init__(message)
-        self.errors: list[dict[str, Any]] = capped(errors or [])
+        self.errors: list[dict[str, Any]] = capped(errors or [], more=more)
 
 
-def capped(errors: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def capped(errors: Sequence[dict[str, Any]], *, more: int = 0) -> list[dict[str, Any]]:
     """The first errors with names and messages of a bearable length, and how many more there are."""
     told = [
         error
         | {"field": shortened(error["field"], LONGEST_FIELD), "message": shortened(error["message"], LONGEST_MESSAGE)}
         for error in errors[:MOST_ERRORS]
     ]
-    more = len(errors) - MOST_ERRORS
+    more += max(0, len(errors) - MOST_ERRORS)
     return [*told, {"field": "", "message": _("and %(more)s more") % {"more": more}}] if more > 0 else told
 
 

@@ -10,12 +10,14 @@ from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
 from reflection_app.actions.errors import InvalidInput, shortened
 from reflection_app.actions.task_submission import invalid_input
+from reflection_app.loops.json_bounds import has_more_values
 from reflection_app.loops.storable import Text, storable
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Confidence, Verdict
 
 MOST_ROWS = 20_000
 MOST_PEOPLE = 100
+MOST_VALUES_OF_A_ROW = 10_000
 LONGEST_REASON = 300
 Name = Annotated[Text, Field(min_length=1, max_length=200)]
 
@@ -93,6 +95,10 @@ class _NoJson(ValueError):
 
 
 def _value_of(line: bytes) -> Any:
+    if has_more_values(line, MOST_VALUES_OF_A_ROW):
+        return _NoJson(
+            _("This is no row: as JSON it has more than %(most)s values.") % {"most": f"{MOST_VALUES_OF_A_ROW:,}"}
+        )
     try:
         return json.loads(line.removeprefix(b"\xef\xbb\xbf").decode())
     except (ValueError, RecursionError) as error:

@@ -4,9 +4,10 @@ from decimal import Decimal
 from typing import Annotated, Any
 
 from django.utils.translation import gettext as _
-from pydantic import AfterValidator, Field, JsonValue, ValidationError, model_validator
+from pydantic import AfterValidator, AliasChoices, BaseModel, Field, JsonValue, ValidationError, model_validator
+from pydantic.fields import FieldInfo
 
-from reflection_app.actions.errors import InvalidInput
+from reflection_app.actions.errors import MOST_ERRORS, InvalidInput
 from reflection_app.actions.json_sizes import at_most
 from reflection_app.actions.reflection_input import AnyReflection, Files, ReflectionInput
 from reflection_app.actions.task_rules import check_it_can_run
@@ -22,6 +23,8 @@ from reflection_app.loops.values import Value
 LARGEST_METADATA = 16_384
 LARGEST_TESTS = 1_000_000
 LARGEST_SCHEMA = 200_000
+# Pydantic writes all of its complaints down, or none.
+MOST_COLLECTED = 10_000
 
 
 def _storable(value: Any) -> Any:
@@ -83,16 +86,49 @@ def read_submission(body: Any) -> TaskSubmission:
     """The submission in `body`. Raises InvalidInput, which names every field that is wrong."""
     if not isinstance(body, dict):
         raise InvalidInput(_("A task is a JSON object with at least an objective."))
-    try:
-        submission = TaskSubmission.model_validate(body)
-    except ValidationError as error:
-        raise invalid_input(error, what=_("task")) from None
+    submission = validated(body, TaskSubmission, what=_("task"))
     check_it_can_run(submission)
     return submission
 
 
+def validated[T: BaseModel](body: dict[str, Any], schema: type[T], *, what: str) -> T:
+    """The body as a `schema`. Raises InvalidInput, which names the fields that are wrong, at a bounded cost."""
+    if len(body) > len(schema.model_fields) + MOST_ERRORS and schema.model_config.get("extra") == "forbid":
+        _refuse_unknown(body, schema, what=what)
+    try:
+        return schema.model_validate(body)
+    except ValidationError as error:
+        raise invalid_input(error, what=what) from None
+
+
+def _refuse_unknown(body: dict[str, Any], schema: type[BaseModel], *, what: str) -> None:
+    known = {name for field, info in schema.model_fields.items() for name in (field, *_aliases(info))}
+    unknown = [name for name in body if name not in known]
+    if len(unknown) > MOST_ERRORS:
+        raise InvalidInput(
+            _("The %(what)s was not accepted; nothing was stored.") % {"what": what},
+            errors=[{"field": name, "message": _("There is no such field.")} for name in unknown[:MOST_ERRORS]],
+            more=len(unknown) - MOST_ERRORS,
+        )
+
+
+def _aliases(info: FieldInfo) -> list[object]:
+    alias = info.validation_alias
+    return list(alias.choices) if isinstance(alias, AliasChoices) else [alias]
+
+
+def too_many_errors(error: ValidationError) -> list[dict[str, str]]:
+    """How many errors there are, where naming them takes long; else none."""
+    count = error.error_count()
+    if count <= MOST_COLLECTED:
+        return []
+    return [{"field": "", "message": _("%(count)s things are wrong, too many to name") % {"count": f"{count:,}"}}]
+
+
 def invalid_input(error: ValidationError, *, what: str) -> InvalidInput:
     """Pydantic's complaints in the form that every interface of ours uses."""
+    if too_many := too_many_errors(error):
+        return InvalidInput(_("The %(what)s was not accepted; nothing was stored.") % {"what": what}, errors=too_many)
     problems = error.errors(include_url=False, include_input=False, include_context=False)
     # A list of which an item was refused is called too short, since pydantic counts those that were not.
     with_bad_items = {problem["loc"][:1] for problem in problems if len(problem["loc"]) > 1}

@@ -1,6 +1,7 @@
 """`Idempotency-Key`: a request that is sent again is answered again, and carried out once."""
 
 import hashlib
+import json
 import re
 from collections.abc import Callable
 from functools import wraps
@@ -11,9 +12,10 @@ from django.db import transaction
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from reflection_app.actions.errors import InvalidInput
+from reflection_app.actions.errors import ActionError, InvalidInput
 from reflection_app.api.desk_view import DeskView
 from reflection_app.api.problems import KeyReused
+from reflection_app.api.reading import is_json, read_body
 from reflection_app.models import IdempotentAnswer
 
 HEADER = "Idempotency-Key"
@@ -66,13 +68,31 @@ def replayed(answer: Response) -> dict[str, str]:
 
 
 def fingerprint(request: Request) -> str:
-    """Hash of method, path, query and body; not of how long the caller would wait, which a second try may change."""
+    """Hash of method, path, query and body; not of how long the caller would wait, which a second try may change.
+
+    Of JSON it is what the body says that counts: neither the order of keys nor white space does.
+    """
+    return _hash(request, _canonical(request))
+
+
+def _canonical(request: Request) -> bytes:
+    if not is_json(request) or not request.body.strip():
+        return bytes(request.body)
+    try:
+        return json.dumps(read_body(request), sort_keys=True, separators=(",", ":")).encode()
+    except ActionError:
+        # The call itself says what is wrong with the body, if it reads it.
+        return bytes(request.body)
+
+
+def _hash(request: Request, body: bytes) -> str:
     query = urlencode([(name, value) for name, value in parse_qsl(request.META["QUERY_STRING"], True) if name != WAIT])
     line = f"{request.method} {request.path}{'?' if query else ''}{query}\n".encode()
-    return hashlib.sha256(line + request.body).hexdigest()
+    return hashlib.sha256(line + body).hexdigest()
 
 
 def _replay(answer: IdempotentAnswer, request: Request) -> Response:
-    if answer.fingerprint != fingerprint(request):
+    # Rows of before keys were put in order have the hash of the very bytes.
+    if answer.fingerprint not in {fingerprint(request), _hash(request, request.body)}:
         raise KeyReused(f"This {HEADER} was used for another request. Use a new one; nothing was changed.")
     return Response(answer.body, answer.status, headers={REPLAYED: "true"})

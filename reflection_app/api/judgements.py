@@ -31,6 +31,8 @@ from reflection_app.metrics.imported_judgements import judged_items
 from reflection_app.models import JudgedItem, Permission
 
 MOST_LINES = 500
+# Rows of the most that are taken at once, each with what a critic and three people said.
+MOST_VALUES = 25 * MOST_ROWS
 ROW = {
     "external_id": "ticket-17",
     "critic": {"model": "gpt-4o", "verdict": "PASS", "confidence": 0.8},
@@ -137,7 +139,7 @@ class JudgementImports(DeskView):
     )
     @idempotent
     def post(self, request: Request) -> Response:
-        given = read_input(request, JudgementsInput, what="import")
+        given = read_input(request, JudgementsInput, what="import", most_values=MOST_VALUES)
         rows = read_lines(given.lines.encode()) if given.lines is not None else read_values(given.rows or ())
         found = preview_judgements(self.project, rows, name=given.name, actor=self.actor)
         return Response(_import(found).model_dump(mode="json"), 201)

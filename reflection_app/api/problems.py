@@ -58,6 +58,13 @@ class UnsupportedBody(ActionError):
     title = "Unsupported media type"
 
 
+class TooManyValues(ActionError):
+    """The body is made of more values than are read."""
+
+    status = 413
+    title = "Too many values"
+
+
 class KeyReused(ActionError):
     """The idempotency key was used for another request before."""
 

@@ -3,33 +3,34 @@
 import json
 import math
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel, ValidationError
 from rest_framework.request import Request
 
-from reflection_app.actions.errors import InvalidInput
-from reflection_app.actions.task_submission import invalid_input
-from reflection_app.api.problems import UnsupportedBody
+from reflection_app.actions.errors import MOST_ERRORS, InvalidInput
+from reflection_app.actions.task_submission import invalid_input, validated
+from reflection_app.api.problems import TooManyValues, UnsupportedBody
+from reflection_app.loops.json_bounds import MOST_VALUES, has_more_values
 from reflection_app.loops.storable import is_storable, storable
+from reflection_app.loops.tool_arguments import DEEPEST, is_too_deep
 
-# Far deeper than any honest body, and far from the depth at which recursive code gives up.
-DEEPEST = 64
+# The body is read twice where its idempotency key is of use: by what compares requests, and by what answers this one.
+_READ: WeakKeyDictionary[Request, Any] = WeakKeyDictionary()
 # Written out only where something is wrong: a long key above a long list would take gigabytes as text for each item.
 type Path = tuple[str | int, ...]
 
 
-def read_input[T: BaseModel](request: Request, schema: type[T], *, what: str) -> T:
-    """The body as a `schema`; no body is an empty one. Raises InvalidInput, which names every field that is wrong."""
-    body = read_body(request)
+def read_input[T: BaseModel](request: Request, schema: type[T], *, what: str, most_values: int = MOST_VALUES) -> T:
+    """The body as a `schema`; no body is an empty one. Raises InvalidInput, which names the fields that are wrong."""
+    body = read_body(request, most_values=most_values)
     if body is None:
         body = {}
     if not isinstance(body, dict):
         raise InvalidInput(f"The {what} must be a JSON object.")
-    try:
-        return schema.model_validate(body)
-    except ValidationError as error:
-        raise invalid_input(error, what=what) from None
+    return validated(body, schema, what=what)
 
 
 def read_query[T: BaseModel](request: Request, schema: type[T]) -> T:
@@ -50,19 +51,34 @@ def read_query[T: BaseModel](request: Request, schema: type[T]) -> T:
         raise invalid_input(error, what="query") from None
 
 
-def read_body(request: Request) -> Any:
+def read_body(request: Request, *, most_values: int = MOST_VALUES) -> Any:
     """The JSON value of the body, None where there is none.
 
     Every text in it can be stored, every number is finite, and it is not nested too deeply for code that recurses.
+    Raises InvalidInput, UnsupportedBody or TooManyValues, the last before anything is read.
     """
     body = request.body  # read whole; Django refuses one over DATA_UPLOAD_MAX_MEMORY_SIZE
     if not body.strip():
         return None
-    media_type = (request.headers.get("Content-Type") or "").partition(";")[0].strip().lower()
-    if media_type != "application/json" and not (
-        media_type.startswith("application/") and media_type.endswith("+json")
-    ):
+    if not is_json(request):
         raise UnsupportedBody("Send JSON, with the header Content-Type: application/json.")
+    if has_more_values(body, most_values):
+        raise TooManyValues(
+            f"The body has more than {most_values:,} values: keys with what they hold, and items of lists. "
+            "Send less at once; nothing was stored."
+        )
+    if request not in _READ:
+        _READ[request] = _parsed(body)
+    return _READ[request]
+
+
+def is_json(request: Request) -> bool:
+    """Whether the body is said to be JSON."""
+    media_type = (request.headers.get("Content-Type") or "").partition(";")[0].strip().lower()
+    return media_type == "application/json" or (media_type.startswith("application/") and media_type.endswith("+json"))
+
+
+def _parsed(body: bytes) -> Any:
     try:
         value = json.loads(body.decode(), parse_constant=_refuse_constant, parse_float=_finite)
     except RecursionError:
@@ -91,29 +107,32 @@ def _too_deep() -> InvalidInput:
 
 
 def _refuse_defects(value: Any) -> None:
+    # The walk that knows where it is takes five times as long, and is needed for what is refused alone.
+    if is_too_deep(value):
+        raise _too_deep()
+    if is_storable(value):
+        return
+    paths = _unstorable(value)
     errors = [
-        {"field": path, "message": "holds a NUL character or half a surrogate pair, which cannot be stored"}
-        for path in _unstorable(value)
+        {"field": _written(path), "message": "holds a NUL character or half a surrogate pair, which cannot be stored"}
+        for path in islice(paths, MOST_ERRORS)
     ]
-    if errors:
-        raise InvalidInput("Some text cannot be stored; nothing was.", errors=errors)
+    raise InvalidInput("Some text cannot be stored; nothing was.", errors=errors, more=sum(1 for _ in paths))
 
 
-def _unstorable(value: Any) -> Iterator[str]:
+def _unstorable(value: Any) -> Iterator[Path]:
     """The paths of texts that cannot be kept. Walks without recursion, since the depth is what the sender chose."""
     left: list[tuple[Path, Any]] = [((), value)]
     while left:
         path, one = left.pop()
-        if len(path) > DEEPEST:
-            raise _too_deep()
         if isinstance(one, str) and not is_storable(one):
-            yield _written(path)
+            yield path
         elif isinstance(one, list):
             left += [((*path, index), item) for index, item in enumerate(one)]
         elif isinstance(one, dict):
             for key, item in one.items():
                 if not is_storable(key):
-                    yield _written((*path, key))
+                    yield (*path, key)
                 left.append(((*path, key), item))
 
 

@@ -24,7 +24,7 @@ MEANINGS = {
     403: "The key lacks the scope.",
     404: "There is no such thing, or it belongs to another project.",
     409: "The state has moved on; nothing was changed.",
-    413: "The body is too large.",
+    413: "The body is too large, or made of too many values.",
     415: "The body is not JSON.",
     422: "The idempotency key was used for another request.",
     429: "More requests were made than are answered; `Retry-After` says how many seconds to wait.",
@@ -36,7 +36,8 @@ IDEMPOTENCY_KEY = OpenApiParameter(
     "Idempotency-Key",
     {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[ -~]+$"},
     OpenApiParameter.HEADER,
-    description="Sent again with the same key, the request is answered again and not carried out again.",
+    description="Sent again with the same key, the request is answered again and not carried out again. JSON whose "
+    "keys come in another order is the same.",
 )
 REPLAYED = OpenApiParameter(
     "Idempotency-Replayed",

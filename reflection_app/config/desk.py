@@ -80,7 +80,9 @@ class Desk:
                 await asyncio.to_thread(self._migrate)
             await asyncio.to_thread(collect_static)
             await asyncio.gather(
-                self._first_start(processes.first_start(shared, address=address())),
+                self._first_start(
+                    processes.first_start(shared, address=address(), shows_password=self.log.stream.isatty())
+                ),
                 self._start_application(processes.web(shared, listener=listener.fileno()), behind=behind),
             )
             note_address()

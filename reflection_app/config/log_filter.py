@@ -11,6 +11,8 @@ import traceback
 from collections import OrderedDict
 from collections.abc import Callable
 
+from django.core.exceptions import SuspiciousOperation
+
 LINK = re.compile(r"(/login/link/|/invitations/|/account/email/confirm/|/account/password/new/)[^\s?#'\"]+")
 
 
@@ -26,6 +28,26 @@ class WithoutTokens(logging.Filter):
         said = record.getMessage()
         if (shown := without_tokens(said)) != said:
             record.msg, record.args = shown, ()
+        return True
+
+
+class WithoutBlame(logging.Filter):
+    """Lets every record through; a request that Django refused as suspicious is a line, and no fault of the desk's.
+
+    Where such a request was refused tells nothing, and what stands in it is of the sender's choosing: all of a kind are
+    the same fault to OnceAMinute.
+    """
+
+    LONGEST = 200
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        error = record.exc_info[1] if record.exc_info else None
+        if isinstance(error, SuspiciousOperation):
+            said = record.getMessage()
+            record.msg = said if len(said) <= self.LONGEST else f"{said[: self.LONGEST]}…"
+            record.args, record.exc_info, record.exc_text = (), None, None
+            record.levelno, record.levelname = logging.WARNING, "WARNING"
+            record.fault = type(error).__name__
         return True
 
 
@@ -66,6 +88,8 @@ class OnceAMinute(logging.Filter):
 
     def _told(self, record: logging.LogRecord) -> tuple[object, ...]:
         """What is the same in two records of one fault."""
+        if fault := getattr(record, "fault", ""):
+            return (fault,)
         said = self._VARYING.sub("#", record.getMessage()[:1_000])
         error, trace = record.exc_info[1:] if record.exc_info else (None, None)
         if error is None:

@@ -122,10 +122,11 @@ def local_model(shared: dict[str, str], *, port: int, local_model_key: str) -> C
     )
 
 
-def first_start(shared: dict[str, str], *, address: str = "") -> Command:
+def first_start(shared: dict[str, str], *, address: str = "", shows_password: bool = False) -> Command:
     """What prints how to log in, when this is the first start of a data folder."""
     manage = str(settings.BASE_DIR / "manage.py")
-    argv = (sys.executable, manage, "first_start", "--address", address)
+    shown = ("--show-password",) if shows_password else ()
+    argv = (sys.executable, manage, "first_start", "--address", address, *shown)
     return Command(name="first", argv=argv, env=_public(shared), cwd=Path(settings.BASE_DIR))
 
 

@@ -7,7 +7,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.utils.csp import CSP
 
 from reflection_app.config import env
-from reflection_app.config.log_filter import OnceAMinute, WithoutTokens
+from reflection_app.config.log_filter import OnceAMinute, WithoutBlame, WithoutTokens
 from reflection_app.config.mail_server import mail_options, public_url
 from reflection_app.config.schedule import FRESH, LOOKING_BACK, QUEUES, ROUTES, beat_schedule
 from reflection_app.config.secret_key import secret_key
@@ -97,6 +97,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "reflection_app.web.first_password.OwnPasswordFirst",
     "reflection_app.web.broker_away.BrokerAway",
 ]
 ROOT_URLCONF = "reflection_app.config.urls"
@@ -191,7 +192,7 @@ SECURE_SSL_REDIRECT = False
 SECURE_HSTS_SECONDS = 31_536_000 if PRODUCTION else 0
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if PRODUCTION else None
 DATA_UPLOAD_MAX_MEMORY_SIZE = 10_000_000
-# Of login links: long enough for the first start, too short for one that lies in an inbox.
+# Of links to a new password; login links are older sooner (web/login_links.py).
 PASSWORD_RESET_TIMEOUT = 3600
 
 LANGUAGE_CODE = "en"
@@ -385,12 +386,16 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"plain": {"format": "%(levelname)s %(name)s %(message)s"}},
-    "filters": {"without_tokens": {"()": WithoutTokens}, "once_a_minute": {"()": OnceAMinute}},
+    "filters": {
+        "without_tokens": {"()": WithoutTokens},
+        "without_blame": {"()": WithoutBlame},
+        "once_a_minute": {"()": OnceAMinute},
+    },
     "handlers": {
         "console": {
             "class": "logging.StreamHandler",
             "formatter": "plain",
-            "filters": ["without_tokens", "once_a_minute"],
+            "filters": ["without_tokens", "without_blame", "once_a_minute"],
         }
     },
     "root": {"handlers": ["console"], "level": "WARNING"},

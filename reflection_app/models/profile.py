@@ -16,6 +16,8 @@ class Profile(models.Model):
     # Empty: as the system says.
     theme = models.CharField(max_length=5, blank=True, default="", choices=Theme)
     wants_mail = models.BooleanField(default=True)
+    # The password was made up by a command, and printed.
+    must_change_password = models.BooleanField(default=False)
 
     def __str__(self) -> str:
         return f"profile of {self.user}"

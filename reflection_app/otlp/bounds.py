@@ -4,18 +4,18 @@ from typing import Any
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
+from reflection_app.loops.json_bounds import has_more_values
+
 # A collector's usual batch has 8192 spans, with some hundred parts each.
 MOST_PARTS = 1_000_000
 # Read twenty times as slowly.
 MOST_PARTS_OF_JSON = 500_000
-# What begins a part of JSON; of texts they are a small share.
-BEGINNINGS = (b"{", b"[", b":")
 VARINT, FIXED_64, DELIMITED, FIXED_32 = 0, 1, 2, 5
 
 
 def has_many_parts_of_json(body: bytes) -> bool:
     """Whether it is made of more than is read."""
-    return sum(body.count(one) for one in BEGINNINGS) > MOST_PARTS_OF_JSON
+    return has_more_values(body, MOST_PARTS_OF_JSON)
 
 
 def has_many_parts(body: bytes, message: Any) -> bool:

@@ -10,6 +10,7 @@ from django.db import transaction
 from django.urls import URLPattern, path, re_path
 
 from reflection_app.web import invitation_pages, profile_page, session_pages
+from reflection_app.web.first_password_page import choose_first_password
 from reflection_app.web.language import ForgettingLogoutView
 from reflection_app.web.login_brake import BrakedLoginView
 from reflection_app.web.login_links import login_link
@@ -35,6 +36,7 @@ urlpatterns: list[URLPattern] = [
     path("account/email/confirm/<str:key>/", account.confirm_email, name="account_confirm_email"),
     path("account/password/", inside_project(account.password_change), name="account_change_password"),
     path("account/password/set/", inside_project(account.password_set), name="account_set_password"),
+    path("account/password/first/", choose_first_password, name="first_password"),
     path("account/password/lost/", account.password_reset, name="account_reset_password"),
     path("account/password/lost/sent/", account.password_reset_done, name="account_reset_password_done"),
     path(

@@ -7,6 +7,9 @@ from django.utils.translation import gettext_noop
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from reflection_app.actions.errors import capped
+from reflection_app.actions.task_submission import too_many_errors
+
 SHARE = gettext_noop("A number from 0 to 1.")
 SCORE = gettext_noop("A number from 0 to 100.")
 SENTENCES = {
@@ -63,7 +66,9 @@ OF_AN_ENTRY = {
 
 def complaints(error: ValidationError) -> list[dict[str, str]]:
     """Each field that is wrong with a plain sentence, in the order of the form."""
-    return [_complaint(problem) for problem in error.errors(include_url=False, include_input=False)]
+    if too_many := too_many_errors(error):
+        return too_many
+    return capped([_complaint(problem) for problem in error.errors(include_url=False, include_input=False)])
 
 
 def complaints_of_entry(error: ValidationError) -> list[dict[str, str]]:

@@ -1,12 +1,10 @@
 """The form of a fork: what it begins with for each kind of step, what was typed into it, and what that asks for."""
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from django.http import QueryDict
-from django.utils.translation import gettext as _
 
 from reflection_app.loops.effects import (
     AskReviewer,
@@ -23,6 +21,7 @@ from reflection_app.web.complaints import SENTENCES
 from reflection_app.web.decision_form import ISSUE_FIELDS, MOST_ROWS, SPARE_ROWS, read_issue_rows
 from reflection_app.web.forms import TypedField
 from reflection_app.web.template_filters import pretty_json
+from reflection_app.web.typed_json import NotJson, read_typed_json
 
 Kind = Literal["verdict", "decision", "answer", "data", "none"]
 LIMITS = ("max_iterations", "token_budget", "time_budget_s", "cost_budget_usd")
@@ -204,12 +203,7 @@ def _judged(form: ForkForm) -> dict[str, Any]:
 
 def _read_json(form: ForkForm) -> Any:
     try:
-        return json.loads(form.values["data"])
-    except json.JSONDecodeError as error:
-        form.errors["data"] = [
-            _("Not JSON: %(msg)s, line %(lineno)s, column %(colno)s.")
-            % {"msg": error.msg, "lineno": error.lineno, "colno": error.colno}
-        ]
-    except (ValueError, RecursionError):
-        form.errors["data"] = [_("Not JSON that can be read: a number is too long, or it is nested too deeply.")]
+        return read_typed_json(form.values["data"])
+    except NotJson as error:
+        form.errors["data"] = [str(error)]
     return {}

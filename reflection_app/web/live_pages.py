@@ -17,6 +17,7 @@ from reflection_app.live.partial_text import PartialText
 from reflection_app.models import Membership, Permission, Run, RunState, Step, StepState, member_may
 from reflection_app.web.access import get_membership_for
 from reflection_app.web.completeness_view import checks_of
+from reflection_app.web.first_password import must_change_password
 from reflection_app.web.looking_back import looking_back_context
 from reflection_app.web.plan_view import has_plans, plans_of
 from reflection_app.web.protocol_view import has_protocol, rounds_of
@@ -75,10 +76,12 @@ def may_hear_reviews(user: User | AnonymousUser, *, session_key: str | None, slu
 
 
 def is_logged_in(user: User, *, session_key: str | None) -> bool:
-    """Whether a page that asked now with this session would be the user's: not expired, and of today's password."""
+    """Whether a page that asked now with this session would be the user's: not expired, and of today's password, which
+    is one of their own.
+    """
     request = HttpRequest()
     request.session = import_module(settings.SESSION_ENGINE).SessionStore(session_key)
-    return get_user(request).pk == user.pk
+    return get_user(request).pk == user.pk and not must_change_password(request.session)
 
 
 def fragments_of(story: RunStory, *, membership: Membership) -> tuple[Fragment, ...]:

@@ -8,17 +8,26 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.http import urlsafe_base64_decode, urlsafe_base64_encode
+from django.utils.http import base36_to_int, urlsafe_base64_decode, urlsafe_base64_encode
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from reflection_app.web.language import greet
 
+# They are printed, and so may stand in a log: long enough to come up and be followed, on a slow machine too.
+LIVES_FOR_MIN = 15
+
 
 class LoginLinkTokens(PasswordResetTokenGenerator):
-    """Tokens that die with the next login (they hash `last_login`) or after PASSWORD_RESET_TIMEOUT."""
+    """Tokens that die with the next login (they hash `last_login`), with another password or soon by themselves."""
 
     key_salt = "reflection_app.web.login_links"
+
+    def check_token(self, user: User | None, token: str | None) -> bool:
+        if not token or not super().check_token(user, token):
+            return False
+        made_at_s = base36_to_int(token.partition("-")[0])
+        return self._num_seconds(self._now()) - made_at_s <= LIVES_FOR_MIN * 60
 
 
 tokens = LoginLinkTokens()

@@ -1,6 +1,5 @@
 """Handing in a task by hand."""
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,6 +18,7 @@ from reflection_app.models import Permission, Tool
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.complaints import complaints
 from reflection_app.web.forms import Typed, blame, read_typed
+from reflection_app.web.typed_json import NotJson, read_typed_json
 
 LIMITS = ("max_iterations", "token_budget", "time_budget_s", "cost_budget_usd")
 JSON_FIELDS = ("tests", "output_schema", "requirements")
@@ -81,15 +81,9 @@ def _body(typed: Typed, *, tools: list[str]) -> dict[str, Any]:
         body["chain_of_thought"] = True
     for name, text in typed.given(*JSON_FIELDS).items():
         try:
-            body[name] = json.loads(text)
-        except json.JSONDecodeError as error:
-            typed.add_error(
-                name,
-                _("Not JSON: %(msg)s, line %(lineno)s, column %(colno)s.")
-                % {"msg": error.msg, "lineno": error.lineno, "colno": error.colno},
-            )
-        except (ValueError, RecursionError):
-            typed.add_error(name, _("Not JSON that can be read: a number is too long, or it is nested too deeply."))
+            body[name] = read_typed_json(text)
+        except NotJson as error:
+            typed.add_error(name, str(error))
     return body
 
 

@@ -12,6 +12,7 @@ from reflection_app.actions.task_submission import invalid_input
 from reflection_app.actions.tool_input import ToolInput
 from reflection_app.models import Tool, ToolKind
 from reflection_app.web.forms import Typed, blame
+from reflection_app.web.typed_json import NotJson, read_typed_json
 
 OWN = ("name", "description", "timeout_s")
 BY_KIND = {
@@ -87,16 +88,9 @@ def read_json(typed: Typed, name: str) -> Any:
     if not text:
         return {}
     try:
-        value = json.loads(text)
-    except json.JSONDecodeError as error:
-        typed.add_error(
-            name,
-            _("Not JSON: %(msg)s, line %(lineno)s, column %(colno)s.")
-            % {"msg": error.msg, "lineno": error.lineno, "colno": error.colno},
-        )
-        return {}
-    except (ValueError, RecursionError):
-        typed.add_error(name, _("Not JSON that can be read: a number is too long, or it is nested too deeply."))
+        value = read_typed_json(text)
+    except NotJson as error:
+        typed.add_error(name, str(error))
         return {}
     if not isinstance(value, dict):
         typed.add_error(name, _("A JSON object, in braces."))

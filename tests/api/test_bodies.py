@@ -1,7 +1,9 @@
 """Bodies that are broken, hostile or merely unusual."""
 
 import json
+import re
 import tracemalloc
+from collections.abc import Callable
 from io import BytesIO
 
 import pytest
@@ -10,7 +12,10 @@ from django.core.handlers.asgi import ASGIRequest
 from pytest_django.fixtures import Settings
 from rest_framework.request import Request
 
-from reflection_app.api.reading import read_body
+from reflection_app.actions.errors import InvalidInput
+from reflection_app.actions.task_submission import TaskSubmission, validated
+from reflection_app.actions.tool_failure_submission import ToolFailureSubmission
+from reflection_app.api.reading import read_body, read_input
 from reflection_app.models import Task
 from tests.api.caller import Caller, assert_problem, fields
 
@@ -122,3 +127,70 @@ def test_a_long_key_above_a_long_list_takes_no_memory_for_each_item() -> None:
         assert tracemalloc.get_traced_memory()[1] < 50_000_000
     finally:
         tracemalloc.stop()
+
+
+MANY = 300_000
+HOSTILE: dict[str, Callable[[], object]] = {
+    "unknown keys": lambda: {"objective": "x"} | {f"k{number}": 1 for number in range(MANY)},
+    "unknown keys of a part": lambda: {"objective": "x", "limits": {f"k{number}": 1 for number in range(MANY)}},
+    "free-form keys": lambda: {"objective": "x", "metadata": {f"k{number}": 1 for number in range(MANY)}},
+    "wrong items": lambda: {"objective": "x", "tools": [1] * MANY},
+    "empty lists": lambda: {"objective": "x", "metadata": {"a": [[]] * MANY}},
+    "unstorable keys": lambda: {f"\ud800{number}": 1 for number in range(MANY)},
+}
+
+
+@pytest.mark.parametrize("path", ["tasks", "tasks/batch", "transcripts", "tool-failures"])
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_a_body_of_very_many_values_is_refused_before_it_is_read(caller: Caller, kind: str, path: str) -> None:
+    answer = caller.post(path, HOSTILE[kind](), idempotency_key="a")
+    assert_problem(answer, 413)
+    assert "200,000" in answer.body["detail"]
+    assert not Task.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"objective": "x"} | {f"k{number}": 1 for number in range(190_000)},
+        {"objective": "x", "limits": {f"k{number}": 1 for number in range(190_000)}},
+        {"objective": "x", "files": [1] * 190_000},
+        {"objective": "x", "metadata": {"a": ["\ud800"] * 190_000}},
+    ],
+    ids=["unknown keys", "unknown keys of a part", "wrong items", "unstorable texts"],
+)
+def test_errors_are_counted_and_the_first_are_kept(body: dict[str, object]) -> None:
+    """Of the body itself some 30 MB are kept at once; each error that is written down takes a kilobyte beside it."""
+    sent = chunked(json.dumps(body).encode())
+    tracemalloc.start()
+    try:
+        with pytest.raises(InvalidInput) as refused:
+            read_input(sent, TaskSubmission, what="task")
+        assert tracemalloc.get_traced_memory()[1] < 90_000_000
+    finally:
+        tracemalloc.stop()
+    assert len(refused.value.errors) <= 51
+    assert re.search(r"189,?9[0-9]{2}|190,?000", refused.value.errors[-1]["message"])
+
+
+def test_a_name_that_a_field_has_besides_is_not_unknown() -> None:
+    body = {"failed_tool": "x", "error_message": "y"} | {f"k{number}": 1 for number in range(100)}
+    with pytest.raises(InvalidInput) as refused:
+        validated(body, ToolFailureSubmission, what="failure")
+    assert [error["field"] for error in refused.value.errors[:2]] == ["k0", "k1"]
+    assert refused.value.errors[-1]["message"] == "and 50 more"
+
+
+def test_large_bodies_that_mean_something_are_taken(caller: Caller) -> None:
+    said = 'He said: "a, b, [c], {d}" \\ \n' * 600
+    turns = [{"role": "user", "content": said}, {"role": "assistant", "content": said}] * 230
+    assert caller.post("transcripts", {"agent": "a", "messages": turns}).status == 201
+    assert len(json.dumps(turns)) > 9_000_000
+    metadata = {f"k{number}": number for number in range(200)}
+    batch = [{"objective": said[:10_000], "metadata": metadata} for _ in range(500)]
+    assert caller.post("tasks/batch", {"tasks": batch}).status == 201
+
+
+def test_of_a_key_that_is_sent_twice_the_last_counts(caller: Caller) -> None:
+    answer = caller.call("POST", "tasks", data='{"objective": "x", "objective": "y"}')
+    assert (answer.status, answer.body["objective"]) == (201, "y")

@@ -1,3 +1,5 @@
+import hashlib
+import json
 import threading
 
 import pytest
@@ -31,6 +33,45 @@ def test_a_key_used_for_another_body_is_refused(caller: Caller) -> None:
     caller.post("tasks", {"objective": "x"}, idempotency_key="a")
     assert_problem(caller.post("tasks", {"objective": "y"}, idempotency_key="a"), 422)
     assert Task.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        '{"metadata": {"b": [1, {"y": 2.5, "x": 1}], "a": "\u00e9"}, "objective": "x"}',
+        '{"objective":"x","metadata":{"a":"é","b":[1,{"x":1,"y":2.50}]}}',
+        '{"objective": "z", "objective": "x", "metadata": {"a": "é", "b": [1, {"x": 1, "y": 25e-1}]}}\n',
+    ],
+)
+def test_the_same_json_written_otherwise_is_the_same_request(caller: Caller, again: str) -> None:
+    first = caller.post(
+        "tasks", {"objective": "x", "metadata": {"a": "é", "b": [1, {"x": 1, "y": 2.5}]}}, idempotency_key="a"
+    )
+    second = caller.call("POST", "tasks", data=again, headers={"Idempotency-Key": "a"})
+    assert (first.status, second.status, second.body) == (201, 201, first.body)
+    assert Task.objects.count() == 1
+
+
+@pytest.mark.parametrize("metadata", [{"b": [{"x": 1}, 1]}, {"b": [1, {"x": 1.0}]}, {"b": [1, {"x": "1"}]}])
+def test_another_order_of_items_or_another_number_is_another_request(
+    caller: Caller, metadata: dict[str, object]
+) -> None:
+    caller.post("tasks", {"objective": "x", "metadata": {"b": [1, {"x": 1}]}}, idempotency_key="a")
+    assert_problem(caller.post("tasks", {"objective": "x", "metadata": metadata}, idempotency_key="a"), 422)
+
+
+def test_a_body_that_is_no_json_is_told_apart_by_its_bytes(caller: Caller) -> None:
+    caller.post("tasks", {"objective": "x"}, idempotency_key="a")
+    assert_problem(caller.call("POST", "tasks", data="{", headers={"Idempotency-Key": "a"}), 422)
+
+
+def test_answers_kept_by_the_hash_of_the_very_bytes_are_given_again(caller: Caller) -> None:
+    first = caller.post("tasks", {"objective": "x", "kind": "y"}, idempotency_key="a")
+    body = json.dumps({"objective": "x", "kind": "y"}).encode()
+    kept = hashlib.sha256(b"POST /api/v1/tasks\n" + body).hexdigest()
+    IdempotentAnswer.objects.update(fingerprint=kept)
+    assert caller.post("tasks", {"objective": "x", "kind": "y"}, idempotency_key="a").body == first.body
+    assert_problem(caller.post("tasks", {"objective": "x", "kind": "z"}, idempotency_key="a"), 422)
 
 
 def test_a_key_used_for_another_path_is_refused(caller: Caller) -> None:

@@ -2,8 +2,9 @@ import logging
 from uuid import UUID, uuid4
 
 import pytest
+from django.core.exceptions import DisallowedHost, TooManyFieldsSent
 
-from reflection_app.config.log_filter import OnceAMinute, without_tokens
+from reflection_app.config.log_filter import OnceAMinute, WithoutBlame, without_tokens
 
 
 @pytest.mark.parametrize(
@@ -79,3 +80,22 @@ def test_only_so_many_faults_are_kept_in_mind() -> None:
     for number in range(2 * said.MOST_REMEMBERED):
         assert said.filter(record(f"unknown host {number % 1000} of {'x' * (number // 1000)}"))
     assert len(said._said) == said.MOST_REMEMBERED
+
+
+def test_requests_that_are_refused_as_suspicious_are_one_short_line_a_minute() -> None:
+    without_blame, said = WithoutBlame(), OnceAMinute(clock=lambda: 1000.0)
+
+    def seen(error: Exception) -> logging.LogRecord | None:
+        made = record(str(error), level=logging.ERROR, error=error)
+        assert without_blame.filter(made)
+        return made if said.filter(made) else None
+
+    first = seen(DisallowedHost(f"Invalid HTTP_HOST header: {'x' * 5_000!r}."))
+    assert first
+    assert (first.exc_info, first.levelno) == (None, logging.WARNING)
+    assert len(first.getMessage()) < 250
+    assert not any(seen(DisallowedHost(f"Invalid HTTP_HOST header: 'evil-{'x' * more}.example'.")) for more in range(9))
+    assert seen(TooManyFieldsSent("too many"))
+    own = seen(OSError("disk full"))
+    assert own
+    assert own.exc_info

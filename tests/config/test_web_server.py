@@ -153,6 +153,36 @@ def test_login_links_do_not_come_into_the_log(server: Server) -> None:
     assert "-token" not in said
 
 
+FOREIGN = (
+    b"evil.example",
+    b"evil.example:80",
+    b"a b",
+    b"[::1",
+    b"localhost:abc",
+    b"localhost@evil.example",
+    b"127.0.0.1/../x",
+    b"localhost, evil.example",
+    b"\xff\xfe",
+    b"x" * 5_000,
+)
+
+
+@pytest.mark.parametrize("path", [b"/login/", b"/api/v1/tasks", b"/nosuch", b"/mcp", b"/v1/traces", b"/readyz"])
+def test_a_foreign_host_is_refused_without_a_traceback(server: Server, path: bytes) -> None:
+    for host in FOREIGN:
+        response = server.speak(b"GET " + path + b" HTTP/1.1\r\nHost: " + host + b"\r\n\r\n")
+        assert response.status == 400, host
+    for host in FOREIGN:
+        key = b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+        upgrade = b"Upgrade: websocket\r\nConnection: Upgrade\r\n" + key + b"Origin: http://" + host + b"\r\n"
+        response = server.speak(b"GET /ws/p/demo/reviews HTTP/1.1\r\nHost: " + host + b"\r\n" + upgrade + b"\r\n")
+        assert response.status in {400, 403}, host
+    said = server.log.read_text()
+    assert "Traceback" not in said
+    # Once a minute, over all that were sent so far.
+    assert 0 < said.count("Invalid HTTP_HOST header") < len(FOREIGN)
+
+
 def test_the_login_page_takes_few_requests_each_kept_and_compressed(server: Server) -> None:
     def get(path: str) -> tuple[HTTPResponse, bytes]:
         address = f"http://127.0.0.1:{server.port}{path}"

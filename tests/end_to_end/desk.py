@@ -26,6 +26,7 @@ OF_THE_TEST_SESSION = {"DATABASE_URL", "REDIS_URL", "DATABASE_POOL_SIZE", "SECRE
 STARTS_WITHIN_S = PATIENCE_S
 SETTLES_WITHIN_S = PATIENCE_S
 PROJECT = "demo"
+OWN_PASSWORD = "chosen at the first login"
 
 
 @dataclass(frozen=True)
@@ -64,13 +65,17 @@ class Desk:
 
     @cached_property
     def browser(self) -> httpx.Client:
-        """The site with the session of the admin, who came by the login link of the first start."""
+        """The site with the session of the admin, who came by the first start's login link and chose a password."""
         link = re.search(r"One-time login link: (\S+)", self.log.read_text())
         assert link, self.log.read_text()
         client = httpx.Client(base_url=f"http://{self.host}/", follow_redirects=True, timeout=httpx.Timeout(30))
         client.get(link[1])
         entered = client.post(link[1], data={"csrfmiddlewaretoken": client.cookies["csrftoken"]})
         assert entered.status_code == 200, entered.text
+        chosen = {"password1": OWN_PASSWORD, "password2": OWN_PASSWORD}
+        entered = client.post(str(entered.url), data={"csrfmiddlewaretoken": client.cookies["csrftoken"], **chosen})
+        assert entered.status_code == 200, entered.text
+        assert entered.url.path.startswith("/p/"), entered.url
         return client
 
     def manage(self, *arguments: str) -> str:

@@ -32,9 +32,9 @@ from reflection_app.runner.advance import advance
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def first_start() -> str:
+def first_start(*, show_password: bool = True) -> str:
     out = StringIO()
-    call_command("first_start", address="http://desk.test/", stdout=out)
+    call_command("first_start", address="http://desk.test/", show_password=show_password, stdout=out)
     return out.getvalue()
 
 
@@ -45,6 +45,39 @@ def test_the_first_start_makes_an_admin_who_gets_in_by_the_printed_password() ->
     assert Client().login(username="admin", password=password[1])
     admin = User.objects.get(username="admin")
     assert Project.objects.get(slug="demo").memberships.get(user=admin).role == Role.ADMIN
+
+
+def test_the_printed_password_is_to_be_changed_before_anything_else() -> None:
+    password = re.search(r"Password:\s+(\S+)", first_start())
+    assert password
+    client = Client()
+    client.post("/login/", {"username": "admin", "password": password[1]})
+    assert client.get("/p/demo/").headers["Location"] == "/account/password/first/"
+    client.post("/account/password/first/", {"password1": "of my own 123", "password2": "of my own 123"})
+    assert client.get("/p/demo/").status_code == 200
+    assert "Password" not in first_start()
+
+
+def test_what_is_printed_into_a_log_holds_no_password() -> None:
+    printed = first_start(show_password=False)
+    assert re.search(r"Password:\s+none yet$", printed, re.MULTILINE)
+    assert not User.objects.get(username="admin").has_usable_password()
+    link = re.search(r"http://desk\.test(/\S+)", printed)
+    assert link
+    client = Client()
+    client.post(link[1])
+    client.post("/account/password/first/", {"password1": "of my own 123", "password2": "of my own 123"})
+    assert Client().login(username="admin", password="of my own 123")
+
+
+def test_a_terminal_is_shown_the_password() -> None:
+    class Terminal(StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    out = Terminal()
+    call_command("first_start", stdout=out)
+    assert "(shown this once)" in out.getvalue()
 
 
 def test_the_printed_link_logs_in_once() -> None:

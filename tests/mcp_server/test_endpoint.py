@@ -195,6 +195,9 @@ def test_a_body_that_is_no_honest_one_is_refused(server: Server, agent: Caller) 
     for body in (b"", b"{", b"[" * 100_000, b'"x"', b"[]", b'{"jsonrpc":"2.0","id":1}', nested[:-9]):
         assert 400 <= send(body).status_code < 500, body[:20]
     assert send(b" " * 10_000_001 + json.dumps(PING).encode()).status_code == 413
+    many = send(json.dumps(PING | {"params": {f"k{number}": 1 for number in range(300_000)}}).encode())
+    assert many.status_code == 413
+    assert "200,000" in many.json()["error"]["message"]
     unstorable = deep + b'"external_id":"\\u0000"}}}'
     assert "cannot be stored" in send(unstorable).text
     infinite = deep + b'"metadata":{"a":NaN}}}}'

@@ -1,5 +1,7 @@
 """JSON in forms that is nested so deeply that code which recurses would give up, or worse."""
 
+import json
+
 import pytest
 from django.test import Client
 
@@ -38,6 +40,17 @@ def run(client: Client) -> Run:
 def test_a_task_is_refused(client: Client, run: Run, depth: int, name: str, form: str) -> None:
     response = client.post("/p/deep/tasks/new/", {"objective": "x", name: form % nested(depth)})
     assert response.status_code == 400
+    assert Task.objects.count() == 1
+
+
+@pytest.mark.parametrize("many", [20_000, 300_000])
+@pytest.mark.parametrize("name", ["tests", "output_schema", "requirements"])
+def test_a_task_of_very_many_unknown_keys_is_refused(client: Client, run: Run, name: str, many: int) -> None:
+    typed = json.dumps({f"k{number}": 1 for number in range(many)})
+    response = client.post("/p/deep/tasks/new/", {"objective": "x", name: typed})
+    assert response.status_code == 400
+    # What was typed is in it again; of the errors there are few.
+    assert len(response.content) < 20 * len(typed)
     assert Task.objects.count() == 1
 
 

@@ -1,8 +1,9 @@
+from datetime import datetime, timedelta
+
 import pytest
-from django.conf import settings
 from django.test import Client
 
-from reflection_app.web.login_links import one_time_login_path
+from reflection_app.web.login_links import LoginLinkTokens, one_time_login_path
 from tests.factories import PASSWORD, make_member, make_project, make_user
 
 pytestmark = pytest.mark.django_db
@@ -46,8 +47,16 @@ def test_looking_at_a_login_link_by_head_does_not_use_it(client: Client) -> None
     assert client.post(path).status_code == 302
 
 
-def test_a_login_link_lives_for_an_hour() -> None:
-    assert settings.PASSWORD_RESET_TIMEOUT == 3600
+@pytest.mark.parametrize(("age_min", "status"), [(14, 302), (16, 404)])
+def test_a_login_link_lives_for_a_quarter_of_an_hour(
+    client: Client, monkeypatch: pytest.MonkeyPatch, age_min: int, status: int
+) -> None:
+    path = one_time_login_path(make_user())
+    # As Django's tokens have it.
+    later = datetime.now() + timedelta(minutes=age_min)  # noqa: DTZ005
+    monkeypatch.setattr(LoginLinkTokens, "_now", lambda self: later)
+    assert client.get(path).status_code == (200 if status == 302 else 404)
+    assert client.post(path).status_code == status
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from reflection_app.actions.demo_stories import tell_demo_stories
 from reflection_app.actions.demo_talk import talk_in_demo
 from reflection_app.actions.tools import add_builtin_tools
 from reflection_app.loops.task_spec import Limits
-from reflection_app.models import Actor, Membership, Project, Role
-from reflection_app.web.login_links import one_time_login_path
+from reflection_app.models import Actor, Membership, Profile, Project, Role
+from reflection_app.web.login_links import LIVES_FOR_MIN, one_time_login_path
 
 ADMIN = "admin"
 PROJECT = "demo"
@@ -27,10 +27,17 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--address", default="", help="where the site answers, put in front of the login link")
+        parser.add_argument(
+            "--show-password",
+            action="store_true",
+            help="make a password and print it, also where this is no terminal but a file or a log",
+        )
 
-    def handle(self, *args: Any, address: str, **options: Any) -> None:
+    def handle(self, *args: Any, address: str, show_password: bool, **options: Any) -> None:
         if User.objects.filter(is_superuser=True).exists():
-            self.stdout.write("Log in as before. A way in for a lost password: manage.py login_link USERNAME")
+            self.stdout.write(
+                "Log in as before. A way in without a password: make login-link, or manage.py login_link USERNAME"
+            )
             return
         project = make_first_project()
         add_builtin_tools(project, actor=Actor())
@@ -38,13 +45,17 @@ class Command(BaseCommand):
             tell_demo_stories(project)
             fill_demo_notebook(project)
         # Last of all: who stops a first start half-way has not lost a password that nobody saw.
-        password = secrets.token_urlsafe(12)
+        password = secrets.token_urlsafe(12) if show_password or self.stdout.isatty() else None
         admin = make_admin(project, password=password)
         if not settings.PRODUCTION:
             talk_in_demo(project, admin=admin)
         self.stdout.write(f"User:      {admin.get_username()}")
-        self.stdout.write(f"Password:  {password}   (shown this once)")
+        self.stdout.write(f"Password:  {f'{password}   (shown this once)' if password else 'none yet'}")
         self.stdout.write(f"One-time login link: {address.rstrip('/')}{one_time_login_path(admin)}")
+        self.stdout.write(
+            f"It works for {LIVES_FOR_MIN} minutes; another: make login-link (manage.py login_link {ADMIN})"
+        )
+        self.stdout.write("Once logged in, you choose a password of your own.")
 
 
 def make_first_project() -> Project:
@@ -57,8 +68,9 @@ def make_first_project() -> Project:
 
 
 @transaction.atomic
-def make_admin(project: Project, *, password: str) -> User:
-    """An admin who may do everything in `project`."""
+def make_admin(project: Project, *, password: str | None) -> User:
+    """An admin who may do everything in `project`, once they have chosen a password of their own."""
     admin = User.objects.create_superuser(ADMIN, password=password)
+    Profile.objects.create(user=admin, must_change_password=True)
     Membership.objects.create(project=project, user=admin, role=Role.ADMIN)
     return admin

@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError
 
 from reflection_app.config.desk_address import address_in_use
-from reflection_app.web.login_links import one_time_login_path
+from reflection_app.web.login_links import LIVES_FOR_MIN, one_time_login_path
 
 
 class Command(BaseCommand):
@@ -24,3 +24,4 @@ class Command(BaseCommand):
             known = ", ".join(User.objects.filter(is_active=True).values_list("username", flat=True)[:20])
             raise CommandError(f"There is no active user {username!r}. There are: {known or 'none'}.")
         self.stdout.write(f"{address.rstrip('/')}{one_time_login_path(user)}")
+        self.stderr.write(f"It works once, within {LIVES_FOR_MIN} minutes.")

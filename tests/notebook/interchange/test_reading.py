@@ -8,8 +8,8 @@ from uuid import uuid4
 import pytest
 
 from notebook_app.interchange.anti_patterns import written_markdown
-from notebook_app.interchange.items import MOST_ITEMS, Problem
-from notebook_app.interchange.reading import LARGEST_FILE, HandedIn, Readings, read_files
+from notebook_app.interchange.items import MOST_ITEMS, MOST_PROBLEMS, Problem
+from notebook_app.interchange.reading import LARGEST_FILE, MOST_LOOKED_AT, HandedIn, Readings, read_files
 from notebook_app.kinds import EntryKind
 from notebook_app.models import Entry
 from notebook_app.shown import shown
@@ -206,3 +206,19 @@ def test_only_so_many_entries_are_read_at_once_and_the_rest_is_told() -> None:
     found = read_files([file("many.jsonl", lines)])
     assert len(found.items) == MOST_ITEMS
     assert "only the first 5,000 entries" in found.problems[0].message
+
+
+@pytest.mark.parametrize(("before", "is_read"), [(MOST_LOOKED_AT - 1, True), (MOST_LOOKED_AT, False)])
+@pytest.mark.parametrize("form", ["many.json", "many.jsonl"])
+def test_behind_very_many_that_are_none_nothing_is_looked_at(form: str, before: int, is_read: bool) -> None:
+    parts = [*["1"] * before, json.dumps(NOTE)]
+    content = "\n".join(parts) if form.endswith("l") else f"[{','.join(parts)}]"
+    found = read_files([HandedIn(form, content.encode())])
+    assert bool(found.items) is is_read
+    assert len(found.problems) == MOST_PROBLEMS
+
+
+def test_an_entry_with_very_many_unknown_keys_is_one_short_problem() -> None:
+    entry = {"kind": "note", "name": "x", "details": {}} | {f"k{number}": 1 for number in range(50_000)}
+    [problem] = read_files([HandedIn("x.json", json.dumps(entry).encode())]).problems
+    assert len(problem.message) <= 500

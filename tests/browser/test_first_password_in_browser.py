@@ -1,0 +1,59 @@
+"""The first login of a new desk, by the printed link and on to the overview."""
+
+from collections.abc import Callable
+
+import pytest
+from django.contrib.auth.models import User
+from playwright.sync_api import expect
+
+from reflection_app.models import Profile
+from reflection_app.web.login_links import one_time_login_path
+from tests.browser.conftest import Visitor
+from tests.browser.looks import is_clean
+from tests.factories import make_member, make_project, make_user
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+OWN = "a password of my own 1"
+
+
+@pytest.fixture
+def newcomer() -> User:
+    user = make_member(make_project("fresh"), user=make_user("admin"))
+    Profile.objects.create(user=user, must_change_password=True)
+    return user
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_newcomer_chooses_a_password_and_is_in(visit: Callable[..., Visitor], newcomer: User, scheme: str) -> None:
+    visitor = visit(None, scheme=scheme)
+    page = visitor.go(one_time_login_path(newcomer))
+    page.get_by_role("button", name="Log in").click()
+    expect(page.get_by_role("heading")).to_have_text("Choose a password")
+    is_clean(page, f"first-password-{scheme}", widths=(1280, 360))
+
+    page.get_by_label("New password", exact=True).fill(OWN)
+    page.get_by_label("The new password again").fill("another")
+    page.get_by_role("button", name="Set the password").click()
+    expect(page.locator(".field-error")).to_contain_text("same password")
+    is_clean(page, f"first-password-{scheme}-refused", widths=(1280, 360))
+
+    visitor.go("/p/fresh/")
+    expect(page.get_by_role("heading")).to_have_text("Choose a password")
+    page.get_by_label("New password", exact=True).fill(OWN)
+    page.get_by_label("The new password again").fill(OWN)
+    page.get_by_role("button", name="Set the password").click()
+    expect(page.get_by_role("heading", level=1)).not_to_have_text("Choose a password")
+    assert page.url.endswith("/p/fresh/")
+    newcomer.refresh_from_db()
+    assert newcomer.check_password(OWN)
+
+
+def test_the_page_speaks_chinese(visit: Callable[..., Visitor], newcomer: User) -> None:
+    visitor = visit(newcomer)
+    page = visitor.go("/")
+    page.get_by_role("button", name="简体中文").click()
+    expect(page.get_by_role("heading")).to_have_text("选择密码")
+    is_clean(page, "first-password-zh", widths=(1280, 360))
+    page.get_by_role("button", name="退出").click()
+    expect(page.get_by_role("heading")).to_have_text("Log in")
