@@ -2,6 +2,6 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("reflection_app", "0009_the_engine_under_load")]
+    dependencies = [("reflection_app", "0011_what_is_unknown")]
 
     operations = [migrations.AddField("profile", "must_change_password", models.BooleanField(default=False))]
