@@ -4,13 +4,14 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 from django.test import Client
 from pytest_django.fixtures import Settings
 
 from reflection_app.llm import warm_up
-from reflection_app.models import Attempt, Run, Step, Verdict
+from reflection_app.models import Attempt, Run, Scope, Step, Verdict
 from reflection_app.runner.advance import advance
-from tests.api.caller import Answer, Caller, assert_problem, fields
+from tests.api.caller import Answer, Caller, assert_problem, fields, make_caller
 from tests.api.test_attempts import asked, hand_in
 from tests.critiques import critique
 from tests.factories import make_member, submit
@@ -212,3 +213,19 @@ def test_an_agent_that_tells_its_usage_leaves_nothing_unknown(caller: Caller) ->
     hand_in(caller, run, usage={"prompt_tokens": 5, "completion_tokens": 6, "cost_usd": "0.5"})
     usage = caller.get(f"runs/{run.pk}").body["usage"]
     assert (usage["cost_usd"], usage["unpriced_calls"], usage["unmetered_calls"]) == ("0.50000000", 0, 0)
+
+
+def test_metrics_say_that_a_cost_is_unknown(caller: Caller, ran: Ran) -> None:
+    run = ran("x", GOOD)
+    call_command("rebuild_metrics", verbosity=0)
+    found = make_caller(caller.project, [Scope.METRICS_READ.value]).get("metrics").body
+    per_success = found["figures"]["cost_usd_per_success"]
+    assert (per_success["value"], per_success["is_at_least"]) == (None, True)
+    assert {(spent["cost_usd"], spent["is_known"]) for spent in found["spend"]} == {(None, False)}
+    (dearest,) = found["dearest_tasks"]
+    assert (dearest["task_id"], dearest["cost_usd"], dearest["is_known"]) == (run["task_id"], None, False)
+    client = Client()
+    client.force_login(make_member(caller.project))
+    shown = client.get(f"/p/{caller.project.slug}/metrics/").content.decode()
+    assert "unknown" in shown
+    assert "$0" not in shown
