@@ -16,6 +16,8 @@ from reflection_app.loops.effects import (
     Decision,
     Draw,
     Generate,
+    Generation,
+    HandedIn,
     IssueTicket,
     KeepAttempt,
     Pick,
@@ -211,6 +213,10 @@ def _check_it_fits(value: Any, *, step: Step, attempts: int) -> None:
             raise wrong_result(("attempt", f"this step judges attempt {step.attempt_number}"))
         case Judgement() if value.passed and value.referee is not Referee.PERSON and _falls_short(value):
             raise wrong_result(("verdict", "only a person can pass what does not meet the minimum requirements"))
+        case Generation(text=text) if not text.strip():
+            raise wrong_result(("text", "is empty: that is no answer"))
+        case HandedIn(content=content) if not content.strip():
+            raise wrong_result(("content", "is empty: that is no attempt"))
         case ReviewDecision(picked=int(number)) if number > attempts:
             raise wrong_result(("picked", f"there is no attempt {number} before this step"))
         case Ticket(attempt=number) if number != step.attempt_number:

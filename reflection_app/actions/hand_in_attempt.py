@@ -58,7 +58,7 @@ def _some_content(content: str) -> str:
 class AttemptInput(Value):
     """An attempt as the agent hands it in. With `attempt`, it is taken only as that one, and once."""
 
-    content: Annotated[str, AfterValidator(_some_content)] = Field(max_length=500_000)
+    content: Annotated[str, AfterValidator(_some_content)] = Field(max_length=500_000, description="never blank")
     attempt: int | None = Field(default=None, ge=1, le=1_000)
     artifacts: Annotated[tuple[ArtifactInput, ...], Field(max_length=20)] = ()
     usage: AttemptUsage | None = None

@@ -67,7 +67,7 @@ class CheckAnswer(CheckLine):
     steps_ok: bool | None = Field(description="whether all steps worked, which is apart from nothing being missing")
     error: str | None = Field(description="why it is unchecked")
     tokens: int
-    cost_usd: Money
+    cost_usd: Money | None = Field(description="null where the cost of some call is not known")
 
 
 def checks_to_show(runs: QuerySet[Run]) -> QuerySet[Run]:
@@ -123,7 +123,7 @@ def check_answer(run: Run) -> CheckAnswer:
         steps_ok=found.steps_ok if found else None,
         error=_error_of(run, found),
         tokens=run.total_tokens,
-        cost_usd=money(run.cost_usd),
+        cost_usd=None if run.unpriced_calls else money(run.cost_usd),
     )
 
 

@@ -60,7 +60,7 @@ class SuggestionAnswer(Answer):
     state: str
     outcome: str | None
     error: str
-    cost_usd: Money
+    cost_usd: Money | None = Field(description="null where the cost of some call is not known")
     words: dict[str, Any] | None = Field(description="name, description, content, and a note for the curator")
 
 
@@ -204,6 +204,6 @@ def _suggestion(conflict: SeenConflict, run: Run | None) -> SuggestionAnswer | N
         state=run.state,
         outcome=run.outcome,
         error=run.error,
-        cost_usd=money(run.cost_usd),
+        cost_usd=None if run.unpriced_calls else money(run.cost_usd),
         words=conflict.suggestion,
     )

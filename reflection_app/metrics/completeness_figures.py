@@ -45,6 +45,7 @@ class CompletenessFigures:
     tokens: int
     cost_usd: Decimal
     exec: Executed
+    cost_known: bool = True
 
     @property
     def checks(self) -> int:
@@ -86,10 +87,13 @@ def completeness_figures(project_id: UUID) -> CompletenessFigures:
         tasks=Count("run__task", distinct=True),
         tokens=Sum("tokens"),
         cost_usd=Sum("cost_usd"),
+        unpriced=Count("pk", filter=Q(run__unpriced_calls__gt=0)),
     )
+    cost_usd, unpriced = told.pop("cost_usd"), told.pop("unpriced")
     return CompletenessFigures(
-        **{name: value or 0 for name, value in told.items() if name != "cost_usd"},
-        cost_usd=told["cost_usd"] or Decimal(0),
+        **{name: value or 0 for name, value in told.items()},
+        cost_usd=cost_usd or Decimal(0),
+        cost_known=not unpriced,
         supplements=Supplement.objects.filter(project=project_id).count(),
         exec=_executed(checks),
     )
@@ -123,6 +127,7 @@ def recurring_supplements(project_id: UUID) -> list[Recurring]:
             did=Count("pk", filter=Q(succeeded=True)),
             tokens_sum=Sum("tokens"),
             cost_sum=Sum("cost_usd"),
+            unpriced=Count("pk", filter=Q(completeness_check__run__unpriced_calls__gt=0)),
             done_runs=Count("completeness_check__run", distinct=True, filter=done),
             done_succeeded=Count("completeness_check__run", distinct=True, filter=done & SUCCEEDED),
             newest=Max("created_at"),
@@ -195,6 +200,7 @@ def _recurring(group: dict[str, Any], *, operation: str, of_kind: _Kind) -> Recu
             others=Side(max(0, of_kind.runs - done.runs), max(0, of_kind.succeeded - done.succeeded)),
             tokens=group["tokens_sum"] or 0,
             cost_usd=group["cost_sum"] or Decimal(0),
+            cost_known=not group["unpriced"],
             tokens_per_run=of_kind.tokens_per_run,
         ),
     )

@@ -42,6 +42,7 @@ class SupplementValue:
     others: Side
     tokens: int = 0
     cost_usd: Decimal = Decimal(0)
+    cost_known: bool = True
     tokens_per_run: float = 0.0
 
     @property

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from reflection_app.loops.answering import told_fault
 from reflection_app.loops.code_tests import TestReport
 from reflection_app.loops.effects import (
     AskPerson,
@@ -11,6 +12,7 @@ from reflection_app.loops.effects import (
     AwaitAttempt,
     CallTool,
     Generate,
+    Generation,
     HandedIn,
     KeepAttempt,
     RecordVerdict,
@@ -80,7 +82,8 @@ def _came_back(step: Step) -> Iterator[Said]:
     result: Any = step.result
     match step.kind:
         case Generate.kind:
-            yield "assistant", result["text"], step.role, False
+            sent = Generation.model_validate(result)
+            yield "assistant", sent.text or (f"({told_fault(sent)})" if sent.fault else ""), step.role, False
         case AwaitAttempt.kind:
             yield from _handed_in(HandedIn.model_validate(result))
         case KeepAttempt.kind:

@@ -65,6 +65,7 @@ def money(usd: Decimal | None) -> str:
     return f"${usd:.4f}" if usd >= Decimal("0.0001") else f"${usd:.6f}"
 
 
+@register.filter
 def at_least(usd: Decimal | None) -> str:
     """`at least $1.25`, of what is known only in part; `unknown` where nothing of it is."""
     return _("at least %(money)s") % {"money": money(usd)} if usd else _("unknown")

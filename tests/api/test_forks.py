@@ -42,7 +42,8 @@ def test_a_fork_is_a_run_of_the_same_task_that_goes_its_own_way(caller: Caller) 
     advance(Run.objects.get(parent=parent).pk)
     ended = caller.get(f"runs/{fork['id']}").body
     assert (ended["outcome"], ended["attempts"], ended["usage"]["llm_calls"]) == ("succeeded", 1, 0)
-    assert ended["best_attempt"] == {"number": 1, "content": "first", "score": 80.0, "referee": "person"}
+    best = {"number": 1, "content": "first", "cut_off": False, "score": 80.0, "referee": "person"}
+    assert ended["best_attempt"] == best
     assert caller.get(f"runs/{parent.pk}").body["forks"] == [fork["id"]]
     assert [run["id"] for run in caller.get("runs", parent=str(parent.pk)).body["results"]] == [fork["id"]]
     steps = caller.get(f"runs/{fork['id']}/steps").body["results"]

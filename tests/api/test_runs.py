@@ -16,7 +16,13 @@ def test_a_finished_run_tells_outcome_best_attempt_and_usage(caller: Caller) -> 
     run = caller.get(f"runs/{finished_run(caller.project).pk}").body
 
     assert (run["state"], run["outcome"], run["error"], run["waiting_for"]) == ("finished", "succeeded", None, None)
-    assert run["best_attempt"] == {"number": 2, "content": "second", "score": 90.0, "referee": "critic"}
+    assert run["best_attempt"] == {
+        "number": 2,
+        "content": "second",
+        "cut_off": False,
+        "score": 90.0,
+        "referee": "critic",
+    }
     assert run["attempts"] == 2
     assert run["usage"]["llm_calls"] == 4
     assert run["usage"]["prompt_tokens"] > 0

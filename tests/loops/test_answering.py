@@ -23,7 +23,7 @@ from reflection_app.loops.task_spec import Limits, Mode, TaskSpec
 from tests.critiques import critique
 from tests.loops.playing import NO_AUDIT, TESTS, Played, noted, play, report, said
 
-NOTHING = {
+NOTHING: dict[AnswerFault, dict[str, Any]] = {
     AnswerFault.EMPTY: {"text": ""},
     AnswerFault.REFUSED: {"text": "", "refusal": "I must not do that."},
     AnswerFault.FILTERED: {"text": "Half of", "finish_reason": "content_filter"},
@@ -36,7 +36,7 @@ TOLD = {
     AnswerFault.TOOL_CALL: "It called a tool in place of answering: search.",
 }
 JUDGES = {"critic": critique(90, approved=True), "self": '{"is_satisfactory": true, "issues": [], "confidence": 0.9}'}
-JUDGED = {
+JUDGED: dict[Mode, dict[str, Any]] = {
     Mode.ACTOR_CRITIC: {},
     Mode.REFLEXION: {},
     Mode.REFLECTION_PROTOCOL: {},

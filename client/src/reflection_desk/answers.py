@@ -24,7 +24,7 @@ class Usage(Answer):
     cached_tokens: int | None = None
     reasoning_tokens: int | None = None
     cost_usd: Decimal | None
-    known_cost_usd: Decimal
+    known_cost_usd: Decimal | None = None
     llm_calls: int
     unpriced_calls: int = 0
     unmetered_calls: int = 0
