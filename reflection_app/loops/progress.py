@@ -61,6 +61,8 @@ class Progress:
         self.cut_off: set[int] = set()
         self.lessons: Lessons | None = None
         self.waited_s = 0.0
+        # Told with the run's end where that is unverified.
+        self.why_unverified = ""
         self._questions = 0
 
     async def perform[R](self, effect: Effect[R]) -> R:
@@ -157,4 +159,5 @@ class Progress:
     def ended(self, outcome: Outcome, *, error: str = "") -> Ended:
         pick = self.pick.attempt if self.pick else None
         best = best_attempt(self.attempts, self.judgements, pick=pick)
-        return Ended(outcome=outcome, best_attempt=best, error=error)
+        why = self.why_unverified if outcome is Outcome.UNVERIFIED else ""
+        return Ended(outcome=outcome, best_attempt=best, error=error or why)

@@ -72,8 +72,14 @@ class Answers:
         return 2 * self.passed < self.total
 
     @property
-    def has_most_for(self) -> bool:
-        return 2 * self.passed > self.total
+    def is_answering(self) -> bool:
+        """Whether it gave any answer at all; code that does not even run gives none."""
+        return any(answer.ending is not Ending.NO_ANSWER for answer in self.all_answers())
+
+    @property
+    def failed(self) -> list[str]:
+        """The counted tests of the model that do not hold, by name."""
+        return [name for (name, _), answer in self.tests.items() if answer.ending is not Ending.AGREES]
 
     def all_answers(self) -> list[Answer]:
         return [*self.examples.values(), *self.tests.values()]
