@@ -17,10 +17,9 @@ class RefereeQuality(BaseModel):
 
     `first` and `last` are the attempts so recorded, `best_self_score` the one that passes most of the tests that the
     model wrote, `kept` the referee's, `any` a right one wherever there is one. `review_curve` is the share that is
-    right once a person has looked at that share (%) of the runs, the least settled first. `gained` are the runs that are
-    right with what is kept and not with the first attempt, `lost` those the other way round. `succeeded` are the runs
-    that ended so without a person, `succeeded_right` those of them whose kept attempt is right. Measurements of before
-    these were told have None.
+    right once a person has looked at that share (%) of the runs, the least settled first. `gained` are the runs that
+    are right with what is kept and not with the first attempt, `lost` those the other way round. `succeeded` are those
+    that ended so without a person, `succeeded_right` the right ones of them. Older measurements have None there.
     """
 
     model_config = ConfigDict(extra="ignore", frozen=True)

@@ -104,10 +104,8 @@ def basis_of(kept: Answers, attempts: list[Answers]) -> Basis:
         return Basis.AGAINST_EXAMPLE
     if kept.examples and not kept.has_most_against:
         return Basis.EXAMPLES
-    if not kept.total:
-        return Basis.NO_EVIDENCE
-    if not kept.is_answering:
-        return Basis.DOES_NOT_RUN
+    if not kept.total or not kept.is_answering:
+        return Basis.DOES_NOT_RUN if kept.total else Basis.NO_EVIDENCE
     if kept is not attempts[0] and not attempts[0].is_answering:
         return Basis.FIRST_TO_RUN
     if not kept.has_most_against:

@@ -48,7 +48,7 @@ class Command(BaseCommand):
 
 
 def table_of(kinds: Sequence[PickKind]) -> str:
-    """The kinds as lines for a terminal: as stated, as the other problems say, as it is, and what switching would do."""
+    """The kinds as lines for a terminal: as stated, as other problems say, as it is, and what switching would do."""
     lines = ["stated  held out   right of runs   share by problem (95 %)   by tests: gained/lost  pays  because"]
     for kind in kinds:
         share, spread = f"{kind.right} of {kind.runs}", f"{kind.low:.2f} to {kind.high:.2f} ({kind.problems})"
