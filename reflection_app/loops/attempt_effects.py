@@ -114,7 +114,7 @@ class RecordVerdict(Effect[Judgement]):
 class Pick(Value):
     """Which attempt to keep by evidence that a score alone does not tell, how sure that is, and why.
 
-    `try_again`: another attempt may change it. `against`: tests of the model that it fails and that nothing shows to be
+    `try_again`: another attempt may change it. `against`: tests that it does not pass and that nothing shows to be
     wrong; a run that ends on such a pick is unverified, however settled.
     """
 

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from enum import Enum
 
 from reflection_app.loops.code_tests import TestReport
-from reflection_app.loops.referee.answers import Answers, read_answers
+from reflection_app.loops.referee.answers import Answers, not_passed, read_answers
 from reflection_app.loops.referee.comparing import changes_nothing, only_restates, outvoted, takes_the_place
 from reflection_app.loops.referee.suspect_tests import SuspectTests
 from reflection_app.loops.values import Value
 
 SETTLED_FROM = 0.8
-MOST_FAILED_NAMED = 5
+MOST_NAMED = 5
 
 
 class Tried(Value):
@@ -57,7 +57,7 @@ class Basis(Enum):
 class Standing(Value):
     """What the evidence so far says. `reasons` are for people; `scores` are shares of the counted tests, 0-100.
 
-    `against` are the tests of the model that the kept attempt fails and that nothing shows to be wrong.
+    `against` are the tests that the kept attempt does not pass and that nothing shows to be wrong.
     """
 
     keep: int
@@ -72,29 +72,29 @@ class Standing(Value):
 def weigh(tried: Sequence[Tried], *, suspects: SuspectTests) -> Standing:
     """The standing after the attempts made so far, of which there is at least one, in their order."""
     reports = {each.number: each.report for each in tried}
-    attempts = answers_of(reports, suspects=suspects)
+    attempts = read_answers(
+        reports, examples=suspects.examples, entry_point=suspects.entry_point, annotation=suspects.annotation
+    )
     kept = attempts[0]
     for attempt in attempts:
         if takes_the_place(attempt, kept):
             kept = attempt
     basis = basis_of(kept, attempts)
-    # What another attempt could not be put to counts all the same against the one that failed it.
-    (alone,) = answers_of({kept.number: reports[kept.number]}, suspects=suspects)
+    against = not_passed(
+        reports[kept.number],
+        examples=suspects.examples,
+        entry_point=suspects.entry_point,
+        annotation=suspects.annotation,
+    )
     others = [each for each in attempts if each is not kept]
     return Standing(
         keep=kept.number,
         settled=basis.confidence >= SETTLED_FROM,
         confidence=basis.confidence,
         try_again=is_worth_another(kept, attempts),
-        reasons=(basis.words, *counts_in_words(kept, others), *against_in_words(alone.failed)),
+        reasons=(basis.words, *counts_in_words(kept, others), *against_in_words(against)),
         scores={each.number: score_of(each) for each in attempts},
-        against=tuple(alone.failed),
-    )
-
-
-def answers_of(reports: dict[int, TestReport], *, suspects: SuspectTests) -> list[Answers]:
-    return read_answers(
-        reports, examples=suspects.examples, entry_point=suspects.entry_point, annotation=suspects.annotation
+        against=against,
     )
 
 
@@ -157,10 +157,10 @@ def counts_in_words(kept: Answers, others: list[Answers]) -> list[str]:
     return words
 
 
-def against_in_words(failed: Sequence[str]) -> list[str]:
-    """That tests fail which nothing shows to be wrong, with the first of them; nothing where none does."""
-    if not failed:
+def against_in_words(against: Sequence[str]) -> list[str]:
+    """That there are such tests, with the first of them; nothing where there are none."""
+    if not against:
         return []
-    named = "; ".join(failed[:MOST_FAILED_NAMED])
-    more = f"; and {len(failed) - MOST_FAILED_NAMED} more" if len(failed) > MOST_FAILED_NAMED else ""
-    return [f"It fails tests that the model wrote, and nothing shows that they are wrong: {named}{more}."]
+    named = "; ".join(against[:MOST_NAMED])
+    more = f"; and {len(against) - MOST_NAMED} more" if len(against) > MOST_NAMED else ""
+    return [f"It does not pass these tests, and nothing shows that they are wrong: {named}{more}."]

@@ -50,6 +50,13 @@ def test_a_failed_test_counts_against_the_kept_attempt_though_another_was_not_pu
     assert "assert f(4) == 50" in seen.against
 
 
+def test_a_test_that_had_no_turn_shows_nothing() -> None:
+    seen = standing([OK, OK, OK, OK, FailureReason.NOT_RUN])
+    assert (seen.settled, seen.scores[1], seen.against) == (True, 100.0, ("assert f(4) == 50",))
+    example = standing([FailureReason.NOT_RUN, OK, OK, OK, OK], examples=1)
+    assert (example.settled, example.against) == (True, ("assert f(0) == 10",))
+
+
 def test_only_the_first_of_many_failed_tests_are_named() -> None:
     seen = standing([7] * 9, expected=range(10, 100, 10))
     assert seen.reasons[-1].endswith("; and 4 more.")
