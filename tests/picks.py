@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from reflection_app.actions.submit_task import submit_task
 from reflection_app.actions.task_submission import read_submission
 from reflection_app.llm.scripted import register_script
-from reflection_app.models import Actor, Project, Review
+from reflection_app.models import Actor, Project, Review, Run
 from reflection_app.runner.advance import advance
 
 TESTS = "\n".join(f"assert f({number}) == {number * number}" for number in range(1, 8))
@@ -26,10 +26,10 @@ def move_on(review: Review) -> None:
     review.run.refresh_from_db()
 
 
-def unsettled_pick(
-    project: Project, *, answers: Sequence[str] = OPEN_PICK, tests: str = TESTS, objective: str = "Write f(n)."
-) -> Review:
-    """The review that asks which of the attempts to keep."""
+def advanced_run(
+    project: Project, *, answers: Sequence[str], tests: str = TESTS, objective: str = "Write f(n)."
+) -> Run:
+    """A run for code without tests, as far as it goes by itself."""
     script = {"tests/write": f"```python\n{tests}\n```"}
     script |= {f"attempt-{number}/answer": text for number, text in enumerate(answers, 1)}
     model = register_script(f"pick-{project.slug}", script)
@@ -39,5 +39,18 @@ def unsettled_pick(
     run = submit_task(project, submission, actor=Actor(), models={"default": model})
     advance(run.pk)
     run.refresh_from_db()
+    return run
+
+
+def kept_against_a_test(project: Project) -> Run:
+    """A run that keeps its first answer though that fails one of the tests that a model wrote."""
+    return advanced_run(project, answers=(answer(6),))
+
+
+def unsettled_pick(
+    project: Project, *, answers: Sequence[str] = OPEN_PICK, tests: str = TESTS, objective: str = "Write f(n)."
+) -> Review:
+    """The review that asks which of the attempts to keep."""
+    run = advanced_run(project, answers=answers, tests=tests, objective=objective)
     assert run.waiting_for == "unsettled_pick", (run.state, run.outcome, run.error)
     return Review.objects.get(run=run, reason="unsettled_pick", state="waiting")

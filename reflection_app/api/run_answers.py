@@ -89,7 +89,7 @@ class RunAnswer(Answer):
     outcome: Outcome | None = Field(description="null until the run has finished")
     waiting_for: str | None = Field(description="what the run waits for, in the waiting states, or why it is put off")
     waits_until: AwareDatetime | None = Field(description="when it goes on by itself, where it waits or is put off")
-    error: str | None
+    error: str | None = Field(description="why it failed, or why what it keeps is unverified where that is known")
     best_attempt: BestAttempt | None = Field(description="null until the run has finished")
     attempts: int = Field(description="how many attempts were made so far")
     usage: Usage

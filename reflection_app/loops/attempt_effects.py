@@ -161,7 +161,8 @@ class RecordVerdict(Effect[Judgement]):
 class Pick(Value):
     """Which attempt to keep by evidence that a score alone does not tell, how sure that is, and why.
 
-    `try_again`: another attempt may change it.
+    `try_again`: another attempt may change it. `against`: tests that it does not pass and that nothing shows to be
+    wrong; a run that ends on such a pick is unverified, however settled.
     """
 
     attempt: int = Field(ge=1)
@@ -169,6 +170,7 @@ class Pick(Value):
     try_again: bool = False
     confidence: Confidence
     reasons: tuple[str, ...] = ()
+    against: tuple[str, ...] = ()
 
 
 class RecordPick(Effect[Pick]):

@@ -6,7 +6,10 @@ from reflection_app.loops.values import Value
 
 
 class Outcome(StrEnum):
-    """The named end of a run. Only `succeeded` is a success."""
+    """The named end of a run. Only `succeeded` is a success: a person, or what checks the work, let it pass.
+
+    `unverified`: there is an answer, and nothing that counts has shown that it is right.
+    """
 
     SUCCEEDED = "succeeded"
     UNVERIFIED = "unverified"
@@ -20,7 +23,7 @@ class Outcome(StrEnum):
 
 
 class Ended(Value):
-    """A loop's last word: how it ended and which attempt is kept."""
+    """A loop's last word: how it ended, which attempt is kept, and the error or, where it is unverified, the reason."""
 
     outcome: Outcome
     best_attempt: int | None = None

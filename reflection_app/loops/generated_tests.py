@@ -1,7 +1,8 @@
 """Code without tests: a model writes some first, and they are suspects, not judges.
 
 On recorded runs, obeying tests that a model wrote made a loop worse than not looping. So the first answer is kept until
-there is evidence against it (loops/referee), and a pick that the evidence does not settle goes to a person.
+there is evidence against it (loops/referee), and a pick that the evidence does not settle goes to a person. A run
+succeeds only where a person says so or the kept code passes every test that nothing shows to be wrong.
 """
 
 from reflection_app.loops.actor_critic import actor_critic
@@ -21,6 +22,7 @@ from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.loops.verdicts import Judgement, Referee, Verdict
 
 TESTS_WANTED = 5
+LONGEST_WHY = 4_000
 
 
 async def generated_tests_loop(spec: TaskSpec, run: Progress) -> Outcome:
@@ -50,9 +52,9 @@ async def generated_tests_loop(spec: TaskSpec, run: Progress) -> Outcome:
             continue
         if pick.settled:
             await draw_audit(spec, run, judgement)
-            return Outcome.SUCCEEDED
+            return _unverified(pick, run) if pick.against else Outcome.SUCCEEDED
         if not spec.review_policy.unsettled_waits:
-            return _unsettled(pick, run)
+            return Outcome.EXHAUSTED if pick.try_again else _unverified(pick, run)
         decision = await _ask(pick, judgement, run, number=number)
         if decision.verdict is not Verdict.REVISE:
             return Outcome.SUCCEEDED if decision.verdict is Verdict.PASS else Outcome.REJECTED
@@ -111,35 +113,39 @@ async def _record(
         try_again=standing.try_again,
         confidence=standing.confidence,
         reasons=reasons,
+        against=standing.against,
     )
     pick = await run.record_pick(found, key=f"attempt-{number}/pick")
     if judged.referee is Referee.PERSON:
         return judged, pick
     last = next(judged for judged in reversed(run.judgements) if judged.attempt == pick.attempt)
-    if pick.settled and not last.passed:
-        # An earlier attempt that what came later has cleared of its tests.
+    if pick.settled and not pick.against and not last.passed:
+        # A person cleared it, in a fork; or the run began when the same answers again cleared an attempt of its tests.
         cleared = last.model_copy(update={"verdict": Verdict.PASS, "confidence": pick.confidence})
         return await run.record(cleared, key=f"attempt-{number}/cleared"), pick
     return last, pick
 
 
 def judge(standing: Standing, *, attempt: int, report: TestReport) -> Judgement:
-    """PASS for the attempt that stands where that is settled, else REVISE; the score is the share of counted tests."""
+    """PASS for the attempt that stands where that is settled and no test speaks against it, else REVISE.
+
+    The score is the share of counted tests.
+    """
     stands = standing.keep == attempt
     return Judgement(
         attempt=attempt,
         referee=Referee.GENERATED_TESTS,
-        verdict=Verdict.PASS if stands and standing.settled else Verdict.REVISE,
+        verdict=Verdict.PASS if stands and standing.settled and not standing.against else Verdict.REVISE,
         score=standing.scores[attempt],
         confidence=standing.confidence if stands else None,
         tests=report,
     )
 
 
-def _unsettled(pick: Pick, run: Progress) -> Outcome:
-    if pick.try_again:
-        return Outcome.EXHAUSTED
-    return Outcome.OVER_CORRECTED if run.over_corrected() else Outcome.UNVERIFIED
+def _unverified(pick: Pick, run: Progress) -> Outcome:
+    """The end of a run that keeps what nothing has shown to be right, the reason told with it."""
+    run.why_unverified = f"Attempt {pick.attempt} is kept, unverified. {' '.join(pick.reasons)}"[:LONGEST_WHY]
+    return Outcome.UNVERIFIED
 
 
 async def _ask(pick: Pick, judgement: Judgement, run: Progress, *, number: int) -> ReviewDecision:

@@ -72,6 +72,8 @@ class Progress:
         self.cut_off: set[int] = set()
         self.lessons: Lessons | None = None
         self.waited_s = 0.0
+        # Told with the run's end where that is unverified.
+        self.why_unverified = ""
         self._questions = 0
 
     async def perform[R](self, effect: Effect[R]) -> R:
@@ -170,4 +172,5 @@ class Progress:
         pick = self.pick.attempt if self.pick else None
         whole = [number for number in self.attempts if number not in self.unfinished]
         best = best_attempt(whole or self.attempts, self.judgements, pick=pick)
-        return Ended(outcome=outcome, best_attempt=best, error=error)
+        why = self.why_unverified if outcome is Outcome.UNVERIFIED else ""
+        return Ended(outcome=outcome, best_attempt=best, error=error or why)

@@ -25,10 +25,11 @@ from reflection_app.loops.effects import (
     RecordVerdict,
     RunTests,
 )
-from reflection_app.loops.ends import Ended
+from reflection_app.loops.ends import Ended, Outcome
 from reflection_app.loops.review_rules import ReviewPolicy
 from reflection_app.loops.task_spec import Limits, Mode, TaskKind, TaskSpec
 from reflection_app.loops.verdicts import Judgement
+from reflection_app.metrics.pick_kinds import Picked, kinds_of
 from reflection_app.metrics.referee_quality import RefereeQuality
 from reflection_app.sandbox import run_tests
 
@@ -74,11 +75,17 @@ class Trace(BaseModel):
 
 @dataclass(frozen=True)
 class Replayed:
-    """What the loop made of one trace. `unsettled_first` orders runs: the least settled come first."""
+    """What the loop made of one trace. `unsettled_first` orders runs: the least settled come first.
+
+    `best_scored` is the attempt made that passes most of the tests that count, ties to the earliest.
+    """
 
     trace: Trace
     kept: int
     used: int
+    best_scored: int
+    outcome: Outcome
+    because: str
     unsettled_first: tuple[float, float]
 
     @property
@@ -88,6 +95,17 @@ class Replayed:
     @property
     def any_made_is_right(self) -> bool:
         return any(self.trace.right[: self.used])
+
+    @property
+    def picked(self) -> Picked:
+        """Runs of one prompt are of one problem."""
+        return Picked(
+            problem=self.trace.prompt,
+            because=self.because,
+            stated=self.unsettled_first[0],
+            is_right=self.kept_is_right,
+            rival_is_right=self.trace.right[self.best_scored - 1],
+        )
 
 
 def replay(trace: Trace) -> Replayed:
@@ -104,9 +122,16 @@ def replay(trace: Trace) -> Replayed:
     player = _Player(trace)
     ended = player.play(spec)
     kept = ended.best_attempt or 1
-    score = next((judged.score for judged in reversed(player.judgements) if judged.attempt == kept), 0.0)
-    confidence = player.pick.confidence if player.pick else 0.0
-    return Replayed(trace=trace, kept=kept, used=max(1, player.used), unsettled_first=(confidence, score))
+    scores = {judged.attempt: judged.score for judged in player.judgements}
+    return Replayed(
+        trace=trace,
+        kept=kept,
+        used=max(1, player.used),
+        best_scored=min(scores, key=lambda number: (-scores[number], number), default=kept),
+        outcome=ended.outcome,
+        because=player.pick.reasons[0] if player.pick else "",
+        unsettled_first=(player.pick.confidence if player.pick else 0.0, scores.get(kept, 0.0)),
+    )
 
 
 class _Player:
@@ -162,9 +187,14 @@ def quality_of(runs: Sequence[Replayed]) -> RefereeQuality:
         best_self_score=sum(trace.right[trace.best_self_scored - 1] for trace in traces),
         any=sum(any(trace.right) for trace in traces),
         kept=sum(run.kept_is_right for run in runs),
+        gained=sum(run.kept_is_right and not run.trace.right[0] for run in runs),
+        lost=sum(run.trace.right[0] and not run.kept_is_right for run in runs),
+        succeeded=sum(run.outcome is Outcome.SUCCEEDED for run in runs),
+        succeeded_right=sum(run.outcome is Outcome.SUCCEEDED and run.kept_is_right for run in runs),
         attempts_recorded=sum(len(trace.implementations) for trace in traces),
         attempts_used=sum(run.used for run in runs),
         review_curve=review_curve(runs),
+        kinds=kinds_of(run.picked for run in runs if run.because),
     )
 
 

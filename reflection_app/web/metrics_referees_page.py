@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.csp import csp_override
 from django.views.decorators.http import require_safe
 
+from reflection_app.metrics.pick_kinds import PickKind
 from reflection_app.metrics.referee_quality import RULES, RefereeQuality
 from reflection_app.models import Permission, RefereeMeasurement
 from reflection_app.web.access import DeskRequest, project_page
@@ -38,10 +39,25 @@ def referee_metrics(request: DeskRequest) -> HttpResponse:
     context = {
         "newest": newest,
         "quality": quality,
+        "kinds": [kind_words(kind) for kind in quality.kinds] if quality else [],
         "charts": [rules_chart(quality), review_chart(quality)] if quality else [],
         "rows": [(row, RefereeQuality.model_validate(row.figures)) for row in rows],
     }
     return render(request, "metrics/referees.html", context)
+
+
+def kind_words(kind: PickKind) -> dict[str, str]:
+    """A line of the table of kinds."""
+    return {
+        "because": kind.because,
+        "stated": share_words(kind.stated),
+        "held_out": share_words(kind.held_out),
+        "runs": f"{kind.runs:,}",
+        "right": f"{kind.right:,}",
+        "bounds": _("%(low)s to %(high)s") % {"low": share_words(kind.low), "high": share_words(kind.high)},
+        "gained": f"{kind.gained:,}",
+        "lost": f"{kind.lost:,}",
+    }
 
 
 def rules_chart(quality: RefereeQuality) -> Chart:

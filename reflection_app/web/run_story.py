@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from reflection_app.actions.next_attempt import NextAttempt, next_attempt_of
 from reflection_app.actions.session_state import reflections_of
 from reflection_app.loops.effects import Pick, Route
+from reflection_app.loops.ends import Outcome
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.models import Question, QuestionState, Review, Run, RunState, Step, Transcript
 from reflection_app.runner.lease import lease_end, silent_s
@@ -63,6 +64,11 @@ class RunStory:
     def pick(self) -> Pick | None:
         """Which attempt stands by the evidence of tests that a model wrote."""
         return pick_of(self.run)
+
+    @property
+    def error(self) -> str:
+        """What went wrong; empty where the run's error is the reason of a pick, which is told with the pick."""
+        return "" if self.run.outcome == Outcome.UNVERIFIED and self.pick else self.run.error
 
     @property
     def is_call(self) -> bool:

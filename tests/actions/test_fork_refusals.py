@@ -87,7 +87,7 @@ CHECKED = {
 
 
 def picked_run() -> Run:
-    """A finished run whose rewrite is picked by tests of a model, not settled, with nobody asked."""
+    """A finished run whose rewrite passes the tests of a model and is not kept for that, with nobody asked."""
     project = make_project(review_policy={"audit_share": 0, "unsettled_waits": False})
     task = {"objective": "def f(x: int) -> int: the next number", "kind": "code_generation"}
     return advanced(scripted_run(CHECKED, project=project, **task))
@@ -95,9 +95,12 @@ def picked_run() -> Run:
 
 def test_an_edited_pick_decides_how_the_fork_ends() -> None:
     parent = picked_run()
-    assert (parent.outcome, kept(parent)[1]) == ("unverified", 2)
-    settled = forked(parent, step_of(parent, "attempt-2/pick").seq, result={"settled": True})
-    assert advanced(settled).outcome == "succeeded"
+    assert (parent.outcome, kept(parent)[1]) == ("unverified", 1)
+    at = step_of(parent, "attempt-2/pick").seq
+    settled = forked(parent, at, result={"settled": True})
+    assert advanced(settled).outcome == "unverified"
+    cleared = forked(parent, at, result={"attempt": 2, "settled": True, "against": []})
+    assert (advanced(cleared).outcome, kept(cleared)[1]) == ("succeeded", 2)
     first = forked(parent, step_of(parent, "attempt-1/pick").seq, result={"try_again": False})
     assert (advanced(first).outcome, first.attempts_made, kept(first)[1]) == ("unverified", 1, 1)
 

@@ -5,7 +5,7 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 
 from tests.api.caller import Caller, assert_problem, fields
 from tests.api.stories import waiting_review
-from tests.picks import OPEN_PICK, move_on, unsettled_pick
+from tests.picks import OPEN_PICK, kept_against_a_test, move_on, unsettled_pick
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -39,6 +39,13 @@ def test_another_attempt_is_picked_and_kept(caller: Caller) -> None:
     move_on(review)
     run = caller.get(f"runs/{review.run_id}").body
     assert (run["outcome"], run["best_attempt"]["number"]) == ("succeeded", 2)
+
+
+def test_code_kept_against_a_test_of_a_model_is_unverified_with_the_reason(caller: Caller) -> None:
+    run = caller.get(f"runs/{kept_against_a_test(caller.project).pk}").body
+    assert (run["outcome"], run["best_attempt"]["number"], run["waiting_for"]) == ("unverified", 1, None)
+    assert "6 of 7 tests that the model wrote pass." in run["error"]
+    assert run["error"].endswith("nothing shows that they are wrong: assert f(7) == 49.")
 
 
 @pytest.mark.parametrize("attempt", [0, 3, "2nd", 2**31, 1.5])

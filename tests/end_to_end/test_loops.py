@@ -77,9 +77,17 @@ def test_adaptive_classifies_and_code_without_tests_gets_some(case: Any, desk: D
     kind = json.dumps({"task_kind": "code_generation", "confidence": 0.9, "why": "It asks for a function."})
     tests = python("assert add(1, 2) == 3\nassert add(0, 0) == 0\nassert add(-1, 1) == 5")
     run = case(kind, tests, RIGHT_ADD).run("def add(a: int, b: int) -> int: the sum")
-    assert ended(run) == ("external_loop", "succeeded", 1)
+    assert ended(run) == ("external_loop", "unverified", 1)
+    assert "nothing shows that they are wrong: assert add(-1, 1) == 5" in run["error"]
     assert run["best_attempt"]["referee"] == "generated_tests"
     assert kinds_of(desk, run)[:3] == ["generate", "choose_loop", "generate"]
+
+
+def test_a_wrong_test_of_a_model_is_left_out_where_the_tasks_own_example_shows_it(case: Any) -> None:
+    kind = json.dumps({"task_kind": "code_generation", "confidence": 0.9, "why": "It asks for a function."})
+    tests = python("assert add(1, 2) == 3\nassert add(0, 0) == 0\nassert add(-1, 1) == 5")
+    run = case(kind, tests, RIGHT_ADD).run("def add(a: int, b: int) -> int: the sum, so that add(-1, 1) == 0")
+    assert (ended(run), run["error"]) == (("external_loop", "succeeded", 1), None)
 
 
 @pytest.mark.parametrize(

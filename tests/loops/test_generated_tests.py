@@ -10,6 +10,8 @@ from reflection_app.loops.effects import (
     AskReviewer,
     Decision,
     Generate,
+    Pick,
+    RecordPick,
     RecordVerdict,
     ReviewDecision,
     RunTests,
@@ -60,19 +62,32 @@ ALL_FAIL = report_of(1, 4, 9, 16, 25)
 OTHERWISE_WRONG = report_of(7, 11, 13, 17, 19)
 
 
-def played(reports: list[TestReport], decisions: list[ReviewDecision] | None = None, **task: Any) -> Played:
-    shown, decided = iter(reports), iter(decisions or [])
+def played(
+    reports: list[TestReport],
+    decisions: list[ReviewDecision] | None = None,
+    *,
+    tests: str = FIVE,
+    picks: list[Pick] | None = None,
+    recorded_verdict: Verdict | None = None,
+    **task: Any,
+) -> Played:
+    """The run over code that shows `reports`; its journal holds `picks` and such verdicts, where they are given."""
+    shown, decided, recorded = iter(reports), iter(decisions or []), iter(picks or [])
 
-    def answer(effect: AnyEffect) -> Any:
+    def answer(effect: AnyEffect) -> Any:  # noqa: PLR0911 - one line an effect
         match effect:
             case Generate(role="tester"):
-                return said(f"```python\n{FIVE}\n```")
+                return said(f"```python\n{tests}\n```")
             case Generate():
                 return said("```python\ndef f(n):\n    return n\n```")
             case RunTests():
                 return next(shown)
             case AskReviewer():
                 return next(decided)
+            case RecordVerdict() if recorded_verdict and effect.key.endswith("/verdict"):
+                return effect.judgement.model_copy(update={"verdict": recorded_verdict})
+            case RecordPick():
+                return next(recorded, effect.pick)
         return noted(effect)
 
     return play(spec(**task), answer)
@@ -86,10 +101,30 @@ def verdicts(run: Played) -> list[tuple[int, Verdict]]:
     return [(e.judgement.attempt, e.judgement.verdict) for e in run.effects if isinstance(e, RecordVerdict)]
 
 
-def test_a_test_that_fails_is_no_reason_to_give_the_first_answer_up() -> None:
-    run = played([ONE_FAILS])
-    assert (run.ended.outcome, run.ended.best_attempt) == (Outcome.SUCCEEDED, 1)
+def test_code_that_passes_all_tests_succeeds_at_once() -> None:
+    run = played([RIGHT])
+    assert (run.ended.outcome, run.ended.best_attempt, run.ended.error) == (Outcome.SUCCEEDED, 1, "")
+    assert verdicts(run) == [(1, Verdict.PASS)]
+
+
+def test_a_test_that_fails_is_no_reason_to_give_the_first_answer_up_nor_to_call_it_shown() -> None:
+    run = played([ONE_FAILS], unsettled_waits=True)
+    assert (run.ended.outcome, run.ended.best_attempt) == (Outcome.UNVERIFIED, 1)
+    assert "nothing shows that they are wrong: assert f(5) == 6" in run.ended.error
+    assert verdicts(run) == [(1, Verdict.REVISE)]
     assert run.keys == ["tests/write", "attempt-1/answer", "attempt-1/tests", "attempt-1/verdict", "attempt-1/pick"]
+
+
+def test_a_failing_test_that_contradicts_the_tasks_own_example_speaks_against_nothing() -> None:
+    shown = TestReport(
+        results=tuple(TestResult(name=f"assert f({number}) == {number + 1}", passed=True) for number in (5, 1, 2, 3, 4))
+    )
+    wrong = FIVE.replace("f(5) == 6", "f(5) == 7")
+    run = played([shown], tests=wrong, objective="def f(n: int) -> int: the next number; f(5) == 6")
+    script = next(effect.tests.script for effect in run.effects if isinstance(effect, RunTests))
+    assert "f(5) == 6" in (script or "")
+    assert "f(5) == 7" not in (script or "")
+    assert (run.ended.outcome, run.ended.best_attempt) == (Outcome.SUCCEEDED, 1)
 
 
 def test_every_judgement_says_that_the_tests_were_written_by_a_model() -> None:
@@ -98,15 +133,41 @@ def test_every_judgement_says_that_the_tests_were_written_by_a_model() -> None:
     assert referees == {Referee.GENERATED_TESTS}
 
 
-def test_the_same_answers_again_clear_the_first_attempt_of_its_tests() -> None:
+def test_the_same_answers_again_do_not_clear_the_first_attempt_of_its_tests() -> None:
     run = played([ALL_FAIL, ALL_FAIL])
-    assert (run.ended.outcome, run.ended.best_attempt) == (Outcome.SUCCEEDED, 1)
-    assert verdicts(run) == [(1, Verdict.REVISE), (2, Verdict.REVISE), (1, Verdict.PASS)]
+    assert (run.ended.outcome, run.ended.best_attempt) == (Outcome.UNVERIFIED, 1)
+    assert verdicts(run) == [(1, Verdict.REVISE), (2, Verdict.REVISE)]
 
 
-def test_a_rewrite_with_most_tests_behind_it_is_picked_and_not_called_settled() -> None:
+def test_a_rewrite_with_most_tests_behind_it_is_not_picked_unless_by_a_person() -> None:
     run = played([ALL_FAIL, RIGHT])
-    assert (run.ended.outcome, run.ended.best_attempt) == (Outcome.UNVERIFIED, 2)
+    assert (run.ended.outcome, run.ended.best_attempt) == (Outcome.UNVERIFIED, 1)
+    other = ReviewDecision(decision=Decision.OVERRULE, verdict=Verdict.PASS, score=100, picked=2)
+    run = played([ALL_FAIL, RIGHT], [other], unsettled_waits=True)
+    assert (run.ended.outcome, run.ended.best_attempt, len(asked(run))) == (Outcome.SUCCEEDED, 2, 1)
+
+
+@pytest.mark.parametrize(
+    ("reports", "verdict", "recorded", "keys"),
+    [
+        ([ONE_FAILS], Verdict.PASS, [{"attempt": 1, "settled": True, "confidence": 0.91}], []),
+        (
+            [ALL_FAIL, ALL_FAIL],
+            Verdict.REVISE,
+            [
+                {"attempt": 1, "settled": False, "try_again": True, "confidence": 0.56},
+                {"attempt": 1, "settled": True, "confidence": 0.83},
+            ],
+            ["attempt-2/cleared"],
+        ),
+    ],
+)
+def test_a_run_goes_on_as_its_journal_says_that_was_begun_before_picks_told_what_is_against_them(
+    reports: list[TestReport], verdict: Verdict, recorded: list[dict[str, Any]], keys: list[str]
+) -> None:
+    run = played(reports, picks=[Pick.model_validate(pick) for pick in recorded], recorded_verdict=verdict)
+    assert (run.ended.outcome, run.ended.best_attempt) == (Outcome.SUCCEEDED, 1)
+    assert run.keys[1 + 4 * len(reports) :] == keys
 
 
 def test_an_unsettled_pick_waits_for_a_person_who_is_told_why() -> None:
@@ -130,7 +191,7 @@ def test_a_person_may_say_that_none_is_right() -> None:
 
 def test_what_a_person_sent_back_is_no_candidate_any_more() -> None:
     back = ReviewDecision(decision=Decision.OVERRULE, verdict=Verdict.REVISE, score=40, reason="Zero is missing.")
-    run = played([ALL_FAIL, OTHERWISE_WRONG, ONE_FAILS], [back], unsettled_waits=True)
+    run = played([ALL_FAIL, OTHERWISE_WRONG, RIGHT], [back], unsettled_waits=True)
     assert (run.ended.outcome, run.ended.best_attempt) == (Outcome.SUCCEEDED, 3)
     third = next(e for e in run.effects if e.key == "attempt-3/answer")
     assert isinstance(third, Generate)

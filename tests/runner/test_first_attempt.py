@@ -57,6 +57,8 @@ CRITIC, TESTS, PERSON, SELF = Referee.CRITIC, Referee.TESTS, Referee.PERSON, Ref
         ([], Outcome.FAILED, None, 0, None),
         ([(SELF, PASS)], Outcome.UNVERIFIED, 1, 1, None),
         ([(SELF, REVISE)], Outcome.UNVERIFIED, 2, 2, None),
+        # Tests that a model wrote fail, and nothing shows that they are right or wrong.
+        ([(Referee.GENERATED_TESTS, REVISE)], Outcome.UNVERIFIED, 1, 1, None),
         ([(CRITIC, PASS)], None, 1, 1, None),
         # A person who audits what ended unverified knows.
         ([(SELF, PASS), (PERSON, REJECT)], Outcome.UNVERIFIED, 1, 1, False),

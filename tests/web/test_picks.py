@@ -11,7 +11,7 @@ from reflection_app.models import Project, Review, ReviewState, Role, Verdict
 from reflection_app.web.code_differences import MOST_LINES, differences
 from reflection_app.web.compared_answers import compare_answers
 from tests.factories import make_project
-from tests.picks import OPEN_PICK, answer, move_on, unsettled_pick
+from tests.picks import OPEN_PICK, answer, kept_against_a_test, move_on, unsettled_pick
 from tests.web.stories import HOSTILE, claimed_by, logged_in, unsure_project, waiting_review
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -181,6 +181,17 @@ def test_hostile_code_tests_and_errors_stay_text(reviewer: Client, project: Proj
 def test_the_queue_tells_that_a_pick_is_open(reviewer: Client, project: Project) -> None:
     unsettled_pick(project)
     assert "The evidence does not settle which attempt to keep" in reviewer.get("/p/picks/reviews/").text
+
+
+def test_code_kept_against_a_test_of_a_model_is_unverified_and_the_page_says_why(
+    reviewer: Client, project: Project
+) -> None:
+    run = kept_against_a_test(project)
+    page = reviewer.get(f"/p/picks/runs/{run.pk}/").text
+    assert "Attempt 1 is kept, but it fails tests that a model wrote" in page
+    assert "nothing shows that they are wrong: assert f(7) == 49." in page
+    assert 'class="alert alert-bad"' not in page
+    assert "though it is not settled" not in page
 
 
 def test_other_reviews_keep_their_page(reviewer: Client, project: Project) -> None:

@@ -51,6 +51,10 @@ def test_a_replay_is_kept_and_shown(client: Client, tmp_path: Path) -> None:
     page = client.get(f"/p/{project.slug}/metrics/referees/").content.decode()
     assert "2 recorded runs; the loop needed 3 of their 4 attempts." in page
     assert "100 %" in page
+    assert "Against keeping the first attempt, 0 runs are gained and 0 lost." in page
+    assert "Without a person 0 succeed, of which 0 are right." in page
+    assert "which is right is open." in page
+    assert "What the confidences are worth" in page
     logged_in(client, other, Role.ADMIN)
     assert "traces.jsonl" not in client.get("/p/other/metrics/referees/").content.decode()
 
@@ -59,6 +63,17 @@ def test_a_project_that_is_none_is_told_before_the_work(tmp_path: Path) -> None:
     path = written(tmp_path, trace(GOOD_TESTS, RIGHT))
     with pytest.raises(CommandError, match="nowhere"):
         call_command("replay_traces", str(path), project="nowhere", stdout=StringIO())
+
+
+def test_a_measurement_of_before_kinds_were_told_is_still_shown(client: Client) -> None:
+    project = make_project()
+    older = QUALITY.model_dump(mode="json", exclude={"kinds", "gained", "lost", "succeeded", "succeeded_right"})
+    RefereeMeasurement.objects.create(project=project, name="older", figures=older, by_label="system")
+    logged_in(client, project, Role.VIEWER)
+    page = client.get(f"/p/{project.slug}/metrics/referees/").content.decode()
+    assert "341 recorded runs" in page
+    assert "Against keeping the first attempt" not in page
+    assert "What the confidences are worth" not in page
 
 
 def test_shares_and_intervals_are_those_of_the_counts() -> None:

@@ -72,8 +72,9 @@ class Answers:
         return 2 * self.passed < self.total
 
     @property
-    def has_most_for(self) -> bool:
-        return 2 * self.passed > self.total
+    def is_answering(self) -> bool:
+        """Whether it gave any answer at all; code that does not even run gives none."""
+        return any(answer.ending is not Ending.NO_ANSWER for answer in self.all_answers())
 
     def all_answers(self) -> list[Answer]:
         return [*self.examples.values(), *self.tests.values()]
@@ -97,6 +98,22 @@ def read_answers(reports: dict[int, TestReport], *, examples: int, entry_point: 
         )
         for number in of_task
     ]
+
+
+def not_passed(report: TestReport, *, examples: int, entry_point: str, annotation: str) -> tuple[str, ...]:
+    """The tests of the model that nothing shows to be wrong and that do not pass, by name.
+
+    One that had no turn has shown nothing, an example of the task neither.
+    """
+    return tuple(
+        result.name
+        for number, result in enumerate(report.results)
+        if not result.passed
+        and (
+            result.reason is FailureReason.NOT_RUN
+            or (number >= examples and not _is_no_evidence(result, entry_point, annotation))
+        )
+    )
 
 
 def _counted(named: dict[int, Results], is_no_evidence: Callable[[TestResult], bool]) -> list[Key]:

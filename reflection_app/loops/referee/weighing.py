@@ -1,20 +1,22 @@
 """The referee where only tests that a model wrote judge code: which attempt to keep, how sure that is, what next.
 
-The rule is a vote with a bias for the first answer. It has no fitted weights: every threshold is a majority. The
-confidences order the queue of the people. They are rounded shares of right picks on recorded runs of one model, those
-that rest on the task's own examples excepted: no recorded run had any, and their places are a judgement.
+The first answer is kept unless the task's own examples, or its not running at all, speak against it. The confidences
+order the queue of the people. They are the shares of right first answers on recorded runs of one model, counted by
+problem, with PRIOR_PROBLEMS imaginary ones of which half are right, in steps of 0.05; `manage.py replay_traces` tells
+them. Those marked as judgements were not recorded often enough, or not at all.
 """
 
 from collections.abc import Sequence
 from enum import Enum
 
 from reflection_app.loops.code_tests import TestReport
-from reflection_app.loops.referee.answers import Answers, read_answers
+from reflection_app.loops.referee.answers import Answers, not_passed, read_answers
 from reflection_app.loops.referee.comparing import changes_nothing, only_restates, outvoted, takes_the_place
 from reflection_app.loops.referee.suspect_tests import SuspectTests
 from reflection_app.loops.values import Value
 
 SETTLED_FROM = 0.8
+MOST_NAMED = 5
 
 
 class Tried(Value):
@@ -25,18 +27,23 @@ class Tried(Value):
 
 
 class Basis(Enum):
-    """On what the pick rests: the confidence that it is right, and the words for it."""
+    """On what the pick rests: the confidence that it is right, and the words for it.
 
-    EXAMPLES = 0.95, "All examples of the task hold, and the model's own tests do not speak against it."
-    MOST_TESTS = 0.91, "Most tests that the model wrote pass. Failing a few of them says nothing against an answer."
-    STOOD_BY = 0.83, "The model saw that most of its tests fail and came back with the same answers."
-    WORSE = 0.75, "Most tests that the model wrote fail, but the rewrite does worse still."
-    RESTATED = 0.74, "The rewrite gives the same answers in another form; which form is meant, the tests cannot settle."
-    NO_EVIDENCE = 0.7, "No test that the model wrote can be used."
-    REPLACED = 0.62, "Most tests spoke against the first answer and for this one."
-    ALONE = 0.56, "Most tests that the model wrote fail, and there is no other answer to compare with."
-    AGAINST_EXAMPLE = 0.3, "It fails an example that the task itself gives."
-    OPEN = 0.25, "Most tests that the model wrote fail, and the rewrite answers otherwise but passes no majority."
+    What a rewrite did after most tests failed is of two kinds: it went nowhere else, or it leaves the question open.
+    """
+
+    # A judgement: the examples stand in the task, and hold for all of 100 recorded right answers to other tasks.
+    EXAMPLES = 0.85, "All examples of the task hold, and the model's own tests do not speak against it."
+    MOST_TESTS = 0.85, "Most tests that the model wrote pass."
+    STOOD_BY = 0.65, "Most tests that the model wrote fail; it saw that, and came back with the same answers."
+    RESTATED = 0.65, "The rewrite gives the same answers in another form; which form is meant, the tests cannot settle."
+    WORSE = 0.65, "Most tests that the model wrote fail, but the rewrite does worse still."
+    ALONE = 0.55, "Most tests that the model wrote fail, and there is no other answer to compare with."
+    NO_EVIDENCE = 0.5, "No test that the model wrote can be used."  # a judgement
+    FIRST_TO_RUN = 0.5, "No attempt before it gave any answer at all; this one does."  # a judgement: none was recorded
+    OPEN = 0.35, "Most tests that the model wrote fail, and the rewrite answers otherwise; which is right is open."
+    AGAINST_EXAMPLE = 0.3, "It fails an example that the task itself gives."  # a judgement
+    DOES_NOT_RUN = 0.05, "It gives no answer on any test."  # a judgement
 
     @property
     def confidence(self) -> float:
@@ -48,7 +55,10 @@ class Basis(Enum):
 
 
 class Standing(Value):
-    """What the evidence so far says. `reasons` are for people; `scores` are shares of the counted tests, 0-100."""
+    """What the evidence so far says. `reasons` are for people; `scores` are shares of the counted tests, 0-100.
+
+    `against` are the tests that the kept attempt does not pass and that nothing shows to be wrong.
+    """
 
     keep: int
     settled: bool
@@ -56,28 +66,35 @@ class Standing(Value):
     try_again: bool
     reasons: tuple[str, ...]
     scores: dict[int, float]
+    against: tuple[str, ...] = ()
 
 
 def weigh(tried: Sequence[Tried], *, suspects: SuspectTests) -> Standing:
     """The standing after the attempts made so far, of which there is at least one, in their order."""
+    reports = {each.number: each.report for each in tried}
     attempts = read_answers(
-        {each.number: each.report for each in tried},
+        reports, examples=suspects.examples, entry_point=suspects.entry_point, annotation=suspects.annotation
+    )
+    kept = attempts[0]
+    for attempt in attempts:
+        if takes_the_place(attempt, kept):
+            kept = attempt
+    basis = basis_of(kept, attempts)
+    against = not_passed(
+        reports[kept.number],
         examples=suspects.examples,
         entry_point=suspects.entry_point,
         annotation=suspects.annotation,
     )
-    kept = attempts[0]
-    for place, attempt in enumerate(attempts):
-        if place and takes_the_place(attempt, kept, before=attempts[:place]):
-            kept = attempt
-    basis = basis_of(kept, attempts)
+    others = [each for each in attempts if each is not kept]
     return Standing(
         keep=kept.number,
         settled=basis.confidence >= SETTLED_FROM,
         confidence=basis.confidence,
         try_again=is_worth_another(kept, attempts),
-        reasons=(basis.words, *counts_in_words(kept, [each for each in attempts if each is not kept])),
+        reasons=(basis.words, *counts_in_words(kept, others), *against_in_words(against)),
         scores={each.number: score_of(each) for each in attempts},
+        against=against,
     )
 
 
@@ -87,13 +104,13 @@ def basis_of(kept: Answers, attempts: list[Answers]) -> Basis:
         return Basis.AGAINST_EXAMPLE
     if kept.examples and not kept.has_most_against:
         return Basis.EXAMPLES
-    if kept is not attempts[0]:
-        return Basis.REPLACED
-    if not kept.total:
-        return Basis.NO_EVIDENCE
+    if not kept.total or not kept.is_answering:
+        return Basis.DOES_NOT_RUN if kept.total else Basis.NO_EVIDENCE
+    if kept is not attempts[0] and not attempts[0].is_answering:
+        return Basis.FIRST_TO_RUN
     if not kept.has_most_against:
         return Basis.MOST_TESTS
-    against = [basis_against(rival, kept) for rival in attempts[1:]]
+    against = [basis_against(rival, kept) for rival in attempts if rival is not kept]
     return min(against, key=lambda basis: basis.confidence, default=Basis.ALONE)
 
 
@@ -108,13 +125,13 @@ def basis_against(rival: Answers, kept: Answers) -> Basis:
 def is_worth_another(kept: Answers, attempts: list[Answers]) -> bool:
     """Whether another attempt may change the pick.
 
-    It may when the kept one fails an example of the task or most of the tests, and the last rewrite, if there was one,
-    got further than all before it: rewrites that do not are known to go round in circles. Nor does another help where
-    the question is only the form of the answers.
+    It may when the kept one fails an example of the task or every attempt most of the tests, and the last rewrite, if
+    there was one, got further than all before it: rewrites that do not are known to go round in circles. Nor does
+    another help where the question is only the form of the answers.
     """
-    in_doubt = kept.examples_held < len(kept.examples) or kept.has_most_against
+    fails_example = kept.examples_held < len(kept.examples)
     *earlier, last = attempts
-    return in_doubt and all(
+    return (fails_example or all(each.has_most_against for each in attempts)) and all(
         progress_of(last) > progress_of(other) and not only_restates(other, last) for other in earlier
     )
 
@@ -138,3 +155,12 @@ def counts_in_words(kept: Answers, others: list[Answers]) -> list[str]:
     if against := outvoted(kept, others):
         words.append(f"On {against} of the others all attempts agree with each other, against the test.")
     return words
+
+
+def against_in_words(against: Sequence[str]) -> list[str]:
+    """That there are such tests, with the first of them; nothing where there are none."""
+    if not against:
+        return []
+    named = "; ".join(against[:MOST_NAMED])
+    more = f"; and {len(against) - MOST_NAMED} more" if len(against) > MOST_NAMED else ""
+    return [f"It does not pass these tests, and nothing shows that they are wrong: {named}{more}."]

@@ -1,6 +1,7 @@
 """manage.py replay_traces FILE [--project SLUG]: how often the attempt that our referee keeps is right."""
 
 from argparse import ArgumentParser
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from os import cpu_count
 from pathlib import Path
@@ -11,13 +12,17 @@ from pydantic import ValidationError
 
 from reflection_app.actions.keep_measurement import keep_measurement
 from reflection_app.management.commands.create_api_key import get_project
+from reflection_app.metrics.pick_kinds import PickKind
 from reflection_app.metrics.trace_replay import Trace, quality_of, replay
 from reflection_app.models import Actor
 from reflection_app.sandbox import SandboxFailed, SandboxUnavailable
 
 
 class Command(BaseCommand):
-    help = "Replays recorded runs through the loop and its referee, and prints one JSON object of counts."
+    help = (
+        "Replays recorded runs through the loop and its referee, and prints one JSON object of counts; beside it, on "
+        "standard error, what each kind of pick is worth."
+    )
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -36,9 +41,23 @@ class Command(BaseCommand):
             raise CommandError(f"The sandbox is needed to replay: {error}") from None
         quality = quality_of(runs)
         self.stdout.write(quality.model_dump_json())
+        self.stderr.write(table_of(quality.kinds))
         if keeper is not None:
             keep_measurement(keeper, quality, name=file.name, actor=Actor())
             self.stderr.write(f"Kept for {keeper.slug}; its metrics show it under Referees.")
+
+
+def table_of(kinds: Sequence[PickKind]) -> str:
+    """The kinds as lines for a terminal: as stated, as other problems say, as it is, and what switching would do."""
+    lines = ["stated  held out   right of runs   share by problem (95 %)   by tests: gained/lost  pays  because"]
+    for kind in kinds:
+        share, spread = f"{kind.right} of {kind.runs}", f"{kind.low:.2f} to {kind.high:.2f} ({kind.problems})"
+        pays = "yes" if kind.pays else "no"
+        lines.append(
+            f"{kind.stated:6.2f}  {kind.held_out:8.3f}   {share:>13}   {spread:>23}   "
+            f"{f'{kind.gained} / {kind.lost}':>21}  {pays:>4}  {kind.because}"
+        )
+    return "\n".join(lines)
 
 
 def read_traces(file: Path) -> list[Trace]:

@@ -28,10 +28,44 @@ def test_half_of_the_tests_are_not_most() -> None:
     assert not standing([OK, OK, 7, 8], expected=(10, 20, 30, 40)).try_again
 
 
-def test_the_first_answer_is_given_up_when_most_tests_are_against_it_and_most_for_another() -> None:
-    seen = standing(MOST_FAIL, [OK, OK, OK, OK, 11])
-    assert (seen.keep, seen.settled, seen.try_again) == (2, False, False)
-    assert seen.scores == {1: 20.0, 2: 80.0}
+def test_tests_of_a_model_never_replace_the_first_answer_and_the_question_is_open() -> None:
+    seen = standing(MOST_FAIL, [OK] * 5)
+    assert (seen.keep, seen.settled, seen.try_again) == (1, False, False)
+    assert seen.reasons[0] == Basis.OPEN.words
+    assert seen.scores == {1: 20.0, 2: 100.0}
+
+
+def test_what_the_kept_attempt_fails_is_told_unless_something_shows_the_test_to_be_wrong() -> None:
+    seen = standing([OK, OK, OK, 7, 8])
+    assert seen.against == ("assert f(3) == 40", "assert f(4) == 50")
+    assert seen.reasons[-1].endswith("nothing shows that they are wrong: assert f(3) == 40; assert f(4) == 50.")
+    assert standing([OK] * 5).against == ()
+    ruled_out = standing([OK, OK, OK, 7, 8], expected=(10, 20, 30, "x", None), annotation="int")
+    assert (ruled_out.against, ruled_out.settled) == ((), True)
+
+
+def test_a_failed_test_counts_against_the_kept_attempt_though_another_was_not_put_to_it() -> None:
+    seen = standing([7, OK, 9, 11, 12], [8, OK, 10, 13, FailureReason.NOT_RUN])
+    assert seen.scores == {1: 25.0, 2: 25.0}
+    assert "assert f(4) == 50" in seen.against
+
+
+def test_a_test_that_had_no_turn_shows_nothing() -> None:
+    seen = standing([OK, OK, OK, OK, FailureReason.NOT_RUN])
+    assert (seen.settled, seen.scores[1], seen.against) == (True, 100.0, ("assert f(4) == 50",))
+    example = standing([FailureReason.NOT_RUN, OK, OK, OK, OK], examples=1)
+    assert (example.settled, example.against) == (True, ("assert f(0) == 10",))
+
+
+def test_only_the_first_of_many_failed_tests_are_named() -> None:
+    seen = standing([7] * 9, expected=range(10, 100, 10))
+    assert seen.reasons[-1].endswith("; and 4 more.")
+
+
+def test_the_same_answers_again_are_no_evidence_that_the_tests_are_wrong() -> None:
+    seen = standing(MOST_FAIL, MOST_FAIL)
+    assert (seen.keep, seen.settled, len(seen.against)) == (1, False, 4)
+    assert seen.reasons[0] == Basis.STOOD_BY.words
 
 
 def test_a_rewrite_without_a_majority_of_its_own_does_not_replace_the_first_answer() -> None:
@@ -39,18 +73,12 @@ def test_a_rewrite_without_a_majority_of_its_own_does_not_replace_the_first_answ
     assert (seen.keep, seen.settled) == (1, False)
 
 
-def test_coming_back_with_the_same_answers_speaks_for_them() -> None:
-    seen = standing(MOST_FAIL, MOST_FAIL)
-    assert (seen.keep, seen.settled, seen.try_again) == (1, True, False)
-    assert seen.reasons[0] == Basis.STOOD_BY.words
-
-
 def test_tests_that_all_attempts_answer_alike_are_named_as_outvoted() -> None:
-    assert standing(MOST_FAIL, [6, 7, 19, 2, 12]).reasons[1:] == (
+    assert standing(MOST_FAIL, [6, 7, 19, 2, 12]).reasons[1:3] == (
         "1 of 5 tests that the model wrote pass.",
         "On 2 of the others all attempts agree with each other, against the test.",
     )
-    assert len(standing(MOST_FAIL).reasons) == 2
+    assert not any("agree with each other" in reason for reason in standing(MOST_FAIL).reasons)
 
 
 def test_a_rewrite_that_does_worse_backs_the_first_answer() -> None:
@@ -85,6 +113,11 @@ def test_one_failed_example_of_the_task_outweighs_all_tests_of_the_model() -> No
 def test_code_that_does_not_run_gives_way_to_code_that_answers() -> None:
     assert standing([CRASH] * 5, [OK, 7, 8, 9, 11]).keep == 2
     assert standing([OK, 7, 8, 9, 11], [CRASH] * 5).keep == 1
+    assert not standing([CRASH] * 5, [OK] * 5).settled
+
+
+def test_code_that_gives_no_answer_is_not_stood_by_though_the_rewrite_gives_none_either() -> None:
+    assert standing([CRASH] * 5, [CRASH] * 5).confidence == Basis.DOES_NOT_RUN.confidence
 
 
 def test_another_attempt_is_made_as_long_as_rewrites_get_further() -> None:
