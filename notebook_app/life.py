@@ -31,12 +31,15 @@ class Change(StrEnum):
     TAGGED = "tagged"
     OWNED = "owned"
     CLEARED = "cleared"
+    FLAGGED = "flagged"
     IMPORTED = "imported"
     UNDONE = "undone"
 
 
 # What still says something: entries that were rejected, retired or merged do not.
 HOLDING = (EntryState.PROPOSED, EntryState.SCREENED, EntryState.APPROVED)
+# What the desk itself does to an entry, which is nobody's work on it.
+OF_THE_DESK = (Change.SCREENED, Change.FLAGGED)
 # What waits for a curator.
 WAITING = (EntryState.PROPOSED, EntryState.SCREENED)
 EVERY = tuple(EntryState)
@@ -57,6 +60,7 @@ ALLOWED: dict[Change, tuple[tuple[EntryState, ...], EntryState | None]] = {
     Change.ABSORBED: (HOLDING, None),
     Change.RELEASED: (EVERY, None),
     Change.CLEARED: (HOLDING, None),
+    Change.FLAGGED: (HOLDING, None),
     Change.TAGGED: (EVERY, None),
     Change.OWNED: (EVERY, None),
     # The state that it leads to is the one before what is undone (see undoing.py).

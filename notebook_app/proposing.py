@@ -18,7 +18,7 @@ from notebook_app.derived import derive
 from notebook_app.errors import Refused
 from notebook_app.fingerprints import fingerprint_of
 from notebook_app.kinds import EntryKind, UnusableDetails, read_details
-from notebook_app.life import WAITING, Change, EntryState
+from notebook_app.life import OF_THE_DESK, WAITING, Change, EntryState
 from notebook_app.models import Entry, Evidence
 from notebook_app.people import DESK, By
 from notebook_app.storable_text import storable
@@ -253,7 +253,7 @@ def take_back_where(project_id: UUID, same: Q, *, refs: dict[str, Any]) -> None:
 
 def _is_worked_on(entry: Entry) -> bool:
     """Whether somebody did more to it than propose it, or merged something into it."""
-    of_the_desk = (Change.PROPOSED, Change.SCREENED, Change.IMPORTED)
+    of_the_desk = (Change.PROPOSED, Change.IMPORTED, *OF_THE_DESK)
     return entry.versions.exclude(change__in=of_the_desk).exists() or entry.merged_entries.exists()
 
 

@@ -113,6 +113,7 @@ from notebook_app.rules_prompt import (
     without_notebook,
 )
 from notebook_app.said import opening
+from notebook_app.screening_by_meaning import Unread, count_unread, keep_reading, unread
 from notebook_app.search_index import refresh_search
 from notebook_app.settling import Settling, settle_conflict, unsettle_conflict
 from notebook_app.shown import KeptEntry, shown
@@ -180,6 +181,7 @@ __all__ = [
     "TakenTable",
     "Told",
     "Undone",
+    "Unread",
     "WrongDimensions",
     "activate_space",
     "active_space",
@@ -197,6 +199,7 @@ __all__ = [
     "count_by_state",
     "count_entries",
     "count_open_conflicts",
+    "count_unread",
     "counted_on",
     "diff_of",
     "drop_other_spaces",
@@ -223,6 +226,7 @@ __all__ = [
     "keep",
     "keep_all",
     "keep_learned",
+    "keep_reading",
     "keep_suggestion",
     "keep_vectors",
     "known_space",
@@ -279,6 +283,7 @@ __all__ = [
     "told_of",
     "undo",
     "unlearn",
+    "unread",
     "unsettle_conflict",
     "version_rows",
     "versions_of",

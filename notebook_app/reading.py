@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.db.models import Q
 
-from notebook_app.life import Change, EntryState
+from notebook_app.life import OF_THE_DESK, Change, EntryState
 from notebook_app.models import Conflict, ConflictState, Entry, EntryVersion, Evidence
 from notebook_app.shown import KeptEntry, shown
 
@@ -76,7 +76,7 @@ def last_version_of(entry: KeptEntry) -> KeptVersion | None:
 def last_change_of(entry: KeptEntry) -> KeptVersion | None:
     """The last change that was made by somebody; what the desk itself screened is none."""
     rows = EntryVersion.objects.filter(entry=entry.id, entry__project_id=entry.project_id)
-    row = rows.exclude(change=Change.SCREENED).order_by("-number").first()
+    row = rows.exclude(change__in=OF_THE_DESK).order_by("-number").first()
     return _version(row) if row else None
 
 

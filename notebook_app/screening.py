@@ -6,13 +6,15 @@ what is known: the boundary (see boundary.py) is what keeps the rest from counti
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from typing import Any
 
 from notebook_app.disguises import decoded, hidden_in_tags, turned
 from notebook_app.look_alikes import folded, folded_character
 from notebook_app.signatures import ENGLISH, SQUEEZED, Signature
 from notebook_app.signatures_chinese import CHINESE
 from notebook_app.signatures_markup import MARKUP
+from notebook_app.steering_signs import SPEAKS_OF_ATTACKS
 
 # More is more than anybody is told at once; hostile texts of this length cost a second.
 LONGEST_SCREENED = 24_000
@@ -22,6 +24,7 @@ DEEPEST = 2
 
 _EMPHASIS = re.compile("[*`~'’‘´]+")
 _SPACES = re.compile(r"[^\S\n]+")
+_QUOTES = ('"', "`")
 _LINES = re.compile(r"\s*\n\s*")
 _LETTERS = re.compile(r"[^a-z]+")
 _CHINESE_SPACE = re.compile(r"(?<=[\u3000-\u9fff\uff00-\uffef:,。])\s+|\s+(?=[\u3000-\u9fff])")
@@ -29,17 +32,30 @@ _TURNS_DIRECTION = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _LATIN_OR_CYRILLIC = re.compile(r"[A-Za-z\u0400-\u04ff]{4,}")
 _UNSEEN_IN_WORD = re.compile("[A-Za-z\u3400-\u9fff][\u00ad\u200b\u200c\u2060-\u2064\ufeff]+[A-Za-z\u3400-\u9fff]")
 _MOST_UNSEEN = 2
+_LETTERS_APART = re.compile(
+    r"(?<!\w)[^\W\d_](?:[\s.*_·|/-]{1,3}[^\W\d_]){11,}(?!\w)|[\u3400-\u9fff](?:[.*_·|/-][\u3400-\u9fff]){5,}"
+)
+# What is quoted in a text that speaks of attacks is told of, and no order: the classifier still reads the whole.
+_SPOKEN_OF = frozenset({"override", "role tag"})
 
 
 @dataclass(frozen=True)
 class Flag:
-    """What was found, and the words it was found in as they read without their disguise."""
+    """What was found, and the words it was found in as they read without their disguise.
+
+    What the classifier found besides: how sure it is, from 0 to 1, and by which signs.
+    """
 
     rule: str
     quote: str
+    sureness: float | None = None
+    signs: tuple[str, ...] = ()
 
-    def as_json(self) -> dict[str, str]:
-        return asdict(self)
+    def as_json(self) -> dict[str, Any]:
+        told: dict[str, Any] = {"rule": self.rule, "quote": self.quote}
+        if self.sureness is not None:
+            told |= {"sureness": self.sureness, "signs": list(self.signs)}
+        return told
 
 
 def scan(texts: Sequence[str]) -> list[Flag]:
@@ -83,6 +99,8 @@ def _unseen(text: str) -> Iterator[Flag]:
         yield Flag("turned text", _quote(text, match))
     if len(_UNSEEN_IN_WORD.findall(text)) > _MOST_UNSEEN:
         yield Flag("hidden characters", folded(text[:LONGEST_QUOTE]).text)
+    if match := _LETTERS_APART.search(text):
+        yield Flag("letters apart", _quote(text, match))
     for match in _LATIN_OR_CYRILLIC.finditer(text):
         latin = sum(letter.isascii() for letter in match[0])
         if 0 < latin < len(match[0]):
@@ -92,8 +110,20 @@ def _unseen(text: str) -> Iterator[Flag]:
 
 def _matches(signatures: Sequence[Signature], text: str) -> Iterator[Flag]:
     for signature in signatures:
-        if match := signature.pattern.search(text):
-            yield Flag(signature.rule, _quote(text, match))
+        for match in signature.pattern.finditer(text):
+            if not (signature.rule in _SPOKEN_OF and _is_spoken_of(text, match)):
+                yield Flag(signature.rule, _quote(text, match))
+                break
+
+
+def _is_spoken_of(text: str, match: re.Match[str]) -> bool:
+    """Whether a text that speaks of such texts names the match in the midst of a line, an order between quotes."""
+    line = text[text.rfind("\n", 0, match.start()) + 1 :].split("\n", 1)[0]
+    if SPEAKS_OF_ATTACKS.search(line) is None or not text[: match.start()].rpartition("\n")[2].strip(" <[|"):
+        return False
+    before = text[: match.start() + 1].rpartition("\n")[2]
+    is_quoted = any(before.count(mark) % 2 for mark in _QUOTES) or before.count("“") > before.count("”")
+    return is_quoted or match[0].strip()[:1] in ("<", "[")
 
 
 def _squeezed(plain: str) -> Iterator[Flag]:

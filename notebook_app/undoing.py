@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from notebook_app.changing import change, lock_notebook, lock_rows
 from notebook_app.errors import ChangedMeanwhile, NoSuchEntry, Refused
-from notebook_app.life import ALLOWED, Change, EntryState
+from notebook_app.life import ALLOWED, OF_THE_DESK, Change, EntryState
 from notebook_app.merging import lent_to, release
 from notebook_app.models import Entry, EntryVersion, Exposure
 from notebook_app.people import By
@@ -80,7 +80,7 @@ def undo(project_id: UUID, entry_id: UUID, *, number: int, by: By, reason: str =
 
 def _last(entry: Entry) -> EntryVersion | None:
     """The last change that somebody made: what the desk screened meanwhile keeps nobody from taking it back."""
-    return entry.versions.exclude(change=Change.SCREENED).order_by("-number").first()
+    return entry.versions.exclude(change__in=OF_THE_DESK).order_by("-number").first()
 
 
 def _why_not(made: Change) -> str:

@@ -17,6 +17,7 @@ from reflection_app.actions.compare_entries import compare_due
 from reflection_app.actions.embed_entries import embed_waiting, stopping
 from reflection_app.actions.notebook_import import carry_out_import
 from reflection_app.actions.retention import begin_due_retention, carry_out_retention
+from reflection_app.actions.screen_entries import screen_waiting
 from reflection_app.actions.take_project_away import deleted_projects, take_project_away
 from reflection_app.actions.webhook_outcome import switch_off_forgotten
 from reflection_app.actions.webhook_sending import due_webhooks, send_due
@@ -75,8 +76,13 @@ def sweep_imports() -> None:
 
 @shared_task(name=EMBED_ENTRIES)
 def embed_entries() -> None:
-    """Gives entries the vectors that they lack, for a while; the rest is left to a message of its own."""
-    if embed_waiting():
+    """Has entries screened by what they mean and gives them the vectors that they lack, for a while.
+
+    The rest is left to a message of its own.
+    """
+    # Who says something is screened before it is made findable.
+    is_more_to_screen = screen_waiting()
+    if embed_waiting() or is_more_to_screen:
         embed_entries.apply_async(retry=False)
     # What has its vector now is to be compared with the others. Who comes to it late finds it done, or asked for again.
     compare_entries.apply_async(retry=False, expires=COMPARED_WITHIN_S)

@@ -30,6 +30,7 @@ CHANGES: dict[Change, Promise] = {
     Change.TAGGED: _("tagged"),
     Change.OWNED: _("given an owner"),
     Change.CLEARED: _("cleared"),
+    Change.FLAGGED: _("flagged"),
     Change.IMPORTED: _("imported"),
     Change.UNDONE: _("put back as before"),
 }

@@ -30,7 +30,10 @@ class EntryAnswer(Answer):
     source: str = Field(description="what the proposer calls it")
     occurrences: int = Field(description="how often it was found")
     last_seen_at: AwareDatetime
-    flags: list[dict[str, Any]] = Field(description="what screening found in it")
+    flags: list[dict[str, Any]] = Field(
+        description="what screening found in it: `rule` and `quote`; where the classifier did (`steers the reader`) "
+        "also how sure it is (`sureness`, 0 to 1) and by which `signs`"
+    )
     is_flagged: bool = Field(description="nobody is told it before a curator has looked at what screening found")
     merged_into: UUID | None = Field(description="where merged or superseded, the entry that holds instead")
     reason: str

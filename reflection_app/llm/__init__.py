@@ -1,7 +1,7 @@
 """Calls to language models. Only this package imports litellm, and only at the first call."""
 
 from reflection_app.llm.completion import Completion, CompletionRequest
-from reflection_app.llm.embedding import embed, embedding_model
+from reflection_app.llm.embedding import embed, embedding_model, screening_model
 from reflection_app.llm.errors import (
     ModelError,
     ModelRefused,
@@ -35,5 +35,6 @@ __all__ = [
     "embed",
     "embedding_model",
     "model_for",
+    "screening_model",
     "warm_up",
 ]

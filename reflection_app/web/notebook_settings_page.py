@@ -9,8 +9,9 @@ from django.utils.translation import gettext_noop
 from django.views.decorators.http import require_http_methods
 from pydantic import ValidationError
 
-from notebook_app.public import embedding_status
+from notebook_app.public import count_unread, embedding_status
 from reflection_app.actions.change_notebook_settings import change_notebook_settings
+from reflection_app.llm import screening_model
 from reflection_app.loops.notebook_settings import LessonSettings, NotebookSettings, ReflectionMode
 from reflection_app.models import Permission, Project
 from reflection_app.web.access import DeskRequest, project_page
@@ -78,6 +79,8 @@ def _page(request: DeskRequest, typed: Typed, *, status: int = 200) -> HttpRespo
         "may_change": request.place.may(Permission.CHANGE_SETTINGS),
         "role_models": roles,
         "embeddings": embeddings,
+        "screened_by": screening_model(),
+        "screened": 1 - count_unread() / embeddings.entries if embeddings.entries else 1.0,
         # A share alone: how many entries other projects have is none of this one's business.
         "embedded": embeddings.embedded / embeddings.entries if embeddings.entries else 1.0,
     }

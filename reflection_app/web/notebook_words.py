@@ -49,6 +49,7 @@ CHANGES: dict[str, Words] = {
     "tagged": _("changed its tags"),
     "owned": _("changed its owner"),
     "cleared": _("cleared what screening found"),
+    "flagged": _("found something in it when screening what it means"),
     "imported": _("imported it"),
     "superseded": _("let another one hold instead"),
     "released": _("gave back what was merged into it"),

@@ -1,0 +1,86 @@
+"""What the classifier (see steering.py) is to read, and what is kept of its reading.
+
+The vectors are made by whoever has the model, outside of any transaction. What changes meanwhile is read again.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.db import transaction
+
+from notebook_app.changing import change
+from notebook_app.errors import ChangedMeanwhile, NoSuchEntry, NotPossibleNow
+from notebook_app.kinds import words_of
+from notebook_app.life import HOLDING, Change
+from notebook_app.models import Entry
+from notebook_app.people import DESK
+from notebook_app.steering import RULE, flag_of, passages, weights
+
+
+@dataclass(frozen=True)
+class Unread:
+    """An entry that these weights have not read, and its passages. `as_of` tells which words of the entry these are."""
+
+    entry_id: UUID
+    project_id: UUID
+    passages: tuple[str, ...]
+    version: int
+    as_of: datetime
+
+
+def unread(*, limit: int) -> list[Unread]:
+    """The entries that hold and that these weights have not read, what was changed last first."""
+    rows = Entry.objects.filter(read_by_weights__lt=weights().version, state__in=HOLDING).defer("search")
+    return [
+        Unread(
+            entry.pk,
+            entry.project_id,
+            tuple(
+                passages(
+                    (entry.name, entry.description, entry.content, *words_of(entry.details)),
+                    (entry.agent, entry.category, *entry.tags),
+                )
+            ),
+            entry.version,
+            entry.updated_at,
+        )
+        for entry in rows.order_by("-updated_at", "-pk")[:limit]
+    ]
+
+
+def count_unread() -> int:
+    """How many entries that hold these weights have not read."""
+    return Entry.objects.filter(read_by_weights__lt=weights().version, state__in=HOLDING).count()
+
+
+@transaction.atomic
+def keep_reading(one: Unread, vectors: Sequence[Sequence[float]]) -> bool:
+    """Notes that the entry was read; whether it is flagged now and was not before.
+
+    What is flagged has another version, so that nobody approves or clears what they have not seen. A curator's clearing
+    of the same words holds: they were looked at.
+    """
+    row = Entry.objects.select_for_update(of=("self",), no_key=True, skip_locked=True).filter(
+        pk=one.entry_id, version=one.version, updated_at=one.as_of
+    )
+    entry = row.first()
+    if entry is None:
+        return False
+    found = flag_of(one.passages, vectors, weights())
+    flags = [flag for flag in entry.flags if flag["rule"] != RULE]
+    was_found = len(flags) < len(entry.flags)
+    if found is not None:
+        flags.append(found.as_json())
+    told = {"flags": flags, "read_by_weights": weights().version}
+    if found is None or was_found or entry.is_cleared:
+        # An update leaves `updated_at` as it is, which tells whether the words have their vector.
+        Entry.objects.filter(pk=entry.pk).update(**told)
+        return False
+    try:
+        change(entry.project_id, entry.pk, Change.FLAGGED, by=DESK, expected_version=one.version, **told)
+    except (ChangedMeanwhile, NoSuchEntry, NotPossibleNow):
+        # It holds no longer: brought back it is read then.
+        return False
+    return True
