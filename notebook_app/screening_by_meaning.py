@@ -6,6 +6,7 @@ The vectors are made by whoever has the model, outside of any transaction. What 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -73,7 +74,7 @@ def keep_reading(one: Unread, vectors: Sequence[Sequence[float]]) -> bool:
     was_found = len(flags) < len(entry.flags)
     if found is not None:
         flags.append(found.as_json())
-    told = {"flags": flags, "read_by_weights": weights().version}
+    told: dict[str, Any] = {"flags": flags, "read_by_weights": weights().version}
     if found is None or was_found or entry.is_cleared:
         # An update leaves `updated_at` as it is, which tells whether the words have their vector.
         Entry.objects.filter(pk=entry.pk).update(**told)
