@@ -86,23 +86,33 @@ async def read_stream(stream: Any, *, messages: list[dict[str, Any]], on_text: O
         response.choices[0].message.provider_specific_fields = {"refusal": heard.refusal}
     if not heard.tells_usage:
         response.usage = None
+    elif heard.usage is not None and _field(heard.usage, "completion_tokens_details") is None:
+        response.usage.completion_tokens_details = None
     return response
 
 
 class _Heard:
-    """The provider's own pieces on their way to litellm, which drops refusals and makes up tokens that nobody told."""
+    """The provider's own pieces on their way to litellm, which drops refusals and makes up tokens that nobody told.
+
+    `usage` is what the provider told of them; where its pieces cannot be listened to, litellm is believed.
+    """
 
     def __init__(self, pieces: Any) -> None:
         self._pieces = pieces
         self.refusal = ""
-        self.tells_usage = not hasattr(pieces, "__anext__")
+        self.usage: Any = None
+        self._is_silent = not hasattr(pieces, "__anext__")
+
+    @property
+    def tells_usage(self) -> bool:
+        return self._is_silent or self.usage is not None
 
     def __aiter__(self) -> "_Heard":
         return self
 
     async def __anext__(self) -> Any:
         piece = await self._pieces.__anext__()
-        self.tells_usage = self.tells_usage or bool(_field(piece, "usage"))
+        self.usage = _field(piece, "usage") or self.usage
         for choice in _field(piece, "choices") or ():
             self.refusal += _field(_field(choice, "delta"), "refusal") or ""
         return piece

@@ -92,7 +92,8 @@ def test_cached_and_reasoning_tokens_are_kept_where_they_are_told(configured: Co
     reply = Reply("x", prompt_tokens=100, completion_tokens=40, cached_tokens=64, reasoning_tokens=30)
     answer = answered(configured, reply, is_streamed=is_streamed)
     assert (answer.cached_tokens, answer.reasoning_tokens, answer.is_estimated) == (64, 30, False)
-    assert answered(configured, Reply("x"), is_streamed=is_streamed).cached_tokens is None
+    untold = answered(configured, Reply("x"), is_streamed=is_streamed)
+    assert (untold.cached_tokens, untold.reasoning_tokens, untold.is_estimated) == (None, None, False)
 
 
 def test_a_long_text_without_a_space_is_counted(configured: Configured) -> None:
