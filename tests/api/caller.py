@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.contrib.auth.models import User
 from django.test import Client
 
 from reflection_app.models import ApiKey, OwnWork, Project
@@ -62,10 +63,12 @@ class Caller:
         )
 
 
-def make_caller(project: Project | None = None, scopes: Sequence[str] | None = None) -> Caller:
+def make_caller(
+    project: Project | None = None, scopes: Sequence[str] | None = None, *, made_by: User | None = None
+) -> Caller:
     """A caller that hands in and decides as well; a project made for it says that it may decide on its own work."""
     project = project or make_project(own_work=OwnWork.EVERYBODY)
-    key, secret = make_api_key(project, scopes or BOTH)
+    key, secret = make_api_key(project, scopes or BOTH, made_by=made_by)
     return Caller(project, key, secret)
 
 
