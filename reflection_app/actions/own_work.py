@@ -68,17 +68,17 @@ def is_own(handed_in_by: Collection[str], *, actor: Actor) -> bool:
 
 def allows_own_work(project_id: UUID, *, actor: Actor) -> bool:
     """Whether the project lets `actor` decide on work of their own, as it is set now."""
-    allowed = Project.objects.filter(pk=project_id).values_list("own_work", flat=True).first()
-    return _allows(allowed or OwnWork.NOBODY, actor=actor)
+    return may_decide_own(Project.objects.only("own_work").get(pk=project_id), actor=actor)
 
 
-def _allows(own_work: str, *, actor: Actor) -> bool:
-    return own_work == OwnWork.EVERYBODY or (own_work == OwnWork.PEOPLE and actor.api_key is None)
+def may_decide_own(project: Project, *, actor: Actor) -> bool:
+    """The same, as the project's row was when it was read."""
+    return project.own_work == OwnWork.EVERYBODY or (project.own_work == OwnWork.PEOPLE and actor.api_key is None)
 
 
 def work_of_others(project: Project, *, actor: Actor) -> Q:
     """The reviews that `actor` may be given: of work that is not theirs, unless the project allows that as well."""
-    if actor.hand is None or _allows(project.own_work, actor=actor):
+    if actor.hand is None or may_decide_own(project, actor=actor):
         return Q()
     return ~Q(handed_in_by__contains=[actor.hand])
 

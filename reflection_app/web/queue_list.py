@@ -11,7 +11,7 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from reflection_app.actions.claim_review import IN_ORDER, skipped_by
-from reflection_app.actions.own_work import allows_own_work, is_own
+from reflection_app.actions.own_work import is_own, may_decide_own
 from reflection_app.actions.review_views import QueueSort, QueueView, SortedFilter
 from reflection_app.models import Actor, Project, Review, ReviewState
 from reflection_app.models.blindness import is_hidden
@@ -122,7 +122,7 @@ def _beyond(order: Sequence[str], position: tuple[Any, ...] | None) -> Q:
 def _as_shown(reviews: Sequence[Review], *, project: Project, actor: Actor) -> list[QueueRow]:
     panels = {review.panel_id for review in reviews if review.is_seat}
     sat = Review.objects.filter(panel__in=panels, holder_person=actor.person_id, state__in=SPOKE) if panels else []
-    may_decide_own = allows_own_work(project.pk, actor=actor)
+    is_allowed = may_decide_own(project, actor=actor)
     own = {(seat.panel_id, seat.pk) for seat in sat}
     missing = _missing(reviews)
     return [
@@ -131,7 +131,7 @@ def _as_shown(reviews: Sequence[Review], *, project: Project, actor: Actor) -> l
             actor=actor,
             own=own,
             missing=missing.get(review.panel_id, 0),
-            is_own=not may_decide_own and is_own(review.handed_in_by, actor=actor),
+            is_own=not is_allowed and is_own(review.handed_in_by, actor=actor),
             now=timezone.now(),
         )
         for review in reviews

@@ -109,7 +109,7 @@ def key_of(project: Project, maker: User | None) -> Actor:
 
 def by_rest(caller: Caller, route: str, told: Story) -> Answer:
     """The answer to whoever tries to decide by this route."""
-    path, body = route, {}
+    path, body = route, dict[str, Any]()
     match route:
         case "reviews/claim":
             body = {"review_id": str(told.review.pk)}
@@ -327,7 +327,7 @@ def test_a_project_may_allow_it_to_people_and_to_keys() -> None:
 def test_a_person_allows_it_on_the_page_and_no_key_does() -> None:
     told = story(author=AUTHORS["its own key"])
     caller = make_caller(told.project, [Scope.ADMIN], made_by=told.maker)
-    policy = {"rules": []}
+    policy: dict[str, Any] = {"rules": []}
     refused = caller.call("PUT", "review-policy", data=json.dumps(policy | {"own_work": "everybody"}))
     assert_problem(refused, 403)
     assert caller.get("review-policy").body["rules"] != []
