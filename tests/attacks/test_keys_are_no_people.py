@@ -18,9 +18,10 @@ from reflection_app.actions.members import change_role
 from reflection_app.models import Actor, ApiKey, AuditEntry, Invitation, Membership, Review, Role, Scope
 from reflection_app.models.api_key import digest_of
 from tests.api.caller import Answer, Caller, assert_problem, make_caller
-from tests.factories import make_member, make_user, submit
+from tests.factories import make_member, make_project, make_user, submit
 from tests.pace import PATIENCE_S
 from tests.panels import open_panel, say, take_seat
+from tests.reviewed import criticised, decide
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ALL: list[str] = [Scope.ADMIN]
@@ -141,3 +142,32 @@ def test_what_happens_while_the_key_is_revoked_is_not_delivered(monkeypatch: pyt
 
     monkeypatch.setattr("reflection_app.api.waiting._state_of", ends_as_it_is_revoked)
     assert_problem(caller.get(f"runs/{run.pk}", wait=5), 401)
+
+
+def test_what_a_key_decides_is_in_no_figure_of_people_and_is_shown_beside() -> None:
+    project = make_project()
+    reviewer = make_caller(project, [Scope.REVIEWS_WRITE], made_by=make_member(project, Role.ADMIN))
+    criticised(project)
+    claimed = reviewer.post("reviews/claim").body
+    told = {"lease_token": claimed["lease_token"], "decision": "approve"}
+    answer = reviewer.post(f"reviews/{claimed['review']['id']}/decision", told)
+    assert answer.body["decision"]["decided_by_key"] == str(reviewer.key.pk)
+
+    metrics = make_caller(project, [Scope.METRICS_READ])
+    calibration = metrics.get("metrics/calibration").body
+    assert (calibration["critics"], calibration["by_keys"]) == ([], 1)
+    figures = metrics.get("metrics/reviews").body
+    assert (figures["by_reviewer"], [one["decided"] for one in figures["by_key"]]) == ([], [1])
+
+    criticised(project)
+    decide(Review.objects.get(project=project, state="waiting"))
+    calibration = metrics.get("metrics/calibration").body
+    assert ([one["pairs"] for one in calibration["critics"]], calibration["by_keys"]) == ([1], 1)
+
+
+def test_a_panel_counts_by_the_people_who_sat_on_it() -> None:
+    panel = open_panel(reviewers=2)
+    say(panel, Actor(api_key=make_caller(panel.project, ALL, made_by=make_member(panel.project, Role.ADMIN)).key))
+    say(panel, Actor(user=make_member(panel.project)))
+    agreement = make_caller(panel.project, [Scope.METRICS_READ]).get("reviews/agreement").body
+    assert (agreement["panels"], agreement["pairs"], agreement["with_keys"]) == (0, [], 1)
