@@ -98,6 +98,7 @@ from notebook_app.reading import (
     learned_from,
     merged_into,
     occurrences_of,
+    runs_behind,
     versions_of,
 )
 from notebook_app.recall import Recalled, RecalledEntry, recall
@@ -267,6 +268,7 @@ __all__ = [
     "restore",
     "retire",
     "rules_prompt",
+    "runs_behind",
     "runs_needed",
     "seen",
     "sessions_of",

@@ -86,6 +86,19 @@ def occurrences_of(entry: KeptEntry, *, most: int = MOST_LISTED) -> list[Occurre
     return [Occurrence(row.refs, row.created_at) for row in rows[:most]]
 
 
+def runs_behind(entry_id: UUID) -> list[UUID]:
+    """The runs that the entry was learned from, as its evidence names them."""
+    found = Evidence.objects.filter(entry=entry_id, refs__has_key="run").values_list("refs__run", flat=True)
+    return [run_id for run_id in map(_uuid, found) if run_id is not None]
+
+
+def _uuid(text: object) -> UUID | None:
+    try:
+        return UUID(str(text))
+    except ValueError:
+        return None
+
+
 def conflicts_of(entry: KeptEntry) -> list[KeptConflict]:
     """The conflicts of the entry that nobody has settled, the likest first."""
     either = Q(first=entry.id) | Q(second=entry.id)

@@ -10,9 +10,11 @@ from django.contrib.auth.models import User
 from reflection_app.actions.api_keys import USUAL_SCOPES, create_api_key
 from reflection_app.actions.submit_task import submit_task
 from reflection_app.actions.task_submission import read_submission
-from reflection_app.models import Actor, ApiKey, Membership, Project, Role, Run, Task
+from reflection_app.models import Actor, ApiKey, Membership, Project, Role, Run, Scope, Task
 
 PASSWORD = "a-long-test-password"
+# Of a key that hands in and decides as well.
+BOTH = (*USUAL_SCOPES, Scope.REVIEWS_WRITE)
 # What decides by itself which loop a task gets; without any of it, a classifier would be asked.
 WAYS = {"mode", "kind", "tests", "output_schema", "requirements", "tools", "tool_call"}
 _numbers = count(1)
@@ -37,10 +39,12 @@ def make_member(project: Project, role: Role = Role.REVIEWER, *, user: User | No
     return user
 
 
-def make_api_key(project: Project, scopes: Sequence[str] | None = None, **fields: Any) -> tuple[ApiKey, str]:
-    """A key and its secret; with the usual scopes unless others are named."""
+def make_api_key(
+    project: Project, scopes: Sequence[str] | None = None, *, made_by: User | None = None, **fields: Any
+) -> tuple[ApiKey, str]:
+    """A key and its secret; with the usual scopes unless others are named, and without a maker as by the command."""
     fields.setdefault("name", f"key {next(_numbers)}")
-    return create_api_key(project, scopes=list(scopes or USUAL_SCOPES), actor=Actor(), **fields)
+    return create_api_key(project, scopes=list(scopes or USUAL_SCOPES), actor=Actor(user=made_by), **fields)
 
 
 def submit(project: Project, *, actor: Actor | None = None, **submission: Any) -> Run:

@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from reflection_app.loops.effects import RecordReport
 from reflection_app.loops.protocol.reports import KeptReport
-from reflection_app.models import Attempt, Project, Report, Run, Step, StepState, Ticket
+from reflection_app.models import Actor, Attempt, Project, Report, Run, Step, StepState, Ticket
 from reflection_app.runner.batch import Batch
 from reflection_app.runner.naming import named
 from reflection_app.runner.report_rows import write_report
@@ -23,9 +23,9 @@ def revised_run(project: Project | None = None, **submission: Any) -> Run:
     return advanced(scripted_run(TWICE, project=project, **submission))
 
 
-def begun_run(project: Project, *, agent: str = AGENT) -> Run:
+def begun_run(project: Project, *, agent: str = AGENT, actor: Actor | None = None) -> Run:
     """A run with one attempt and nothing else, which is quick to make."""
-    run = submit(project, agent=agent)
+    run = submit(project, agent=agent, actor=actor)
     Attempt.objects.create(run=run, number=1, step=_step(run, "attempt-1/answer"), content="three papers")
     return run
 

@@ -1,4 +1,4 @@
-"""What only people do to admins, and what is left of somebody who is an admin no more."""
+"""What only people do to members, and what is left of somebody who is an admin no more."""
 
 from typing import Any
 from uuid import UUID
@@ -19,12 +19,19 @@ class PeopleOnly(ActionError):
 
 
 def check_may_touch_admins(actor: Actor, *roles: str) -> None:
-    """Raises PeopleOnly where a key would make an admin, or change one.
-
-    What no key may do (making keys, deleting the project) it could else have done by an admin of its own making.
-    """
+    """Raises PeopleOnly where a key would change an admin, who has one of these roles."""
     if actor.api_key is not None and Role.ADMIN in roles:
         raise PeopleOnly(_("Admins are made and changed by people who are admins, not by keys."))
+
+
+def check_may_give(actor: Actor, role: Role) -> None:
+    """Raises PeopleOnly where a key would give somebody a role that may do more than read.
+
+    What no key may do (making keys) or only of others' work (deciding, curating), it could else do by somebody of its
+    own making.
+    """
+    if actor.api_key is not None and role is not Role.VIEWER:
+        raise PeopleOnly(_("A key makes viewers only. Other roles are given by people who are admins."))
 
 
 def revoke_invitations_of(project: Project, user_id: int, *, actor: Actor) -> None:
@@ -33,12 +40,14 @@ def revoke_invitations_of(project: Project, user_id: int, *, actor: Actor) -> No
 
 
 def revoke_invitations_of_key(key: ApiKey, *, actor: Actor) -> None:
-    """The same of a key. Its name is no other key's of the project, and no person's."""
-    _revoke(key.project_id, actor=actor, created_by=None, created_by_label=Actor(api_key=key).label)
+    """The same of a key."""
+    _revoke(key.project_id, actor=actor, created_by_key=key)
 
 
 def _revoke(project_id: UUID, *, actor: Actor, **made: Any) -> None:
-    for invitation in Invitation.objects.usable().select_for_update().filter(project=project_id, **made):
+    # Not only usable ones: those of a revoked key are none already.
+    still_open = Invitation.objects.filter(accepted_at__isnull=True, revoked_at__isnull=True)
+    for invitation in still_open.select_for_update().filter(project=project_id, expires_at__gt=timezone.now(), **made):
         invitation.revoked_at = timezone.now()
         invitation.save(update_fields=["revoked_at"])
         before = {"role": invitation.role, "email": invitation.email}

@@ -4,16 +4,19 @@ from datetime import datetime
 from itertools import count
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from reflection_app.actions.admins import revoke_invitations_of_key
 from reflection_app.actions.errors import InvalidInput
-from reflection_app.models import Actor, ApiKey, Project, Scope, audit
+from reflection_app.actions.members import remove_member
+from reflection_app.models import Actor, ApiKey, Membership, Project, Role, Scope, audit
 from reflection_app.models.api_key import digest_of, new_secret
 
 LONGEST_NAME = 120
-USUAL_SCOPES = (Scope.TASKS_WRITE, Scope.RUNS_READ, Scope.REVIEWS_WRITE)
+# A pipeline hands in and reads. Deciding is asked for by name: whoever hands in work is not to judge it as well.
+USUAL_SCOPES = (Scope.TASKS_WRITE, Scope.RUNS_READ)
 
 
 @transaction.atomic
@@ -44,6 +47,7 @@ def create_api_key(
         digest=digest_of(secret),
         scopes=sorted(set(scopes)),
         created_by=actor.user,
+        created_by_label=actor.user.get_username() if actor.user else "",
         expires_at=expires_at,
     )
     audit(project.pk, actor, "api_key.created", target=key, after={"name": key.name, "scopes": key.scopes})
@@ -59,7 +63,21 @@ def _free_name(project: Project, name: str) -> str:
 
 @transaction.atomic
 def revoke_api_key(key: ApiKey, *, actor: Actor) -> None:
-    """Revokes the key at once, and the invitations it made; revoking it twice changes nothing."""
+    """Revokes the key at once, and the invitations it made, and removes the members who came by them.
+
+    Revoking it twice changes nothing.
+    """
     if ApiKey.objects.filter(pk=key.pk, revoked_at__isnull=True).update(revoked_at=timezone.now()):
         audit(key.project_id, actor, "api_key.revoked", target=key, before={"name": key.name})
         revoke_invitations_of_key(key, actor=actor)
+        for user_id in brought_by(key).values_list("user_id", flat=True):
+            remove_member(key.project, user_id, actor=actor)
+
+
+def brought_by(key: ApiKey) -> QuerySet[Membership]:
+    """The members whom an invitation of the key made members and to whom no person gave a role since.
+
+    An admin is never among them: no key makes one, and a person who did has given them a role.
+    """
+    members = Membership.objects.filter(project=key.project_id, invited_by_key=key).exclude(role=Role.ADMIN)
+    return members.select_related("user").order_by("user__username")

@@ -10,9 +10,10 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from pydantic import AfterValidator, Field
 
-from reflection_app.actions.claim_review import gone, lost, why_closed
+from reflection_app.actions.claim_review import NOBODY, gone, lost, why_closed
 from reflection_app.actions.errors import AlreadyDecided, InvalidInput, ReviewHeld
 from reflection_app.actions.notifications import MAY_REVIEW, tell_of_review
+from reflection_app.actions.own_work import allows_own_work, is_own
 from reflection_app.live.doorbell import ring, ring_reviews
 from reflection_app.loops.storable import storable
 from reflection_app.loops.values import Value
@@ -82,9 +83,10 @@ def hand_over(review: Review, told: HandOverInput, *, actor: Actor) -> Review:
     to = _reviewer(locked, told.to)
     if actor.user and to.pk == actor.user.pk:
         raise _bad_person(_("You hold it already. Choose somebody else."))
-    locked.state, locked.holder, locked.holder_label = ReviewState.WAITING, None, ""
-    locked.lease_token = locked.lease_until = None
-    locked.save(update_fields=["state", "holder", "holder_label", "lease_token", "lease_until"])
+    locked.state = ReviewState.WAITING
+    for name, value in NOBODY.items():
+        setattr(locked, name, value)
+    locked.save(update_fields=["state", *NOBODY])
     _keep(locked, run, to=to, note=told.note, kind=NotificationKind.HANDED_OVER, actor=actor)
     return locked
 
@@ -94,7 +96,13 @@ def assignable(review: Review) -> list[User]:
     members = Membership.objects.filter(project=review.project_id, role__in=MAY_REVIEW, user__is_active=True)
     users = [member.user for member in members.select_related("user").order_by("user__username")]
     taken = seated(review)
-    return [user for user in users if user.pk not in taken]
+    return [user for user in users if user.pk not in taken and not _is_own_of(review, user)]
+
+
+def _is_own_of(review: Review, user: User) -> bool:
+    """Whether the person handed the work in and may not decide on it."""
+    actor = Actor(user=user)
+    return is_own(review.handed_in_by, actor=actor) and not allows_own_work(review.project_id, actor=actor)
 
 
 def seated(review: Review) -> set[int]:
@@ -103,10 +111,8 @@ def seated(review: Review) -> set[int]:
         return set()
     found: set[int] = set()
     for seat in Review.objects.filter(panel=review.panel_id).exclude(pk=review.pk):
-        if seat.state == ReviewState.CLAIMED and seat.holder_id:
-            found.add(seat.holder_id)
-        if seat.state == ReviewState.DECIDED and seat.decided_by_id:
-            found.add(seat.decided_by_id)
+        if seat.state in {ReviewState.CLAIMED, ReviewState.DECIDED} and seat.holder_person:
+            found.add(seat.holder_person)
         if seat.is_open and seat.assignee_id:
             found.add(seat.assignee_id)
     return found
@@ -150,6 +156,8 @@ def _reviewer(review: Review, name: str) -> User:
         raise _bad_person(_("Nobody of this name may review in this project."))
     if member.user_id in seated(review):
         raise _bad_person(_("They have another seat of this panel, and each person judges once."))
+    if _is_own_of(review, member.user):
+        raise _bad_person(_("They, or a key that they made, handed this in. Somebody else has to decide on it."))
     return member.user
 
 

@@ -4,13 +4,13 @@ from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
-from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet, TextField
-from django.db.models.functions import Cast
+from django.db.models import BooleanField, ExpressionWrapper, OuterRef, Q, QuerySet, Subquery, TextField, Value
+from django.db.models.functions import Cast, Coalesce
 from pydantic import BaseModel, ConfigDict, Field
 
 from reflection_app.loops.moments import Moment
 from reflection_app.loops.storable import Text
-from reflection_app.models import Actor, AuditEntry, Project
+from reflection_app.models import Actor, ApiKey, AuditEntry, Project
 from reflection_app.models.blindness import hidden_entries
 
 # Words are looked for in JSON without an index: only in so many of the newest entries that the other filters leave.
@@ -41,8 +41,17 @@ def is_hidden(entry: AuditEntry) -> bool:
     return hidden
 
 
+def made_by(entry: AuditEntry) -> str:
+    """Who made the key that this entry of `entries_for` tells of; nothing of people, and of keys that nobody did."""
+    name: str = entry.made_by  # type: ignore[attr-defined]  # annotated there
+    return name
+
+
 def entries_for(project: Project, asked: AuditFilter, *, reader: Actor) -> QuerySet[AuditEntry]:
-    """The entries, newest first, each with `is_hidden`. What is hidden is not found by its words either."""
+    """The entries, newest first, each with `is_hidden` and, of keys, `made_by`: the name of who made the key.
+
+    What is hidden is not found by its words either.
+    """
     hidden = hidden_entries(project.pk, reader=reader)
     exact = {"actor_label": asked.who, "action": asked.action, "target": asked.target, "target_id": asked.target_id}
     rows = AuditEntry.objects.filter(project=project, **{name: value for name, value in exact.items() if value})
@@ -53,7 +62,11 @@ def entries_for(project: Project, asked: AuditFilter, *, reader: Actor) -> Query
             before_text=Cast("before", TextField()), after_text=Cast("after", TextField())
         )
         rows = said.filter(Q(before_text__icontains=asked.q) | Q(after_text__icontains=asked.q)).exclude(hidden)
-    return rows.annotate(is_hidden=ExpressionWrapper(hidden, output_field=BooleanField()))
+    maker = ApiKey.objects.filter(pk=OuterRef("api_key_id")).order_by().values("created_by_label")
+    return rows.annotate(
+        is_hidden=ExpressionWrapper(hidden, output_field=BooleanField()),
+        made_by=Coalesce(Subquery(maker), Value("")),
+    )
 
 
 def _within(rows: QuerySet[AuditEntry], *, since: datetime | None, until: datetime | None) -> QuerySet[AuditEntry]:

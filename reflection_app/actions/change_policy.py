@@ -17,19 +17,26 @@ from pydantic import Field
 
 from reflection_app.actions.errors import InvalidInput, PolicyMovedOn
 from reflection_app.loops.review_rules import MOST_RULES, ReviewPolicy, ReviewRule, RuleAction
-from reflection_app.models import Actor, Project, audit
+from reflection_app.models import Actor, OwnWork, Project, audit
 
 
 class PolicyInput(ReviewPolicy):
-    """A policy as it is handed in. `digest` is that of the policy which was seen, where it must not have changed."""
+    """A policy as it is handed in. `digest` is that of the policy which was seen, where it must not have changed.
+
+    `own_work` is no part of the policy: it holds at once for every review, and is left as it is where it is not given.
+    """
 
     # Nobody resets all rules by leaving them out.
     rules: tuple[ReviewRule, ...] = Field(max_length=MOST_RULES)
     digest: Annotated[str, Field(max_length=64)] | None = None
+    own_work: OwnWork | None = Field(
+        default=None,
+        description="who may decide on what they, or a key of theirs, handed in; changed by people alone, at the desk",
+    )
 
     @property
     def policy(self) -> ReviewPolicy:
-        return ReviewPolicy.model_validate(self.model_dump(exclude={"digest"}))
+        return ReviewPolicy.model_validate(self.model_dump(exclude={"digest", "own_work"}))
 
 
 def digest_of(policy: ReviewPolicy) -> str:

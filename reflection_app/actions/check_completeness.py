@@ -3,6 +3,7 @@
 from django.db import transaction
 
 from reflection_app.actions.completeness_submission import CHECK_LIMITS, CheckSubmission
+from reflection_app.actions.own_work import hands_of
 from reflection_app.loops.task_spec import Limits, Mode, TaskSpec
 from reflection_app.models import Actor, Project, Run, Task, audit
 from reflection_app.runner.begin_run import begin_run
@@ -35,7 +36,7 @@ def check_completeness(project: Project, submission: CheckSubmission, *, actor: 
         created_by=actor.user,
     )
     audit(project.pk, actor, "task.submitted", target=task)
-    return begin_run(task, spec)
+    return begin_run(task, spec, handed_in_by=hands_of(actor))
 
 
 def _limits_over(project: Limits) -> Limits:

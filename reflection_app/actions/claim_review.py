@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from reflection_app.actions.errors import ActionError, AlreadyDecided, NotFound, ReviewHeld, ReviewLeaseLost
+from reflection_app.actions.own_work import refuse_own_work, work_of_others
 from reflection_app.actions.tell_pages import tell_pages
 from reflection_app.loops.effects import ReviewReason
 from reflection_app.models import Actor, Project, Review, ReviewSkip, ReviewState, audit
@@ -26,6 +27,8 @@ def lease_end(now: datetime) -> datetime:
     return now + timedelta(seconds=settings.REVIEW_LEASE_S)
 
 
+# What an item has that nobody holds.
+NOBODY = {"holder": None, "holder_label": "", "holder_person": None, "lease_token": None, "lease_until": None}
 IN_ORDER = ("-holds_run", "created_at", "id")
 # One person with as many tabs would have to lose a race in each of them.
 TRIES = 5
@@ -37,7 +40,8 @@ def claim_next(
     """The next free review, now held by `actor`: what is assigned to them first, then what is for everybody.
 
     Those that a run waits for come first, then the oldest, unless another `order` is asked for. What the actor has
-    skipped, and further seats of a panel on which they sit, are passed over; with `among`, so is what does not fit it.
+    skipped or handed in, and further seats of a panel on which they sit, are passed over; with `among`, so is what does
+    not fit it.
     None where there is none. Two callers never get the same one: a row that one has locked is passed over by the other.
     """
     mine, everybodys = _candidates(project, actor=actor, among=among)
@@ -71,7 +75,8 @@ def likely_next(
 
 def _candidates(project: Project, *, actor: Actor, among: Q | None) -> tuple[QuerySet[Review], QuerySet[Review]]:
     """What can be given to `actor`: what is assigned to them, and what is for everybody."""
-    candidates = Review.objects.filter(free(timezone.now()), among or Q(), project=project)
+    others = work_of_others(project, actor=actor)
+    candidates = Review.objects.filter(free(timezone.now()), among or Q(), others, project=project)
     candidates = candidates.filter(~Exists(skipped_by(actor)), Q(panel=None) | ~Exists(seats_of(actor)))
     mine = candidates.filter(assignee=actor.user) if actor.user else Review.objects.none()
     return mine, candidates.filter(assignee=None)
@@ -88,19 +93,23 @@ def skipped_by(actor: Actor) -> QuerySet[ReviewSkip]:
 
 
 def seats_of(actor: Actor) -> QuerySet[Review]:
-    """Another seat of the panel of the query around it, on which `actor` sits or has sat."""
-    sat = Review.objects.filter(panel=OuterRef("panel"), holder_label=actor.label)
+    """Another seat of the panel of the query around it, on which `actor`, or a key of the same person, sits or sat."""
+    sat = Review.objects.filter(panel=OuterRef("panel"), holder_person=actor.person_id)
     return sat.filter(state__in=(ReviewState.CLAIMED, ReviewState.DECIDED)).exclude(pk=OuterRef("pk"))
 
 
 @transaction.atomic
 def claim_review(review: Review, *, actor: Actor) -> Review:
-    """This review, held by `actor`; who holds it already keeps the token. Raises AlreadyDecided or ReviewHeld."""
+    """This review, held by `actor`; who holds it already keeps the token.
+
+    Raises AlreadyDecided, ReviewHeld, or OwnWorkRefused.
+    """
     locked = Review.objects.select_for_update(of=("self",)).filter(pk=review.pk).first()
     if locked is None:
         raise gone()
     if not locked.is_open:
         raise AlreadyDecided(why_closed(locked))
+    refuse_own_work(locked.handed_in_by, project_id=locked.project_id, actor=actor)
     if locked.state == ReviewState.CLAIMED and locked.lease_until and locked.lease_until > timezone.now():
         if actor.user is None or locked.holder_id != actor.user.pk:
             told = {"who": locked.holder_label, "time": f"{locked.lease_until:%H:%M}"}
@@ -125,8 +134,9 @@ def _hold_longer(review: Review) -> Review:
 
 def _hold(review: Review, *, actor: Actor) -> Review:
     review.state, review.holder, review.holder_label = ReviewState.CLAIMED, actor.user, actor.label
+    review.holder_person = actor.person_id
     review.lease_token, review.lease_until = uuid4(), lease_end(timezone.now())
-    review.save(update_fields=["state", "holder", "holder_label", "lease_token", "lease_until"])
+    review.save(update_fields=["state", "holder", "holder_label", "holder_person", "lease_token", "lease_until"])
     audit(review.project_id, actor, "review.claimed", target=review)
     tell_pages(review.run_id, project_id=review.project_id)
     return review
@@ -153,7 +163,7 @@ def hold_end(review: Review, *, lease_token: UUID) -> datetime:
 def release_review(review: Review, *, lease_token: UUID, actor: Actor) -> None:
     """Gives the review back to the queue. Raises ReviewLeaseLost."""
     held = _held(review, lease_token=lease_token, now=timezone.now())
-    if not held.update(state=ReviewState.WAITING, holder=None, holder_label="", lease_token=None, lease_until=None):
+    if not held.update(state=ReviewState.WAITING, **NOBODY):
         raise lost(review)
     audit(review.project_id, actor, "review.released", target=review)
     tell_pages(review.run_id, project_id=review.project_id)

@@ -7,6 +7,7 @@ from django.utils.translation import gettext as _
 from pydantic import AfterValidator, Field
 
 from reflection_app.actions.errors import ClassMovedOn, InvalidInput
+from reflection_app.actions.own_work import refuse_own_work
 from reflection_app.live.doorbell import ring
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.handling import instruction_for, proposals_for
@@ -28,7 +29,8 @@ class CorrectionInput(Value):
 def correct_class(report: Report, told: CorrectionInput, *, actor: Actor) -> Report:
     """The report with its new class. What the class asks to be remembered is proposed; twice proposed counts once.
 
-    Raises InvalidInput without a reason or for the class that holds, and ClassMovedOn where another one holds by now.
+    Raises InvalidInput without a reason or for the class that holds, ClassMovedOn where another one holds by now, and
+    OwnWorkRefused.
     """
     reason = told.reason.strip()
     if not reason:
@@ -36,6 +38,7 @@ def correct_class(report: Report, told: CorrectionInput, *, actor: Actor) -> Rep
         raise InvalidInput(message, errors=[{"field": "reason", "message": message}])
     # The run's lock comes first everywhere, so that nobody waits in a circle.
     run = Run.objects.select_for_update(of=("self",)).get(pk=report.run_id)
+    refuse_own_work(run.handed_in_by, project_id=run.project_id, actor=actor)
     locked = Report.objects.select_for_update(of=("self",)).get(pk=report.pk)
     before = ErrorClass(locked.holding_type)
     if told.before not in {None, before}:

@@ -9,11 +9,12 @@ from django.utils.translation import gettext as _
 from pydantic import AfterValidator, Field
 
 from reflection_app.actions.errors import AlreadyDecided, Conflict, InvalidInput
+from reflection_app.actions.own_work import refuse_own_work
 from reflection_app.actions.submit_task import MOST_INSTRUCTIONS
 from reflection_app.loops.protocol.handling import LONGEST_INSTRUCTION
 from reflection_app.loops.storable import storable
 from reflection_app.loops.values import Value
-from reflection_app.models import Actor, AgentInstruction, InstructionState, Project, audit
+from reflection_app.models import Actor, AgentInstruction, InstructionState, Project, Run, audit
 
 
 class InstructionDecision(StrEnum):
@@ -42,9 +43,11 @@ class InstructionInput(Value):
 def decide_instruction(instruction: AgentInstruction, told: InstructionInput, *, actor: Actor) -> AgentInstruction:
     """The decided instruction. Runs that begin from now on have what is accepted; those under way keep their own.
 
-    Raises InvalidInput for a text that cannot be used, AlreadyDecided where it is too late, and Conflict where the
-    agent has as many accepted ones as a prompt takes.
+    Raises InvalidInput for a text that cannot be used, AlreadyDecided where it is too late, Conflict where the agent
+    has as many accepted ones as a prompt takes, and OwnWorkRefused where it came of work that `actor` handed in.
     """
+    came_of = Run.objects.filter(reports__instructions=instruction).values_list("handed_in_by", flat=True).first()
+    refuse_own_work(came_of or (), project_id=instruction.project_id, actor=actor)
     accepts = told.decision is InstructionDecision.ACCEPT
     _check_text(told, accepts=accepts)
     if accepts:

@@ -6,6 +6,7 @@ from django.utils import timezone
 from reflection_app.actions.claim_review import lost
 from reflection_app.actions.decision_in_force import put_in_force
 from reflection_app.actions.decision_input import DecisionInput
+from reflection_app.actions.own_work import refuse_own_work
 from reflection_app.actions.panel_opinions import keep_opinion, settle_dispute
 from reflection_app.actions.reviewers_decision import Decided, decided_by
 from reflection_app.models import Actor, Review, ReviewState, Run, audit
@@ -14,15 +15,20 @@ __all__ = ["DecisionInput", "decide_review"]
 
 WRITTEN = (
     *("state", "lease_token", "lease_until", "decision", "decision_reason", "decided_by", "decided_by_label"),
-    *("decided_at", "opinion", "decided_verdict", "decided_seq", "ordered_run", "panel"),
+    *("decided_by_key", "decided_at", "opinion", "decided_verdict", "decided_seq", "ordered_run", "panel"),
 )
 
 
 @transaction.atomic
 def decide_review(review: Review, told: DecisionInput, *, actor: Actor) -> Review:
-    """The decided review. Raises AlreadyDecided or ReviewLeaseLost (nothing changed), or InvalidInput."""
+    """The decided review.
+
+    Raises AlreadyDecided or ReviewLeaseLost (nothing changed), InvalidInput, or OwnWorkRefused.
+    """
     # The run's lock comes first everywhere (cancel_run, the journal), so that nobody waits in a circle.
     run = Run.objects.select_for_update(of=("self",)).select_related("task").get(pk=review.run_id)
+    # Whoever's token they came by, and whatever was handed in since they claimed it.
+    refuse_own_work({*review.handed_in_by, *run.handed_in_by}, project_id=review.project_id, actor=actor)
     decided = decided_by(review, told, actor=actor)
     _record(review, told, decided, actor=actor)
     if review.is_seat:
@@ -46,13 +52,14 @@ def _record(review: Review, told: DecisionInput, decided: Decided, *, actor: Act
     )
     if review.is_seat:
         # Nobody judges twice, whoever's token they came by.
-        held = held.filter(holder_label=actor.label)
+        held = held.filter(holder_person=actor.person_id)
     recorded = held.update(
         state=ReviewState.DECIDED,
         decision=decided.decision.decision.value,
         decision_reason=decided.decision.reason,
         decided_by=actor.user,
         decided_by_label=actor.label,
+        decided_by_key=actor.api_key,
         decided_at=now,
         lease_token=None,
         lease_until=None,

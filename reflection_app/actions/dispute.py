@@ -32,6 +32,7 @@ def open_dispute(panel: Panel, run: Run, *, actor: Actor) -> Review:
         panel=panel,
         reason=ReviewReason.ADJUDICATION.value,
         holds_run=panel.holds_run,
+        handed_in_by=run.handed_in_by,
     )
     add_event(run, EventType.REVIEW_OPENED, review=str(review.pk), reason=review.reason)
     run.save(update_fields=["last_event_seq"])

@@ -12,16 +12,20 @@ from django.utils.translation import gettext as _
 
 from reflection_app.actions.errors import CannotFork, InvalidInput
 from reflection_app.actions.fork_input import ForkInput, edited_result, wrong_result
+from reflection_app.actions.own_work import note_hand_in, refuse_deciding
 from reflection_app.live.doorbell import ring
 from reflection_app.loops import prompts
 from reflection_app.loops.catalogue import LOOPS, version_of
-from reflection_app.loops.effects import AwaitAttempt, Generate
+from reflection_app.loops.effects import AskReviewer, AwaitAttempt, Generate, RecordVerdict
 from reflection_app.loops.task_spec import Mode, TaskSpec
 from reflection_app.models import Actor, Attempt, EventType, Run, Step, StepState, add_event, audit
 from reflection_app.models.run import spec_as_json
 from reflection_app.runner.followed import Followed, follow
 from reflection_app.runner.inherited import inherit
 from reflection_app.tasks import enqueue
+
+# The steps whose result is somebody's verdict on the work.
+DECIDING = frozenset({RecordVerdict.kind, AskReviewer.kind})
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,8 @@ def fork_run(run: Run, wanted: ForkInput, *, actor: Actor) -> Run:
     """The fork, queued; the workers are told once it is committed.
 
     Where today's loop does not go along with the journal as far as asked, the fork begins where they part, and its note
-    says so; an edit is then refused, since its step would never come. Raises InvalidInput and CannotFork.
+    says so; an edit is then refused, since its step would never come. Raises InvalidInput and CannotFork; and where a
+    verdict or a person's decision is edited, OwnWorkRefused and MayNotDecide, as deciding it would.
     """
     parent = Run.objects.select_for_update(of=("self",)).select_related("project").get(pk=run.pk)
     if parent.mode == Mode.INLINE_REFLECTION:
@@ -50,8 +55,15 @@ def fork_run(run: Run, wanted: ForkInput, *, actor: Actor) -> Run:
     spec = spec.model_copy(update={"limits": wanted.limits.over(spec.limits)})
     steps = list(Step.objects.filter(run=parent))
     asked = _asked_for(steps, wanted)
+    decides = wanted.result is not None and asked is not None and asked.kind in DECIDING
+    if decides:
+        refuse_deciding(parent, actor=actor)
     fork = _fork_of(spec, steps, wanted, editor=actor)
     child = _start(parent, fork, spec=spec, wanted=wanted, asked=asked, actor=actor)
+    if not decides and (wanted.result is not None or wanted.messages is not None):
+        # What comes of other words is in part the work of whoever wrote them.
+        note_hand_in(child, actor=actor)
+        child.save(update_fields=["handed_in_by"])
     add_event(parent, EventType.RUN_FORKED, fork=str(child.pk), from_step=fork.from_step)
     parent.save(update_fields=["last_event_seq"])
     edits = [name for name in ("result", "messages") if getattr(wanted, name) is not None]
@@ -147,6 +159,7 @@ def _start(parent: Run, fork: Fork, *, spec: TaskSpec, wanted: ForkInput, asked:
         fork_note=fork.note,
         forked_by_label=actor.label,
         edited_prompts=_edited_prompts(parent, wanted, asked=asked),
+        handed_in_by=parent.handed_in_by,
         enqueued_at=timezone.now(),
     )
     child.save()

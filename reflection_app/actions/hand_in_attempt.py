@@ -12,6 +12,7 @@ from pydantic import AfterValidator, Field, JsonValue
 
 from reflection_app.actions.errors import AttemptConflict, InvalidInput, MakesItsOwn, NotItsTurn, RunFinished
 from reflection_app.actions.json_sizes import at_most
+from reflection_app.actions.own_work import note_hand_in
 from reflection_app.actions.resume_run import resume_run
 from reflection_app.live.doorbell import ring
 from reflection_app.loops.effects import AwaitAttempt, HandedIn, HandedInRepair
@@ -100,6 +101,7 @@ def hand_in_attempt(run: Run, given: AttemptInput, *, actor: Actor) -> Taken:
             % {"attempt_number": step.attempt_number, "attempt": given.attempt}
         )
     _check_cost(spec, given)
+    note_hand_in(locked, actor=actor)
     number = _keep(locked, step, given)
     audit(locked.project_id, actor, "attempt.handed_in", target=locked, after={"attempt": number})
     transaction.on_commit(lambda: ring(locked.pk, project_id=locked.project_id))
@@ -184,11 +186,6 @@ def _keep(run: Run, step: Step, given: AttemptInput) -> int:
 
 _STEP_FIELDS: Sequence[str] = ("prompt_tokens", "completion_tokens", "cost_usd", "cost_known")
 _RUN_FIELDS: Sequence[str] = (
-    "attempts_made",
-    "best_attempt",
-    "prompt_tokens",
-    "completion_tokens",
-    "cost_usd",
-    "unpriced_calls",
-    "unmetered_calls",
+    *("attempts_made", "best_attempt", "prompt_tokens", "completion_tokens", "cost_usd"),
+    *("unpriced_calls", "unmetered_calls", "handed_in_by"),
 )

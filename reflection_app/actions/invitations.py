@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from reflection_app.actions.admins import check_may_touch_admins
+from reflection_app.actions.admins import check_may_give
 from reflection_app.actions.errors import ActionError, Conflict, InvalidInput
 from reflection_app.actions.members import add_member, read_role
 from reflection_app.models import Actor, Invitation, Membership, Project, audit
@@ -53,7 +53,7 @@ def create_invitation(
     Raises InvalidInput, PeopleOnly, or Conflict.
     """
     wanted, address = read_role(role), _read_email(email)
-    check_may_touch_admins(actor, wanted)
+    check_may_give(actor, wanted)
     if not 1 <= days <= MOST_DAYS:
         message = _("1 to %(most)s days") % {"most": MOST_DAYS}
         raise InvalidInput(_("When should the invitation expire?"), errors=[{"field": "days", "message": message}])
@@ -67,6 +67,7 @@ def create_invitation(
         email=address,
         digest=digest_of(secret),
         created_by=actor.user,
+        created_by_key=actor.api_key,
         created_by_label=actor.label,
         expires_at=timezone.now() + timedelta(days=days),
     )
@@ -103,7 +104,7 @@ def find_invitation(digest: str, *, lock: bool = False) -> Invitation | None:
     rows = Invitation.objects.usable().filter(project__deleted_at__isnull=True, digest=digest)
     if lock:
         rows = rows.select_for_update(of=("self",))
-    return rows.select_related("project").first()
+    return rows.select_related("project", "created_by_key").first()
 
 
 @transaction.atomic
@@ -119,7 +120,8 @@ def accept_invitation(digest: str, *, actor: Actor) -> Membership:
             _("This invitation is for %(email)s. Confirm this address in your profile, then follow the link again.")
             % {"email": invitation.email}
         )
-    membership = add_member(invitation.project, user, role=read_role(invitation.role), actor=actor)
+    role = read_role(invitation.role)
+    membership = add_member(invitation.project, user, role=role, actor=actor, invited_by_key=invitation.created_by_key)
     Invitation.objects.filter(pk=invitation.pk).update(accepted_by=user, accepted_at=timezone.now())
     after = {"name": user.get_username(), "role": invitation.role}
     audit(invitation.project_id, actor, "invitation.accepted", target=invitation, after=after)

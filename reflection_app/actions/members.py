@@ -5,9 +5,10 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from reflection_app.actions.admins import check_may_touch_admins, revoke_invitations_of
+from reflection_app.actions.admins import check_may_give, check_may_touch_admins, revoke_invitations_of
 from reflection_app.actions.errors import Conflict, InvalidInput, NotFound
-from reflection_app.models import Actor, Membership, Project, Role, audit
+from reflection_app.live.doorbell import ring_person
+from reflection_app.models import Actor, ApiKey, Membership, Project, Role, audit
 
 
 class LastAdmin(Conflict):
@@ -28,11 +29,19 @@ def read_role(role: str) -> Role:
 def change_role(project: Project, user_id: int, *, role: str, actor: Actor) -> Membership:
     """The member with the new role. Raises InvalidInput, NotFound, LastAdmin, or PeopleOnly.
 
-    Of whoever is an admin no more, the open invitations are revoked.
+    Who came by a key's invitation stays from then on when the key is revoked. Of whoever is an admin no more, the open
+    invitations are revoked.
     """
     membership = _locked_member(project, user_id)
     wanted = read_role(role)
-    check_may_touch_admins(actor, wanted, membership.role)
+    check_may_touch_admins(actor, membership.role)
+    check_may_give(actor, wanted)
+    if actor.api_key is None and membership.invited_by_key_id is not None:
+        # A person has vouched for them, be it with the role that they have.
+        membership.invited_by_key = None
+        membership.save(update_fields=["invited_by_key"])
+        kept = {"name": membership.user.get_username(), "role": membership.role}
+        audit(project.pk, actor, "member.confirmed", target=project, after=kept)
     if membership.role == wanted:
         return membership
     before = membership.role
@@ -40,6 +49,7 @@ def change_role(project: Project, user_id: int, *, role: str, actor: Actor) -> M
         _keep_an_admin(project, leaving=membership)
     membership.role = wanted
     membership.save(update_fields=["role"])
+    transaction.on_commit(lambda: ring_person(user_id))
     name = membership.user.get_username()
     had, has = {"name": name, "role": before}, {"name": name, "role": wanted.value}
     audit(project.pk, actor, "member.role_changed", target=project, before=had, after=has)
@@ -63,22 +73,27 @@ def remove_member(project: Project, user_id: int, *, actor: Actor) -> None:
     is_self = actor.user is not None and actor.user.pk == user_id
     audit(project.pk, actor, "member.left" if is_self else "member.removed", target=project, before=before)
     revoke_invitations_of(project, user_id, actor=actor)
+    # Pages of theirs that are open end at once.
+    transaction.on_commit(lambda: ring_person(user_id))
 
 
-def add_member(project: Project, user: User, *, role: Role, actor: Actor) -> Membership:
+def add_member(
+    project: Project, user: User, *, role: Role, actor: Actor, invited_by_key: ApiKey | None = None
+) -> Membership:
     """The membership; who is a member already keeps the role that they have, unless the new one may more.
 
     Call it in a transaction of its own change, which this is a part of.
     """
     membership, is_new = Membership.objects.select_for_update().get_or_create(
-        project=project, user=user, defaults={"role": role}
+        project=project, user=user, defaults={"role": role, "invited_by_key": invited_by_key}
     )
     if not is_new and Role(membership.role).rank >= role.rank:
         return membership
     name = user.get_username()
     after = {"name": name, "role": role.value}
     if is_new:
-        audit(project.pk, actor, "member.added", target=project, after=after)
+        by_key = {"invited_by": Actor(api_key=invited_by_key).label} if invited_by_key else {}
+        audit(project.pk, actor, "member.added", target=project, after=after | by_key)
         return membership
     before = {"name": name, "role": membership.role}
     membership.role = role

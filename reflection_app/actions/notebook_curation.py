@@ -130,7 +130,7 @@ def _curated(
         entry = change(project.pk, entry_id, by=by, reason=told.reason, expected_version=told.expected_version)
         if is_of_others:
             # Only now is the entry locked, and nobody puts it into other words meanwhile.
-            refuse_own_words(entry_id, actor=actor)
+            refuse_own_words(project.pk, entry_id, actor=actor)
         return entry
 
     return _made(make, action, actor=actor)

@@ -128,6 +128,7 @@ def _sit_down_again(review: Review) -> None:
         decision_reason="",
         decided_by=None,
         decided_by_label="",
+        decided_by_key=None,
         decided_at=None,
     )
 

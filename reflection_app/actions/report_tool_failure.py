@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from reflection_app.actions.errors import InvalidInput
+from reflection_app.actions.own_work import hands_of
 from reflection_app.actions.tool_failure_submission import ToolFailureSubmission
 from reflection_app.loops.diagnosis.diagnoses import Diagnosis, FailedCall
 from reflection_app.loops.diagnosis.diagnosing import by_memory_or_rules
@@ -148,4 +149,4 @@ def _ask_a_model(
         created_by=actor.user,
     )
     audit(project.pk, actor, "task.submitted", target=task)
-    return begin_run(task, spec)
+    return begin_run(task, spec, handed_in_by=hands_of(actor))

@@ -3,6 +3,7 @@
 from django.db import transaction
 from django.utils import timezone
 
+from reflection_app.actions.own_work import hands_of
 from reflection_app.actions.transcript_submission import TranscriptSubmission
 from reflection_app.loops.effects import AwaitTurns
 from reflection_app.loops.session_messages import content_text
@@ -51,7 +52,7 @@ def start_session_run(transcript: Transcript, submission: TranscriptSubmission, 
         created_by=actor.user,
     )
     audit(project.pk, actor, "task.submitted", target=task)
-    return begin_run(task, spec)
+    return begin_run(task, spec, handed_in_by=hands_of(actor))
 
 
 def objective_of(transcript: Transcript) -> str:

@@ -6,7 +6,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from reflection_app.actions.claim_review import gone, lost, why_closed
+from reflection_app.actions.claim_review import NOBODY, gone, lost, why_closed
 from reflection_app.actions.errors import AlreadyDecided, ReviewLeaseLost
 from reflection_app.actions.tell_pages import tell_pages
 from reflection_app.live.doorbell import ring_reviews
@@ -50,9 +50,10 @@ def _leave_to_others(review: Review, *, actor: Actor) -> bool:
 
 
 def _give_back(review: Review) -> None:
-    review.state, review.holder, review.holder_label = ReviewState.WAITING, None, ""
-    review.lease_token = review.lease_until = None
-    review.save(update_fields=["state", "holder", "holder_label", "lease_token", "lease_until"])
+    review.state = ReviewState.WAITING
+    for name, value in NOBODY.items():
+        setattr(review, name, value)
+    review.save(update_fields=["state", *NOBODY])
 
 
 @transaction.atomic

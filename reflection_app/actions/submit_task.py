@@ -1,5 +1,6 @@
 """Handing in a task and starting its first run."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.db import transaction
@@ -7,6 +8,7 @@ from django.utils.translation import gettext as _
 
 from reflection_app.actions.errors import InvalidInput
 from reflection_app.actions.next_start import hints_for
+from reflection_app.actions.own_work import hands_of
 from reflection_app.actions.task_rules import check_it_can_run
 from reflection_app.actions.task_submission import TaskSubmission
 from reflection_app.llm.roles import has_critic, has_escalation
@@ -64,12 +66,20 @@ def submit_task(
     for file in submission.files:
         batch.insert(TaskFile(task=task, path=file.path, content=file.content))
     audit(project.pk, actor, "task.submitted", target=task, write=batch.insert)
-    run = start_run(task, submission=submission, models=project.models_by_role | (models or {}), beside=batch)
+    by_role = project.models_by_role | (models or {})
+    run = start_run(task, submission=submission, models=by_role, handed_in_by=hands_of(actor), beside=batch)
     batch.write()
     return run
 
 
-def start_run(task: Task, *, submission: TaskSubmission, models: dict[str, str], beside: Batch | None = None) -> Run:
+def start_run(
+    task: Task,
+    *,
+    submission: TaskSubmission,
+    models: dict[str, str],
+    handed_in_by: Sequence[str] = (),
+    beside: Batch | None = None,
+) -> Run:
     """A queued run of `task`, written with `beside` where that is given; call it inside a transaction."""
     project = task.project
     spec = TaskSpec(
@@ -103,7 +113,7 @@ def start_run(task: Task, *, submission: TaskSubmission, models: dict[str, str],
     if spec.mode is Mode.REFLECTION_PROTOCOL and not spec.has_critic and spec.requirements is None:
         raise InvalidInput(NO_JUDGE, errors=[{"field": "mode", "message": NO_JUDGE}])
     spec = spec.model_copy(update={"mode": mode_for(spec)})
-    return begin_run(task, spec, beside=beside)
+    return begin_run(task, spec, handed_in_by=handed_in_by, beside=beside)
 
 
 def _policy_of(project: Project, *, models: dict[str, str]) -> ReviewPolicy:

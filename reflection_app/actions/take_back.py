@@ -23,6 +23,7 @@ FORGOTTEN: dict[str, Any] = {
     "decision_reason": "",
     "decided_by": None,
     "decided_by_label": "",
+    "decided_by_key": None,
     "decided_at": None,
 }
 
@@ -86,6 +87,7 @@ def hold_again(review: Review, *, actor: Actor) -> Review:
         state=ReviewState.CLAIMED,
         holder=actor.user,
         holder_label=actor.label,
+        holder_person=actor.person_id,
         lease_token=uuid4(),
         lease_until=lease_end(timezone.now()),
         **FORGOTTEN,

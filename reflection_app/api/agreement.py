@@ -34,7 +34,7 @@ class PairAnswer(Answer):
 
 
 class AgreementAnswer(Answer):
-    """Over the panels whose last opinion came in during the period."""
+    """Over the panels whose last opinion came in during the period, by what people said there: two of them or more."""
 
     days: int
     panels: int
@@ -43,6 +43,7 @@ class AgreementAnswer(Answer):
     alpha: float | None = Field(description="Krippendorff's α, nominal; null where nothing varies")
     alpha_ordinal: float | None = Field(description="the same with REJECT < REVISE < PASS in order")
     pairs: list[PairAnswer]
+    with_keys: int = Field(description="panels on which a key sat; what keys said is in no figure")
 
 
 class Agreement(DeskView):
@@ -66,6 +67,7 @@ class Agreement(DeskView):
             alpha=found.alpha,
             alpha_ordinal=found.alpha_ordinal,
             pairs=[_pair_answer(pair) for pair in found.pairs],
+            with_keys=found.with_keys,
         )
         return Response(answer.model_dump(mode="json"))
 

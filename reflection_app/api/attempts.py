@@ -59,7 +59,7 @@ class RunAttempts(DeskView):
         taken = self._hand_in(request, run_id=run_id)
         # Outside of the transaction that took the attempt: the judging begins only when that has committed.
         if query.wait:
-            wait_until_settled(run_id, longest_s=query.wait)
+            wait_until_settled(run_id, key=self.key, longest_s=query.wait)
         run = get_run_for(self.project, run_id)
         answer, headers = handed_in_answer(run), replayed(taken)
         if run.state in SETTLED:

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from reflection_app.actions.audit_trail import AuditFilter, entries_for, is_hidden
+from reflection_app.actions.audit_trail import AuditFilter, entries_for, is_hidden, made_by
 from reflection_app.api.desk_view import DeskView
 from reflection_app.api.pages import NEWEST_FIRST, PageQuery, get_page
 from reflection_app.api.permissions import needs
@@ -25,6 +25,9 @@ class AuditAnswer(BaseModel):
     id: UUID
     created_at: datetime
     actor: str = Field(description="a user name, `key <name>` or `system`, as it was then")
+    key_made_by: str | None = Field(
+        description="of a key, the user who made it; null of people, and of keys made by the desk's command"
+    )
     action: str
     target: str = Field(description="the kind of thing")
     target_id: UUID
@@ -59,6 +62,7 @@ def audit_answer(entry: AuditEntry) -> AuditAnswer:
         id=entry.pk,
         created_at=entry.created_at,
         actor=entry.actor_label,
+        key_made_by=made_by(entry) or None,
         action=entry.action,
         target=entry.target,
         target_id=entry.target_id,

@@ -18,6 +18,7 @@ from reflection_app.models.api_key import digest_of
 
 log = logging.getLogger(__name__)
 
+NOT_USABLE = "This key is unknown, revoked or expired."
 # Writing the time of every request would make one row the busiest of the database.
 LAST_USED_PRECISION = timedelta(minutes=1)
 
@@ -32,12 +33,18 @@ class ApiKeyAuthentication(BaseAuthentication):
             return None
         key = find_key(digest_of(secret.strip()))
         if key is None or not key.is_usable or key.project.deleted_at is not None:
-            raise AuthenticationFailed("This key is unknown, revoked or expired.")
+            raise AuthenticationFailed(NOT_USABLE)
         note_use(key)
         return None, key
 
     def authenticate_header(self, request: Request) -> str:
         return 'Bearer realm="api"'
+
+
+def check_it_works(key: ApiKey) -> None:
+    """Raises AuthenticationFailed where the key was revoked or has expired since it was let in, or its project went."""
+    if not ApiKey.objects.usable().filter(pk=key.pk, project__deleted_at__isnull=True).exists():
+        raise AuthenticationFailed(NOT_USABLE)
 
 
 def find_key(digest: str) -> ApiKey | None:

@@ -78,6 +78,7 @@ class CalibrationAnswer(Answer):
     critics: list[CriticAnswer]
     waiting: int = Field(description="verdicts of the period that were put before people and are not decided")
     withdrawn: int = Field(description="those of which the run ended first")
+    by_keys: int = Field(description="verdicts that keys alone decided about, which no person judged; in no figure")
     split_items: int = Field(description="imported items on which people have no majority; they are in no figure")
     unjudged_items: int = Field(description="imported items that no person has judged")
 
@@ -89,6 +90,7 @@ def calibration_answer(found: CalibrationFigures, judging: Judging) -> Calibrati
         critics=[_critic(one) for one in found.critics],
         waiting=found.drawn.waiting,
         withdrawn=found.drawn.withdrawn,
+        by_keys=found.drawn.by_keys,
         split_items=found.undecided.split,
         unjudged_items=found.undecided.unjudged,
     )

@@ -74,7 +74,7 @@ class CheckList(DeskView):
         run_id = UUID(str(begun.data["run_id"]))
         # Outside of the transaction that took the history: its run begins only when that has committed.
         if query.wait:
-            wait_until_settled(run_id, longest_s=query.wait)
+            wait_until_settled(run_id, key=self.key, longest_s=query.wait)
         answer = check_answer(get_check_for(self.project, run_id))
         return Response(answer.model_dump(mode="json"), 201, headers=replayed(begun))
 
@@ -99,7 +99,7 @@ class CheckDetail(DeskView):
         query = read_query(request, WaitQuery)
         check = get_check_for(self.project, check_id)
         if query.wait:
-            wait_until_settled(check.pk, longest_s=query.wait)
+            wait_until_settled(check.pk, key=self.key, longest_s=query.wait)
             check = get_check_for(self.project, check_id)
         return Response(check_answer(check).model_dump(mode="json"))
 

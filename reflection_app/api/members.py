@@ -31,6 +31,9 @@ class MemberAnswer(BaseModel):
     user_id: int
     name: str
     role: Role
+    invited_by_key: UUID | None = Field(
+        description="the key whose invitation made them a member, until a person gives them a role; they go with it"
+    )
     is_active: bool = Field(description="false where the account is switched off")
     since: datetime
 
@@ -50,7 +53,7 @@ class RoleInput(Value):
 class InvitationInput(Value):
     model_config = ConfigDict(extra="forbid")
 
-    role: Role = Role.REVIEWER
+    role: Role = Field(default=Role.VIEWER, description="a key makes viewers only; other roles are given at the desk")
     email: str = Field(default="", max_length=254, description="the only address that may accept; empty: any account")
     days: int = Field(default=USUAL_DAYS, ge=1, le=MOST_DAYS, description="how long the link works")
 
@@ -168,6 +171,7 @@ def member_answer(member: Membership) -> MemberAnswer:
         user_id=member.user.pk,
         name=member.user.get_username(),
         role=Role(member.role),
+        invited_by_key=member.invited_by_key_id,
         is_active=member.user.is_active,
         since=member.created_at,
     )

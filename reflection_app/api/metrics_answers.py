@@ -95,7 +95,8 @@ class ReviewMetricsAnswer(Answer):
     before: dict[str, FigureAnswer]
     points: list[PointAnswer]
     ages: list[BarAnswer] = Field(description="open reviews by how long they have waited: up to so long")
-    by_reviewer: list[OverruledAnswer]
+    by_reviewer: list[OverruledAnswer] = Field(description="by person; all other figures are of people's decisions")
+    by_key: list[OverruledAnswer] = Field(description="what keys decided, which is in no other figure")
     by_critic: list[OverruledAnswer] = Field(description="by the critic's model; each verdict once")
     reasons: dict[str, int] = Field(description="why what was decided had been put before people")
 
@@ -171,6 +172,7 @@ def review_metrics_answer(found: ReviewFigures) -> ReviewMetricsAnswer:
         points=_points(found.points),
         ages=_bars(found.ages),
         by_reviewer=[_overruled(one) for one in found.by_reviewer],
+        by_key=[_overruled(one) for one in found.by_key],
         by_critic=[_overruled(one) for one in found.by_critic],
         reasons=dict(found.reasons),
     )

@@ -29,7 +29,7 @@ class CandidateAnswer(ReviewedAttempt):
 
 
 class DecisionAnswer(Answer):
-    """What a person decided, and the verdict that has held since."""
+    """What was decided, and the verdict that has held since."""
 
     decision: Decision
     directors_decision: DirectorsDecision | None = Field(
@@ -39,6 +39,7 @@ class DecisionAnswer(Answer):
     verdict: VerdictAnswer | None
     reason: str
     decided_by: str
+    decided_by_key: UUID | None = Field(description="the key that decided; null where a person did")
     decided_at: AwareDatetime
 
 
@@ -164,5 +165,6 @@ def _decision_answer(review: Review) -> DecisionAnswer | None:
         verdict=verdict_answer(review.decided_verdict) if review.decided_verdict else None,
         reason=review.decision_reason,
         decided_by=review.decided_by_label,
+        decided_by_key=review.decided_by_key_id,
         decided_at=review.decided_at,
     )

@@ -4,12 +4,14 @@ from datetime import datetime
 from typing import ClassVar
 from uuid import UUID
 
+from django.db import transaction
 from pydantic import BaseModel, Field
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from reflection_app.actions.change_policy import PolicyInput, change_policy, digest_of, read_rules
 from reflection_app.actions.errors import InvalidInput
+from reflection_app.actions.own_work import change_own_work
 from reflection_app.api.desk_view import DeskView, NoParameters
 from reflection_app.api.idempotency import idempotent
 from reflection_app.api.permissions import needs
@@ -18,7 +20,7 @@ from reflection_app.api.schema import described_get, described_post
 from reflection_app.loops.review_rules import ReviewPolicy
 from reflection_app.metrics.policy_trial import Example, PolicyTrial, try_policy
 from reflection_app.metrics.trial_decisions import Counted
-from reflection_app.models import Permission, Project
+from reflection_app.models import OwnWork, Permission, Project
 
 TRUSTED = {
     "rules": [
@@ -38,6 +40,7 @@ EXAMPLES = {
 
 class PolicyAnswer(ReviewPolicy):
     digest: str = Field(description="changes with the policy; sent along with a new one, it guards what was not seen")
+    own_work: OwnWork = Field(description="who may decide on what they, or a key that they made, handed in")
 
 
 class Tried(BaseModel):
@@ -96,10 +99,14 @@ class ReviewPolicyDetail(DeskView):
     def put(self, request: Request) -> Response:
         """The first rule that fits a verdict decides. Runs under way keep the policy that they began with.
 
-        A policy with a rule that lets verdicts stand must audit some: `audit_share` 0 is refused with it.
+        A policy with a rule that lets verdicts stand must audit some: `audit_share` 0 is refused with it. Another
+        `own_work` than the one that holds is refused to every key: that is said by people, at the desk.
         """
         given = read_input(request, PolicyInput, what="review policy")
-        changed = change_policy(self.project, given.policy, actor=self.actor, digest=given.digest)
+        with transaction.atomic():
+            changed = change_policy(self.project, given.policy, actor=self.actor, digest=given.digest)
+            if given.own_work is not None:
+                changed = change_own_work(changed, given.own_work, actor=self.actor)
         return Response(policy_answer(changed))
 
 
@@ -124,7 +131,7 @@ class TryReviewPolicy(DeskView):
 
 def policy_answer(project: Project) -> dict[str, object]:
     policy = project.get_review_policy()
-    return policy.model_dump(mode="json") | {"digest": digest_of(policy)}
+    return policy.model_dump(mode="json") | {"digest": digest_of(policy), "own_work": project.own_work}
 
 
 def trial_answer(trial: PolicyTrial) -> TrialAnswer:

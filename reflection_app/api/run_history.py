@@ -56,7 +56,7 @@ class RunEvents(DeskView):
         query = read_query(request, EventFilters)
         run = get_run_for(self.project, run_id)
         if query.wait:
-            wait_for_event(run.pk, after=query.after, longest_s=query.wait)
+            wait_for_event(run.pk, after=query.after, key=self.key, longest_s=query.wait)
         events = Event.objects.filter(run=run, seq__gt=query.after)
         page = get_page(events, request=request, query=query, order=BY_SEQ)
         return Response(page.with_results([event_answer(event) for event in page.rows]))

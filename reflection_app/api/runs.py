@@ -74,7 +74,7 @@ class RunDetail(DeskView):
         query = read_query(request, WaitQuery)
         run = get_run_for(self.project, run_id)
         if query.wait:
-            wait_until_settled(run.pk, longest_s=query.wait)
+            wait_until_settled(run.pk, key=self.key, longest_s=query.wait)
             run = get_run_for(self.project, run_id)
         return Response(run_with_next(run).model_dump(mode="json"))
 

@@ -35,7 +35,7 @@ from reflection_app.loops.diagnosis.diagnoses import ErrorType
 from reflection_app.loops.values import Value
 from reflection_app.metrics.cheat_sheet import cheat_sheet
 from reflection_app.metrics.cheat_sheet_markdown import markdown_of
-from reflection_app.models import FixPair, Permission, Project, ToolFailure
+from reflection_app.models import ApiKey, FixPair, Permission, Project, ToolFailure
 
 FAILURES = {
     "A search that timed out": {
@@ -90,12 +90,12 @@ def get_tool_failure_for(project: Project, failure_id: UUID) -> ToolFailure:
     return failure
 
 
-def settled(project: Project, failure_id: UUID, *, wait_s: float) -> ToolFailure:
+def settled(key: ApiKey, failure_id: UUID, *, wait_s: float) -> ToolFailure:
     """The failure, once it is diagnosed or so many seconds are over. Call it outside of transactions."""
-    failure = get_tool_failure_for(project, failure_id)
+    failure = get_tool_failure_for(key.project, failure_id)
     if wait_s and failure.run_id is not None and state_of(failure) is DiagnosisState.DIAGNOSING:
-        wait_until_settled(failure.run_id, longest_s=wait_s)
-        failure = get_tool_failure_for(project, failure_id)
+        wait_until_settled(failure.run_id, key=key, longest_s=wait_s)
+        failure = get_tool_failure_for(key.project, failure_id)
     return failure
 
 
@@ -128,7 +128,7 @@ class ToolFailureList(DeskView):
         `wait` brings its diagnosis with this answer, or ask for the failure later."""
         query = read_query(request, WaitQuery)
         reported = self._report(request)
-        failure = settled(self.project, UUID(reported.data["id"]), wait_s=query.wait)
+        failure = settled(self.key, UUID(reported.data["id"]), wait_s=query.wait)
         return Response(tool_failure_answer(failure).model_dump(mode="json"), 201, headers=replayed(reported))
 
     @idempotent
@@ -149,7 +149,7 @@ class ToolFailureDetail(DeskView):
     )
     def get(self, request: Request, failure_id: UUID) -> Response:
         query = read_query(request, WaitQuery)
-        failure = settled(self.project, failure_id, wait_s=query.wait)
+        failure = settled(self.key, failure_id, wait_s=query.wait)
         return Response(tool_failure_answer(failure).model_dump(mode="json"))
 
 

@@ -114,7 +114,7 @@ class TranscriptTurns(DeskView):
         state = session_state(transcript)
         # Outside of the transaction that took the turns: the reflecting begins only when that has committed.
         if query.wait and state.is_pending and state.run is not None:
-            wait_until_settled(state.run.pk, longest_s=query.wait)
+            wait_until_settled(state.run.pk, key=self.key, longest_s=query.wait)
             state = session_state(transcript)
         newest = tell_newest(state, covering=added.data["before"] if is_repeated else None)
         return Response(turns_answer(state, newest=newest).model_dump(mode="json"), headers=replayed(added))
@@ -143,7 +143,7 @@ class EndTranscript(DeskView):
         ended = self._end(request, transcript_id=transcript_id)
         transcript = get_transcript_for(self.project, transcript_id)
         if query.wait and transcript.run_id is not None:
-            wait_until_settled(transcript.run_id, longest_s=query.wait)
+            wait_until_settled(transcript.run_id, key=self.key, longest_s=query.wait)
         answer = transcript_answer(session_state(transcript))
         return Response(answer.model_dump(mode="json"), headers=replayed(ended))
 

@@ -8,8 +8,9 @@ from uuid import UUID
 from django.db import connection
 from pydantic import Field
 
+from reflection_app.api.authentication import check_it_works
 from reflection_app.loops.values import Value
-from reflection_app.models import Event, Run, RunState
+from reflection_app.models import ApiKey, Event, Run, RunState
 
 LONGEST_WAIT_S = 60.0
 LOOK_EVERY_S = 0.2
@@ -33,23 +34,33 @@ class WaitQuery(Value):
     )
 
 
-def wait_until_settled(run_id: UUID, *, longest_s: float) -> None:
-    """Returns when the run has ended or waits for somebody, or when the time is up. Call it outside transactions."""
-    wait_until(lambda: _state_of(run_id) in SETTLED | {None}, longest_s=longest_s)
+def wait_until_settled(run_id: UUID, *, key: ApiKey, longest_s: float) -> None:
+    """Returns when the run has ended or waits for somebody, or when the time is up. Call it outside transactions.
+
+    Raises AuthenticationFailed as soon as `key` works no more, as every wait here does.
+    """
+    wait_until(lambda: _state_of(run_id) in SETTLED | {None}, key=key, longest_s=longest_s)
 
 
-def wait_for_event(run_id: UUID, *, after: int, longest_s: float) -> None:
+def wait_for_event(run_id: UUID, *, after: int, key: ApiKey, longest_s: float) -> None:
     """Returns when the run has an event later than `after`, or when the time is up. Call it outside transactions."""
-    wait_until(Event.objects.filter(run=run_id, seq__gt=after).exists, longest_s=longest_s)
+    wait_until(Event.objects.filter(run=run_id, seq__gt=after).exists, key=key, longest_s=longest_s)
 
 
-def wait_until(is_so: Callable[[], bool], *, longest_s: float) -> None:
+def wait_until(is_so: Callable[[], bool], *, key: ApiKey, longest_s: float) -> None:
     """Returns when `is_so`, or when the time is up. Call it outside transactions."""
+    _wait_until(is_so, key=key, longest_s=longest_s)
+    # Whoever may not ask any more is not told what they waited for either.
+    check_it_works(key)
+
+
+def _wait_until(is_so: Callable[[], bool], *, key: ApiKey, longest_s: float) -> None:
     began = monotonic()
     deadline = began + min(longest_s, LONGEST_WAIT_S)
     while (left := deadline - monotonic()) > 0:
         if is_so():
             return
+        check_it_works(key)
         connection.close()
         sleep(min(left, next_look_s(monotonic() - began)))
 

@@ -5,6 +5,7 @@ What the page shows is drawn by a function that is handed in (web/sockets.py), s
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from typing import Any, Protocol
 from uuid import UUID
 
@@ -14,7 +15,7 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.db import DatabaseError, connection
 from django.utils import translation
 
-from reflection_app.live.doorbell import group_of_run
+from reflection_app.live.doorbell import group_of_person, group_of_run
 from reflection_app.live.language import language_of
 from reflection_app.live.page_state import Look, PageState, Refusal
 from reflection_app.live.partial_text import PartialText
@@ -46,6 +47,12 @@ class DrawPartial(Protocol):
         """The text so far as the page shows it, escaped; nothing where there is no text."""
 
 
+def groups_of_caller(scope: Mapping[str, Any]) -> list[str]:
+    """The group that rings when what the page's user may see has changed; none where nobody is logged in."""
+    user = scope["user"]
+    return [group_of_person(user.pk)] if user.is_authenticated else []
+
+
 class NoSuchSocket(AsyncWebsocketConsumer):  # type: ignore[misc]
     """Tells who asks for a path that is none that it is none."""
 
@@ -68,19 +75,20 @@ class RunConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         self._page = PageState()
         self._busy = asyncio.Lock()
         self._looking: asyncio.Task[None] | None = None
-        self._group = ""
+        self._groups: list[str] = []
 
     async def connect(self) -> None:
         await self.accept()
         # Joined before the snapshot is taken: what happens in between rings, and is not missed.
-        self._group = group_of_run(self.scope["url_route"]["kwargs"]["run_id"])
+        self._groups = [group_of_run(self.scope["url_route"]["kwargs"]["run_id"]), *groups_of_caller(self.scope)]
         await self._join()
         await self._tell(whole=True)
         self._looking = asyncio.create_task(self._look_regularly())
 
     async def _join(self) -> None:
         try:
-            await self.channel_layer.group_add(self._group, self.channel_name)
+            for group in self._groups:
+                await self.channel_layer.group_add(group, self.channel_name)
         except OSError as error:
             log.warning("a page listens without a bell, the broker is away: %s", error)
 
@@ -88,7 +96,8 @@ class RunConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         if self._looking is not None:
             self._looking.cancel()
         try:
-            await self.channel_layer.group_discard(self._group, self.channel_name)
+            for group in self._groups:
+                await self.channel_layer.group_discard(group, self.channel_name)
         except OSError as error:
             log.warning("a page could not leave its bell, the broker is away: %s", error)
 
@@ -97,6 +106,10 @@ class RunConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         await self._tell(whole=True)
 
     async def ring(self, _event: dict[str, Any]) -> None:
+        await self._tell(whole=False)
+
+    async def access(self, _event: dict[str, Any]) -> None:
+        """Looks at once, and closes where the user may see the run no more."""
         await self._tell(whole=False)
 
     async def partial(self, event: dict[str, Any]) -> None:

@@ -14,6 +14,7 @@ from channels.layers import get_channel_layer
 
 log = logging.getLogger(__name__)
 
+PERSON = "person."
 # A step's end and the next one's start come within milliseconds: waiting a moment tells both with one ring.
 GATHER_S = 0.02
 # The same run rings at most four times a second.
@@ -33,6 +34,11 @@ def group_of_project(project_id: UUID) -> str:
 def group_of_reviews(project_id: UUID) -> str:
     """The channel group of a project's review pages."""
     return f"reviews.{project_id}"
+
+
+def group_of_person(user_id: int) -> str:
+    """The channel group of all pages that somebody has open, whichever project's."""
+    return f"{PERSON}{user_id}"
 
 
 class Doorbell:
@@ -75,7 +81,7 @@ class Doorbell:
         layer = get_channel_layer()
         assert layer is not None
         try:
-            await layer.group_send(group, {"type": "ring"})
+            await layer.group_send(group, {"type": "access" if group.startswith(PERSON) else "ring"})
         except Exception as error:  # noqa: BLE001 - the broker may be away; pages look for themselves every few seconds
             log.warning("doorbell for %s could not ring: %s", group, error)
 
@@ -92,3 +98,8 @@ def ring(run_id: UUID, *, project_id: UUID) -> None:
 def ring_reviews(project_id: UUID) -> None:
     """Tells a project's review pages that something in the queue, or said about an item of it, has changed."""
     bell.ring(group_of_reviews(project_id))
+
+
+def ring_person(user_id: int) -> None:
+    """Tells the pages that somebody has open that they may see other things than before, or nothing any more."""
+    bell.ring(group_of_person(user_id))

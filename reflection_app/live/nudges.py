@@ -13,7 +13,7 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from django.contrib.auth.models import AnonymousUser, User
 from django.db import DatabaseError, connection
 
-from reflection_app.live.consumers import LOOK_EVERY_S
+from reflection_app.live.consumers import LOOK_EVERY_S, groups_of_caller
 from reflection_app.live.doorbell import group_of_reviews
 from reflection_app.live.page_state import Refusal
 
@@ -36,20 +36,23 @@ class ReviewsConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         super().__init__(**kwargs)
         self._may_hear = may_hear
         self._group = ""
+        self._access: list[str] = []
         self._asking: asyncio.Task[None] | None = None
 
     async def connect(self) -> None:
         await self.accept()
+        self._access = groups_of_caller(self.scope)
+        for group in self._access:
+            await self._enter(group)
         await self._ask()
         self._asking = asyncio.create_task(self._ask_regularly())
 
     async def disconnect(self, code: int) -> None:
         if self._asking is not None:
             self._asking.cancel()
-        if not self._group:
-            return
         try:
-            await self.channel_layer.group_discard(self._group, self.channel_name)
+            for group in (*self._access, *filter(None, [self._group])):
+                await self.channel_layer.group_discard(group, self.channel_name)
         except OSError as error:
             log.warning("a page could not leave its bell, the broker is away: %s", error)
 
@@ -58,6 +61,10 @@ class ReviewsConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
 
     async def ring(self, _event: dict[str, Any]) -> None:
         await self.send(text_data=RANG)
+
+    async def access(self, _event: dict[str, Any]) -> None:
+        """Asks at once whether the user may still hear."""
+        await self._ask()
 
     async def _ask_regularly(self) -> None:
         while True:
@@ -73,14 +80,20 @@ class ReviewsConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             await self._join(group_of_reviews(found))
 
     async def _join(self, group: str) -> None:
-        try:
-            await self.channel_layer.group_add(group, self.channel_name)
-        except OSError as error:
-            log.warning("a page listens without a bell, the broker is away: %s", error)
+        if not await self._enter(group):
             return
         self._group = group
         # What changed before the bell was joined has rung for nobody.
         await self.send(text_data=RANG)
+
+    async def _enter(self, group: str) -> bool:
+        """Whether the bell of the group is heard from now on."""
+        try:
+            await self.channel_layer.group_add(group, self.channel_name)
+        except OSError as error:
+            log.warning("a page listens without a bell, the broker is away: %s", error)
+            return False
+        return True
 
     async def _may_be_heard(self) -> UUID | Refusal | None:
         """None where the database is away: the page hears on until the next time."""

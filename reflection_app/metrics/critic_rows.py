@@ -52,26 +52,40 @@ class Judging:
 
 @dataclass(frozen=True)
 class Drawn:
-    """`waiting` were put before people and are not decided; `withdrawn` never will be, for their runs have ended."""
+    """`waiting` were put before people and are not decided; `withdrawn` never will be, for their runs have ended.
+
+    `by_keys` were decided by keys alone: no person has said anything of them.
+    """
 
     waiting: int
     withdrawn: int
+    by_keys: int = 0
 
 
 def compared_verdicts(project_id: UUID, judging: Judging) -> list[Compared]:
-    """What people decided about the critics' verdicts, each verdict once, newest first; not those of open panels."""
+    """What people decided about the critics' verdicts, each verdict once, newest first; not those of open panels.
+
+    What keys decided is no word of a person's. A panel on which a key sat counts by the people who agreed with it.
+    """
     return list(_compared(_asked_for_by_policy(project_id, judging)))
 
 
 def still_to_come(project_id: UUID, judging: Judging) -> Drawn:
     """The verdicts that a policy put before people of which nothing is known."""
-    rows = _asked_for_by_policy(project_id, judging).filter(decided_verdict__isnull=True)
+    asked = _asked_for_by_policy(project_id, judging)
+    rows = asked.filter(decided_verdict__isnull=True)
     undecided = Q(panel__isnull=True, state__in=OPEN)
     unsettled = Q(panel__state__in=(PanelState.OPEN, PanelState.DISPUTED))
     withdrawn = Q(panel__isnull=True, state=ReviewState.WITHDRAWN) | Q(panel__state=PanelState.WITHDRAWN)
     return Drawn(
         waiting=rows.filter(undecided | unsettled).values("verdict").distinct().count(),
         withdrawn=rows.filter(withdrawn).values("verdict").distinct().count(),
+        by_keys=_settled(asked)
+        .filter(decided_by_key__isnull=False)
+        .exclude(verdict__in=_settled(asked).filter(decided_by_key__isnull=True).values("verdict"))
+        .values("verdict")
+        .distinct()
+        .count(),
     )
 
 
@@ -97,9 +111,13 @@ def _asked_for_by_policy(project_id: UUID, judging: Judging) -> QuerySet[Review]
     ).order_by()
 
 
-def _compared(rows: QuerySet[Review]) -> Iterator[Compared]:
+def _settled(rows: QuerySet[Review]) -> QuerySet[Review]:
     settled = Q(panel__isnull=True) | Q(panel__state=PanelState.SETTLED)
-    decided = rows.filter(settled, state=ReviewState.DECIDED, decided_verdict__isnull=False)
+    return rows.filter(settled, state=ReviewState.DECIDED, decided_verdict__isnull=False)
+
+
+def _compared(rows: QuerySet[Review]) -> Iterator[Compared]:
+    decided = _settled(rows).filter(decided_by_key__isnull=True)
     # Seats that agree share one decision; a dispute's is that of the review which settled it.
     once = decided.order_by("verdict_id", "-decided_at", "-id").distinct("verdict_id").values("pk")
     critique = Step.objects.filter(

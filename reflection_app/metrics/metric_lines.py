@@ -56,7 +56,11 @@ def _of_reviews(found: ReviewFigures) -> Iterator[Line]:
     for point in found.points:
         yield from _figures("point", point.figures, start=point.start)
     yield from (_bar("ages", bar) for bar in found.ages)
-    for name, several in (("by_critic", found.by_critic), ("by_reviewer", found.by_reviewer)):
+    for name, several in (
+        ("by_critic", found.by_critic),
+        ("by_reviewer", found.by_reviewer),
+        ("by_key", found.by_key),
+    ):
         for one in several:
             share = one.share
             yield (name, "overrule_rate", one.name, "", share.value, share.unit.value, share.of, share.low, share.high)

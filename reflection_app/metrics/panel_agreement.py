@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import combinations
 from uuid import UUID
@@ -35,7 +35,11 @@ class PairAgreement:
 
 @dataclass(frozen=True)
 class PanelAgreement:
-    """Of all panels of the period. α is None where nothing can be said: no panels, or nothing but one verdict."""
+    """Of the panels of the period on which two people or more sat; what keys said there is left out.
+
+    α is None where nothing can be said: no panels, or nothing but one verdict. `with_keys` are the panels on which a
+    key sat, whether or not two people did.
+    """
 
     panels: int
     unanimous: int
@@ -43,6 +47,7 @@ class PanelAgreement:
     alpha: float | None
     alpha_ordinal: float | None
     pairs: tuple[PairAgreement, ...]
+    with_keys: int = 0
 
     @property
     def unanimous_share(self) -> float | None:
@@ -62,18 +67,25 @@ def complete_panels(project_id: UUID, *, since: datetime, until: datetime) -> Qu
 
 
 def ratings_of(panels: Iterable[UUID]) -> dict[UUID, dict[str, str]]:
-    """By panel, who gave which verdict."""
-    seats = Review.objects.filter(panel__in=list(panels), state=ReviewState.DECIDED, opinion__isnull=False)
+    """By panel, which person gave which verdict."""
+    seats = spoken(panels).filter(decided_by_key__isnull=True)
     found: dict[UUID, dict[str, str]] = defaultdict(dict)
     for panel_id, who, verdict in seats.values_list("panel_id", "decided_by_label", "opinion__verdict"):
         found[panel_id][who] = str(verdict)
     return found
 
 
+def spoken(panels: Iterable[UUID]) -> QuerySet[Review]:
+    """The seats of the panels whose opinions are in, of people and of keys."""
+    return Review.objects.filter(panel__in=list(panels), state=ReviewState.DECIDED, opinion__isnull=False)
+
+
 def agreement_of(project_id: UUID, *, since: datetime, until: datetime) -> PanelAgreement:
     """The figures of the period."""
-    ids = complete_panels(project_id, since=since, until=until).values_list("pk", flat=True)[:MOST_PANELS]
-    return figures(list(ratings_of(ids).values()))
+    ids = list(complete_panels(project_id, since=since, until=until).values_list("pk", flat=True)[:MOST_PANELS])
+    units = [unit for unit in ratings_of(ids).values() if len(unit) > 1]
+    with_keys = spoken(ids).filter(decided_by_key__isnull=False).values("panel").distinct().count()
+    return replace(figures(units), with_keys=with_keys)
 
 
 def figures(units: Sequence[Mapping[str, str]]) -> PanelAgreement:

@@ -72,6 +72,8 @@ class ReviewFigures:
     order: 1h, 4h, 1d, 3d, 1w, longer (each up to that and above the one before). A critic is overruled once where
     several people judged one verdict; a reviewer's own opinions count each. `reasons` are why what was decided had been
     put before people.
+
+    All of it is of people's decisions; those of keys are in `by_key` alone.
     """
 
     chosen: Chosen
@@ -80,6 +82,7 @@ class ReviewFigures:
     points: tuple[Point, ...] = ()
     ages: tuple[Bar, ...] = ()
     by_reviewer: tuple[Overruled, ...] = ()
+    by_key: tuple[Overruled, ...] = ()
     by_critic: tuple[Overruled, ...] = ()
     reasons: Mapping[str, int] = field(default_factory=dict)
 
@@ -97,6 +100,7 @@ def review_figures(project_id: UUID, chosen: Chosen, *, now: datetime | None = N
         points=_points(decided, chosen),
         ages=ages,
         by_reviewer=_overruled(decided.values(name=F("decided_by_label"))),
+        by_key=_overruled(decided_reviews(project_id, chosen, by_keys=True).values(name=F("decided_by_label"))),
         by_critic=_overruled(decided_about_critics(decided).values(name=F("critic"))),
         reasons={row["reason"]: row["count"] for row in reasons},
     )
@@ -116,14 +120,15 @@ def age_at(now: datetime) -> Case:
     )
 
 
-def decided_reviews(project_id: UUID, chosen: Chosen) -> QuerySet[Review]:
-    """What was decided in the period, in no order; nothing that is still said blindly."""
+def decided_reviews(project_id: UUID, chosen: Chosen, *, by_keys: bool = False) -> QuerySet[Review]:
+    """What people, or else keys, decided in the period, in no order; nothing that is still said blindly."""
     told = Q(panel__isnull=True) | ~Q(panel__state=PanelState.OPEN)
     return Review.objects.filter(
         told & _of_the_choice(chosen),
         project=project_id,
         run__is_scripted=chosen.scripted,
         state=ReviewState.DECIDED,
+        decided_by_key__isnull=not by_keys,
         decided_at__gte=chosen.begin,
         decided_at__lt=chosen.end,
     ).order_by()

@@ -13,7 +13,7 @@ from reflection_app.models import Review, Run
 
 DECIDED = frozenset({"decided", "time_to_decision_p50_s", "time_to_decision_p95_s", "overrule_rate"})
 QUEUE = frozenset({"queue_length", "oldest_age_s"})
-FAMILIES = frozenset({"reviewers", "critics", "reasons"})
+FAMILIES = frozenset({"reviewers", "keys", "critics", "reasons"})
 WAITING = "ages"
 # What is told of this moment, whatever the period.
 OF_NOW = QUEUE | {WAITING}
@@ -35,11 +35,11 @@ def _reviews(project_id: UUID, chosen: Chosen, figure: str, key: str) -> QuerySe
         if key not in {*AGES, OLDER}:
             raise ValueError(f"ages are {', '.join((*AGES, OLDER))}")
         return open_reviews(project_id, chosen).annotate(age=age_at(timezone.now())).filter(age=key)
-    decided = decided_reviews(project_id, chosen)
+    decided = decided_reviews(project_id, chosen, by_keys=figure == "keys")
     if figure in DECIDED:
         return decided.filter({YES: OVERRULED, NO: ~OVERRULED}.get(key, Q()))
     if figure == "critics":
         return decided_about_critics(decided).filter(Q(critic=key))
     if figure in FAMILIES:
-        return decided.filter(**{"decided_by_label" if figure == "reviewers" else "reason": key})
+        return decided.filter(**{"reason" if figure == "reasons" else "decided_by_label": key})
     raise ValueError(f"there is no figure of reviews named {figure[:60]}")

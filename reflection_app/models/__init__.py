@@ -3,7 +3,7 @@
 from reflection_app.models.agent_trace import AgentSpan, AgentTrace
 from reflection_app.models.api_key import ApiKey, Scope
 from reflection_app.models.attempt import Attempt, Verdict
-from reflection_app.models.audit import Actor, AuditEntry, Target, audit
+from reflection_app.models.audit import Actor, AuditEntry, Target, audit, hand_of
 from reflection_app.models.bulk import BulkDecision, BulkItem, BulkItemState, BulkState
 from reflection_app.models.comment import About, Comment
 from reflection_app.models.completeness import CompletenessCheck, Supplement
@@ -16,7 +16,7 @@ from reflection_app.models.notification import ABOUT_WEBHOOK, Notification, Noti
 from reflection_app.models.panel import Panel, PanelState
 from reflection_app.models.permissions import GRANTS, Grant, Permission, key_may, member_may, roles_that_may
 from reflection_app.models.profile import Profile, Theme
-from reflection_app.models.project import Membership, Project, Role
+from reflection_app.models.project import Membership, OwnWork, Project, Role
 from reflection_app.models.question import Question, QuestionState
 from reflection_app.models.referee_measurement import RefereeMeasurement
 from reflection_app.models.reflector import LookBackDue, Reflector, ReflectorKind
@@ -74,6 +74,7 @@ __all__ = [
     "Membership",
     "Notification",
     "NotificationKind",
+    "OwnWork",
     "Panel",
     "PanelState",
     "Permission",
@@ -116,6 +117,7 @@ __all__ = [
     "Webhook",
     "add_event",
     "audit",
+    "hand_of",
     "key_may",
     "member_may",
     "next_event",

@@ -49,6 +49,8 @@ class ApiKey(models.Model):
     digest = models.CharField(max_length=64, unique=True)
     scopes = ArrayField(models.CharField(max_length=20, choices=Scope))
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
+    # Stays when the person goes; empty where the desk's own command made the key.
+    created_by_label = models.CharField(max_length=200, blank=True, default="")
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField(null=True, blank=True)
     last_used_at = models.DateTimeField(null=True, blank=True)

@@ -14,6 +14,15 @@ from reflection_app.models.identifiers import new_id
 from reflection_app.models.project import Project
 
 
+def hand_of(user_id: int) -> str:
+    """Whose work it is that a person hands in, as runs and reviews keep it."""
+    return f"user:{user_id}"
+
+
+# The number of no user.
+UNKNOWN_MAKER = 0
+
+
 @dataclass(frozen=True)
 class Actor:
     """Who acts: a person, a pipeline's key, or (neither) the system itself."""
@@ -21,6 +30,23 @@ class Actor:
     user: User | None = None
     api_key: ApiKey | None = None
     address: str | None = None
+
+    @property
+    def person_id(self) -> int | None:
+        """Whose judgement it is: the user's, or that of whoever made the key; None of the system.
+
+        Nobody knows who made the keys of the desk's own command. They are no people, so all of them count as one.
+        """
+        if self.user:
+            return self.user.pk
+        return (self.api_key.created_by_id or UNKNOWN_MAKER) if self.api_key else None
+
+    @property
+    def hand(self) -> str | None:
+        """Whose work it is that is handed in: a person's, also by keys that they made, or of a key that nobody did."""
+        if self.person_id:
+            return hand_of(self.person_id)
+        return f"key:{self.api_key.pk}" if self.api_key else None
 
     @property
     def label(self) -> str:

@@ -5,14 +5,18 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
+from reflection_app.models.api_key import ApiKey
 from reflection_app.models.identifiers import new_id
 from reflection_app.models.project import Project, Role
 
 
 class InvitationQuerySet(models.QuerySet["Invitation"]):
     def usable(self) -> "InvitationQuerySet":
-        """Invitations that nobody has followed yet and that are neither revoked nor expired."""
-        return self.filter(accepted_at__isnull=True, revoked_at__isnull=True, expires_at__gt=timezone.now())
+        """Invitations that nobody has followed yet, neither revoked nor expired, nor of a key that is."""
+        is_of_working_key = Q(created_by_key__isnull=True) | Q(created_by_key__in=ApiKey.objects.usable())
+        return self.filter(
+            is_of_working_key, accepted_at__isnull=True, revoked_at__isnull=True, expires_at__gt=timezone.now()
+        )
 
 
 class Invitation(models.Model):
@@ -25,6 +29,9 @@ class Invitation(models.Model):
     digest = models.CharField(max_length=64, unique=True)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="invitations_made"
+    )
+    created_by_key = models.ForeignKey(
+        ApiKey, null=True, blank=True, on_delete=models.SET_NULL, related_name="invitations_made"
     )
     created_by_label = models.CharField(max_length=200)
     created_at = models.DateTimeField(auto_now_add=True)

@@ -20,6 +20,14 @@ class ProjectQuerySet(models.QuerySet["Project"]):
         return self.filter(memberships__user=user, deleted_at__isnull=True)
 
 
+class OwnWork(models.TextChoices):
+    """Who may decide on what they handed in themselves: by their own hand, or by any key that they made."""
+
+    NOBODY = "nobody", "Nobody"
+    PEOPLE = "people", "People"
+    EVERYBODY = "everybody", "People and keys"
+
+
 class Project(models.Model):
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     slug = models.SlugField(max_length=60, unique=True)
@@ -27,6 +35,8 @@ class Project(models.Model):
     limits = models.JSONField(default=dict, blank=True)
     thresholds = models.JSONField(default=dict, blank=True)
     review_policy = models.JSONField(default=dict, blank=True)
+    # No part of the policy, which runs keep as they began with it: this holds from the moment that it is changed.
+    own_work = models.CharField(max_length=10, choices=OwnWork, default=OwnWork.NOBODY)
     models_by_role = models.JSONField(default=dict, blank=True)
     completeness = models.JSONField(default=dict, blank=True)
     notebook = models.JSONField(default=dict, blank=True)
@@ -81,6 +91,10 @@ class Membership(models.Model):
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="memberships")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships")
     role = models.CharField(max_length=10, choices=Role, default=Role.REVIEWER)
+    # The key whose invitation made them a member, until a person gives them a role: who came by a key goes with it.
+    invited_by_key = models.ForeignKey(
+        "ApiKey", null=True, blank=True, on_delete=models.SET_NULL, related_name="brought_members"
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -3,11 +3,13 @@
 from typing import Any
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 
 from reflection_app.loops.effects import Decision, DirectorsDecision, ReviewDecision, ReviewReason
 from reflection_app.loops.verdicts import Verdict as VerdictName
+from reflection_app.models.api_key import ApiKey
 from reflection_app.models.attempt import Attempt, Verdict
 from reflection_app.models.identifiers import new_id
 from reflection_app.models.panel import Panel
@@ -55,6 +57,10 @@ class Review(models.Model):
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="held_reviews"
     )
     holder_label = models.CharField(max_length=200, blank=True, default="")
+    # The person who answers for who holds it (`Actor.person_id`): somebody and the keys they made are one.
+    holder_person = models.IntegerField(null=True, blank=True)
+    # Whose work is judged, as the run has it: they are not given it. A copy, so that claiming joins nothing.
+    handed_in_by = ArrayField(models.CharField(max_length=40), default=list, blank=True)
     lease_token = models.UUIDField(null=True, blank=True)
     lease_until = models.DateTimeField(null=True, blank=True)
     # Kept for this person: nobody else is given it as the next one.
@@ -77,6 +83,10 @@ class Review(models.Model):
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="decided_reviews"
     )
     decided_by_label = models.CharField(max_length=200, blank=True, default="")
+    # The key that decided, where it was no person.
+    decided_by_key = models.ForeignKey(
+        ApiKey, null=True, blank=True, on_delete=models.SET_NULL, related_name="decided_reviews"
+    )
     decided_at = models.DateTimeField(null=True, blank=True)
     # The number of the run's event that told of the decision: once outsiders know it, it stands.
     decided_seq = models.PositiveIntegerField(null=True, blank=True)
@@ -86,9 +96,9 @@ class Review(models.Model):
 
     class Meta:
         constraints = (
-            # Nobody has two seats of a panel, in whatever tabs they claim.
+            # Nobody has two seats of a panel, in whatever tabs and with whichever keys they claim.
             models.UniqueConstraint(
-                fields=("panel", "holder_label"),
+                fields=("panel", "holder_person"),
                 name="seat_once",
                 condition=Q(panel__isnull=False, state__in=("claimed", "decided")) & ~Q(reason="adjudication"),
             ),

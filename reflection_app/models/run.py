@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 
@@ -73,6 +74,8 @@ class Run(models.Model):
     forked_from_step = models.PositiveIntegerField(null=True, blank=True)
     fork_note = models.TextField(blank=True, default="")
     forked_by_label = models.CharField(max_length=200, blank=True, default="")
+    # Whose work it is (`Actor.hand`): who handed in the task or attempts, or edited parts of a fork.
+    handed_in_by = ArrayField(models.CharField(max_length=40), default=list, blank=True)
     # Messages by step key that a person wrote in place of the loop's own.
     edited_prompts = models.JSONField(default=dict, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)

@@ -1,5 +1,6 @@
 """The beginning of a run: its row, its first event, and the message to the workers."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db import transaction
@@ -29,10 +30,18 @@ class Origin:
     by: str
 
 
-def begin_run(task: Task, spec: TaskSpec, *, origin: Origin | None = None, beside: Batch | None = None) -> Run:
+def begin_run(
+    task: Task,
+    spec: TaskSpec,
+    *,
+    origin: Origin | None = None,
+    handed_in_by: Sequence[str] = (),
+    beside: Batch | None = None,
+) -> Run:
     """A queued run of `task`; call it inside a transaction, after whose commit the workers are told.
 
-    Its rows are written with those of `beside`, where there is one, by whoever made that.
+    `handed_in_by` is whose work it is (`Actor.hand`); what is begun from another run is theirs whose that was. Its rows
+    are written with those of `beside`, where there is one, by whoever made that.
     """
     run = Run(
         project=task.project,
@@ -46,6 +55,7 @@ def begin_run(task: Task, spec: TaskSpec, *, origin: Origin | None = None, besid
         parent=origin.run if origin else None,
         fork_note=origin.note if origin else "",
         forked_by_label=origin.by if origin else "",
+        handed_in_by=[*handed_in_by] or (origin.run.handed_in_by if origin else []),
     )
     begun = next_event(run, EventType.RUN_CREATED, **({"parent": str(origin.run.pk)} if origin else {}))
     batch = beside or Batch()

@@ -159,4 +159,4 @@ def _forked(subject: Subject, fork: Fork, *, batch: Batch) -> Run:
         limits=spec.limits.model_dump(mode="json"),
     )
     batch.insert(task)
-    return begin_run(task, spec, beside=batch)
+    return begin_run(task, spec, handed_in_by=subject.run.handed_in_by if subject.run else (), beside=batch)

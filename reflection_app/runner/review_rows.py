@@ -53,6 +53,7 @@ def put_before_people(
             holds_run=holds_run,
             note=note,
             note_by_label=note_by,
+            handed_in_by=run.handed_in_by,
         )
         batch.insert(review)
         batch.insert(next_event(run, EventType.REVIEW_OPENED, review=str(review.pk), reason=reason.value))

@@ -10,13 +10,13 @@ from django.core.handlers.asgi import ASGIRequest
 from django.db.models import Q, QuerySet
 from django.http import StreamingHttpResponse
 
-from reflection_app.actions.audit_trail import is_hidden
+from reflection_app.actions.audit_trail import is_hidden, made_by
 from reflection_app.metrics.metric_lines import FORMULA_STARTS
 from reflection_app.models import AuditEntry
 from reflection_app.web.access import DeskRequest
 
 PAGE = 500
-COLUMNS = ("id", "at", "who", "action", "target", "target_id", "before", "after", "is_hidden", "address")
+COLUMNS = ("id", "at", "who", "key_made_by", "action", "target", "target_id", "before", "after", "is_hidden", "address")
 MEDIA_TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl; charset=utf-8"}
 
 
@@ -56,6 +56,7 @@ def _facts(entry: AuditEntry) -> dict[str, object]:
         "id": str(entry.pk),
         "at": entry.created_at.isoformat(),
         "who": entry.actor_label,
+        "key_made_by": made_by(entry),
         "action": entry.action,
         "target": entry.target,
         "target_id": str(entry.target_id),

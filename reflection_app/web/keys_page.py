@@ -13,9 +13,9 @@ from django.utils.translation import gettext_noop
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
-from reflection_app.actions.api_keys import USUAL_SCOPES, create_api_key, revoke_api_key
+from reflection_app.actions.api_keys import USUAL_SCOPES, brought_by, create_api_key, revoke_api_key
 from reflection_app.actions.errors import InvalidInput
-from reflection_app.models import Permission, Scope, member_may
+from reflection_app.models import Invitation, Permission, Scope, member_may
 from reflection_app.web.access import DeskRequest, get_api_key_for, project_page
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.complaints import in_plain_words
@@ -26,11 +26,13 @@ NEW_KEY = "new_api_key"
 SCOPES = {
     Scope.TASKS_WRITE: gettext_noop("hand in tasks, attempts and failures, cancel runs"),
     Scope.RUNS_READ: gettext_noop("read tasks, runs, reviews, tickets and reports"),
-    Scope.REVIEWS_WRITE: gettext_noop("decide reviews and instructions, answer questions, order a redo"),
+    Scope.REVIEWS_WRITE: gettext_noop(
+        "decide reviews and instructions of others' work, answer questions, order a redo; for programs that review"
+    ),
     Scope.NOTEBOOK_READ: gettext_noop("be told lessons of the notebook"),
     Scope.NOTEBOOK_WRITE: gettext_noop("propose entries to the notebook"),
     Scope.METRICS_READ: gettext_noop("read metrics"),
-    Scope.ADMIN: gettext_noop("all of these, and settings, members and webhooks"),
+    Scope.ADMIN: gettext_noop("all of these, and settings, viewers and webhooks"),
 }
 
 
@@ -113,7 +115,8 @@ def revoke_key(request: DeskRequest, key_id: UUID) -> HttpResponse:
     """Asks first; the POST revokes."""
     key = get_api_key_for(request.place, key_id)
     if request.method != "POST":
-        return render(request, "settings/revoke.html", {"key": key})
+        open_ones = Invitation.objects.usable().filter(created_by_key=key).count()
+        return render(request, "settings/revoke.html", {"key": key, "brought": brought_by(key), "open_ones": open_ones})
     revoke_api_key(key, actor=request.place.actor)
     messages.success(request, _("The key “%(name)s” no longer works.") % {"name": key.name})
     return redirect("keys", slug=request.place.project.slug)

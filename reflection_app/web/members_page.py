@@ -51,9 +51,9 @@ def _page(request: DeskRequest, *, form: Typed | None = None, link: str = "", st
     project = request.place.project
     typed = form or Typed({"role": Role.REVIEWER, "email": "", "days": str(USUAL_DAYS)})
     may_manage = member_may(request.place.membership, Permission.MANAGE_MEMBERS)
-    members = Membership.objects.filter(project=project).select_related("user").order_by("user__username")
+    members = Membership.objects.filter(project=project).select_related("user", "invited_by_key")
     context = {
-        "members": members,
+        "members": members.order_by("user__username"),
         "own_id": request.user.pk,
         "may_manage": may_manage,
         "roles": [OfferedRole(role.value, role.label, str(MEANINGS[role])) for role in Role],

@@ -232,6 +232,7 @@ def family_title(name: str) -> str:
     others = {
         "spend": _("Model calls"),
         "reviewers": _("Decided by"),
+        "keys": _("Decided by the key"),
         "critics": _("Decided about verdicts of"),
         "ages": _("Waiting now, by age"),
     }

@@ -65,4 +65,21 @@ def _charts(found: ReviewFigures, links: Links) -> list[Chart]:
             hint=_("How often each person said otherwise. What they get to see differs, so this is no ranking."),
             column=_("Reviewer"),
         ),
+        *_keys_chart(found, links),
+    ]
+
+
+def _keys_chart(found: ReviewFigures, links: Links) -> list[Chart]:
+    """What keys decided, apart from all that people did; nothing where they decided nothing."""
+    if not found.by_key:
+        return []
+    return [
+        by_name_chart(
+            found.by_key,
+            links,
+            name="keys",
+            title=_("Overruled, by key"),
+            hint=_("Decided by programs. It is in no other figure here: those are of people."),
+            column=_("API key"),
+        )
     ]

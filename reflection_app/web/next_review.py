@@ -13,8 +13,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from reflection_app.actions.claim_review import claim_next, free, skipped_by
+from reflection_app.actions.own_work import work_of_others
 from reflection_app.actions.review_views import QueueSort, QueueView, SortedFilter, held, mine
-from reflection_app.models import OPEN, Review, ReviewState
+from reflection_app.models import OPEN, Permission, Review, ReviewState
 from reflection_app.web.access import DeskRequest
 from reflection_app.web.queue_counts import count_up_to
 from reflection_app.web.queue_filter import AskedQueue, carried
@@ -84,16 +85,31 @@ def _say_why_none(request: DeskRequest, asked: AskedQueue) -> None:
         return messages.info(request, said)
     if skipped := _skipped(request, scope, asked):
         messages.info(request, skipped)
+    own = _own(request, scope)
+    if own:
+        messages.info(request, own)
     now = timezone.now()
     others = scope.filter(held(now)).exclude(holder=request.user)
     until = others.aggregate(Min("lease_until"))["lease_until__min"]
     if until is not None:
         said = _("Others hold what is left. The next one comes free at %(time)s UTC.")
         messages.info(request, said % {"time": f"{until:%H:%M}"})
-    elif not skipped:
+    elif not skipped and not own:
         said = _("What is left is for others: it is kept for them, or you have judged it yourself already.")
         messages.info(request, said)
     return None
+
+
+def _own(request: DeskRequest, scope: QuerySet[Review]) -> str:
+    """That some of them are the user's own work; nothing where none is, or the project lets them decide on it."""
+    place = request.place
+    if not scope.exclude(work_of_others(place.project, actor=place.actor)).exists():
+        return ""
+    said = _("What is left was handed in by you, or by a key that you made: somebody else has to decide on it.")
+    if not place.may(Permission.CHANGE_SETTINGS):
+        return said
+    address = reverse("review_policy", args=(place.project.slug,))
+    return format_html('{} <a href="{}#own-work">{}</a>', said, address, _("Who may decide on their own work"))
 
 
 def _skipped(request: DeskRequest, scope: QuerySet[Review], asked: AskedQueue) -> str:

@@ -4,18 +4,28 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
 from reflection_app.actions.change_policy import change_policy, digest_of, read_rules
 from reflection_app.actions.errors import InvalidInput, PolicyMovedOn
+from reflection_app.actions.own_work import change_own_work
 from reflection_app.loops.review_rules import MOST_RULES, ReviewPolicy
 from reflection_app.loops.verdicts import Verdict
 from reflection_app.metrics.policy_trial import seen_lately
-from reflection_app.models import Permission, Project
+from reflection_app.models import OwnWork, Permission, Project
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.policy_form import PolicyForm, form_of, read_policy_form
 from reflection_app.web.policy_trial_view import TrialView, tried
 from reflection_app.web.rule_words import in_words
+
+OWN_WORK = {
+    OwnWork.NOBODY: gettext_lazy("Nobody decides on what they handed in themselves, or by a key that they made."),
+    OwnWork.PEOPLE: gettext_lazy(
+        "People may decide on what they handed in themselves, or by a key. Keys may not: an agent would judge itself."
+    ),
+    OwnWork.EVERYBODY: gettext_lazy("People and keys may decide on what they handed in themselves."),
+}
 
 
 @project_page(Permission.READ, post=Permission.CHANGE_SETTINGS)
@@ -25,8 +35,10 @@ def policy_page(request: DeskRequest) -> HttpResponse:
     saved = request.place.project.get_review_policy()
     if request.method != "POST":
         return _page(request, form_of(saved, digest=digest_of(saved)), saved=saved)
-    form = read_policy_form(request.POST)
     order = request.POST.get("do", "save")
+    if order == "own_work":
+        return _allow_own_work(request)
+    form = read_policy_form(request.POST)
     if order not in {"save", "try"}:
         form.rearrange(order)
         return _page(request, form, saved=saved)
@@ -37,6 +49,12 @@ def policy_page(request: DeskRequest) -> HttpResponse:
         form.blame(read_rules(policy))
         return _page(request, form, saved=saved, trial=tried(request.place.project, policy, saved=saved))
     return _save(request, form, policy, saved=saved)
+
+
+def _allow_own_work(request: DeskRequest) -> HttpResponse:
+    change_own_work(request.place.project, request.POST.get("own_work", ""), actor=request.place.actor)
+    messages.success(request, _("Saved. It holds from now on, for what is waiting as well."))
+    return redirect("review_policy", slug=request.place.project.slug)
 
 
 def _save(request: DeskRequest, form: PolicyForm, policy: ReviewPolicy, *, saved: ReviewPolicy) -> HttpResponse:
@@ -75,6 +93,8 @@ def _page(
         "unseen": unseen(form, agents=seen.agents, kinds=seen.kinds),
         "verdicts": list(Verdict),
         "most_rules": MOST_RULES,
+        "own_work": Project.objects.values_list("own_work", flat=True).get(pk=request.place.project.pk),
+        "own_work_choices": OWN_WORK,
         "may_change": request.place.may(Permission.CHANGE_SETTINGS),
     }
     return render(request, "settings/policy.html", context, status=status)

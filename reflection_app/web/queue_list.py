@@ -11,6 +11,7 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from reflection_app.actions.claim_review import IN_ORDER, skipped_by
+from reflection_app.actions.own_work import is_own, may_decide_own
 from reflection_app.actions.review_views import QueueSort, QueueView, SortedFilter
 from reflection_app.models import Actor, Project, Review, ReviewState
 from reflection_app.models.blindness import is_hidden
@@ -44,6 +45,8 @@ class QueueRow:
     is_skipped: bool
     # The person has judged, or judges, the same verdict at another seat of its panel.
     sits_elsewhere: bool
+    # The person, or a key of theirs, handed the work in, and may not decide on it.
+    is_own: bool
     # What was decided may be told: never what others said of a panel that is still open.
     tells_decision: bool
     # How many more people have to judge it, where several do.
@@ -82,7 +85,7 @@ def queue_page(project: Project, asked: SortedFilter, *, actor: Actor, after: UU
     shown = rows.select_related(*RELATED).defer(*heavy).annotate(is_skipped=Exists(skipped_by(actor)))
     found = list(shown.order_by(*order)[: PAGE + 1])
     page = found[:PAGE]
-    return QueuePage(_as_shown(page, actor=actor), page[-1].pk if len(found) > PAGE else None)
+    return QueuePage(_as_shown(page, project=project, actor=actor), page[-1].pk if len(found) > PAGE else None)
 
 
 def beside(project: Project, asked: SortedFilter, review: Review, *, actor: Actor, is_back: bool) -> UUID | None:
@@ -116,13 +119,21 @@ def _beyond(order: Sequence[str], position: tuple[Any, ...] | None) -> Q:
     return beyond
 
 
-def _as_shown(reviews: Sequence[Review], *, actor: Actor) -> list[QueueRow]:
+def _as_shown(reviews: Sequence[Review], *, project: Project, actor: Actor) -> list[QueueRow]:
     panels = {review.panel_id for review in reviews if review.is_seat}
-    sat = Review.objects.filter(panel__in=panels, holder_label=actor.label, state__in=SPOKE) if panels else []
+    sat = Review.objects.filter(panel__in=panels, holder_person=actor.person_id, state__in=SPOKE) if panels else []
+    is_allowed = may_decide_own(project, actor=actor)
     own = {(seat.panel_id, seat.pk) for seat in sat}
     missing = _missing(reviews)
     return [
-        _row(review, actor=actor, own=own, missing=missing.get(review.panel_id, 0), now=timezone.now())
+        _row(
+            review,
+            actor=actor,
+            own=own,
+            missing=missing.get(review.panel_id, 0),
+            is_own=not is_allowed and is_own(review.handed_in_by, actor=actor),
+            now=timezone.now(),
+        )
         for review in reviews
     ]
 
@@ -137,7 +148,9 @@ def _missing(reviews: Sequence[Review]) -> dict[UUID | None, int]:
     return {panel: number - given.get(panel, 0) for panel, number in wanted.items()}
 
 
-def _row(review: Review, *, actor: Actor, own: set[tuple[UUID | None, UUID]], missing: int, now: datetime) -> QueueRow:
+def _row(
+    review: Review, *, actor: Actor, own: set[tuple[UUID | None, UUID]], missing: int, is_own: bool, now: datetime
+) -> QueueRow:
     is_held = review.state == ReviewState.CLAIMED and review.lease_until is not None and review.lease_until > now
     return QueueRow(
         review=review,
@@ -146,6 +159,7 @@ def _row(review: Review, *, actor: Actor, own: set[tuple[UUID | None, UUID]], mi
         is_kept_for_me=actor.user is not None and review.assignee_id == actor.user.pk,
         is_skipped=review.is_open and bool(review.is_skipped),  # type: ignore[attr-defined]  # annotated above
         sits_elsewhere=any(panel == review.panel_id and seat != review.pk for panel, seat in own),
+        is_own=is_own,
         tells_decision=review.decision is not None and not is_hidden(review, reader=actor),
         missing=missing,
     )

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from reflection_app.actions.decide_review import DecisionInput, decide_review
 from reflection_app.actions.errors import Conflict, InvalidInput, ReviewLeaseLost
+from reflection_app.actions.own_work import OwnWorkRefused
 from reflection_app.loops.effects import Decision
 from reflection_app.models import Permission
 from reflection_app.web.access import DeskRequest, get_review_for, project_page
@@ -46,13 +47,13 @@ def decide(request: DeskRequest, review_id: UUID) -> HttpResponse:
         # A director's form shows what is wrong at the field; the others have it in the problem's own sentence.
         errors = problem.errors if review.is_for_director else []
         return show(request, review, form=replace(form, errors=errors), problem=problem, status=400)
-    except Conflict as problem:
+    except (Conflict, OwnWorkRefused) as problem:
         now_is = get_review_for(request.place, review_id)
-        if holds(request, now_is):
+        if isinstance(problem, Conflict) and holds(request, now_is):
             form = replace(form, lease_token=str(now_is.lease_token))
             in_other_tab = ReviewLeaseLost(_("You opened this review in another tab; decide here."))
             return show(request, now_is, form=form, problem=in_other_tab, status=409)
-        return show(request, now_is, form=form, problem=problem, status=409)
+        return show(request, now_is, form=form, problem=problem, status=problem.status)
     if request.POST.get("then") == "queue":
         return redirect("reviews", slug=request.place.project.slug)
     remember(request, review, decided)

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from reflection_app.actions.claim_review import claim_review, hold_end, keep_review, release_review
 from reflection_app.actions.errors import Conflict
+from reflection_app.actions.own_work import OwnWorkRefused
 from reflection_app.models import Permission
 from reflection_app.models.identifiers import id_from
 from reflection_app.web.access import DeskRequest, get_review_for, project_page
@@ -29,8 +30,9 @@ def claim(request: DeskRequest, review_id: UUID) -> HttpResponse:
     form = read_decision(request.POST, review) if was_typed else prefilled(review)
     try:
         claim_review(review, actor=request.place.actor)
-    except Conflict as problem:
-        return show(request, get_review_for(request.place, review_id), form=form, problem=problem, status=409)
+    except (Conflict, OwnWorkRefused) as problem:
+        now_is = get_review_for(request.place, review_id)
+        return show(request, now_is, form=form, problem=problem, status=problem.status)
     if was_typed:
         review = get_review_for(request.place, review_id)
         return show(request, review, form=replace(form, lease_token=str(review.lease_token)))

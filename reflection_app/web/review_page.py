@@ -1,5 +1,6 @@
 """One review: what was attempted, what the critic said of it, and the form to decide with."""
 
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -9,6 +10,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from reflection_app.actions.errors import ActionError
+from reflection_app.actions.own_work import allows_own_work, is_own, nobody_else_may, why_refused
 from reflection_app.loops.verdicts import IssueCategory, Severity
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.models import About, Permission, Review
@@ -64,6 +66,7 @@ def show(
         "categories": list(IssueCategory),
         "severities": list(Severity),
         "may_review": request.place.may(Permission.REVIEW),
+        "own_work": None if is_ahead else own_work_of(request, review),
         "undo": undo_offer(request, review),
         "assigning": assigning_of(request, review, is_mine=is_mine),
         # What is fetched ahead is not read by that.
@@ -72,6 +75,29 @@ def show(
     context |= review_context(review, asked=request.GET.dict())
     page = "reviews/pick.html" if review.is_pick else "reviews/page.html"
     return render(request, f"{page}#item" if wants_item(request) else page, context, status=status)
+
+
+@dataclass(frozen=True)
+class OwnWorkRefusal:
+    """Why the reader may not decide, and what can be done about it."""
+
+    why: str
+    nobody_else_may: bool
+    may_allow_it: bool
+
+
+def own_work_of(request: DeskRequest, review: Review) -> OwnWorkRefusal | None:
+    """Why the reader may not decide on work of their own; None where it is not theirs, or the project allows it."""
+    actor = request.place.actor
+    if not review.is_open or not is_own(review.handed_in_by, actor=actor):
+        return None
+    if allows_own_work(review.project_id, actor=actor):
+        return None
+    return OwnWorkRefusal(
+        why=why_refused(actor),
+        nobody_else_may=nobody_else_may(review),
+        may_allow_it=request.place.may(Permission.CHANGE_SETTINGS),
+    )
 
 
 def wants_item(request: DeskRequest) -> bool:

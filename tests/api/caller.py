@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.contrib.auth.models import User
 from django.test import Client
 
-from reflection_app.models import ApiKey, Project
-from tests.factories import make_api_key, make_project
+from reflection_app.models import ApiKey, OwnWork, Project
+from tests.factories import BOTH, make_api_key, make_project
 
 BASE = "/api/v1"
 
@@ -62,9 +63,12 @@ class Caller:
         )
 
 
-def make_caller(project: Project | None = None, scopes: Sequence[str] | None = None) -> Caller:
-    project = project or make_project()
-    key, secret = make_api_key(project, scopes)
+def make_caller(
+    project: Project | None = None, scopes: Sequence[str] | None = None, *, made_by: User | None = None
+) -> Caller:
+    """A caller that hands in and decides as well; a project made for it says that it may decide on its own work."""
+    project = project or make_project(own_work=OwnWork.EVERYBODY)
+    key, secret = make_api_key(project, scopes or BOTH, made_by=made_by)
     return Caller(project, key, secret)
 
 

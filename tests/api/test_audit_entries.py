@@ -46,6 +46,7 @@ def test_an_entry_tells_who_did_what_to_what_from_where(admin: Caller) -> None:
         "id": str(kept.pk),
         "created_at": kept.created_at.isoformat().replace("+00:00", "Z"),
         "actor": user.username,
+        "key_made_by": None,
         "action": "settings.changed",
         "target": "project",
         "target_id": str(admin.project.pk),

@@ -89,7 +89,7 @@ def test_the_admin_scope_allows_everything(caller: Caller) -> None:
 
 def test_a_key_is_made_with_the_usual_scopes(caller: Caller) -> None:
     key, _ = make_api_key(caller.project)
-    assert key.scopes == sorted([Scope.TASKS_WRITE, Scope.RUNS_READ, Scope.REVIEWS_WRITE])
+    assert key.scopes == sorted([Scope.TASKS_WRITE, Scope.RUNS_READ])
 
 
 @pytest.mark.django_db(transaction=True)

@@ -32,7 +32,7 @@ def test_the_key_alone_is_printed_and_works() -> None:
     assert secret not in err
     key = ApiKey.objects.get()
     assert (key.project, key.name, key.digest, key.expires_at) == (project, "pipeline", digest_of(secret), None)
-    assert set(key.scopes) == {"tasks:write", "runs:read", "reviews:write"}
+    assert set(key.scopes) == {"tasks:write", "runs:read"}
     assert Caller(project, key, secret).get("tasks").status == 200
     assert AuditEntry.objects.get().action == "api_key.created"
 

@@ -29,13 +29,13 @@ def test_members_are_listed_page_by_page(admin: Caller) -> None:
 
 
 def test_a_member_gets_another_role_and_is_removed(admin: Caller) -> None:
-    user = make_member(admin.project, Role.VIEWER)
-    changed = admin.call("PATCH", f"members/{user.pk}", data='{"role": "curator"}')
-    assert (changed.status, changed.body["role"]) == (200, "curator")
+    user = make_member(admin.project, Role.CURATOR)
+    changed = admin.call("PATCH", f"members/{user.pk}", data='{"role": "viewer"}')
+    assert (changed.status, changed.body["role"]) == (200, "viewer")
     assert admin.call("DELETE", f"members/{user.pk}").status == 204
     assert not Membership.objects.filter(user=user).exists()
     actions = AuditEntry.objects.filter(project=admin.project).order_by("created_at").values_list("action", "after")
-    assert ("member.role_changed", {"name": user.username, "role": "curator"}) in actions
+    assert ("member.role_changed", {"name": user.username, "role": "viewer"}) in actions
     assert "member.removed" in dict(actions)
 
 
@@ -75,14 +75,14 @@ def test_an_invitation_that_makes_no_sense_is_refused_at_its_field(
 
 
 def test_an_invitation_is_made_listed_used_and_gone(admin: Caller) -> None:
-    made = admin.post("invitations", {"role": "curator", "days": 3})
+    made = admin.post("invitations", {"role": "viewer", "days": 3})
     assert made.status == 201
     secret = made.body["link"].rstrip("/").rpartition("/")[2]
     [listed] = admin.get("invitations").body["results"]
     assert listed == {name: value for name, value in made.body.items() if name != "link"}
     user = make_user()
     accept_invitation(digest_of(secret), actor=Actor(user=user))
-    assert Membership.objects.get(user=user, project=admin.project).role == Role.CURATOR
+    assert Membership.objects.get(user=user, project=admin.project).role == Role.VIEWER
     assert admin.get("invitations").body["results"] == []
 
 

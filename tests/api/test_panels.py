@@ -12,6 +12,7 @@ from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.models import Panel, Review, Scope
 from tests.api.caller import Caller, assert_problem, fields, make_caller
 from tests.api.stories import finished_run
+from tests.factories import make_user
 from tests.panels import SECRET_REASON, adjudication, open_panel, panel_project, people, say
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -22,7 +23,7 @@ REVIEWER: list[str] = [Scope.REVIEWS_WRITE]
 
 
 def callers(panel: Panel, number: int) -> list[Caller]:
-    return [make_caller(panel.project, ALL) for _ in range(number)]
+    return [make_caller(panel.project, ALL, made_by=make_user()) for _ in range(number)]
 
 
 def decided(caller: Caller, **decision: Any) -> dict[str, Any]:

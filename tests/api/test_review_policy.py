@@ -29,7 +29,8 @@ def saved(caller: Caller) -> ReviewPolicy:
 
 def test_the_policy_is_read_with_its_digest(admin: Caller) -> None:
     body = admin.get("review-policy").body
-    digest = body.pop("digest")
+    digest, own_work = body.pop("digest"), body.pop("own_work")
+    assert own_work == admin.project.own_work
     assert ReviewPolicy.model_validate(body) == ReviewPolicy()
     assert len(digest) == 16
 

@@ -163,7 +163,7 @@ def test_a_fork_with_another_verdict_ends_otherwise_and_leaves_its_parent_alone(
     [verdict] = [step for step in desk.all_of(f"runs/{parent['id']}/steps") if step["kind"] == "record_verdict"]
     told.answers._answers.extend(["A longer poem.", critique(95, approved=True)])
     edited = verdict["result"] | {"verdict": "REVISE", "score": 40, "issues": [{"description": "It is too short."}]}
-    fork = desk.post(f"runs/{parent['id']}/fork", {"from_step": verdict["seq"], "result": edited}, status=201)
+    fork = desk.decide(f"runs/{parent['id']}/fork", {"from_step": verdict["seq"], "result": edited}, status=201)
     child = told.ended(fork["id"])
     assert ended(child) == ("actor_critic", "succeeded", 2)
     assert (child["parent_id"], child["forked_from_step"]) == (parent["id"], verdict["seq"])

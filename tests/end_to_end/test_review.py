@@ -25,16 +25,16 @@ def test_a_rejected_attempt_waits_for_a_decision_and_then_goes_on(
     [review] = desk.all_of("reviews", run=run_id)
     assert (review["state"], review["reason"], review["verdict"]["verdict"]) == ("waiting", "rejected", "REJECT")
 
-    claim = desk.post("reviews/claim", {"review_id": review["id"]})
+    claim = desk.decide("reviews/claim", {"review_id": review["id"]})
     decision = {
         "lease_token": claim["lease_token"],
         "decision": "overrule",
         "verdict": "REVISE",
         "reason": "Name a season.",
     }
-    decided = desk.post(f"reviews/{review['id']}/decision", decision)
+    decided = desk.decide(f"reviews/{review['id']}/decision", decision)
     assert decided["state"] == "decided"
-    desk.post(f"reviews/{review['id']}/decision", decision, status=409)
+    desk.decide(f"reviews/{review['id']}/decision", decision, status=409)
 
     run = desk.settled(run_id)
     assert (run["state"], run["outcome"], run["attempts"]) == ("finished", "succeeded", 2)

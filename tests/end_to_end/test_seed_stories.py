@@ -119,7 +119,7 @@ def test_an_accepted_instruction_stands_in_the_agents_next_run(told: Any, desk: 
     agent = "academic-researcher-2"
     told(researcher(agent), PAPERS, agent=agent, requirements=REQUIREMENTS)
     (proposed,) = [one for one in desk.all_of("instructions") if one["agent"] == agent]
-    desk.post(f"instructions/{proposed['id']}/decision", {"decision": "accept"})
+    desk.decide(f"instructions/{proposed['id']}/decision", {"decision": "accept"})
 
     mind = Mind(answer=papers(5, 3), critic=critique(90, approved=True))
     run = told(mind, PAPERS, agent=agent, requirements=REQUIREMENTS)
@@ -167,6 +167,8 @@ def test_the_same_mistake_again_is_a_matter_of_the_model_and_of_a_person(told: A
 
     # The next verdict is put before a person, although the critic approves of it.
     assert (again["state"], again["waiting_for"]) == ("waiting_review", "checkpoint")
-    claim = desk.post("reviews/claim", {"review_id": desk.all_of("reviews", run=again["id"])[0]["id"]})
-    desk.post(f"reviews/{claim['review']['id']}/decision", {"lease_token": claim["lease_token"], "decision": "approve"})
+    claim = desk.decide("reviews/claim", {"review_id": desk.all_of("reviews", run=again["id"])[0]["id"]})
+    desk.decide(
+        f"reviews/{claim['review']['id']}/decision", {"lease_token": claim["lease_token"], "decision": "approve"}
+    )
     assert desk.settled(again["id"])["outcome"] == "succeeded"

@@ -112,6 +112,6 @@ def test_a_call_that_is_not_allowed_goes_to_a_person(told: Any, desk: Desk, tool
     assert (run["state"], run["waiting_for"]) == ("waiting_review", "permission"), run
 
     (question,) = desk.all_of("questions", run=run["id"])
-    desk.post(f"questions/{question['id']}/answer", {"choice": "try_again"})
+    desk.decide(f"questions/{question['id']}/answer", {"choice": "try_again"})
     assert desk.settled(run["id"])["outcome"] == "succeeded"
     assert len(tool_server.calls_of("guarded_service")) == 2

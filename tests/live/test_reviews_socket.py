@@ -13,10 +13,12 @@ from django.db import connection
 from django.test import Client
 
 from reflection_app.actions.claim_review import claim_next, release_review
+from reflection_app.actions.members import remove_member
 from reflection_app.config.asgi import application
 from reflection_app.live import nudges
+from reflection_app.live.consumers import RunConsumer
 from reflection_app.models import Actor, Membership, Project
-from tests.factories import make_member, make_project
+from tests.factories import make_member, make_project, submit
 from tests.live.test_run_socket import SOON_S, play
 from tests.waiting_rows import waiting_rows
 
@@ -24,10 +26,12 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @asynccontextmanager
-async def connected(project: Project, client: Client | None) -> AsyncIterator[WebsocketCommunicator]:
+async def connected(
+    project: Project, client: Client | None, *, address: str = ""
+) -> AsyncIterator[WebsocketCommunicator]:
     cookies = "; ".join(f"{name}={morsel.value}" for name, morsel in (client.cookies if client else {}).items())
     headers = [(b"cookie", cookies.encode()), (b"origin", b"http://localhost"), (b"host", b"localhost")]
-    socket = WebsocketCommunicator(application, f"/ws/p/{project.slug}/reviews", headers=headers)
+    socket = WebsocketCommunicator(application, address or f"/ws/p/{project.slug}/reviews", headers=headers)
     accepted, _ = await socket.connect(timeout=SOON_S)
     assert accepted
     yield socket
@@ -115,5 +119,27 @@ def test_who_loses_the_right_hears_no_more(monkeypatch: pytest.MonkeyPatch, what
             await socket.receive_from(timeout=SOON_S)
             await in_thread(lose)
             assert await closed(socket) == code
+
+    play(scene)
+
+
+@pytest.mark.parametrize("path", ["reviews", "runs"])
+def test_a_removed_members_socket_is_closed_at_once_and_not_by_the_next_look(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Longer than anybody waits here: only the bell can have closed it.
+    monkeypatch.setattr(nudges.ReviewsConsumer, "look_every_s", 3_600.0)
+    monkeypatch.setattr(RunConsumer, "look_every_s", 3_600.0)
+    project = make_project()
+    user, run = make_member(project), submit(project)
+    client = Client()
+    client.force_login(user)
+    address = f"/ws/p/{project.slug}/reviews" if path == "reviews" else f"/ws/p/{project.slug}/runs/{run.pk}"
+
+    async def scene() -> None:
+        async with connected(project, client, address=address) as socket:
+            await socket.receive_from(timeout=SOON_S)
+            await in_thread(lambda: remove_member(project, user.pk, actor=Actor()))
+            assert await closed(socket) in {4403, 4404}
 
     play(scene)

@@ -69,7 +69,8 @@ def measure_over_http(data: Path, each: int) -> None:
 
     with running_desk(data, {"LLM_MODEL": "openai/none", "OPENAI_API_KEY": "none"}) as desk:
         keys = [
-            desk.manage("create_api_key", f"reviewer {number}", "--project", PROJECT) for number in range(REVIEWERS)
+            desk.manage("create_api_key", f"reviewer {number}", "--project", PROJECT, "--scopes", "reviews:write")
+            for number in range(REVIEWERS)
         ]
         report("over HTTP", over_http(f"http://{desk.host}/api/v1/", keys, each), goal_ms=GOAL_HTTP_MS)
 

@@ -16,13 +16,16 @@ WRONG = "```python\ndef f(x):\n    return 2\n```"
 RIGHT = "```python\ndef f(x):\n    return x + 1\n```"
 
 
-def scripted_run(answers: dict[str, str], *, project: Project | None = None, **submission: Any) -> Run:
+def scripted_run(
+    answers: dict[str, str], *, project: Project | None = None, actor: Actor | None = None, **submission: Any
+) -> Run:
     """A queued run whose models answer with `answers`, by step key."""
     model = register_script(f"test-{next(_numbers)}", answers)
     submission.setdefault("objective", "Write something.")
     if not WAYS & submission.keys():
         submission["kind"] = "creative_writing"
-    return submit_task(project or make_project(), read_submission(submission), actor=Actor(), models={"default": model})
+    by, told = actor or Actor(), read_submission(submission)
+    return submit_task(project or make_project(), told, actor=by, models={"default": model})
 
 
 def code_run(answers: dict[str, str], **submission: Any) -> Run:

@@ -43,7 +43,7 @@ def test_a_key_that_makes_no_sense_is_refused(admin: Client, typed: dict[str, ob
 
 def test_scopes_are_explained(admin: Client) -> None:
     page = admin.get("/p/set/settings/keys/").text
-    assert "decide reviews and instructions, answer questions, order a redo" in page
+    assert "answer questions, order a redo; for programs that review" in page
     assert "be told lessons of the notebook" in page
     assert "read metrics" in page
     assert 'href="/api/v1/docs"' in page

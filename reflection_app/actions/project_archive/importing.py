@@ -10,10 +10,12 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.models import User
+from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import ValidationError as InvalidSlug
 from django.core.validators import validate_slug
 from django.db import DatabaseError, connection, models, transaction
 from django.db.migrations.loader import MigrationLoader
+from django.db.models import F, Func, OuterRef, Subquery
 from pydantic import ValidationError
 
 from notebook_app.public import Row, TakenTable
@@ -27,7 +29,7 @@ from reflection_app.actions.project_archive.writing import MANIFEST
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.metrics.figuring import rebuild
-from reflection_app.models import Actor, Membership, Project, Role, Run, RunState, audit
+from reflection_app.models import Actor, Membership, Project, Review, ReviewState, Role, Run, RunState, Task, audit
 
 ROWS_AT_ONCE = 200
 LONGEST_SLUG, LONGEST_NAME = 60, 120
@@ -71,6 +73,7 @@ def import_project(path: Path, wishes: Wishes, *, actor: Actor) -> Imported:
         _check_references()
         _check_specs(project)
         _make_admin(project, wishes)
+        _mark_whose_it_is(project)
         rebuild(project)
         cancelled = 0 if wishes.go_on else _cancel(project, actor=actor)
         audit(project.pk, actor, "project.imported", target=project, after={"rows": sum(rows.values())})
@@ -97,6 +100,24 @@ def _check_migrations(manifest: dict[str, Any]) -> None:
         raise refuse(f"{MANIFEST}, migrations", "it is no list of names")
     if newer := sorted(set(found) - ours):
         raise refuse(f"{MANIFEST}, migrations", f"the file is of a newer desk: {shortened(newer[0], 100)} is unknown")
+
+
+def _mark_whose_it_is(project: Project) -> None:
+    """Notes whose work the runs are and who sits on panels, as far as people are known here; of keys nothing is."""
+    by_task = Task.objects.filter(pk=OuterRef("task")).values(hands=HandsOf("created_by"))
+    runs = Run.objects.filter(project=project)
+    runs.filter(task__created_by__isnull=False).update(handed_in_by=Subquery(by_task))
+    reviews = Review.objects.filter(project=project)
+    by_run = Run.objects.filter(pk=OuterRef("run")).values("handed_in_by")
+    reviews.update(handed_in_by=Subquery(by_run))
+    reviews.filter(state=ReviewState.DECIDED, panel__isnull=False).update(holder_person=F("holder"))
+
+
+class HandsOf(Func):
+    """The user's `hand_of` alone, in PostgreSQL's words."""
+
+    template = "ARRAY['user:' || %(expressions)s]"
+    output_field = ArrayField(models.CharField())
 
 
 def _project(manifest: dict[str, Any], wishes: Wishes) -> Project:

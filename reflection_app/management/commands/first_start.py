@@ -14,7 +14,7 @@ from reflection_app.actions.demo_stories import tell_demo_stories
 from reflection_app.actions.demo_talk import talk_in_demo
 from reflection_app.actions.tools import add_builtin_tools
 from reflection_app.loops.task_spec import Limits
-from reflection_app.models import Actor, Membership, Profile, Project, Role
+from reflection_app.models import Actor, Membership, OwnWork, Profile, Project, Role
 from reflection_app.web.login_links import LIVES_FOR_MIN, one_time_login_path
 
 ADMIN = "admin"
@@ -63,7 +63,9 @@ def make_first_project() -> Project:
     name = "First project" if settings.PRODUCTION else "Demo"
     # The small local model takes its time on a busy machine; a newcomer should see it finish.
     limits = Limits(time_budget_s=120) if settings.LOCAL_MODEL_URL else Limits()
-    first = {"name": name, "limits": limits.model_dump(mode="json")}
+    # Whoever looks round hands in a task and then wants to decide about it, and there is nobody else yet.
+    own_work = OwnWork.NOBODY if settings.PRODUCTION else OwnWork.PEOPLE
+    first = {"name": name, "limits": limits.model_dump(mode="json"), "own_work": own_work}
     return Project.objects.get_or_create(slug=PROJECT, defaults=first)[0]
 
 
