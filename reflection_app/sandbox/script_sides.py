@@ -3,9 +3,9 @@
 import ast
 from types import CodeType
 
+from reflection_app.loops.scripts.syntax import SCRIPT_FILE
 from reflection_app.sandbox.script_asks import Asks
 
-SCRIPT_FILE = "tests.py"
 UNITTEST_EQUAL = {"assertEqual", "assertListEqual", "assertTupleEqual", "assertDictEqual", "assertSetEqual"}
 
 
