@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.db.models.expressions import RawSQL
 from pydantic import AwareDatetime, Field
 
@@ -126,7 +126,9 @@ def decisive_scores(attempts: Iterable[UUID]) -> dict[UUID, tuple[float, str]]:
     wanted = list(attempts)
     if not wanted:
         return {}
-    weakest_first = Verdict.objects.filter(attempt_id__in=wanted).order_by("referee", "created_at", "id")
+    # That of tests none of which could be counted is no score.
+    void = Q(referee=Referee.TESTS, score=0, confidence=0)
+    weakest_first = Verdict.objects.filter(attempt_id__in=wanted).exclude(void).order_by("referee", "created_at", "id")
     return {
         attempt_id: (score, Referee(referee).label)
         for attempt_id, score, referee in weakest_first.values_list("attempt_id", "score", "referee")

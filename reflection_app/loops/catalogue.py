@@ -86,4 +86,4 @@ async def run_loop(spec: TaskSpec) -> Ended:
         return run.ended(Outcome.UNVERIFIED if only_unjudged else Outcome.FAILED, error=str(failure))
     except EffectFailed as failure:
         return run.ended(Outcome.FAILED, error=str(failure))
-    return run.ended(outcome)
+    return run.ended(outcome, error=run.why_unverified if outcome is Outcome.UNVERIFIED else "")

@@ -61,6 +61,7 @@ class Progress:
         self.cut_off: set[int] = set()
         self.lessons: Lessons | None = None
         self.waited_s = 0.0
+        self.why_unverified = ""
         self._questions = 0
 
     async def perform[R](self, effect: Effect[R]) -> R:
@@ -150,7 +151,7 @@ class Progress:
             [
                 judged
                 for judged in self.judgements
-                if judged.attempt not in by_people and counted in (None, judged.referee)
+                if judged.attempt not in by_people and not judged.is_void and counted in (None, judged.referee)
             ]
         )
 

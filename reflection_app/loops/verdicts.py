@@ -95,6 +95,11 @@ class Judgement(Value):
         return self.verdict is Verdict.PASS
 
     @property
+    def is_void(self) -> bool:
+        """Whether it rests on tests none of which says anything of the attempt: it is no verdict then."""
+        return self.referee is Referee.TESTS and self.tests is not None and not self.tests.counted
+
+    @property
     def is_by_requirements(self) -> bool:
         """Whether minimum requirements alone were checked, by code, and nobody judged beyond them."""
         return self.referee is Referee.TESTS and self.tests is None and self.requirements is not None

@@ -76,6 +76,11 @@ class Verdict(models.Model):
     def get_tests(self) -> TestReport | None:
         return TestReport.model_validate(self.tests) if self.tests else None
 
+    @property
+    def is_void(self) -> bool:
+        """Whether all tests that it rests on are broken, so that it is no verdict."""
+        return self.referee == verdicts.Referee.TESTS and (report := self.get_tests()) is not None and not report.counted
+
     def get_requirements(self) -> RequirementsReport | None:
         return RequirementsReport.model_validate(self.requirements) if self.requirements else None
 

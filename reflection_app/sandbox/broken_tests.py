@@ -53,9 +53,9 @@ def own_faults(
     stopped_at: int | None = None
     try:
         for record in run_job(alone, total_s=total_s, limits=limits):
-            if record.index < 0 or has_touched(record):
+            if record.index < 0:
                 continue
-            result = judge.judge_item(plan.items[record.index], record, asks=plan.asks)
+            result = judge.judge_alone(plan.items[record.index], record, asks=plan.asks)
             if result.passed:
                 continue
             faults[record.index] = result.error or f"It expects {result.expected}, and has {result.actual} by itself."
@@ -67,14 +67,6 @@ def own_faults(
         why = f"A statement before it fails: {plan.items[stopped_at].name}\n{faults[stopped_at]}"
         faults |= {index: why for index in range(stopped_at + 1, len(plan.items)) if index not in faults}
     return faults
-
-
-def has_touched(record: Record) -> bool:
-    """Whether the test got as far as the code; what it said before that is not held against it."""
-    try:
-        return read_message(record.report).get("kind") == "touched"
-    except MalformedValue:
-        return False
 
 
 def says_unloaded(record: Record) -> bool:

@@ -1,8 +1,8 @@
 """Assertions of a script that a literal answers: the literal stays outside, the value is reported and compared here.
 
-`assert f(1) == [2]`, `assert None is f(1)`, `assert f(1) == pytest.approx(2)` and their like, as statements of the script
-or directly in the body of a function of it, are taken out of what enters the sandbox; in their place the script tells
-the value of the other side.
+`assert f(1) == [2]`, `assert None is f(1)`, `assert f(1) == pytest.approx(2)` and their like, as statements of the
+script or directly in the body of a function of it, are taken out of what enters the sandbox; in their place the script
+tells the value of the other side.
 """
 
 import ast

@@ -16,7 +16,6 @@ from reflection_app.loops.scripts.checking import functions_to_call, missing_cal
 from reflection_app.loops.scripts.fixtures import Function
 from reflection_app.loops.scripts.plain_form import PlainForm, asserts, called_name, is_main_block, plain_form
 from reflection_app.loops.scripts.syntax import (
-    SCRIPT_FILE,
     ScriptRefused,
     parse_script,
     with_plain_line_ends,
@@ -72,7 +71,7 @@ def plan_script(script: str, *, code: str, entry_point: str | None) -> Plan:
         tests = [is_test(node, checkers) for node in tree.body]
         calls = list(calls_in(form, asks))
         needed = [asks.needed_by([node]) or bodies.get(called_name(node), ()) for node in tree.body]
-        unchanged = ast.parse(script, SCRIPT_FILE)
+        unchanged = parse_script(script)
         show = ShowSides(true_names, asks)
         with without_syntax_warnings():
             if not any(tests) and not calls:
@@ -132,7 +131,8 @@ def tested_names(code: str, entry_point: str | None) -> set[str]:
     if entry_point:
         return {entry_point.split(".")[0]}
     try:
-        functions = [node.name for node in ast.parse(code).body if isinstance(node, Function)]
+        with without_syntax_warnings():
+            functions = [node.name for node in ast.parse(code).body if isinstance(node, Function)]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return set()
     return set(functions) if len(functions) == 1 else set()

@@ -6,7 +6,10 @@ from reflection_app.loops.scripts.fixtures import Function
 from reflection_app.loops.scripts.plain_form import asserts, plain_form, test_classes
 from reflection_app.loops.scripts.syntax import ScriptRefused, parse_script, with_plain_line_ends
 
-NO_TEST = "holds no test: write assertions, functions that begin with test_, or a class of unittest.TestCase with methods that do"
+NO_TEST = (
+    "holds no test: write assertions, functions whose names begin with test_, or such methods in a class of "
+    "unittest.TestCase"
+)
 
 
 def check_script(script: str, *, entry_point: str | None) -> None:

@@ -68,9 +68,8 @@ class Fixtures:
             return
         fixture = self.known.get(name)
         if fixture is None:
-            raise refused_at(
-                test, f"{test.name} asks for `{name}`, which is no fixture of this script; {NONE_OF_ITS_OWN}"
-            )
+            what = f"{test.name} asks for `{name}`, which is no fixture of this script"
+            raise refused_at(test, f"{what}; {NONE_OF_ITS_OWN}")
         if name in within:
             raise refused_at(test, f"the fixture `{name}` needs itself")
         for needed in fixture.needs:

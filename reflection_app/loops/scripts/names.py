@@ -23,7 +23,8 @@ Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 def free_names(tree: ast.AST) -> frozenset[str]:
     """The names that the tree reads and nowhere binds, builtins left out."""
-    read, bound = set(), set()
+    read: set[str] = set()
+    bound: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
             (read if isinstance(node.ctx, ast.Load) else bound).add(node.id)

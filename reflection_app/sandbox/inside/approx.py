@@ -36,16 +36,14 @@ def has_approx(value: Any) -> bool:
 def agrees(actual: Any, expected: Any, within: Approx | None = None) -> bool:
     """Whether plain data is what was expected: about that where there is a tolerance, else exactly."""
     if type(expected) is Approx:
-        return agrees(actual, expected.expected, expected)
+        expected, within = expected.expected, expected
     if isinstance(expected, list | tuple):
         kinds = (list, tuple) if within else (type(expected),)
-        if type(actual) not in kinds or len(actual) != len(expected):
-            return False
-        return all(agrees(a, b, within) for a, b in zip(actual, expected, strict=True))
+        same_size = type(actual) in kinds and len(actual) == len(expected)
+        return same_size and all(agrees(a, b, within) for a, b in zip(actual, expected, strict=True))
     if isinstance(expected, dict):
-        if type(actual) is not dict or actual.keys() != expected.keys():
-            return False
-        return all(agrees(actual[key], part, within) for key, part in expected.items())
+        same_keys = type(actual) is dict and actual.keys() == expected.keys()
+        return same_keys and all(agrees(actual[key], part, within) for key, part in expected.items())
     if within is None or isinstance(expected, bool) or not isinstance(expected, NUMBERS):
         return bool(actual == expected)
     return not isinstance(actual, bool) and isinstance(actual, NUMBERS) and is_near(actual, expected, within)

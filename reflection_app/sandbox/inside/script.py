@@ -107,7 +107,7 @@ def run_item(
     is_test = item["kind"] != "setup"
     reporter.say(b"P" if again or not is_test else b"B", index)
     reporter.told.begin()
-    StandIn.is_touched = False
+    StandIn.is_touched = StandIn.is_touched_by_set_up
     report: dict[str, str] = {"ok": "true"}
     try:
         if item["kind"] == "call":
@@ -123,6 +123,10 @@ def run_item(
             flush()
             reporter.say(b"S", index, write_object(**report))
             return False
+    else:
+        if StandIn.is_touched:
+            report = dict(TOUCHED)
+    StandIn.is_touched_by_set_up |= StandIn.is_touched and not is_test
     if is_test and not again:
         flush()
         reporter.say(b"E", index, write_object(**report, told=reporter.told.read()))
@@ -131,7 +135,7 @@ def run_item(
 
 def broken(error: BaseException, job: dict[str, Any]) -> dict[str, str]:
     """The report on a test that raised; both sides where an equality was asserted."""
-    if job["stand_ins"] is not None and (type(error) is Touched or (StandIn.is_touched and not is_own_fault(error))):
+    if StandIn.is_touched and not is_own_fault(error):
         return dict(TOUCHED)
     if type(error) is Forged:
         return {"kind": '"forged"', "error": quote(FORGED_TEXT)}
@@ -156,6 +160,8 @@ class Told:
         self.length = 0
 
     def tell(self, number: int, value: Any) -> None:
+        if StandIn.is_touched:
+            return
         part = f"[{number},{self.encoder.write(value)}]"
         self.length += len(part)
         if self.length > MOST_TOLD:

@@ -8,8 +8,8 @@ from typing import Any
 
 # Of an unfinished operation it is not known what the code would have made of it.
 OPERATIONS = (
-    "repr str bytes format lt le eq ne gt ge hash bool len length_hint getitem setitem delitem iter next reversed contains "
-    "add sub mul matmul truediv floordiv mod divmod pow lshift rshift and xor or "
+    "repr str bytes format lt le eq ne gt ge hash bool len length_hint getitem setitem delitem iter next reversed "
+    "contains add sub mul matmul truediv floordiv mod divmod pow lshift rshift and xor or "
     "radd rsub rmul rmatmul rtruediv rfloordiv rmod rdivmod rpow rlshift rrshift rand rxor ror "
     "iadd isub imul imatmul itruediv ifloordiv imod ipow ilshift irshift iand ixor ior "
     "neg pos abs invert complex int float index round trunc floor ceil enter exit aenter aexit await aiter anext "
@@ -24,7 +24,7 @@ class Touched(BaseException):
 class StandIn:
     """Anything that the code may define, or that may come of it."""
 
-    is_touched = False
+    is_touched = is_touched_by_set_up = False
 
     def __call__(self, *_arguments: Any, **_named: Any) -> Any:
         StandIn.is_touched = True
