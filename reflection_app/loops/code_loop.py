@@ -98,7 +98,9 @@ def judge_tests(report: TestReport, *, attempt: int) -> Judgement:
 def words_on_broken(report: TestReport) -> tuple[str, ...]:
     """That tests are broken, how many, and what the first ones say, for people."""
     broken = report.broken
-    counts = f"{len(broken)} of {report.total} tests fail by themselves, whatever the code is, so they say nothing of it."
+    counts = (
+        f"{len(broken)} of {report.total} tests fail by themselves, whatever the code is, so they say nothing of it."
+    )
     rest = f"All {report.counted} others passed." if report.counted else ""
     shown = (f"{result.name}: {result.error}"[:LONGEST_FIELD] for result in broken[:MOST_BROKEN_SHOWN])
     return (counts, *filter(None, (rest,)), *shown)

@@ -79,7 +79,9 @@ class Verdict(models.Model):
     @property
     def is_void(self) -> bool:
         """Whether all tests that it rests on are broken, so that it is no verdict."""
-        return self.referee == verdicts.Referee.TESTS and (report := self.get_tests()) is not None and not report.counted
+        return (
+            self.referee == verdicts.Referee.TESTS and (report := self.get_tests()) is not None and not report.counted
+        )
 
     def get_requirements(self) -> RequirementsReport | None:
         return RequirementsReport.model_validate(self.requirements) if self.requirements else None

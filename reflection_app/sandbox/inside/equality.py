@@ -18,6 +18,7 @@ SCALARS: tuple[tuple[type, Callable[[Any], Any]], ...] = (
     (bytes, bytes.__bytes__),
     (complex, complex.__complex__),
 )
+true_isinstance, true_issubclass = isinstance, issubclass
 all_types, flags_of = set, type.__dict__["__flags__"].__get__
 
 
@@ -44,6 +45,14 @@ def equal(left: Any, right: Any) -> bool:
     if sides and (len(sides) == 1 or sides[0] != sides[1]):
         raise Forged
     return True
+
+
+def is_instance(value: Any, kinds: Any) -> bool:
+    """What `isinstance` says, of the true class of an object that names another as its own."""
+    if not true_isinstance(value, kinds):
+        return False
+    kind = type(value)
+    return value.__class__ is kind or true_issubclass(kind, kinds)
 
 
 def is_about(left: Any, right: Any) -> bool:

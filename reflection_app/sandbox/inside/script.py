@@ -30,7 +30,7 @@ from reflection_app.sandbox.inside.encode import (
     safe_repr,
     write_object,
 )
-from reflection_app.sandbox.inside.equality import FORGED_TEXT, Forged, equal, proven
+from reflection_app.sandbox.inside.equality import FORGED_TEXT, Forged, equal, is_instance, proven
 from reflection_app.sandbox.inside.pytest_parts import fail, raises
 from reflection_app.sandbox.inside.stand_ins import StandIn, StandInModule, Touched, is_own_fault
 
@@ -73,15 +73,17 @@ def run_script(job: dict[str, Any], done: set[int], dead: set[int], report_end: 
     # The script has its own copy, whatever the candidate did to the one that it imported.
     for name in [name for name in sys.modules if name == "unittest" or name.startswith("unittest.")]:
         del sys.modules[name]
-    space.update(__builtins__=builtins, __file__=SCRIPT_FILE, __approx__=Approx, __raises__=raises, __fail__=fail)
-    space.update({f"__true_{name}__": value for name, value in TRUE_BUILTINS.items()}, __pair__=Pair)
+    space.update(__builtins__=builtins, __file__=SCRIPT_FILE)
     told = Told()
-    space.update(__tell__=told.tell, __equal__=equal, __sides__=proven)
+    own = {f"__true_{name}__": value for name, value in TRUE_BUILTINS.items()}
+    own |= {"__true_isinstance__": is_instance, "__approx__": Approx, "__raises__": raises, "__fail__": fail}
+    own |= {"__pair__": Pair, "__tell__": told.tell, "__equal__": equal, "__sides__": proven}
     send_whole(report_end, b"L\n")
     reporter = Reporter(report_end, read(secret, 64), told)
     for index, item in enumerate(job["items"]):
         if index in dead or item["kind"] == "skip" or (index in done and item["kind"] == "call"):
             continue
+        space.update(own)  # an earlier test may have let the candidate change them
         if not run_item(index, item, job, space, reporter, again=index in done):
             break
     else:
