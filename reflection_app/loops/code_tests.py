@@ -32,7 +32,15 @@ class StdinCase(Value):
 
 
 class CodeTests(Value):
-    """Exactly one of `cases` (with `entry_point`), `stdin_cases` and `script`."""
+    """Exactly one of `cases` (with `entry_point`), `stdin_cases` and `script`.
+
+    A `script` gets at the code by its names, by `from solution import f` or by `import solution`. It holds plain
+    assertions, functions whose names begin with `test_`, such methods in classes, or classes of `unittest.TestCase`. Of
+    pytest there are `raises`, `approx`, `fail`, fixtures of the script's own and `mark.parametrize`; of other modules,
+    the standard library. A script that Python cannot read, that holds no test, or that asks for what is not there is
+    refused with the line and the reason. A test that fails before it reaches the code is the test's own fault
+    (`broken_test`): it counts against nobody, and a person is asked.
+    """
 
     language: Literal["python"] = "python"
     entry_point: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.]*$", max_length=200)] | None = None
