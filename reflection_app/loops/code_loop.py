@@ -101,7 +101,7 @@ def words_on_broken(report: TestReport) -> tuple[str, ...]:
     counts = (
         f"{len(broken)} of {report.total} tests fail by themselves, whatever the code is, so they say nothing of it."
     )
-    rest = f"All {report.counted} others passed." if report.counted else ""
+    rest = f"The rest passed: {report.counted}." if report.counted else ""
     shown = (f"{result.name}: {result.error}"[:LONGEST_FIELD] for result in broken[:MOST_BROKEN_SHOWN])
     return (counts, *filter(None, (rest,)), *shown)
 

@@ -96,8 +96,8 @@ class Judgement(Value):
 
     @property
     def is_void(self) -> bool:
-        """Whether it rests on tests none of which says anything of the attempt: it is no verdict then."""
-        return self.referee is Referee.TESTS and self.tests is not None and not self.tests.counted
+        """Whether all tests that it rests on are broken: it is no verdict then, and no other of tests is as unsure."""
+        return self.referee is Referee.TESTS and self.confidence == 0 and not self.passed
 
     @property
     def is_by_requirements(self) -> bool:

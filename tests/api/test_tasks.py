@@ -202,7 +202,9 @@ def test_a_list_of_tasks_takes_as_many_queries_for_many_as_for_one(
 BROKEN_SCRIPTS = {
     "def test_it(:\n    assert add(1, 2) == 3": "line 1, column 13: invalid syntax",
     "assert add(1, 2) == (3": "line 1, column 21: '(' was never closed",
-    "import pytest\n@pytest.mark.skip\ndef test_it(): assert add(1, 2) == 3": "line 2, column 2: `pytest.mark.skip` is not",
+    (
+        "import pytest\n@pytest.mark.skip\ndef test_it(): assert add(1, 2) == 3"
+    ): "line 2, column 2: `pytest.mark.skip` is not",
     "def test_it(capsys):\n    assert add(1, 2) == 3": "line 1, column 1: test_it asks for `capsys`",
     "total = 1 + 2": "holds no test",
 }

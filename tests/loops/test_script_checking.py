@@ -25,17 +25,26 @@ REFUSED = {
     "# nothing\n'''nor here'''": "holds no test",
     "x = 1": "holds no test",
     "import pytest\ndef helper(): return 1": "holds no test",
-    "def check(candidate):\n    assert candidate(1) == 2": "line 1: it defines check, which asserts, but never calls it",
-    "def test_it(tmp_path):\n    assert f()": "line 1, column 1: test_it asks for `tmp_path`, which is no fixture of this script",
+    "def check(candidate):\n    assert candidate(1) == 2": (
+        "line 1: it defines check, which asserts, but never calls it"
+    ),
+    "def test_it(tmp_path):\n    assert f()": (
+        "line 1, column 1: test_it asks for `tmp_path`, which is no fixture of this script"
+    ),
     "import pytest\n@pytest.mark.skip\ndef test_it(): assert f()": "line 2, column 2: `pytest.mark.skip` is not there",
     "import pytest\npytest.importorskip('numpy')\nassert f()": "line 2, column 1: `pytest.importorskip` is not there",
     "from pytest import MonkeyPatch\nassert f()": "line 1, column 1: `from pytest import MonkeyPatch` is not there",
-    "import pytest\n@pytest.fixture(params=[1])\ndef x(): return 1\ndef test_it(x): assert f()": "`params` of a fixture",
+    (
+        "import pytest\n@pytest.fixture(params=[1])\ndef x(): return 1\ndef test_it(x): assert f()"
+    ): "`params` of a fixture",
     "import pytest\n@pytest.mark.parametrize('x, y', [(1,)])\ndef test_it(x, y): assert f()": "1 values for 2 names",
     "import pytest\n@pytest.mark.parametrize('z', [1])\ndef test_it(): assert f()": "has no parameter `z`",
     "import pytest\n@pytest.mark.parametrize('x', [0] * 9)\n@pytest.mark.parametrize('y', [" + "0," * 501 + "])\n"
     "def test_it(x, y): assert f()": "501 cases are too many",
-    "import pytest\n@pytest.fixture\ndef a(b): return 1\n@pytest.fixture\ndef b(a): return 1\ndef test_it(a): assert f()": "needs itself",
+    (
+        "import pytest\n@pytest.fixture\ndef a(b): return 1\n"
+        "@pytest.fixture\ndef b(a): return 1\ndef test_it(a): assert f()"
+    ): "needs itself",
 }
 
 

@@ -161,20 +161,27 @@ ATTACKS = {
         UNIT + "self.assertEqual(f(), 41)",
     ),
     "assertRaises does nothing": (
-        "import contextlib, unittest\nunittest.TestCase.assertRaises = lambda *a: contextlib.suppress()\n"
-        "unittest.case.TestCase.assertRaises = lambda *a: contextlib.suppress()\ndef f(): return 1",
+        (
+            "import contextlib, unittest\nunittest.TestCase.assertRaises = lambda *a: contextlib.suppress()\n"
+            "unittest.case.TestCase.assertRaises = lambda *a: contextlib.suppress()\ndef f(): return 1"
+        ),
         UNIT + "with self.assertRaises(ValueError): f()",
     ),
     "TestCase is another": (
-        "import unittest\nclass T:\n  def __init__(s, n): pass\n  def __getattr__(s, n): return lambda *a, **k: None\n"
-        "unittest.TestCase = unittest.case.TestCase = T\ndef f(): return 1",
+        (
+            "import unittest\nclass T:\n  def __init__(s, n): pass\n"
+            "  def __getattr__(s, n): return lambda *a, **k: None\n"
+            "unittest.TestCase = unittest.case.TestCase = T\ndef f(): return 1"
+        ),
         UNIT + "self.assertCountEqual(f(), [41])",
     ),
     "a pytest of its own": (
-        "import sys, types\np = sys.modules['pytest'] = types.ModuleType('pytest')\np.raises = __import__('contextlib').suppress\n"
-        "p.approx = lambda *a, **k: 1\ndef f(): return 1",
+        (
+            "import sys, types\np = sys.modules['pytest'] = types.ModuleType('pytest')\n"
+            "p.raises = __import__('contextlib').suppress\np.approx = lambda *a, **k: 1\ndef f(): return 1"
+        ),
         PYTEST
-        + "def test_a():\n    with pytest.raises(ValueError): f()\ndef test_b(): assert f() == pytest.approx(41)",
+        + ("def test_a():\n    with pytest.raises(ValueError): f()\ndef test_b(): assert f() == pytest.approx(41)"),
     ),
     "raises is another at the next test": (
         "import contextlib\ndef f():\n  globals()['__raises__'] = contextlib.suppress\n  return 1",
@@ -198,9 +205,11 @@ ATTACKS = {
         UNIT + "self.assertIsInstance(f(), int)",
     ),
     "an exception that claims to be another": (
-        "class M(type):\n  def __subclasscheck__(c, o): return True\n  def __instancecheck__(c, o): return True\n"
-        "class E(Exception, metaclass=M):\n  __class__ = property(lambda s: ValueError)\n"
-        "def f(): raise E",
+        (
+            "class M(type):\n  def __subclasscheck__(c, o): return True\n  def __instancecheck__(c, o): return True\n"
+            "class E(Exception, metaclass=M):\n  __class__ = property(lambda s: ValueError)\n"
+            "def f(): raise E"
+        ),
         PYTEST + "def test_it():\n    with pytest.raises(ValueError): f()",
     ),
     "what says that a test was left out": (
@@ -226,8 +235,10 @@ ATTACKS = {
         PYTEST + "assert all(f() == x for x in [41])\nassert isinstance(f(), str)",
     ),
     "as if it was never reached": (
-        "import sys\ndef f():\n  for m in list(sys.modules.values()): getattr(m, 'StandIn', None)\n"
-        "  raise type('Touched', (BaseException,), {})",
+        (
+            "import sys\ndef f():\n  for m in list(sys.modules.values()): getattr(m, 'StandIn', None)\n"
+            "  raise type('Touched', (BaseException,), {})"
+        ),
         PYTEST + "def test_it(): assert f() == 41",
     ),
 }
@@ -244,11 +255,18 @@ def test_what_sets_out_to_deceive_pytest_and_unittest_fails(what: str) -> None:
 @pytest.mark.parametrize(
     "script",
     [
-        "import pytest\n@pytest.mark.parametrize('n,wanted', [(1, 'answer-7319'), pytest.param(2, 'answer-7319', id='two')])\n"
-        "def test_it(n, wanted):\n    assert f() == wanted, f'{n} gives {wanted}'",
-        "import pytest\nclass TestIt:\n    @pytest.mark.parametrize('wanted', ['answer-7319'])\n"
-        "    def test_it(self, wanted):\n        got = f()\n        assert got == wanted",
-        "import unittest\nclass A(unittest.TestCase):\n    def test_it(self):\n        self.assertEqual(f(), 'answer-7319')",
+        (
+            "import pytest\n"
+            "@pytest.mark.parametrize('n,wanted', [(1, 'answer-7319'), pytest.param(2, 'answer-7319', id='two')])\n"
+        )("def test_it(n, wanted):\n    assert f() == wanted, f'{n} gives {wanted}'"),
+        (
+            "import pytest\nclass TestIt:\n    @pytest.mark.parametrize('wanted', ['answer-7319'])\n"
+            "    def test_it(self, wanted):\n        got = f()\n        assert got == wanted"
+        ),
+        (
+            "import unittest\nclass A(unittest.TestCase):\n"
+            "    def test_it(self):\n        self.assertEqual(f(), 'answer-7319')"
+        ),
         "import pytest\ndef test_it():\n    assert f() == ['answer-7319', pytest.approx(1)]",
     ],
 )

@@ -2,8 +2,8 @@
 
 import pytest
 
-from reflection_app.loops.scripts.checking import check_script
 from reflection_app.loops.code_tests import FailureReason
+from reflection_app.loops.scripts.checking import check_script
 from tests.sandbox.runs import QUICK, run_script
 from tests.sandbox.written_scripts import SCRIPTS
 
@@ -36,7 +36,8 @@ BROKEN = {
         "    def test_it(self): self.assertEqual(add(1, 2), 3)"
     ),
     "a fixture that fails": (
-        "import pytest\n@pytest.fixture\ndef two():\n    return int('two')\n\ndef test_it(two):\n    assert add(1, two) == 3"
+        "import pytest\n@pytest.fixture\ndef two():\n    return int('two')\n"
+        "\ndef test_it(two):\n    assert add(1, two) == 3"
     ),
     "a method that TestCase does not have": (
         "import unittest\nclass T(unittest.TestCase):\n    def test_it(self): self.assertIsEqual(add(1, 2), 3)"
@@ -90,7 +91,10 @@ def test_what_the_code_does_wrong_is_never_the_tests_fault(code: str, script: st
 
 
 def test_only_what_is_broken_is_not_counted() -> None:
-    script = "def test_a():\n    assert add(1, 2) == 3\n\ndef test_b():\n    assert missing == 1\n\ndef test_c():\n    assert add(1, 1) == 3\n"
+    script = (
+        "def test_a():\n    assert add(1, 2) == 3\n\ndef test_b():\n"
+        "    assert missing == 1\n\ndef test_c():\n    assert add(1, 1) == 3\n"
+    )
     report = run_script(RIGHT, script, wanted=())
     assert [result.reason for result in report.results] == [None, FailureReason.BROKEN_TEST, FailureReason.WRONG_ANSWER]
     assert (report.counted, report.score, report.settles_nothing) == (2, 50, False)
