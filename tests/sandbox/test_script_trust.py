@@ -178,10 +178,11 @@ ATTACKS = {
     "a pytest of its own": (
         (
             "import sys, types\np = sys.modules['pytest'] = types.ModuleType('pytest')\n"
-            "p.raises = __import__('contextlib').suppress\np.approx = lambda *a, **k: 1\ndef f(): return 1"
+            "p.raises = __import__('contextlib').suppress\n"
+            "p.approx = lambda *a, **k: 1\ndef f(): return 1"
         ),
         PYTEST
-        + ("def test_a():\n    with pytest.raises(ValueError): f()\ndef test_b(): assert f() == pytest.approx(41)"),
+        + "def test_a():\n    with pytest.raises(ValueError): f()\ndef test_b(): assert f() == pytest.approx(41)",
     ),
     "raises is another at the next test": (
         "import contextlib\ndef f():\n  globals()['__raises__'] = contextlib.suppress\n  return 1",
@@ -258,7 +259,8 @@ def test_what_sets_out_to_deceive_pytest_and_unittest_fails(what: str) -> None:
         (
             "import pytest\n"
             "@pytest.mark.parametrize('n,wanted', [(1, 'answer-7319'), pytest.param(2, 'answer-7319', id='two')])\n"
-        )("def test_it(n, wanted):\n    assert f() == wanted, f'{n} gives {wanted}'"),
+            "def test_it(n, wanted):\n    assert f() == wanted, f'{n} gives {wanted}'"
+        ),
         (
             "import pytest\nclass TestIt:\n    @pytest.mark.parametrize('wanted', ['answer-7319'])\n"
             "    def test_it(self, wanted):\n        got = f()\n        assert got == wanted"

@@ -5,18 +5,18 @@ from dataclasses import dataclass
 ADD = "def add(a, b):\n    return a + b\n"
 NOT_ADD = "def add(a, b):\n    return a - b\n"
 MEAN = (
-    "def mean(values):\n    if not values:\n"
-    "        raise ValueError('no values')\n    return sum(values) / len(values)\n"
+    "def mean(values):\n    if not values:\n        raise ValueError('no values')\n"
+    "    return sum(values) / len(values)\n"
 )
 NOT_MEAN = "def mean(values):\n    return max(values, default=0)\n"
 STACK = (
     "class Empty(Exception):\n    pass\n"
     "class Stack:\n"
     "    def __init__(self):\n        self.items = []\n"
-    "    def push(self, item):\n        self.items.append(item)\n"(
-        "    def pop(self):\n        if not self.items:\n"
-        "            raise Empty('nothing to pop')\n        return self.items.pop()\n"
-    )("    def __len__(self):\n        return len(self.items)\n")
+    "    def push(self, item):\n        self.items.append(item)\n"
+    "    def pop(self):\n        if not self.items:\n"
+    "            raise Empty('nothing to pop')\n        return self.items.pop()\n"
+    "    def __len__(self):\n        return len(self.items)\n"
 )
 NOT_STACK = STACK.replace("self.items.pop()", "self.items.pop(0)").replace(
     "raise Empty('nothing to pop')", "return None"
@@ -82,10 +82,9 @@ SCRIPTS: dict[str, Written] = {
         "import pytest\n\ndef test_it():\n    with pytest.raises(ValueError):\n        mean([])", MEAN, NOT_MEAN
     ),
     "raises with a match and what was raised": Written(
-        (
-            "import pytest\n\ndef test_it():\n"
-            "    with pytest.raises(ValueError, match='no val') as info:\n        mean([])\n"
-        )("    assert 'values' in str(info.value)"),
+        "import pytest\n\ndef test_it():\n"
+        "    with pytest.raises(ValueError, match='no val') as info:\n        mean([])\n"
+        "    assert 'values' in str(info.value)",
         MEAN,
         NOT_MEAN,
     ),
@@ -103,21 +102,17 @@ SCRIPTS: dict[str, Written] = {
         "import pytest\nwanted = sum([0.1, 0.2]) / 2\nassert mean([0.1, 0.2]) == pytest.approx(wanted)", MEAN, NOT_MEAN
     ),
     "a fixture of its own": Written(
-        "import pytest\n\n@pytest.fixture\ndef stack():\n    made = Stack()\n    made.push(1)\n    made.push(2)\n"(
-            "    return made\n\ndef test_pop(stack):\n    assert stack.pop() == 2\n"
-            "\ndef test_size(stack):\n    assert len(stack) == 2"
-        ),
+        "import pytest\n\n@pytest.fixture\ndef stack():\n    made = Stack()\n    made.push(1)\n    made.push(2)\n"
+        "    return made\n\ndef test_pop(stack):\n    assert stack.pop() == 2\n"
+        "\ndef test_size(stack):\n    assert len(stack) == 2",
         STACK,
         NOT_STACK,
     ),
     "a fixture that yields, of another": Written(
-        (
-            "import pytest\n\n@pytest.fixture(scope='function')\n"
-            "def two():\n    yield 2\n\n@pytest.fixture()\ndef sum_of(two):\n"
-        )(
-            "    return add(two, 1)\n\nclass TestAdd:\n"
-            "    def test_it(self, sum_of, two):\n        assert sum_of == two + 1"
-        )
+        "import pytest\n\n@pytest.fixture(scope='function')\n"
+        "def two():\n    yield 2\n\n@pytest.fixture()\ndef sum_of(two):\n"
+        "    return add(two, 1)\n\nclass TestAdd:\n"
+        "    def test_it(self, sum_of, two):\n        assert sum_of == two + 1"
     ),
     "marks that name a test": Written(
         "import pytest\npytestmark = pytest.mark.unit\n\n@pytest.mark.slow\n@pytest.mark.timeout(5)\n"
@@ -133,10 +128,9 @@ SCRIPTS: dict[str, Written] = {
         "if __name__ == '__main__':\n    unittest.main()"
     ),
     "unittest.main without a guard": Written(
-        (
-            "import unittest\nclass T(unittest.TestCase):\n"
-            "    def test_it(self): self.assertEqual(first=add(1, 2), second=3)\n"
-        )("unittest.main(argv=[''], exit=False)")
+        "import unittest\nclass T(unittest.TestCase):\n"
+        "    def test_it(self): self.assertEqual(first=add(1, 2), second=3)\n"
+        "unittest.main(argv=[''], exit=False)"
     ),
     "unittest with raises, almost and truth": Written(
         "from unittest import TestCase, main\nclass T(TestCase):\n    def test_it(self):\n"
@@ -149,10 +143,9 @@ SCRIPTS: dict[str, Written] = {
         NOT_MEAN,
     ),
     "unittest with subTest": Written(
-        (
-            "import unittest\nclass T(unittest.TestCase):\n    def test_it(self):\n"
-            "        for a, b, c in [(1, 2, 3), (2, 2, 4)]:\n"
-        )("            with self.subTest(a=a, b=b):\n                self.assertEqual(add(a, b), c)")
+        "import unittest\nclass T(unittest.TestCase):\n    def test_it(self):\n"
+        "        for a, b, c in [(1, 2, 3), (2, 2, 4)]:\n"
+        "            with self.subTest(a=a, b=b):\n                self.assertEqual(add(a, b), c)"
     ),
     "unittest by a base class": Written(
         "import unittest\nclass Base(unittest.TestCase):\n    @classmethod\n    def setUpClass(cls): cls.two = 2\n"
@@ -190,10 +183,9 @@ SCRIPTS: dict[str, Written] = {
         "    print('passed')\n\nif __name__ == '__main__':\n    run_tests()"
     ),
     "standard library": Written(
-        (
-            "import collections\nimport math\nimport random\n"
-            "for _ in range(20):\n    a, b = random.random(), random.random()\n"
-        )("    assert math.isclose(add(a, b), math.fsum([a, b]))\nassert collections.Counter([add(1, 1)]) == {2: 1}")
+        "import collections\nimport math\nimport random\n"
+        "for _ in range(20):\n    a, b = random.random(), random.random()\n"
+        "    assert math.isclose(add(a, b), math.fsum([a, b]))\nassert collections.Counter([add(1, 1)]) == {2: 1}"
     ),
     "raise instead of assert": Written("if add(1, 2) != 3:\n    raise AssertionError('not three')"),
     "try and except": Written(
