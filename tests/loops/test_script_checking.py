@@ -6,6 +6,7 @@ import pytest
 
 from reflection_app.loops.scripts.checking import check_script
 from reflection_app.loops.scripts.syntax import ScriptRefused
+from tests.pace import within
 
 REFUSED = {
     "def f(:\n": "line 1, column 7: invalid syntax",
@@ -71,6 +72,57 @@ def test_what_may_be_odd_and_is_no_error_is_accepted_without_a_warning(script: s
         warnings.simplefilter("always")
         check_script(script, entry_point=None)
     assert heard == []
+
+
+HEAD = "import pytest\n"
+LIST = "C = [" + "[1, 2, 3, 4, 5, 6, 7]," * 480 + "]\n"
+LARGE = {
+    "as many assertions as there is room for": ("assert f(1) == 1\n" * 11_000, ""),
+    "a long test, of many cases": (
+        HEAD
+        + "@pytest.mark.parametrize('x', ["
+        + "1," * 400
+        + "])\ndef test_it(x):\n"
+        + "    assert f(x) == x\n" * 9_000,
+        "make too much of it",
+    ),
+    "many tests of one long list": (
+        HEAD
+        + LIST
+        + "".join(f"@pytest.mark.parametrize('x', C)\ndef test_{n}(x): assert f(x)\n" for n in range(2_500)),
+        "make too much of it",
+    ),
+    "cases times cases": (
+        HEAD
+        + "@pytest.mark.parametrize('x', ["
+        + "1," * 400
+        + "])\n"
+        + "@pytest.mark.parametrize('y', ["
+        + "1," * 400
+        + "])\ndef test_it(x, y): assert f(x, y)",
+        "160,000 cases are too many",
+    ),
+    "a long chain of fixtures for many tests": (
+        HEAD
+        + "@pytest.fixture\ndef a0(): return 1\n"
+        + "".join(f"@pytest.fixture\ndef a{n}(a{n - 1}): return 1\n" for n in range(1, 200))
+        + "".join(f"def test_{n}(a199): assert f()\n" for n in range(2_000)),
+        "make too much of it",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", LARGE)
+def test_a_script_never_becomes_many_times_what_it_was(what: str) -> None:
+    script, why = LARGE[what]
+    assert len(script) < 200_000
+    with within(paces=600):
+        if not why:
+            check_script(script, entry_point=None)
+            return
+        with pytest.raises(ScriptRefused) as refused:
+            check_script(script, entry_point=None)
+    assert why in str(refused.value)
 
 
 def test_a_check_that_nothing_calls_is_called_with_the_entry_point() -> None:

@@ -8,14 +8,37 @@ import copy
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 
 from reflection_app.loops.scripts.fixtures import Function, parameters_of, without_parameters
 from reflection_app.loops.scripts.pytest_words import PytestWords
-from reflection_app.loops.scripts.syntax import refused_at
+from reflection_app.loops.scripts.syntax import ScriptRefused, refused_at
 from reflection_app.loops.scripts.unit_asserts import APPROX
 
 MOST_CASES = 500
+# A script of 200,000 characters has fewer of its own; its cases and fixtures must not make many times that of it.
+MOST_NODES = 150_000
 LONGEST_ID = 60
+
+
+class ScriptTooLarge(ScriptRefused):
+    """What the cases of a script make of it is too much: no other test of it is looked at."""
+
+
+class Room:
+    """How much of a script may still be copied for its cases."""
+
+    def __init__(self) -> None:
+        self.left = MOST_NODES
+
+    def take(self, node: ast.AST, times: int, *, at: ast.AST) -> None:
+        """Raises ScriptRefused where so many copies of `node` are more than there is room for."""
+        self.left -= times * sum(1 for _ in ast.walk(node))
+        if self.left < 0:
+            line = getattr(at, "lineno", None)
+            raise ScriptTooLarge(
+                "the cases of this script make too much of it; write fewer, or shorter tests", line=line
+            )
 
 
 @dataclass(frozen=True)
@@ -35,7 +58,7 @@ class Parameters:
     source: ast.expr | None = None
 
 
-def read_parameters(decorator: ast.expr, words: PytestWords, lists: dict[str, ast.expr]) -> Parameters:
+def read_parameters(decorator: ast.expr, words: PytestWords, lists: dict[str, ast.expr], *, room: Room) -> Parameters:
     """What a `parametrize` says; `lists` are those that the script writes out under a name."""
     if not isinstance(decorator, ast.Call):
         raise refused_at(decorator, "parametrize needs names and values")
@@ -51,6 +74,9 @@ def read_parameters(decorator: ast.expr, words: PytestWords, lists: dict[str, as
         values = lists.get(values.id, values)
     if not isinstance(values, ast.List | ast.Tuple) or any(isinstance(one, ast.Starred) for one in values.elts):
         return Parameters(names, source=values)
+    if len(values.elts) > MOST_CASES:
+        raise refused_at(decorator, f"{len(values.elts):,} cases are too many; the most is {MOST_CASES}")
+    room.take(values, 4, at=decorator)  # each value is written out for people, too
     labels = given.get("ids")
     told = labels.elts if isinstance(labels, ast.List | ast.Tuple) else []
     cases = [_case(names, value, words) for value in values.elts]
@@ -96,7 +122,7 @@ def _case(names: tuple[str, ...], value: ast.expr, words: PytestWords) -> Case:
 
 
 def split_by_case(
-    test: Function, parameters: list[Parameters], *, before: Iterable[ast.stmt]
+    test: Function, parameters: list[Parameters], *, before: Iterable[ast.stmt], room: Room
 ) -> list[tuple[Function, str]]:
     """A test for each combination of cases, with what people call it; `before` is what each begins with.
 
@@ -106,11 +132,10 @@ def split_by_case(
     unknown = set(names) - {*parameters_of(test)} - {argument.arg for argument in test.args.kwonlyargs + test.args.args}
     if unknown:
         raise refused_at(test, f"{test.name} has no parameter `{min(unknown)}`")
-    combinations = 1
-    for one in parameters:
-        combinations *= len(one.cases) if one.source is None else 1
+    combinations = prod(len(one.cases) for one in parameters if one.source is None)
     if combinations > MOST_CASES:
         raise refused_at(test, f"{combinations:,} cases are too many; the most is {MOST_CASES}")
+    room.take(ast.Module([test, *before], []), combinations, at=test)
     found = []
     written = [one for one in parameters if one.source is None]
     for number, chosen in enumerate(product(*(one.cases for one in written)), 1):

@@ -1,6 +1,7 @@
 """What is said of a test script when it is handed in, before anything is paid for."""
 
 import ast
+from functools import lru_cache
 
 from reflection_app.loops.scripts.fixtures import Function
 from reflection_app.loops.scripts.plain_form import asserts, plain_form, test_classes
@@ -12,6 +13,7 @@ NO_TEST = (
 )
 
 
+@lru_cache(maxsize=8)  # a task is looked at more than once on its way in
 def check_script(script: str, *, entry_point: str | None) -> None:
     """Raises ScriptRefused where the script could not show anything of any code: where, and why."""
     form = plain_form(parse_script(with_plain_line_ends(script)))

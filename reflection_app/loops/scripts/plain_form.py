@@ -3,7 +3,7 @@
 import ast
 from dataclasses import dataclass, field
 
-from reflection_app.loops.scripts.cases import read_parameters, split_by_case
+from reflection_app.loops.scripts.cases import Room, ScriptTooLarge, read_parameters, split_by_case
 from reflection_app.loops.scripts.fixtures import (
     Fixtures,
     Function,
@@ -61,6 +61,7 @@ class _Expansion:
     def __init__(self, form: PlainForm, words: PytestWords) -> None:
         self.form, self.words = form, words
         self.lists = _lists_in(form.tree)
+        self.room = Room()
 
     def expand(self) -> None:
         tree = self.form.tree
@@ -108,7 +109,7 @@ class _Expansion:
             for test in made:
                 WithoutPytest(self.words).generic_visit(test)
         except ScriptRefused as error:
-            if not node.name.startswith("test"):
+            if isinstance(error, ScriptTooLarge) or not node.name.startswith("test"):
                 raise
             self.form.refused[f"{owner}::{node.name}" if owner else node.name] = str(error)
             return []
@@ -122,7 +123,7 @@ class _Expansion:
             if not part:
                 kept.append(decorator)
             elif part == "mark.parametrize":
-                parameters.append(read_parameters(decorator, self.words, self.lists))
+                parameters.append(read_parameters(decorator, self.words, self.lists, room=self.room))
             elif part.startswith("mark."):
                 check_mark(part, decorator)
             else:
@@ -137,13 +138,14 @@ class _Expansion:
         asked = [] if kept else [name for name in wanted if name not in given]
         me = node.args.args[0].arg if owner and node.args.args else ""
         before = fixtures.statements(asked, test=node, me=me)
+        self.room.take(ast.Module(before, []), 1, at=node)
         if not parameters:
             without_parameters(node, set(asked))
             node.body = [*before, *node.body]
             return [node]
         without_parameters(node, set(asked))
         made: list[Function] = []
-        for test, label in split_by_case(node, parameters, before=before):
+        for test, label in split_by_case(node, parameters, before=before, room=self.room):
             self.form.labels[f"{owner}::{test.name}" if owner else test.name] = f"{owner}::{label}" if owner else label
             made.append(test)
         return made
