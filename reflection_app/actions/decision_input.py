@@ -30,9 +30,10 @@ AnyDecision = Annotated[
 class DecisionInput(Value):
     """A reviewer's decision. `verdict`, `score` and `issues` are for overruling; what is left out follows the referee.
 
-    Where the reason is `unsettled_pick`, the question is which attempt to keep. To approve is to vouch for the attempt
-    that is asked about: it gets a PASS, whatever the tests said. Overruling with PASS and `attempt` keeps another one,
-    with REJECT says that none is right, and with REVISE asks for one more attempt, made from the issues and the reason.
+    Where the reason is `unsettled_pick` or `broken_tests`, the question is which attempt to keep. To approve is to
+    vouch for the attempt that is asked about: it gets a PASS, whatever the tests said. Overruling with PASS and
+    `attempt` keeps another one, with REJECT says that none is right, and with REVISE asks for one more attempt, made
+    from the issues and the reason.
 
     Of a REJECT that the run waits for, a person decides as its director: `redo` with `instructions` sends it back,
     `accept` with a `reason` takes it all the same, and `close` ends the run as rejected.

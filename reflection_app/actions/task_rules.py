@@ -8,6 +8,8 @@ from django.utils.translation import gettext as _
 from reflection_app.actions.errors import InvalidInput
 from reflection_app.actions.requirement_rules import problems_of
 from reflection_app.loops.json_schema import SchemaRefused, check_schema
+from reflection_app.loops.scripts.checking import check_script
+from reflection_app.loops.scripts.syntax import ScriptRefused
 from reflection_app.loops.task_spec import Execution, Mode, TaskKind
 
 if TYPE_CHECKING:
@@ -49,6 +51,11 @@ def check_it_can_run(submission: "TaskSubmission") -> None:
 
 
 def _problems(submission: "TaskSubmission") -> Iterator[tuple[str, str]]:
+    if submission.tests is not None and submission.tests.script is not None:
+        try:
+            check_script(submission.tests.script, entry_point=submission.tests.entry_point)
+        except ScriptRefused as error:
+            yield "tests.script", str(error)
     if submission.output_schema is not None:
         try:
             check_schema(submission.output_schema)

@@ -12,7 +12,7 @@ from reflection_app.api.answer import Answer, Money, PageAnswer, money
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.verdicts import Referee
-from reflection_app.models import Run, RunState, Verdict
+from reflection_app.models import VOID, Run, RunState, Verdict
 
 # In its own words, since putting them together takes Django a tenth of an answer's time.
 FORKS = """
@@ -145,7 +145,8 @@ def decisive_scores(attempts: Iterable[UUID]) -> dict[UUID, tuple[float, str]]:
     wanted = list(attempts)
     if not wanted:
         return {}
-    weakest_first = Verdict.objects.filter(attempt_id__in=wanted).order_by("referee", "created_at", "id")
+    judged = Verdict.objects.filter(attempt_id__in=wanted).exclude(VOID)
+    weakest_first = judged.order_by("referee", "created_at", "id")
     return {
         attempt_id: (score, Referee(referee).label)
         for attempt_id, score, referee in weakest_first.values_list("attempt_id", "score", "referee")

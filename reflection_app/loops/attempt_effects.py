@@ -80,7 +80,10 @@ class Generate(Effect[Generation]):
 
 
 class RunTests(Effect[TestReport]):
-    """Run `code` against `tests` in the sandbox."""
+    """Run `code` against `tests` in the sandbox.
+
+    `wanted` are names that a script uses and nobody defines, where it is for the code to define them.
+    """
 
     kind = "run_tests"
     results = TypeAdapter(TestReport)
@@ -89,6 +92,7 @@ class RunTests(Effect[TestReport]):
     code: str
     tests: CodeTests
     timeout_s: float = Field(gt=0)
+    wanted: tuple[str, ...] | None = None
 
 
 class CallTool(Effect[ToolResult]):

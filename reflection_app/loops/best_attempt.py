@@ -17,7 +17,7 @@ def best_attempt(attempts: Iterable[int], judgements: Iterable[Judgement], *, pi
     numbers = sorted(set(attempts))
     if not numbers:
         return None
-    judgements = list(judgements)
+    judgements = [judgement for judgement in judgements if not judgement.is_void]
     decisive = strongest_judgements(judgements)
     judged = [decisive[number] for number in numbers if number in decisive]
     if not judged:

@@ -6,23 +6,28 @@ After "External-Loop" of the design seeds and Reflexion (Shinn et al., 2023, arX
 from reflection_app.loops.attempts import make_attempt
 from reflection_app.loops.code_answers import code_of
 from reflection_app.loops.code_tests import TestReport, TestResult
-from reflection_app.loops.effects import RunTests
+from reflection_app.loops.effects import AskReviewer, ReviewDecision, ReviewReason, RunTests
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.messages import NO_ANSWER, Message, assistant, system, user
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
+from reflection_app.loops.scripts.names import wanted_names
 from reflection_app.loops.settling import end_by
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.loops.verdicts import Judgement, Referee, Verdict
 
 MOST_FAILURES_SHOWN = 10
+MOST_BROKEN_SHOWN = 3
 LONGEST_FIELD = 1_000
 # A sandbox run costs no money; even a run that is out of time may see whether its last answer was right.
 TESTS_TIMEOUT_S = 30.0
 
 
 async def code_loop(spec: TaskSpec, run: Progress) -> Outcome:
-    """Attempts until the tests pass or a limit is reached. Tests are run on every whole answer."""
+    """Attempts until the tests pass or a limit is reached. Tests are run on every whole answer.
+
+    Where tests are broken and nothing speaks against an attempt, no further one could show more: a person decides.
+    """
     assert spec.tests is not None
     messages: tuple[Message, ...] = (system(prompt("code_system")), user(spec.objective))
     for number in range(1, spec.limits.max_iterations + 1):
@@ -30,38 +35,91 @@ async def code_loop(spec: TaskSpec, run: Progress) -> Outcome:
         if number in run.unfinished:
             messages = (*messages, assistant(answer), user(prompt("cut_off_next")))
             continue
+        code = code_of(answer, entry_point=spec.tests.entry_point)
         report = await run.perform(
             RunTests(
                 key=f"attempt-{number}/tests",
                 attempt=number,
-                code=code_of(answer, entry_point=spec.tests.entry_point),
+                code=code,
                 tests=spec.tests,
                 timeout_s=TESTS_TIMEOUT_S,
+                wanted=_wanted(spec, code),
             )
         )
         judgement = await run.record(judge_tests(report, attempt=number), key=f"attempt-{number}/verdict")
+        if report.settles_nothing and judgement.referee is not Referee.PERSON:
+            if not spec.review_policy.unsettled_waits:
+                run.why_unverified = " ".join(words_on_broken(report))
+                return Outcome.UNVERIFIED
+            decision = await _ask(judgement, report, run)
+            if decision.verdict is not Verdict.REVISE:
+                return Outcome.SUCCEEDED if decision.verdict is Verdict.PASS else Outcome.REJECTED
+            messages = (*messages, assistant(answer or NO_ANSWER), user(sent_back(decision)))
+            continue
         if (end := end_by(judgement, run)) is not None:
             return end
         messages = (*messages, assistant(answer or NO_ANSWER), user(failures_prompt(report)))
     return Outcome.EXHAUSTED
 
 
+def _wanted(spec: TaskSpec, code: str) -> tuple[str, ...] | None:
+    tests = spec.tests
+    if tests is None or not tests.script:
+        return None
+    return wanted_names(tests.script, code=code, entry_point=tests.entry_point, objective=spec.objective)
+
+
+async def _ask(judgement: Judgement, report: TestReport, run: Progress) -> ReviewDecision:
+    """What a person decides of an attempt that broken tests say nothing of."""
+    decision = await run.perform(
+        AskReviewer(
+            key=f"attempt-{judgement.attempt}/review",
+            judgement=judgement,
+            reason=ReviewReason.BROKEN_TESTS,
+            why=words_on_broken(report),
+        )
+    )
+    run.judgements.append(decision.judgement_of(judgement.attempt))
+    return decision
+
+
 def judge_tests(report: TestReport, *, attempt: int) -> Judgement:
-    """PASS if every test passed, else REVISE; the score is the share that passed. Tests are sure of themselves."""
+    """PASS if every counted test passed, else REVISE; the score is the share that passed.
+
+    Tests are sure of themselves, but for those that are broken.
+    """
     return Judgement(
         attempt=attempt,
         referee=Referee.TESTS,
-        verdict=Verdict.PASS if report.all_passed else Verdict.REVISE,
+        verdict=Verdict.PASS if report.counted and not report.failed else Verdict.REVISE,
         score=report.score,
-        confidence=1.0,
+        confidence=0.0 if report.settles_nothing else 1.0,
         tests=report,
     )
 
 
+def words_on_broken(report: TestReport) -> tuple[str, ...]:
+    """That tests are broken, how many, and what the first ones say, for people."""
+    broken = report.broken
+    counts = (
+        f"{len(broken)} of {report.total} tests fail by themselves, whatever the code is, so they say nothing of it."
+    )
+    rest = f"The rest passed: {report.counted}." if report.counted else ""
+    shown = (f"{result.name}: {result.error}"[:LONGEST_FIELD] for result in broken[:MOST_BROKEN_SHOWN])
+    return (counts, *filter(None, (rest,)), *shown)
+
+
 def failures_prompt(report: TestReport) -> str:
     """What the model is told of the failed tests: each one's name, input, expected, actual and error."""
-    shown = told_failures(report.failures)
-    return prompt("code_failures", failed=len(report.failures), total=report.total, failures=shown)
+    shown = told_failures(report.failed)
+    return prompt("code_failures", failed=len(report.failed), total=report.counted, failures=shown)
+
+
+def sent_back(decision: ReviewDecision) -> str:
+    """What the model is told of a person who sent the attempt back."""
+    problems = [f"- {issue.description}" for issue in decision.issues]
+    problems += [f"- {decision.reason}"] if decision.reason.strip() else []
+    return prompt("code_sent_back", problems="\n".join(problems) or "- No reason was given.")
 
 
 def told_failures(failures: tuple[TestResult, ...]) -> str:

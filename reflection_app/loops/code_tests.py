@@ -32,7 +32,15 @@ class StdinCase(Value):
 
 
 class CodeTests(Value):
-    """Exactly one of `cases` (with `entry_point`), `stdin_cases` and `script`."""
+    """Exactly one of `cases` (with `entry_point`), `stdin_cases` and `script`.
+
+    A `script` gets at the code by its names, by `from solution import f` or by `import solution`. It holds plain
+    assertions, functions whose names begin with `test_`, such methods in classes, or classes of `unittest.TestCase`. Of
+    pytest there are `raises`, `approx`, `fail`, fixtures of the script's own and `mark.parametrize`; of other modules,
+    the standard library. A script that Python cannot read, that holds no test, or that asks for what is not there is
+    refused with the line and the reason. A test that fails before it reaches the code is the test's own fault
+    (`broken_test`): it counts against nobody, and a person is asked.
+    """
 
     language: Literal["python"] = "python"
     entry_point: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.]*$", max_length=200)] | None = None
@@ -57,7 +65,7 @@ class CodeTests(Value):
 
 
 class FailureReason(StrEnum):
-    """Why a test did not pass, in terms of what the candidate did."""
+    """Why a test did not pass, in terms of what the candidate did; `broken_test` is the test's own fault."""
 
     WRONG_ANSWER = "wrong_answer"
     EXCEPTION = "exception"
@@ -68,6 +76,7 @@ class FailureReason(StrEnum):
     CRASHED = "crashed"
     NOT_RUN = "not_run"
     FORGED = "forged"
+    BROKEN_TEST = "broken_test"
 
 
 class TestResult(Value):
@@ -84,9 +93,17 @@ class TestResult(Value):
     reason: FailureReason | None = None
     duration_ms: float = 0.0
 
+    @property
+    def is_broken(self) -> bool:
+        """Whether it says nothing of the code: it failed by itself."""
+        return self.reason is FailureReason.BROKEN_TEST
+
 
 class TestReport(Value):
-    """All tests of one run of the candidate. `results` is never empty: no tests is not a pass."""
+    """All tests of one run of the candidate. `results` is never empty: no tests is not a pass.
+
+    Those that are broken are no evidence of anything: only the others are counted.
+    """
 
     __test__ = False
 
@@ -101,11 +118,31 @@ class TestReport(Value):
 
     @property
     def failures(self) -> tuple[TestResult, ...]:
+        """All that did not pass, for whatever reason."""
         return tuple(result for result in self.results if not result.passed)
+
+    @property
+    def broken(self) -> tuple[TestResult, ...]:
+        return tuple(result for result in self.results if result.is_broken)
+
+    @property
+    def counted(self) -> int:
+        """How many tests say something of the code."""
+        return self.total - len(self.broken)
+
+    @property
+    def failed(self) -> tuple[TestResult, ...]:
+        """Those that the code failed."""
+        return tuple(result for result in self.failures if not result.is_broken)
 
     @property
     def all_passed(self) -> bool:
         return not self.failures
+
+    @property
+    def settles_nothing(self) -> bool:
+        """Whether nothing speaks against the code, and not all that was to be tested was."""
+        return bool(self.broken) and not self.failed
 
     @property
     def has_inputs(self) -> bool:
@@ -114,5 +151,5 @@ class TestReport(Value):
 
     @property
     def score(self) -> float:
-        """Share of tests passed, 0–100."""
-        return round(100 * (self.total - len(self.failures)) / self.total, 2)
+        """Share of the counted tests that passed, 0–100; 0 where none is counted."""
+        return round(100 * (self.counted - len(self.failed)) / self.counted, 2) if self.counted else 0.0

@@ -22,7 +22,7 @@ def first_attempt_succeeded(
     """
     if outcome is None or not made:
         return None
-    judged = strongest_judgements(judgements).get(1)
+    judged = strongest_judgements(judged for judged in judgements if not judged.is_void).get(1)
     if judged is not None and judged.referee is Referee.PERSON:
         return judged.passed
     if outcome is Outcome.UNVERIFIED and (judged is None or judged.referee.is_weak):

@@ -8,7 +8,7 @@ succeeds only where a person says so or the kept code passes every test that not
 from reflection_app.loops.actor_critic import actor_critic
 from reflection_app.loops.attempts import make_attempt
 from reflection_app.loops.code_answers import code_of
-from reflection_app.loops.code_loop import TESTS_TIMEOUT_S, told_failures
+from reflection_app.loops.code_loop import TESTS_TIMEOUT_S, sent_back, told_failures
 from reflection_app.loops.code_tests import CodeTests, TestReport
 from reflection_app.loops.effects import AskReviewer, Generate, Pick, ReviewDecision, ReviewReason, RunTests
 from reflection_app.loops.ends import Outcome
@@ -60,7 +60,7 @@ async def generated_tests_loop(spec: TaskSpec, run: Progress) -> Outcome:
             return Outcome.SUCCEEDED if decision.verdict is Verdict.PASS else Outcome.REJECTED
         # What a person sent back is no candidate any more: the evidence begins anew.
         tried.clear()
-        messages = (*messages, assistant(answer or NO_ANSWER), user(told(decision)))
+        messages = (*messages, assistant(answer or NO_ANSWER), user(sent_back(decision)))
     return Outcome.EXHAUSTED
 
 
@@ -162,21 +162,14 @@ async def _ask(pick: Pick, judgement: Judgement, run: Progress, *, number: int) 
     return decision
 
 
-def told(decision: ReviewDecision) -> str:
-    """What the model is told of a person who sent the attempt back."""
-    problems = [f"- {issue.description}" for issue in decision.issues]
-    problems += [f"- {decision.reason}"] if decision.reason.strip() else []
-    return prompt("code_sent_back", problems="\n".join(problems) or "- No reason was given.")
-
-
 def failures_prompt(report: TestReport, *, examples: int) -> str:
     """What the model is told of failures: the task's own examples as certain, its colleague's tests as doubtful."""
-    certain = tuple(result for result in report.results[:examples] if not result.passed)
-    doubtful = tuple(result for result in report.results[examples:] if not result.passed)
+    certain = tuple(result for result in report.results[:examples] if not result.passed and not result.is_broken)
+    doubtful = tuple(result for result in report.results[examples:] if not result.passed and not result.is_broken)
     return prompt(
         "code_suspect_failures",
-        failed=len(report.failures),
-        total=report.total,
+        failed=len(report.failed),
+        total=report.counted,
         examples=prompt("code_failed_examples", failures=told_failures(certain)) + "\n" if certain else "",
         doubtful=prompt("code_failed_tests", failures=told_failures(doubtful)) + "\n" if doubtful else "",
     )

@@ -31,6 +31,7 @@ class RecordedStep(Value):
     reviewer: str = ""
     tests_total: int = 0
     tests_failed: int = 0
+    tests_broken: int = 0
     requirements_total: int = 0
     requirements_unmet: int = 0
     tool: str = ""

@@ -117,7 +117,9 @@ def _tests(step: RecordedStep) -> str:
     if not step.tests_total:
         return ""
     if step.tests_failed:
-        return f"{step.tests_failed} of {step.tests_total} tests"
+        return f"{step.tests_failed} of {step.tests_total - step.tests_broken} tests"
+    if step.tests_broken:
+        return f"{step.tests_broken} of {step.tests_total} tests broken"
     return f"all {step.tests_total} passed"
 
 

@@ -164,7 +164,7 @@ class Progress:
             [
                 judged
                 for judged in self.judgements
-                if judged.attempt not in by_people and counted in (None, judged.referee)
+                if judged.attempt not in by_people and not judged.is_void and counted in (None, judged.referee)
             ]
         )
 

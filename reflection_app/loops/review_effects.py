@@ -35,6 +35,7 @@ class ReviewReason(StrEnum):
     REJECTED = "rejected"
     LOW_CONFIDENCE = "low_confidence"
     UNSETTLED_PICK = "unsettled_pick"
+    BROKEN_TESTS = "broken_tests"
     AUDIT = "audit"
     CHECKPOINT = "checkpoint"
     POLICY = "policy"

@@ -84,5 +84,5 @@ def context_for(spec: TaskSpec, judgement: Judgement) -> tuple[str, ...]:
     if judgement.requirements is not None:
         needed += [f"requirement: {result.name}" for result in judgement.requirements.unmet]
     if judgement.tests is not None:
-        needed += [f"test: {result.name}" for result in judgement.tests.failures[:20]]
+        needed += [f"test: {result.name}" for result in judgement.tests.failed[:20]]
     return (*needed, *(f"file: {name}" for name in spec.file_names[:20]))

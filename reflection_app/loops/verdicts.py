@@ -95,6 +95,11 @@ class Judgement(Value):
         return self.verdict is Verdict.PASS
 
     @property
+    def is_void(self) -> bool:
+        """Whether all tests that it rests on are broken: it is no verdict then, and no other of tests is as unsure."""
+        return self.referee is Referee.TESTS and self.confidence == 0 and not self.passed
+
+    @property
     def is_by_requirements(self) -> bool:
         """Whether minimum requirements alone were checked, by code, and nobody judged beyond them."""
         return self.referee is Referee.TESTS and self.tests is None and self.requirements is not None

@@ -63,7 +63,9 @@ def complete_panels(project_id: UUID, *, since: datetime, until: datetime) -> Qu
     """
     in_period = {"complete_at__gte": since, "complete_at__lt": until}
     complete = Panel.objects.filter(project=project_id, agreed__isnull=False, was_reopened=False, **in_period)
-    return complete.exclude(reason=ReviewReason.UNSETTLED_PICK).order_by("-complete_at", "-id")
+    return complete.exclude(reason__in=(ReviewReason.UNSETTLED_PICK, ReviewReason.BROKEN_TESTS)).order_by(
+        "-complete_at", "-id"
+    )
 
 
 def ratings_of(panels: Iterable[UUID]) -> dict[UUID, dict[str, str]]:

@@ -163,7 +163,7 @@ class _Player:
                 self.used = number
                 return _said(self.trace.implementations[number - 1])
             case RunTests():
-                return run_tests(effect.code, tests=effect.tests, deadline_s=effect.timeout_s)
+                return run_tests(effect.code, tests=effect.tests, deadline_s=effect.timeout_s, wanted=effect.wanted)
             case RecordVerdict(judgement=judgement):
                 self.judgements.append(judgement)
                 return judgement

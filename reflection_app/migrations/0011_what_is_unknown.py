@@ -12,7 +12,7 @@ WHERE run.id = counted.run_id
 
 
 class Migration(migrations.Migration):
-    dependencies = [("reflection_app", "0009_the_engine_under_load")]
+    dependencies = [("reflection_app", "0010_keys_are_no_people")]
 
     operations = [
         migrations.AddField("attempt", "is_cut_off", models.BooleanField(default=False)),

@@ -2,7 +2,7 @@
 
 from reflection_app.models.agent_trace import AgentSpan, AgentTrace
 from reflection_app.models.api_key import ApiKey, Scope
-from reflection_app.models.attempt import Attempt, Verdict
+from reflection_app.models.attempt import VOID, Attempt, Verdict
 from reflection_app.models.audit import Actor, AuditEntry, Target, audit, hand_of
 from reflection_app.models.bulk import BulkDecision, BulkItem, BulkItemState, BulkState
 from reflection_app.models.comment import About, Comment
@@ -38,6 +38,7 @@ __all__ = [
     "OF_STEPS",
     "OPEN",
     "TEST",
+    "VOID",
     "About",
     "Actor",
     "AgentInstruction",

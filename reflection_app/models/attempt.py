@@ -2,6 +2,7 @@
 
 from django.conf import settings
 from django.db import models
+from django.db.models import Q
 
 from reflection_app.loops import verdicts
 from reflection_app.loops.code_tests import TestReport
@@ -33,6 +34,10 @@ class Attempt(models.Model):
 
     def __str__(self) -> str:
         return f"attempt {self.number}"
+
+
+# Of verdicts, those that are none: see Judgement.is_void.
+VOID = Q(referee=verdicts.Referee.TESTS, confidence=0) & ~Q(verdict=verdicts.Verdict.PASS)
 
 
 class Verdict(models.Model):
@@ -77,6 +82,11 @@ class Verdict(models.Model):
 
     def get_tests(self) -> TestReport | None:
         return TestReport.model_validate(self.tests) if self.tests else None
+
+    @property
+    def is_void(self) -> bool:
+        """Whether all tests that it rests on are broken, so that it is no verdict: one of those that VOID finds."""
+        return self.referee == verdicts.Referee.TESTS and self.confidence == 0 and not self.passed
 
     def get_requirements(self) -> RequirementsReport | None:
         return RequirementsReport.model_validate(self.requirements) if self.requirements else None

@@ -10,6 +10,8 @@ from django.utils.text import Truncator
 
 from reflection_app.loops.graph import graph_of
 from reflection_app.loops.graph_values import Graph, RecordedStep
+from reflection_app.loops.verdicts import Referee
+from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.models.run import Run, Step
 
 MOST_STEPS = 2_000
@@ -32,6 +34,7 @@ FACTS = {
     "judged": ("record_verdict", "result__verdict"),
     "judged_score": ("record_verdict", "result__score"),
     "judged_by": ("record_verdict", "result__referee"),
+    "judged_surely": ("record_verdict", "result__confidence"),
     "decided": ("ask_reviewer", "result__verdict"),
     "decision": ("ask_reviewer", "result__decision"),
     "reviewer": ("ask_reviewer", "result__reviewer"),
@@ -48,7 +51,8 @@ FACTS = {
 }
 COUNTS = {
     "tests_total": ("run_tests", "$.results[*]"),
-    "tests_failed": ("run_tests", "$.results[*] ? (@.passed == false)"),
+    "tests_failed": ("run_tests", '$.results[*] ? (@.passed == false && !(@.reason == "broken_test"))'),
+    "tests_broken": ("run_tests", '$.results[*] ? (@.reason == "broken_test")'),
     "requirements_total": ("record_verdict", "$.requirements.results[*]"),
     "requirements_unmet": ("record_verdict", "$.requirements.results[*] ? (@.met == false)"),
     "plan_issues": ("record_plan", "$.issues[*]"),
@@ -97,6 +101,7 @@ def _count(kind: str, path: str) -> Case:
 
 
 def _recorded(row: dict[str, Any]) -> RecordedStep:
+    is_void = row["judged_by"] == Referee.TESTS and row["judged_surely"] == 0 and row["judged"] != VerdictName.PASS
     return RecordedStep(
         seq=row["seq"],
         key=row["key"],
@@ -108,13 +113,14 @@ def _recorded(row: dict[str, Any]) -> RecordedStep:
         timed_out=row["timed_out"],
         is_inherited=row["is_inherited"],
         is_edited=bool(row["edited_by_label"]),
-        verdict=_text(row["judged"]) or _text(row["decided"]),
-        score=row["judged_score"] if isinstance(row["judged_score"], int | float) else None,
+        verdict="" if is_void else _text(row["judged"]) or _text(row["decided"]),
+        score=row["judged_score"] if isinstance(row["judged_score"], int | float) and not is_void else None,
         referee=row["judged_by"] if isinstance(row["judged_by"], int) else None,
         decision=_text(row["decision"]),
         reviewer=_text(row["reviewer"]),
         tests_total=row["tests_total"],
         tests_failed=row["tests_failed"],
+        tests_broken=row["tests_broken"],
         requirements_total=row["requirements_total"],
         requirements_unmet=row["requirements_unmet"],
         tool=_text(row["tool"]),

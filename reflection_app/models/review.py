@@ -141,7 +141,7 @@ class Review(models.Model):
     @property
     def is_pick(self) -> bool:
         """Whether the question is which attempt to keep."""
-        return self.reason == ReviewReason.UNSETTLED_PICK
+        return self.reason in (ReviewReason.UNSETTLED_PICK, ReviewReason.BROKEN_TESTS)
 
     @property
     def is_for_director(self) -> bool:

@@ -11,7 +11,7 @@ from reflection_app.loops.effects import RecordPick
 from reflection_app.loops.requirements import RequirementsReport
 from reflection_app.loops.verdicts import Judgement, Referee
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.models import Attempt, Run, Step, StepState, Verdict
+from reflection_app.models import VOID, Attempt, Run, Step, StepState, Verdict
 
 
 class Best(NamedTuple):
@@ -26,7 +26,7 @@ def best_of(run: Run) -> Best:
     """
     picks = Step.objects.filter(run=run, kind=RecordPick.kind, state=StepState.DONE).order_by("-seq")
     picked = Subquery(picks.values("result__attempt")[:1])
-    rows = Verdict.objects.filter(attempt__run=run).annotate(pick=picked).order_by("created_at", "id")
+    rows = Verdict.objects.filter(attempt__run=run).exclude(VOID).annotate(pick=picked).order_by("created_at", "id")
     # Only what the rule reads: a verdict whose details no longer parse must not keep its run from ending.
     names = (
         "attempt_id",

@@ -5,7 +5,7 @@ from reflection_app.loops.ends import Outcome
 from reflection_app.loops.first_attempt import first_attempt_succeeded
 from reflection_app.loops.verdicts import Judgement, Referee
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.models import Run, Verdict
+from reflection_app.models import VOID, Run, Verdict
 
 
 def settle_first_attempt(run: Run) -> None:
@@ -28,7 +28,7 @@ def can_still_count(run: Run) -> bool:
 
 
 def _succeeded(run: Run) -> bool | None:
-    rows = Verdict.objects.filter(attempt__run=run, attempt__number=1).order_by("created_at", "id")
+    rows = Verdict.objects.filter(attempt__run=run, attempt__number=1).exclude(VOID).order_by("created_at", "id")
     judgements = [
         Judgement(attempt=1, referee=Referee(referee), verdict=VerdictName(verdict), score=score)
         for referee, verdict, score in rows.values_list("referee", "verdict", "score")

@@ -208,9 +208,11 @@ class Journal:
         follow: Follow,
         is_there: Callable[[], bool] = lambda: False,
         due: datetime | None = None,
+        error: str = "",
     ) -> bool:
         """Lets go of the run until somebody brings the result of `effect`, or `due`; True where it did let go.
 
+        The run shows `error` meanwhile, where what it waits for is to be put right by people.
         `is_there` is asked under the run's lock: what came in the meantime is not waited for. Whoever brings something
         locks the run, too, and so either sees it waiting or is seen here.
         """
@@ -227,7 +229,7 @@ class Journal:
             is_let_go = not is_there()
             if not is_let_go:
                 return
-            run.state, run.waiting_for = state, waiting_for
+            run.state, run.waiting_for, run.error = state, waiting_for, storable(error)[:LONGEST_ERROR]
             run.lease_token = run.lease_until = None
             run.failures = run.worker_deaths = 0
             run.not_before = run.enqueued_at = due
@@ -235,6 +237,7 @@ class Journal:
                 update_fields=[
                     "state",
                     "waiting_for",
+                    "error",
                     "lease_token",
                     "lease_until",
                     "failures",

@@ -86,7 +86,7 @@ def perform(
 def _run_tests(effect: RunTests) -> Performed[Any]:
     began = time.monotonic()
     try:
-        report = run_tests(effect.code, tests=effect.tests, deadline_s=effect.timeout_s)
+        report = run_tests(effect.code, tests=effect.tests, deadline_s=effect.timeout_s, wanted=effect.wanted)
     except SandboxUnavailable as error:
         raise EffectFailed(f"code is not run without a sandbox: {error}") from None
     return Performed(value=report, spent=Spent(duration_s=time.monotonic() - began))

@@ -11,6 +11,7 @@ from reflection_app.loops.effects import (
     AwaitAttempt,
     AwaitTurns,
     Performed,
+    ReviewReason,
     Turn,
     Turns,
     Wait,
@@ -29,7 +30,8 @@ def wait_for(effect: Waiting, *, journal: Journal, follow: Follow) -> Performed[
     """The effect's result where it is there already, else None: the run has been let go."""
     match effect:
         case AskReviewer(reason=reason):
-            journal.suspend(effect, state=RunState.WAITING_REVIEW, waiting_for=reason.value, follow=follow)
+            error = " ".join(effect.why) if reason is ReviewReason.BROKEN_TESTS else ""
+            journal.suspend(effect, state=RunState.WAITING_REVIEW, waiting_for=reason.value, follow=follow, error=error)
         case AwaitAttempt(attempt=number):
             journal.suspend(effect, state=RunState.WAITING_AGENT, waiting_for=f"attempt {number}", follow=follow)
         case AskPerson(question=question):

@@ -89,10 +89,7 @@ class Judge:
         try:
             answers = read_answers(record, asks)
             message = self.read(record)
-            wrong = next(
-                (pair for pair in answers if not equals(pair[1], pair[0].literal, is_identity=pair[0].is_identity)),
-                None,
-            )
+            wrong = first_wrong(answers)
         except (MalformedValue, RecursionError):
             return failed(result, FailureReason.FORGED, FORGED_TEXT)
         if wrong is not None:
@@ -103,6 +100,18 @@ class Judge:
         if message.get("ok") is not True or not message.keys() <= {"ok", "told"} or untold:
             return failed(result, FailureReason.FORGED, FORGED_TEXT)
         return result.model_copy(update={"passed": True})
+
+    def judge_alone(self, item: Item, record: Record, *, asks: Sequence[Ask] = ()) -> TestResult:
+        """What a test showed where there was no code: passed, too, if it got as far as the code without a fault."""
+        try:
+            has_reached_it = read_message(record.report).get("kind") == "touched"
+            wrong = first_wrong(read_answers(record, asks)) if has_reached_it else None
+        except MalformedValue:
+            has_reached_it, wrong = False, None
+        if not has_reached_it:
+            return self.judge_item(item, record, asks=asks)
+        result = TestResult(name=clean(item.name, limit=200), passed=wrong is None)
+        return result if wrong is None else wrong_answer(result, *wrong)
 
     def read(self, record: Record) -> dict[str, Any] | TestResult:
         """The child's message if it reported a value, else the failure."""
@@ -157,6 +166,13 @@ def read_answers(record: Record, asks: Sequence[Ask]) -> list[tuple[Ask, Any]]:
             raise MalformedValue("not an answer")
         check_tree(part[1])
     return [(asks[number], tree) for number, tree in told]
+
+
+def first_wrong(answers: Sequence[tuple[Ask, Any]]) -> tuple[Ask, Any] | None:
+    """The first that is not what its assertion says."""
+    return next(
+        (pair for pair in answers if not equals(pair[1], pair[0].literal, is_identity=pair[0].is_identity)), None
+    )
 
 
 def wrong_answer(result: TestResult, ask: Ask, tree: Any) -> TestResult:

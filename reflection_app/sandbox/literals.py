@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from reflection_app.sandbox.inside.approx import Approx, agrees, has_approx
 from reflection_app.sandbox.set_order import size_of_tree
 from reflection_app.sandbox.values import MalformedValue
 
@@ -13,12 +14,15 @@ def equals(tree: Any, literal: Any, *, is_identity: bool) -> bool:
     if size_of_tree(tree) != size_of_literal(literal):
         return False  # what is built below is then as small as the literal
     try:
-        return bool(thaw(tree) == literal)
-    except (TypeError, RecursionError) as error:
-        raise MalformedValue("a set of what can be in no set") from error
+        actual = thaw(tree)
+        return agrees(actual, literal) if has_approx(literal) else bool(actual == literal)
+    except (TypeError, RecursionError, OverflowError) as error:
+        raise MalformedValue("a set of what can be in no set, or a number beyond all bounds") from error
 
 
 def size_of_literal(literal: Any) -> int:
+    if isinstance(literal, Approx):
+        return size_of_literal(literal.expected)
     if isinstance(literal, dict):
         return 1 + sum(size_of_literal(key) + size_of_literal(value) for key, value in literal.items())
     return 1 + (sum(map(size_of_literal, literal)) if isinstance(literal, list | tuple | set) else 0)

@@ -46,7 +46,7 @@ def modules_inside() -> list[tuple[str, CodeType | None]]:
     folder = Path(__file__).parent / "inside"
     parts = INSIDE.split(".")
     packages: list[tuple[str, CodeType | None]] = [(".".join(parts[: i + 1]), None) for i in range(len(parts))]
-    for name in ("encode", "child", "equality", "script", "harness"):
+    for name in ("encode", "child", "approx", "equality", "pytest_parts", "stand_ins", "script", "harness"):
         source = (folder / f"{name}.py").read_text(encoding="utf-8")
         packages.append((f"{INSIDE}.{name}", compile(source, f"{name}.py", "exec", dont_inherit=True)))
     return packages

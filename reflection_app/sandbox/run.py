@@ -1,40 +1,57 @@
 """Code against its tests: builds the job, runs it in a sandbox, judges the records, accounts for every test."""
 
+import ast
 import time
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
 from reflection_app.loops.code_tests import CallCase, CodeTests, FailureReason, StdinCase, TestReport, TestResult
+from reflection_app.loops.scripts.syntax import ScriptRefused
+from reflection_app.sandbox.broken_tests import (
+    NOT_REACHED,
+    blame_the_test,
+    broken_test,
+    own_faults,
+    reaches_the_code,
+    says_unloaded,
+    stand_ins_for,
+)
 from reflection_app.sandbox.frames import Record
 from reflection_app.sandbox.judge import Judge
 from reflection_app.sandbox.limits import SandboxLimits
 from reflection_app.sandbox.process import HarnessDied, run_job
-from reflection_app.sandbox.script_plan import Item, Plan, UnusableScript, plan_script
+from reflection_app.sandbox.script_plan import Item, Plan, plan_script
 from reflection_app.sandbox.texts import clean
 
 # Imported once in the harness when the code names them, instead of once in each forked child.
 PRELOADED = ("bisect", "collections", "functools", "heapq", "itertools", "math", "re", "string", "typing")
-NO_SCRIPT = Plan([], [], "")
+NO_SCRIPT = Plan([], [], "", ast.Module([], []))
 BROUGHT_DOWN = "The sandbox was brought down while this test ran."
 AFTER_THE_CRASH = "It had no turn: the sandbox was brought down before it."
 NO_TIME = "It had no turn: the time for all tests was used up before it."
 
 
 def run_tests(
-    code: str, *, tests: CodeTests, limits: SandboxLimits | None = None, deadline_s: float | None = None
+    code: str,
+    *,
+    tests: CodeTests,
+    limits: SandboxLimits | None = None,
+    deadline_s: float | None = None,
+    wanted: tuple[str, ...] | None = None,
 ) -> TestReport:
-    """A result for every test, in order. SandboxUnavailable or SandboxFailed where nothing can be said of the code."""
+    """A result for every test, in order. SandboxUnavailable or SandboxFailed where nothing can be said of the code.
+
+    `wanted` are the names that the code should have defined and has not: a script that misses them is not broken. Where
+    it is not told, they are all that the script uses and nobody defines.
+    """
     limits = limits or SandboxLimits()
     started = time.monotonic()
     total_s = limits.total_s if deadline_s is None else max(0.1, min(limits.total_s, deadline_s))
     try:
         plan = plan_script(tests.script, code=code, entry_point=tests.entry_point) if tests.script else NO_SCRIPT
-    except UnusableScript as error:
-        reason = f"The test script itself cannot be used: {clean(str(error), limit=500)}"
-        return TestReport(
-            results=(TestResult(name="script", passed=False, error=reason, reason=FailureReason.NOT_RUN),)
-        )
+    except ScriptRefused as error:
+        return TestReport(results=(broken_test("script", f"The test script itself cannot be used: {error}"),))
     items = plan.items
     job = {
         **build_items(tests, plan),
@@ -42,21 +59,31 @@ def run_tests(
         "entry_point": tests.entry_point,
         "preload": [name for name in PRELOADED if name in code],
         "limits": harness_limits(limits, total_s=total_s, form=tests.form),
+        "stand_ins": None,
     }
+    names = stand_ins_for(plan, code=job["code"], entry_point=tests.entry_point, wanted=wanted)
+    if tests.script and not reaches_the_code(plan, names):
+        return TestReport(results=tuple(broken_test(item.name, NOT_REACHED) for item in items if not is_setup(item)))
     judge = Judge(wall_s=limits.wall_s, entry_point=tests.entry_point)
     collected = Collected(limits.output_bytes)
     judged: dict[int, TestResult] = {}
     one = judge_of(judge, tests, plan)
-    brought_down = False
+    brought_down, is_loaded = False, True
     try:
         for record in run_job(job, total_s=total_s, limits=limits):
             collected.add(record)
             if record.index >= 0:
                 judged[record.index] = one(record)
+                is_loaded = is_loaded and not says_unloaded(record)
     except HarnessDied:
         brought_down = True
+    results = all_results(tests, items, judged, brought_down=brought_down)
+    left_s = total_s - (time.monotonic() - started)
+    if tests.script and is_loaded and left_s > 0 and any(not result.passed for result in results.values()):
+        faults = own_faults(plan, job=job, stand_ins=names, judge=judge, limits=limits, total_s=left_s)
+        results |= {index: blame_the_test(results[index], why) for index, why in faults.items() if index in results}
     return TestReport(
-        results=tuple(all_results(tests, items, judged, brought_down=brought_down)),
+        results=tuple(results.values()),
         stdout=clean(bytes(collected.stdout), limit=limits.output_bytes),
         stderr=clean(bytes(collected.stderr), limit=limits.output_bytes),
         duration_ms=(time.monotonic() - started) * 1000,
@@ -77,9 +104,7 @@ def build_items(tests: CodeTests, plan: Plan) -> dict[str, Any]:
     elif tests.stdin_cases:
         given = [{"stdin": case.stdin} for case in tests.stdin_cases]
     else:
-        given = [
-            {"kind": "skip" if item.needs else item.kind, "code": item.code, "path": item.path} for item in plan.items
-        ]
+        given = [{"kind": item.kind, "code": item.code, "path": item.path} for item in plan.items]
     return {"form": tests.form, "items": given, "script": plan.shown}
 
 
@@ -101,22 +126,22 @@ def test_names(tests: CodeTests) -> list[str]:
 
 def all_results(
     tests: CodeTests, items: list[Item], judged: dict[int, TestResult], *, brought_down: bool
-) -> list[TestResult]:
-    """Every test once, those without a record as not run; and set-up statements of a script that failed.
+) -> dict[int, TestResult]:
+    """Every test once, by number, those without a record as not run; and set-up statements of a script that failed.
 
     When the sandbox was brought down, the first test without a record is the one that did it.
     """
     broken = next((judged[index].name for index, item in enumerate(items) if is_setup(item) and index in judged), None)
     why = NO_TIME if broken is None else f"It had no turn: a statement before it failed: {broken}"
-    results: list[TestResult] = []
+    results: dict[int, TestResult] = {}
     for index, name in enumerate([item.name for item in items] or test_names(tests)):
         item = items[index] if items else None
         if index in judged:
-            results.append(judged[index])
-        elif item is not None and item.needs:
-            results.append(not_run(name, f"It needs {item.needs}; test functions are called without arguments."))
+            results[index] = judged[index]
+        elif item is not None and item.refused:
+            results[index] = broken_test(name, item.refused)
         elif item is None or not is_setup(item):
-            results.append(crashed(name) if brought_down else not_run(name, why))
+            results[index] = crashed(name) if brought_down else not_run(name, why)
             if brought_down:
                 brought_down, why = False, AFTER_THE_CRASH
     return results

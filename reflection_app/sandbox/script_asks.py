@@ -1,7 +1,8 @@
 """Assertions of a script that a literal answers: the literal stays outside, the value is reported and compared here.
 
-`assert f(1) == [2]`, `assert None is f(1)` and their like, as statements of the script or directly in the body of a
-function of it, are taken out of what enters the sandbox; in their place the script tells the value of the other side.
+`assert f(1) == [2]`, `assert None is f(1)`, `assert f(1) == pytest.approx(2)` and their like, as statements of the
+script or directly in the body of a function of it, are taken out of what enters the sandbox; in their place the script
+tells the value of the other side.
 """
 
 import ast
@@ -9,6 +10,10 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
+
+from reflection_app.loops.scripts.plain_form import called_name
+from reflection_app.loops.scripts.unit_asserts import APPROX
+from reflection_app.sandbox.inside.approx import Approx
 
 PLAIN = (bool, int, float, str, list, tuple, set, dict)
 
@@ -47,31 +52,27 @@ class Asks:
             last, end = (ask.node.end_lineno or ask.node.lineno) - 1, ask.node.end_col_offset or 0
             if lines[last][end:].lstrip().startswith(b"#"):
                 lines[last] = lines[last][:end]
-        hidden = [part for ask in self.all for part in (ask.hidden, ask.node.msg) if part is not None]
-        for node in sorted(hidden, key=lambda node: (node.lineno, node.col_offset), reverse=True):
-            hide(lines, node)
+        parts = [part for ask in self.all for part in (ask.hidden, ask.node.msg) if part is not None]
+        # The cases of one test have the same message, and may share what they expect.
+        hidden = {(part.lineno, part.col_offset): part for part in parts}
+        for place in sorted(hidden, reverse=True):
+            hide(lines, hidden[place])
         return b"\n".join(lines).decode()
 
 
-def functions_that_are_tests(tree: ast.Module) -> Iterator[ast.FunctionDef]:
+def functions_that_are_tests(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     """Those of which every call is a test of its own, so that what they tell is always heard."""
     used = Counter(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
     defined = Counter(node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
     called = Counter(map(called_name, tree.body))
     for node in tree.body:
-        if isinstance(node, ast.FunctionDef) and not node.decorator_list:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not node.decorator_list:
             is_test = called[node.name] or node.name.startswith("test")
             if is_test and defined[node.name] == 1 and used[node.name] == called[node.name]:
                 yield node
         elif isinstance(node, ast.ClassDef):
-            methods = [method for method in node.body if isinstance(method, ast.FunctionDef)]
+            methods = [method for method in node.body if isinstance(method, ast.FunctionDef | ast.AsyncFunctionDef)]
             yield from (m for m in methods if m.name.startswith("test") and not m.decorator_list)
-
-
-def called_name(node: ast.stmt) -> str:
-    """The name of the function that the statement calls and does nothing else; empty if it does not."""
-    called = node.value.func if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) else None
-    return called.id if isinstance(called, ast.Name) else ""
 
 
 def hide(lines: list[bytes], node: ast.expr) -> None:
@@ -101,16 +102,31 @@ def read_ask(node: ast.Assert, script: str) -> Ask | None:
 
 
 def literals_of(node: ast.expr) -> Iterator[Any]:
-    """The value, if it is written out and plain data."""
+    """The value, if it is written out and plain data, or about such data."""
     try:
-        value = ast.literal_eval(node)
+        value = read_literal(node)
     except (ValueError, TypeError, RecursionError):
         return
     if is_plain(value):
         yield value
 
 
+def read_literal(node: ast.expr) -> Any:
+    """What `ast.literal_eval` reads, with `approx(…)` as a whole or as a part of a list, tuple or dictionary."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == APPROX:
+        options = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in node.keywords}
+        return Approx(*map(ast.literal_eval, node.args), **options)
+    if isinstance(node, ast.List | ast.Tuple):
+        return (list if isinstance(node, ast.List) else tuple)(map(read_literal, node.elts))
+    if isinstance(node, ast.Dict) and None not in node.keys:
+        keys = [ast.literal_eval(key) for key in node.keys if key is not None]
+        return dict(zip(keys, map(read_literal, node.values), strict=True))
+    return ast.literal_eval(node)
+
+
 def is_plain(value: Any) -> bool:
+    if isinstance(value, Approx):
+        return is_plain(value.expected)
     if isinstance(value, dict):
         return all(is_plain(key) and is_plain(part) for key, part in value.items())
     if isinstance(value, list | tuple | set):

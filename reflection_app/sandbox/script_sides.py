@@ -3,9 +3,10 @@
 import ast
 from types import CodeType
 
+from reflection_app.loops.scripts.syntax import SCRIPT_FILE
+from reflection_app.loops.scripts.unit_asserts import APPROX
 from reflection_app.sandbox.script_asks import Asks
 
-SCRIPT_FILE = "tests.py"
 UNITTEST_EQUAL = {"assertEqual", "assertListEqual", "assertTupleEqual", "assertDictEqual", "assertSetEqual"}
 
 
@@ -39,12 +40,17 @@ class ShowSides(ast.NodeTransformer):
         if not (is_pair and isinstance(node.test, ast.Call)):
             return node
         sides = [ast.Name(name, ast.Load()) for name in ("actual__", "expected__")]
+        # What compares is taken hold of before the candidate is called, which could put something else in its place.
+        held: dict[str, ast.expr] = {name: ast.Name(f"__{name}", ast.Load()) for name in ("equal__", "approx__")}
+        for inner in ast.walk(node.test):
+            if isinstance(inner, ast.Name) and inner.id == APPROX:
+                inner.id = "approx__"
+        values = held | {side.id: value for side, value in zip(sides, node.test.args, strict=True)}
         kept = [
-            ast.copy_location(ast.Assign([ast.Name(side.id, ast.Store())], value), node)
-            for side, value in zip(sides, node.test.args, strict=True)
+            ast.copy_location(ast.Assign([ast.Name(name, ast.Store())], value), node) for name, value in values.items()
         ]
         pair = call("__pair__", *sides, *([node.msg] if node.msg else []))
-        return [*kept, ast.copy_location(ast.Assert(call("__equal__", *sides), pair), node)]
+        return [*kept, ast.copy_location(ast.Assert(call("equal__", *sides), pair), node)]
 
     def visit_Call(self, node: ast.Call) -> ast.Call:
         self.generic_visit(node)

@@ -60,7 +60,8 @@ class AttemptCard:
     @property
     def decisive(self) -> Verdict | None:
         """The verdict that counts: the strongest referee's, of two equal ones the later."""
-        return max(self.verdicts, key=lambda verdict: (verdict.referee, verdict.created_at), default=None)
+        given = (verdict for verdict in self.verdicts if not verdict.is_void)
+        return max(given, key=lambda verdict: (verdict.referee, verdict.created_at), default=None)
 
     @property
     def open_reviews(self) -> tuple[Review, ...]:

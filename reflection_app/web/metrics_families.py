@@ -45,6 +45,7 @@ REASONS = {
     "rejected": gettext_lazy("Rejected"),
     "low_confidence": gettext_lazy("Low confidence"),
     "unsettled_pick": gettext_lazy("Unsettled pick"),
+    "broken_tests": gettext_lazy("Broken tests"),
     "audit": gettext_lazy("Audit sample"),
     "checkpoint": gettext_lazy("Checkpoint"),
     "policy": gettext_lazy("Policy"),
@@ -98,6 +99,7 @@ TEST_FAILURES = {
     "crashed": gettext_lazy("crashed"),
     "not_run": gettext_lazy("was not run"),
     "forged": gettext_lazy("tried to fake its result"),
+    "broken_test": gettext_lazy("the test itself is broken"),
 }
 
 

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from reflection_app.loops.code_tests import TestReport, TestResult
 from reflection_app.loops.effects import AskReviewer, AwaitAttempt, Generate, KeepAttempt, RecordVerdict, RunTests
-from reflection_app.models import Attempt, Run, Step, Verdict
+from reflection_app.models import VOID, Attempt, Run, Step, Verdict
 from reflection_app.web.step_lines import StepLine
 from reflection_app.web.template_filters import pretty_json
 from reflection_app.web.text_diff import LONGEST_COMPARED, marked
@@ -130,7 +130,8 @@ def _paired(left: list[StepLine], right: list[StepLine]) -> list[Pair]:
 
 def _side(run: Run) -> Side:
     best = run.best_attempt
-    decisive = Verdict.objects.filter(attempt=best).order_by("-referee", "-created_at", "-id").first() if best else None
+    judged = Verdict.objects.filter(attempt=best).exclude(VOID)
+    decisive = judged.order_by("-referee", "-created_at", "-id").first() if best else None
     inherited = tuple(Step.objects.filter(run=run, is_inherited=True).defer("request", "result"))
     return Side(run=run, score=decisive.score if decisive else None, best=best, inherited=inherited)
 

@@ -14,6 +14,7 @@ from reflection_app.actions.session_state import reflections_of
 from reflection_app.loops.effects import Pick, Route
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.task_spec import TaskSpec
+from reflection_app.loops.verdicts import Referee
 from reflection_app.models import Question, QuestionState, Review, Run, RunState, Step, Transcript
 from reflection_app.runner.lease import lease_end, silent_s
 from reflection_app.web.attempt_cards import AttemptCard, attempt_cards
@@ -59,6 +60,13 @@ class RunStory:
     @property
     def is_code(self) -> bool:
         return bool(self.run.spec.get("tests"))
+
+    @cached_property
+    def has_broken_tests(self) -> bool:
+        """Whether a person had to decide, or nothing could, since tests that came with the task are broken."""
+        best = self.run.best_attempt
+        verdicts = best.verdicts.filter(referee=Referee.TESTS) if best else ()
+        return any(bool(report.broken) for verdict in verdicts if (report := verdict.get_tests()) is not None)
 
     @cached_property
     def pick(self) -> Pick | None:

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_safe
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import Mode
-from reflection_app.models import Project, Run, RunState, Verdict
+from reflection_app.models import VOID, Project, Run, RunState, Verdict
 from reflection_app.models.run import NOT_OF_THE_DESK
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.list_pages import list_response, page_before
@@ -53,7 +53,8 @@ def read_filters(request: DeskRequest) -> Filters:
 
 def runs_for_list(project: Project) -> QuerySet[Run]:
     """The project's runs, newest first, each with its task and the score of its best attempt as `best_score`."""
-    decisive = Verdict.objects.filter(attempt=OuterRef("best_attempt")).order_by("-referee", "-created_at", "-id")
+    judged = Verdict.objects.filter(attempt=OuterRef("best_attempt")).exclude(VOID)
+    decisive = judged.order_by("-referee", "-created_at", "-id")
     return (
         Run.objects.filter(project=project)
         .select_related("task")

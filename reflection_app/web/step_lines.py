@@ -6,7 +6,7 @@ from typing import Any
 
 from reflection_app.loops.code_tests import TestReport
 from reflection_app.loops.effects import AskReviewer, Draw, Generate, RecordVerdict, RequestAudit, RunTests
-from reflection_app.loops.verdicts import Referee
+from reflection_app.loops.verdicts import Referee, Verdict
 from reflection_app.models import Step, StepState
 from reflection_app.web.agent_view import AGENT_STEPS, turns_words
 from reflection_app.web.choice_view import CHOICES, CHOOSING_ROLES
@@ -110,6 +110,13 @@ class StepLine:
         if given == Referee.TESTS and told.get("requirements") and not told.get("tests"):
             return "requirements"
         return next((referee.label for referee in Referee if referee == given), "")
+
+    @property
+    def is_void(self) -> bool:
+        """Whether it keeps that all tests are broken, which is no verdict."""
+        told = self.judgement
+        is_unsure = told.get("referee") == Referee.TESTS and told.get("confidence") == 0
+        return self.step.kind == RecordVerdict.kind and is_unsure and told.get("verdict") != Verdict.PASS
 
     @property
     def was_drawn(self) -> bool:

@@ -197,3 +197,36 @@ def test_a_list_of_tasks_takes_as_many_queries_for_many_as_for_one(
     with django_assert_max_num_queries(6):
         tasks = caller.get("tasks").body["results"]
     assert [task["run"]["best_attempt"]["content"] for task in tasks] == ["second"] * 3
+
+
+BROKEN_SCRIPTS = {
+    "def test_it(:\n    assert add(1, 2) == 3": "line 1, column 13: invalid syntax",
+    "assert add(1, 2) == (3": "line 1, column 21: '(' was never closed",
+    (
+        "import pytest\n@pytest.mark.skip\ndef test_it(): assert add(1, 2) == 3"
+    ): "line 2, column 2: `pytest.mark.skip` is not",
+    "def test_it(capsys):\n    assert add(1, 2) == 3": "line 1, column 1: test_it asks for `capsys`",
+    "total = 1 + 2": "holds no test",
+}
+
+
+@pytest.mark.parametrize("script", BROKEN_SCRIPTS)
+def test_a_script_that_cannot_be_run_is_refused_where_it_is_wrong(caller: Caller, script: str) -> None:
+    answer = caller.post("tasks", {"objective": "Write add(a, b).", "tests": {"script": script}})
+    assert_problem(answer, 400)
+    [error] = answer.body["errors"]
+    assert error["field"] == "tests.script"
+    assert error["message"].startswith(BROKEN_SCRIPTS[script])
+    assert not Task.objects.exists()
+
+
+def test_of_a_batch_the_item_with_the_broken_script_is_named(caller: Caller) -> None:
+    good = {"objective": "x", "tests": {"script": "from solution import add\nassert add(1, 2) == 3"}}
+    bad = {"objective": "y", "tests": {"script": "assert ("}}
+    answer = caller.post("tasks/batch", {"tasks": [good, bad]})
+    [error] = answer.body["errors"]
+    assert (error["index"], error["field"], error["message"]) == (
+        1,
+        "tests.script",
+        "line 1, column 8: '(' was never closed",
+    )

@@ -25,6 +25,13 @@ def run_program(code: str, *, stdin: str = "", expected: str, limits: SandboxLim
     return run_tests(code, tests=tests, limits=limits).results[0]
 
 
-def run_script(code: str, script: str, *, entry_point: str | None = None, limits: SandboxLimits = QUICK) -> TestReport:
+def run_script(
+    code: str,
+    script: str,
+    *,
+    entry_point: str | None = None,
+    limits: SandboxLimits = QUICK,
+    wanted: tuple[str, ...] | None = None,
+) -> TestReport:
     """The report of the code under a test script."""
-    return run_tests(code, tests=CodeTests(script=script, entry_point=entry_point), limits=limits)
+    return run_tests(code, tests=CodeTests(script=script, entry_point=entry_point), limits=limits, wanted=wanted)

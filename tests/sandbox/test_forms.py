@@ -105,7 +105,7 @@ def test_a_check_function_that_nothing_calls_is_called_with_the_entry_point_and_
     assert [(r.name, r.passed) for r in run_script(code, script, entry_point="add_one").results] == [
         ("check(add_one)", False)
     ]
-    assert run_script(code, script).results[0].reason is FailureReason.NOT_RUN
+    assert run_script(code, script).results[0].reason is FailureReason.BROKEN_TEST
 
 
 def test_test_functions_and_methods_are_tests_of_their_own() -> None:
@@ -125,7 +125,7 @@ def test_test_functions_and_methods_are_tests_of_their_own() -> None:
     assert {result.name: result.reason for result in report.results} == {
         "test_one": None,
         "test_two": FailureReason.WRONG_ANSWER,
-        "test_needs": FailureReason.NOT_RUN,
+        "test_needs": FailureReason.BROKEN_TEST,
         "TestPlain::test_three": None,
         "Unit::test_four": FailureReason.WRONG_ANSWER,
     }
@@ -155,8 +155,8 @@ def test_a_candidate_that_does_not_load_fails_every_test_of_a_script() -> None:
 
 def test_a_script_that_does_not_parse_is_not_the_fault_of_the_code() -> None:
     [result] = run_script("def f(): return 1", "assert f( == 1").results
-    assert result.reason is FailureReason.NOT_RUN
-    assert "script itself" in result.error
+    assert result.reason is FailureReason.BROKEN_TEST
+    assert result.error == "The test script itself cannot be used: line 1, column 11: invalid syntax"
 
 
 def test_a_tested_function_may_have_the_name_of_a_builtin() -> None:

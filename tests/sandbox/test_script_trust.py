@@ -137,8 +137,8 @@ def test_an_assertion_that_is_not_reached_is_not_missed() -> None:
 
 def test_a_test_that_never_told_what_was_asked_is_forged() -> None:
     code = "import sys\ndef f():\n  sys._getframe(1).f_globals['__tell__'] = print\n  return 2\n"
-    report = run_script(code, "assert f() == 2\nassert f() == 41\n")
-    assert [result.reason for result in report.results][1] is FailureReason.FORGED, report
+    report = run_script(code, "def test_it():\n    assert f() == 2\n    assert f() == 41\nassert f() == 41\n")
+    assert [result.reason for result in report.results] == [FailureReason.WRONG_ANSWER, FailureReason.FORGED], report
 
 
 @pytest.mark.skipif(not HUMANEVAL.exists(), reason="the recorded HumanEval rows are not beside the repository")
@@ -151,3 +151,128 @@ def test_recorded_humaneval_rows_are_judged_as_recorded() -> None:
         if report.all_passed != row["is_solved"]:
             wrong.append((row["task_id"] if "task_id" in row else row["name"], report.failures))
     assert wrong == []
+
+
+UNIT = "import unittest\nfrom solution import f\nclass A(unittest.TestCase):\n    def test_it(self):\n        "
+PYTEST = "import pytest\nfrom solution import f\n"
+ATTACKS = {
+    "assertEqual does nothing": (
+        "import unittest\nunittest.TestCase.assertEqual = lambda *a, **k: None\ndef f(): return 1",
+        UNIT + "self.assertEqual(f(), 41)",
+    ),
+    "assertRaises does nothing": (
+        (
+            "import contextlib, unittest\nunittest.TestCase.assertRaises = lambda *a: contextlib.suppress()\n"
+            "unittest.case.TestCase.assertRaises = lambda *a: contextlib.suppress()\ndef f(): return 1"
+        ),
+        UNIT + "with self.assertRaises(ValueError): f()",
+    ),
+    "TestCase is another": (
+        (
+            "import unittest\nclass T:\n  def __init__(s, n): pass\n"
+            "  def __getattr__(s, n): return lambda *a, **k: None\n"
+            "unittest.TestCase = unittest.case.TestCase = T\ndef f(): return 1"
+        ),
+        UNIT + "self.assertCountEqual(f(), [41])",
+    ),
+    "a pytest of its own": (
+        (
+            "import sys, types\np = sys.modules['pytest'] = types.ModuleType('pytest')\n"
+            "p.raises = __import__('contextlib').suppress\n"
+            "p.approx = lambda *a, **k: 1\ndef f(): return 1"
+        ),
+        PYTEST
+        + "def test_a():\n    with pytest.raises(ValueError): f()\ndef test_b(): assert f() == pytest.approx(41)",
+    ),
+    "raises is another at the next test": (
+        "import contextlib\ndef f():\n  globals()['__raises__'] = contextlib.suppress\n  return 1",
+        PYTEST + "def test_a(): assert f() == 41\ndef test_b():\n    with pytest.raises(ValueError): f()",
+    ),
+    "equal and approx are others at the next test": (
+        "def f():\n  globals().update(__equal__=lambda *a: True, __approx__=lambda *a, **k: 1)\n  return 1",
+        PYTEST + "x = [41]\ndef test_a(): assert f() == 41\ndef test_b(): assert f() == pytest.approx(x[0])\n"
+        "def test_c(): assert [f()] == x",
+    ),
+    "about everything": (YES.replace("MAKE", "Yes()"), PYTEST + "def test_it(): assert f() == pytest.approx(41)"),
+    "about everything that is computed": (
+        YES.replace("MAKE", "Yes()"),
+        PYTEST
+        + "x = 41\ndef test_it(): assert f() == pytest.approx(x)\ndef test_two(): assert pytest.approx([x]) == [f()]",
+    ),
+    "about everything in a list": (YES.replace("MAKE", "[Yes()]"), PYTEST + "x = 41\nassert f() == [pytest.approx(x)]"),
+    "almost everything": (YES.replace("MAKE", "Yes()"), UNIT + "self.assertAlmostEqual(f(), 41)"),
+    "a class that is not its own": (
+        "class F:\n  __class__ = property(lambda s: int)\ndef f(): return F()",
+        UNIT + "self.assertIsInstance(f(), int)",
+    ),
+    "an exception that claims to be another": (
+        (
+            "class M(type):\n  def __subclasscheck__(c, o): return True\n  def __instancecheck__(c, o): return True\n"
+            "class E(Exception, metaclass=M):\n  __class__ = property(lambda s: ValueError)\n"
+            "def f(): raise E"
+        ),
+        PYTEST + "def test_it():\n    with pytest.raises(ValueError): f()",
+    ),
+    "what says that a test was left out": (
+        "import unittest\ndef f(): raise unittest.SkipTest('no')",
+        UNIT + "self.assertEqual(f(), 41)",
+    ),
+    "sys.exit": ("import sys\ndef f(): sys.exit(0)", UNIT + "self.assertEqual(f(), 41)"),
+    "os._exit": ("import os\ndef f(): os._exit(0)", PYTEST + "def test_it(): assert f() == 41"),
+    "os._exit in the text of an exception": (
+        "import os\nclass E(ValueError):\n  def __str__(s): os._exit(0)\ndef f(): raise E",
+        PYTEST + "def test_it():\n    with pytest.raises(ValueError, match='41'): f()",
+    ),
+    "the exit of the interpreter": (
+        "import atexit, os\natexit.register(os._exit, 0)\ndef f(): raise SystemExit",
+        UNIT + "self.assertEqual(f(), 41)",
+    ),
+    "fake results": (
+        "def f():\n  print('1 passed')\n  print('{\"ok\": true}')\n  return 1",
+        PYTEST + "@pytest.mark.parametrize('x', [41])\ndef test_it(x): assert f() == x",
+    ),
+    "truth of its own": (
+        "import builtins\nbuiltins.isinstance = builtins.all = builtins.any = lambda *a: True\ndef f(): return 1",
+        PYTEST + "assert all(f() == x for x in [41])\nassert isinstance(f(), str)",
+    ),
+    "as if it was never reached": (
+        (
+            "import sys\ndef f():\n  for m in list(sys.modules.values()): getattr(m, 'StandIn', None)\n"
+            "  raise type('Touched', (BaseException,), {})"
+        ),
+        PYTEST + "def test_it(): assert f() == 41",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", ATTACKS)
+def test_what_sets_out_to_deceive_pytest_and_unittest_fails(what: str) -> None:
+    code, script = ATTACKS[what]
+    report = run_script(code, script)
+    assert not any(result.passed for result in report.results), report
+    assert not report.broken, report
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        (
+            "import pytest\n"
+            "@pytest.mark.parametrize('n,wanted', [(1, 'answer-7319'), pytest.param(2, 'answer-7319', id='two')])\n"
+            "def test_it(n, wanted):\n    assert f() == wanted, f'{n} gives {wanted}'"
+        ),
+        (
+            "import pytest\nclass TestIt:\n    @pytest.mark.parametrize('wanted', ['answer-7319'])\n"
+            "    def test_it(self, wanted):\n        got = f()\n        assert got == wanted"
+        ),
+        (
+            "import unittest\nclass A(unittest.TestCase):\n"
+            "    def test_it(self):\n        self.assertEqual(f(), 'answer-7319')"
+        ),
+        "import pytest\ndef test_it():\n    assert f() == ['answer-7319', pytest.approx(1)]",
+    ],
+)
+def test_what_pytest_and_unittest_expect_does_not_enter_the_sandbox(script: str) -> None:
+    report = run_script(LOOKS, script)
+    for result in report.results:
+        assert (result.passed, result.actual, "answer-7319" in result.expected) == (False, "[]", True), result

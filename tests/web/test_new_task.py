@@ -52,6 +52,12 @@ def test_a_task_is_handed_in_and_its_run_opened(member: Client) -> None:
         ({"objective": "x", "token_budget": "-4"}, "error-token_budget"),
         ({"objective": "x", "cost_budget_usd": "much"}, "error-cost_budget_usd"),
         ({"objective": "x", "tests": '{"script": "a\\u0000"}'}, "cannot be stored"),
+        (
+            {"objective": "x", "tests": '{"script": "def test_it(:\\n  assert f()"}'},
+            "script: line 1, column 13: invalid syntax",
+        ),
+        ({"objective": "x", "tests": '{"script": "def test_it(tmp_path): assert f()"}'}, "asks for `tmp_path`"),
+        ({"objective": "x", "tests": '{"script": "x = 1"}'}, "script: holds no test"),
         ({"objective": "x", "output_schema": "{nope"}, "Not JSON"),
         ({"objective": "x", "output_schema": '{"type": "strin"}'}, "$.type: "),
         ({"objective": "x", "output_schema": '{"$ref": "http://x"}'}, "refers outside of itself"),

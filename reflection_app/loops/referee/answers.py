@@ -88,7 +88,7 @@ def read_answers(reports: dict[int, TestReport], *, examples: int, entry_point: 
     """
     of_task = {number: _by_name(report.results[:examples]) for number, report in sorted(reports.items())}
     of_model = {number: _by_name(report.results[examples:]) for number, report in sorted(reports.items())}
-    held = _counted(of_task, lambda result: result.reason is FailureReason.NOT_RUN)
+    held = _counted(of_task, lambda result: result.reason is FailureReason.NOT_RUN or result.is_broken)
     passed = _counted(of_model, lambda result: _is_no_evidence(result, entry_point, annotation))
     return [
         Answers(
@@ -137,7 +137,7 @@ def _by_name(results: tuple[TestResult, ...]) -> Results:
 def _is_no_evidence(result: TestResult, entry_point: str, annotation: str) -> bool:
     if result.passed:
         return False
-    if result.reason is FailureReason.NOT_RUN:
+    if result.reason is FailureReason.NOT_RUN or result.is_broken:
         return True
     if result.reason is FailureReason.EXCEPTION:
         return _is_fault_of_test(result.error, entry_point)

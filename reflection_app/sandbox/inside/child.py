@@ -13,21 +13,21 @@ leave, send = posix._exit, posix.write  # noqa: SLF001 - its public name
 flush_out, flush_err = sys.stdout.flush, sys.stderr.flush
 
 
-def load(code: str, *, name: str) -> dict[str, Any]:
-    """The namespace that the candidate's code leaves; whatever it raises is raised."""
+def load(code: str, *, name: str) -> ModuleType:
+    """The module that the candidate's code makes; whatever it raises is raised."""
     module = ModuleType(name)
     module.__dict__["__builtins__"] = builtins
     sys.modules[name] = module
     compiled: CodeType = compile(code, CANDIDATE_FILE, "exec", dont_inherit=True)
     exec(compiled, module.__dict__)  # noqa: S102 - the purpose of the place
-    return module.__dict__
+    return module
 
 
 def run_case(job: dict[str, Any], case: dict[str, Any], report_end: int) -> NoReturn:
     """Reports the value that the entry point returned for this case, or why there is none."""
     code: str = job["code"]
     try:
-        space = load(code, name="candidate")
+        space = load(code, name="candidate").__dict__
         function = find(space, job["entry_point"])
         if function is None:
             report = write_object(kind='"missing"', error=quote(what_is_there(space)))
@@ -60,7 +60,7 @@ def failure(error: BaseException, code: str) -> str:
     return write_object(**failure_fields(error, code))
 
 
-def failure_fields(error: BaseException, code: str) -> dict[str, str]:
+def failure_fields(error: BaseException, code: str, script: str = "") -> dict[str, str]:
     """The parts of the report, as JSON; the kinds are those that the judge outside knows."""
     if isinstance(error, MemoryError):
         kind = "memory"
@@ -72,7 +72,7 @@ def failure_fields(error: BaseException, code: str) -> dict[str, str]:
         kind = "exit"
     else:
         kind = "exception"
-    return {"kind": quote(kind), "error": describe(error, code)}
+    return {"kind": quote(kind), "error": describe(error, code, script)}
 
 
 def end(report: str, report_end: int) -> NoReturn:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from reflection_app.sandbox.inside.approx import agrees, has_approx
 from reflection_app.sandbox.inside.encode import VIEWS, rational
 
 FORGED_TEXT = "An object of the code says that it equals a value which it is not."
@@ -17,6 +18,7 @@ SCALARS: tuple[tuple[type, Callable[[Any], Any]], ...] = (
     (bytes, bytes.__bytes__),
     (complex, complex.__complex__),
 )
+true_isinstance, true_issubclass = isinstance, issubclass
 all_types, flags_of = set, type.__dict__["__flags__"].__get__
 
 
@@ -30,6 +32,8 @@ class Foreign(Exception):
 
 def equal(left: Any, right: Any) -> bool:
     """What `left == right` says, or Forged where one side is plain data and the other differs from it."""
+    if has_approx(left) or has_approx(right):
+        return is_about(left, right)
     if not left == right:  # noqa: SIM201 - the operator that the script wrote
         return False
     sides: list[Any] = []
@@ -41,6 +45,23 @@ def equal(left: Any, right: Any) -> bool:
     if sides and (len(sides) == 1 or sides[0] != sides[1]):
         raise Forged
     return True
+
+
+def is_instance(value: Any, kinds: Any) -> bool:
+    """What `isinstance` says, of the true class of an object that names another as its own."""
+    if not true_isinstance(value, kinds):
+        return False
+    kind = type(value)
+    return value.__class__ is kind or true_issubclass(kind, kinds)
+
+
+def is_about(left: Any, right: Any) -> bool:
+    """Whether the side that holds no `approx`, read as plain data, is about the other."""
+    actual, expected = (left, right) if has_approx(right) else (right, left)
+    try:
+        return agrees(purified(actual), expected)
+    except Foreign:
+        return False
 
 
 def proven(left: Any, right: Any) -> tuple[Any, Any]:

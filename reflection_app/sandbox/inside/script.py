@@ -5,6 +5,9 @@ tells the value, and the literal is not in here. Other equalities are not taken 
 is plain data. The nonce is handed over only after the candidate was loaded, every record must carry it, the builtins
 that the script names are the true ones, and a child that leaves before its last record has failed.
 
+With `stand_ins` in the job there is no candidate: the names that a candidate would define stand for nothing, and what
+fails before it reaches one of them fails by itself.
+
 What remains, for a candidate that knows this file: where a script asserts anything but an equality, compares two
 objects of the candidate's own classes, or has its literals in loops, in conditions, or in functions that are no
 tests, it can find pipe, nonce and literals in the frames above it, or change modules that the script uses.
@@ -12,13 +15,28 @@ tests, it can find pipe, nonce and literals in the frames above it, or change mo
 
 import builtins
 import posix
+import sys
+from types import CoroutineType, FunctionType, ModuleType
 from typing import Any, NoReturn
 
-from reflection_app.sandbox.inside.child import failure, failure_fields, flush, leave, load, send_whole
-from reflection_app.sandbox.inside.encode import Encoder, TooLarge, describe, quote, safe_repr, write_object
-from reflection_app.sandbox.inside.equality import FORGED_TEXT, Forged, equal, proven
+from reflection_app.sandbox.inside.approx import Approx
+from reflection_app.sandbox.inside.child import failure_fields, flush, leave, load, send_whole
+from reflection_app.sandbox.inside.encode import (
+    SCRIPT_FILE,
+    Encoder,
+    TooLarge,
+    describe,
+    quote,
+    safe_repr,
+    write_object,
+)
+from reflection_app.sandbox.inside.equality import FORGED_TEXT, Forged, equal, is_instance, proven
+from reflection_app.sandbox.inside.pytest_parts import fail, raises
+from reflection_app.sandbox.inside.stand_ins import StandIn, StandInModule, Touched, is_own_fault
 
+SOLUTION = "solution"
 MOST_TOLD = 1024 * 1024
+TOUCHED = {"kind": '"touched"', "error": '""'}
 read = posix.read
 TRUE_BUILTINS = dict(vars(builtins))
 
@@ -38,21 +56,34 @@ def run_script(job: dict[str, Any], done: set[int], dead: set[int], report_end: 
 
     Items in `dead` ended an earlier child and are left out.
     """
-    try:
-        space = load(job["code"], name="candidate")
-    except BaseException as error:  # noqa: BLE001 - the child must report it
-        send_whole(report_end, b"F " + failure(error, job["code"]).encode("ascii") + b"\n")
-        leave(0)
+    module: ModuleType = StandInModule(SOLUTION)
+    if job["stand_ins"] is None:
+        try:
+            module = load(job["code"], name="candidate")
+        except BaseException as error:  # noqa: BLE001 - the child must report it
+            fields = failure_fields(error, job["code"])
+            send_whole(report_end, b"F " + write_object(**fields, unloaded="true").encode("ascii") + b"\n")
+            leave(0)
+    else:
+        module.__dict__.update({name: StandIn() for name in job["stand_ins"]})
+    space = module.__dict__
     vars(builtins).clear()
     vars(builtins).update(TRUE_BUILTINS)
-    space.update({f"__true_{name}__": value for name, value in TRUE_BUILTINS.items()}, __pair__=Pair)
+    sys.modules[SOLUTION] = module
+    # The script has its own copy, whatever the candidate did to the one that it imported.
+    for name in [name for name in sys.modules if name == "unittest" or name.startswith("unittest.")]:
+        del sys.modules[name]
+    space.update(__builtins__=builtins, __file__=SCRIPT_FILE)
     told = Told()
-    space.update(__tell__=told.tell, __equal__=equal, __sides__=proven)
+    own = {f"__true_{name}__": value for name, value in TRUE_BUILTINS.items()}
+    own |= {"__true_isinstance__": is_instance, "__approx__": Approx, "__raises__": raises, "__fail__": fail}
+    own |= {"__pair__": Pair, "__tell__": told.tell, "__equal__": equal, "__sides__": proven}
     send_whole(report_end, b"L\n")
     reporter = Reporter(report_end, read(secret, 64), told)
     for index, item in enumerate(job["items"]):
         if index in dead or item["kind"] == "skip" or (index in done and item["kind"] == "call"):
             continue
+        space.update(own)  # an earlier test may have let the candidate change them
         if not run_item(index, item, job, space, reporter, again=index in done):
             break
     else:
@@ -78,6 +109,7 @@ def run_item(
     is_test = item["kind"] != "setup"
     reporter.say(b"P" if again or not is_test else b"B", index)
     reporter.told.begin()
+    StandIn.is_touched = StandIn.is_touched_by_set_up
     report: dict[str, str] = {"ok": "true"}
     try:
         if item["kind"] == "call":
@@ -85,11 +117,18 @@ def run_item(
         else:
             exec(item["code"], space)  # noqa: S102 - the purpose of the place
     except BaseException as error:  # noqa: BLE001 - the child must report it
-        report = broken(error, job)
+        try:
+            report = broken(error, job)
+        except Touched:  # by what was to be told of the error
+            report = dict(TOUCHED)
         if not is_test:
             flush()
             reporter.say(b"S", index, write_object(**report))
             return False
+    else:
+        if StandIn.is_touched:
+            report = dict(TOUCHED)
+    StandIn.is_touched_by_set_up |= StandIn.is_touched and not is_test
     if is_test and not again:
         flush()
         reporter.say(b"E", index, write_object(**report, told=reporter.told.read()))
@@ -98,10 +137,12 @@ def run_item(
 
 def broken(error: BaseException, job: dict[str, Any]) -> dict[str, str]:
     """The report on a test that raised; both sides where an equality was asserted."""
+    if StandIn.is_touched and not is_own_fault(error):
+        return dict(TOUCHED)
     if type(error) is Forged:
         return {"kind": '"forged"', "error": quote(FORGED_TEXT)}
     if not isinstance(error, AssertionError):
-        return failure_fields(error, job["code"])
+        return failure_fields(error, job["code"], job["script"])
     pair = error.args[0] if type(error) is AssertionError and error.args else None
     fields = {"kind": '"assertion"', "error": describe(error, job["code"], job["script"])}
     if type(pair) is Pair:
@@ -121,6 +162,8 @@ class Told:
         self.length = 0
 
     def tell(self, number: int, value: Any) -> None:
+        if StandIn.is_touched:
+            return
         part = f"[{number},{self.encoder.write(value)}]"
         self.length += len(part)
         if self.length > MOST_TOLD:
@@ -131,19 +174,45 @@ class Told:
         return f"[{','.join(self.parts)}]"
 
 
-def call_test(path: str, space: dict[str, Any]) -> None:
+def call_test(path: tuple[str, ...], space: dict[str, Any]) -> None:
     """Calls a test function, or a method of a fresh instance of a test class between its set-up and tear-down."""
-    owner, _, name = path.rpartition(".")
-    if not owner:
-        space[name]()
+    if len(path) == 1:
+        for before in ("setup_module", "setUpModule", "setup_function"):
+            if type(before_all := space.get(before)) is FunctionType:
+                before_all(*[None] * before_all.__code__.co_argcount)
+        wait_for(space[path[0]]())
         return
+    owner, name = path
     kind = space[owner]
     unit = any(base.__name__ == "TestCase" for base in kind.__mro__)
-    instance = kind(name) if unit else kind()
+    if unit and type(before_all := space.get("setUpModule")) is FunctionType:
+        before_all()
+    method = "run" if unit else name
+    instance = kind(method) if unit else kind()
     getattr(kind, "setUpClass" if unit else "setup_class", lambda: None)()
-    before, after = ("setUp", "tearDown") if unit else ("setup_method", "teardown_method")
-    getattr(instance, before, lambda: None)()
+    befores = ("setUp", "asyncSetUp") if unit else ("setup_method",)
+    afters = ("asyncTearDown", "tearDown", "doCleanups") if unit else ("teardown_method",)
+    for before in befores:
+        call_method(instance, before)
     try:
-        getattr(instance, name)()
+        wait_for(getattr(instance, name)())
     finally:
-        getattr(instance, after, lambda: None)()
+        for after in afters:
+            call_method(instance, after)
+
+
+def call_method(instance: Any, name: str) -> None:
+    """Calls it if it is there; pytest gives the test to those that ask for it."""
+    function = getattr(instance, name, None)
+    if function is None:
+        return
+    code = getattr(function, "__code__", None)
+    wait_for(function(None) if name.endswith("_method") and code is not None and code.co_argcount > 1 else function())
+
+
+def wait_for(result: Any) -> None:
+    """Runs what an async test gives back to its end."""
+    if type(result) is CoroutineType:
+        import asyncio
+
+        asyncio.run(result)

@@ -1,0 +1,201 @@
+"""`pytest.mark.parametrize`: a test function for each case, in which what is written out stands in the assertions.
+
+So an expected value of a case is one that the sandbox keeps outside, just as one that stands in the assertion itself.
+"""
+
+import ast
+import copy
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+
+from reflection_app.loops.scripts.fixtures import Function, parameters_of, without_parameters
+from reflection_app.loops.scripts.pytest_words import PytestWords
+from reflection_app.loops.scripts.syntax import ScriptRefused, refused_at
+from reflection_app.loops.scripts.unit_asserts import APPROX
+
+MOST_CASES = 500
+# A script of 200,000 characters has fewer of its own; its cases and fixtures must not make many times that of it.
+MOST_NODES = 150_000
+LONGEST_ID = 60
+
+
+class ScriptTooLarge(ScriptRefused):
+    """What the cases of a script make of it is too much: no other test of it is looked at."""
+
+
+class Room:
+    """How much of a script may still be copied for its cases."""
+
+    def __init__(self) -> None:
+        self.left = MOST_NODES
+
+    def take(self, node: ast.AST, times: int, *, at: ast.AST) -> None:
+        """Raises ScriptRefused where so many copies of `node` are more than there is room for."""
+        self.left -= times * sum(1 for _ in ast.walk(node))
+        if self.left < 0:
+            line = getattr(at, "lineno", None)
+            raise ScriptTooLarge(
+                "the cases of this script make too much of it; write fewer, or shorter tests", line=line
+            )
+
+
+@dataclass(frozen=True)
+class Case:
+    """One case of one decorator: each name with its value, or all names with one value that is taken apart."""
+
+    label: str
+    values: tuple[tuple[tuple[str, ...], ast.expr], ...]
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """A decorator taken apart. `source` is there instead of cases where the list is computed."""
+
+    names: tuple[str, ...]
+    cases: tuple[Case, ...] = ()
+    source: ast.expr | None = None
+
+
+def read_parameters(decorator: ast.expr, words: PytestWords, lists: dict[str, ast.expr], *, room: Room) -> Parameters:
+    """What a `parametrize` says; `lists` are those that the script writes out under a name."""
+    if not isinstance(decorator, ast.Call):
+        raise refused_at(decorator, "parametrize needs names and values")
+    given = dict(zip(("argnames", "argvalues"), decorator.args, strict=False))
+    given |= {str(keyword.arg): keyword.value for keyword in decorator.keywords}
+    if refused := given.keys() - {"argnames", "argvalues", "ids", "scope"}:
+        raise refused_at(decorator, f"`{min(refused)}` of parametrize is not there")
+    if not {"argnames", "argvalues"} <= given.keys():
+        raise refused_at(decorator, "parametrize needs names and values")
+    names = _names(given["argnames"])
+    values = given["argvalues"]
+    if isinstance(values, ast.Name):
+        values = lists.get(values.id, values)
+    if not isinstance(values, ast.List | ast.Tuple) or any(isinstance(one, ast.Starred) for one in values.elts):
+        return Parameters(names, source=values)
+    if len(values.elts) > MOST_CASES:
+        raise refused_at(decorator, f"{len(values.elts):,} cases are too many; the most is {MOST_CASES}")
+    room.take(values, 4, at=decorator)  # each value is written out for people, too
+    labels = given.get("ids")
+    told = labels.elts if isinstance(labels, ast.List | ast.Tuple) else []
+    cases = [_case(names, value, words) for value in values.elts]
+    for number, label in enumerate(told[: len(cases)]):
+        if isinstance(label, ast.Constant):
+            cases[number] = Case(str(label.value)[:LONGEST_ID], cases[number].values)
+    return Parameters(names, tuple(cases))
+
+
+def _names(node: ast.expr) -> tuple[str, ...]:
+    try:
+        said = ast.literal_eval(node)
+    except (ValueError, TypeError, RecursionError):
+        said = None
+    parts = said.split(",") if isinstance(said, str) else said
+    names = [part.strip() for part in parts if isinstance(part, str)] if isinstance(parts, list | tuple) else []
+    names = [name for name in names if name]
+    if not names or not all(name.isidentifier() for name in names):
+        raise refused_at(node, "the names of parametrize have to be written out")
+    return tuple(names)
+
+
+def _case(names: tuple[str, ...], value: ast.expr, words: PytestWords) -> Case:
+    label = ""
+    if words.called(value) == "param" and isinstance(value, ast.Call):
+        for keyword in value.keywords:
+            if keyword.arg != "id":
+                raise refused_at(value, f"`{keyword.arg}` of pytest.param is not there: leave such a case out")
+            label = ast.unparse(keyword.value).strip("'\"")
+        parts = value.args
+        if len(parts) != len(names):
+            raise refused_at(value, f"{len(parts)} values for {len(names)} names")
+    elif len(names) == 1:
+        parts = [value]
+    elif isinstance(value, ast.Tuple | ast.List) and not any(isinstance(one, ast.Starred) for one in value.elts):
+        parts = value.elts
+        if len(parts) != len(names):
+            raise refused_at(value, f"{len(parts)} values for {len(names)} names")
+    else:
+        return Case(ast.unparse(value)[:LONGEST_ID], ((names, value),))
+    label = label or "-".join(ast.unparse(part) for part in parts)
+    return Case(label[:LONGEST_ID], tuple(((name,), part) for name, part in zip(names, parts, strict=True)))
+
+
+def split_by_case(
+    test: Function, parameters: list[Parameters], *, before: Iterable[ast.stmt], room: Room
+) -> list[tuple[Function, str]]:
+    """A test for each combination of cases, with what people call it; `before` is what each begins with.
+
+    The name in the code is a number: a name that holds the values would tell them.
+    """
+    names = [name for one in parameters for name in one.names]
+    unknown = set(names) - {*parameters_of(test)} - {argument.arg for argument in test.args.kwonlyargs + test.args.args}
+    if unknown:
+        raise refused_at(test, f"{test.name} has no parameter `{min(unknown)}`")
+    combinations = prod(len(one.cases) for one in parameters if one.source is None)
+    if combinations > MOST_CASES:
+        raise refused_at(test, f"{combinations:,} cases are too many; the most is {MOST_CASES}")
+    room.take(ast.Module([test, *before], []), combinations, at=test)
+    found = []
+    written = [one for one in parameters if one.source is None]
+    for number, chosen in enumerate(product(*(one.cases for one in written)), 1):
+        copied = copy.deepcopy(test)
+        without_parameters(copied, set(names))
+        for case in reversed(chosen):
+            for targets, value in reversed(case.values):
+                _bind(copied, targets, value)
+        copied.body = [*copy.deepcopy([*before]), *copied.body]
+        for one in parameters:
+            if one.source is not None:
+                target = _target(one.names)
+                loop = ast.For(target, copy.deepcopy(one.source), copied.body, [])
+                copied.body = [ast.fix_missing_locations(ast.copy_location(loop, test))]
+        label = "-".join(case.label for case in chosen)
+        if written:
+            copied.name = f"{test.name}[{number}]"
+        found.append((copied, f"{test.name}[{label}]" if written else test.name))
+    return found
+
+
+def _target(names: tuple[str, ...]) -> ast.expr:
+    targets: list[ast.expr] = [ast.Name(name, ast.Store()) for name in names]
+    return targets[0] if len(targets) == 1 else ast.Tuple(targets, ast.Store())
+
+
+def _bind(test: Function, targets: tuple[str, ...], value: ast.expr) -> None:
+    if len(targets) == 1 and _is_written_out(value):
+        _put_into_assertions(test, targets[0], value)
+    if any(isinstance(node, ast.Name) and node.id in targets for node in ast.walk(test)):
+        bound = ast.Assign([_target(targets)], copy.deepcopy(value))
+        test.body.insert(0, ast.fix_missing_locations(ast.copy_location(bound, value)))
+
+
+def _is_written_out(value: ast.expr) -> bool:
+    if any(isinstance(node, ast.Name) and node.id != APPROX for node in ast.walk(value)):
+        return False
+    return not any(isinstance(node, ast.Call) and not isinstance(node.func, ast.Name) for node in ast.walk(value))
+
+
+def _put_into_assertions(test: Function, name: str, value: ast.expr) -> None:
+    """The value in place of the name, where that is one side of an assertion of the test's own body."""
+    named = [node for node in ast.walk(test) if isinstance(node, ast.Name) and node.id == name]
+    if any(isinstance(node.ctx, ast.Store) for node in named):
+        return
+    for statement in test.body:
+        condition = statement.test if isinstance(statement, ast.Assert) else None
+        if not (
+            isinstance(statement, ast.Assert)
+            and isinstance(condition, ast.Compare)
+            and len(condition.ops) == 1
+            and isinstance(condition.ops[0], ast.Eq | ast.Is)
+        ):
+            continue
+        sides = [condition.left, condition.comparators[0]]
+        is_name = [isinstance(side, ast.Name) and side.id == name for side in sides]
+        if sum(is_name) == 1:
+            put = copy.deepcopy(value)
+            if is_name[0]:
+                condition.left = put
+            else:
+                condition.comparators = [put]
+            statement.msg = None

@@ -1,0 +1,120 @@
+"""Which names a test script takes from the code under test, and which nobody defines."""
+
+import ast
+import builtins
+import re
+import sys
+
+from reflection_app.loops.scripts.syntax import (
+    ScriptRefused,
+    parse_script,
+    with_plain_line_ends,
+    without_syntax_warnings,
+)
+
+SOLUTION = "solution"
+GIVEN = frozenset(dir(builtins)) | {"__name__", "__file__", "__doc__"}
+# Usual names of modules that a script forgot to import; no task asks for a function that is called so.
+MODULES = sys.stdlib_module_names | {"pytest", "np", "numpy", "pd", "pandas"}
+# With these, code can define names, and a script can reach them, that no reading of it finds.
+DYNAMIC = frozenset({"globals", "locals", "exec", "eval", "vars", "setattr", "__import__", "importlib"})
+Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+def free_names(tree: ast.AST) -> frozenset[str]:
+    """The names that the tree reads and nowhere binds, builtins left out."""
+    read: set[str] = set()
+    bound: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            (read if isinstance(node.ctx, ast.Load) else bound).add(node.id)
+        bound |= _bound_by(node)
+    return frozenset(read - bound - GIVEN)
+
+
+def _bound_by(node: ast.AST) -> set[str]:
+    match node:
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            return {node.name}
+        case ast.alias():
+            return {(node.asname or node.name).partition(".")[0]}
+        case ast.arg():
+            return {node.arg}
+        case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+            return {name}
+        case ast.MatchMapping(rest=str(name)):
+            return {name}
+    return set()
+
+
+def defined_names(code: str) -> frozenset[str] | None:
+    """The names that the code leaves in its module; None where reading it does not tell."""
+    try:
+        with without_syntax_warnings():
+            tree = ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    found: set[str] = set()
+    pending: list[ast.AST] = [*tree.body]
+    while pending:
+        node = pending.pop()
+        found |= _bound_by(node)
+        if isinstance(node, ast.Name):
+            if isinstance(node.ctx, ast.Store):
+                found.add(node.id)
+            if node.id in DYNAMIC:
+                return None
+        if isinstance(node, ast.alias) and node.name == "*":
+            return None
+        if isinstance(node, Scope):
+            if any(isinstance(inner, ast.Global) for inner in ast.walk(node)):
+                return None
+            continue
+        pending.extend(ast.iter_child_nodes(node))
+    return frozenset(found)
+
+
+def uses_the_code(tree: ast.Module, names: frozenset[str]) -> bool:
+    """Whether the script can reach what it is to test: by one of these names, by the module, or by ways of its own."""
+    free = free_names(tree)
+    if free & (names | {SOLUTION}):
+        return True
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and (node.id in DYNAMIC or node.id in names):
+            return True
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and SOLUTION in node.value:
+            return True
+        if isinstance(node, ast.alias) and node.name.partition(".")[0] in {"importlib", "inspect", "sys", SOLUTION}:
+            return True
+        if isinstance(node, ast.ImportFrom) and node.module == SOLUTION:
+            return True
+    return False
+
+
+def wanted_names(script: str, *, code: str, entry_point: str | None, objective: str) -> tuple[str, ...]:
+    """The names that the script uses, that nobody defines, and that the code should have defined.
+
+    Where the code has what it was told to have (the entry point, a name that the task's words name, or another of those
+    that the script uses), a name that the task does not mention is the script's own slip.
+    """
+    try:
+        tree = parse_script(with_plain_line_ends(script))
+    except ScriptRefused:
+        return ()
+    free, defined = free_names(tree), defined_names(code)
+    if defined is None:
+        return tuple(sorted(free - MODULES))
+    missing = free - defined - MODULES
+    first = entry_point.partition(".")[0] if entry_point else ""
+    words = set(re.findall(r"[^\W\d]\w*", objective))
+    functions = _functions_in(code)
+    # A name of one letter is in any text.
+    named = {name for name in functions if len(name) > 1} & words
+    does_as_told = first in defined or bool(functions & free) or bool(named)
+    return tuple(sorted(missing & (words | {first}) if does_as_told else missing))
+
+
+def _functions_in(code: str) -> set[str]:
+    """The functions and classes at the top of code that can be parsed."""
+    with without_syntax_warnings():
+        return {node.name for node in ast.parse(code).body if isinstance(node, Scope)}

@@ -1,0 +1,23 @@
+"""Runs whose task came with broken tests, made by the loop that makes such runs in life."""
+
+from typing import Any
+
+from reflection_app.actions.submit_task import submit_task
+from reflection_app.actions.task_submission import read_submission
+from reflection_app.llm.scripted import register_script
+from reflection_app.models import Actor, Project, Run
+from reflection_app.runner.advance import advance
+
+RIGHT = "```python\ndef add(a, b):\n    return a + b\n```"
+WRONG = "```python\ndef add(a, b):\n    return a - b\n```"
+
+
+def run_with_script(project: Project, script: str, *answers: str, **submission: Any) -> Run:
+    """The run of a task with this test script, as far as it goes; its models answer RIGHT where nothing is given."""
+    told = {f"attempt-{number}/answer": text for number, text in enumerate(answers or (RIGHT, RIGHT, RIGHT), 1)}
+    model = register_script(f"broken-{project.slug}-{Run.objects.count()}", told)
+    task = read_submission({"objective": "Write add(a, b).", "tests": {"script": script}} | submission)
+    run = submit_task(project, task, actor=Actor(), models={"default": model})
+    advance(run.pk)
+    run.refresh_from_db()
+    return run
