@@ -4,11 +4,18 @@ import pytest
 from django.conf import settings
 from django.db import connection
 from django.test import TransactionTestCase, override_settings
+from hypothesis import HealthCheck
+from hypothesis import settings as of_hypothesis
 from pytest_django import DjangoDbBlocker
 
 from reflection_app.config.static_files import collect_static
 from tests.databases import copy_database, migrated_template
 from tests.emptying import empty_databases
+
+# On a busy machine an example takes as long as it takes.
+ON_ANY_MACHINE = of_hypothesis(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+of_hypothesis.register_profile("any machine", ON_ANY_MACHINE)
+of_hypothesis.load_profile("any machine")
 
 if os.environ.get("DESK_TESTS_OWN_POSTGRES"):
 

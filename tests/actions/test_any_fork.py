@@ -40,7 +40,7 @@ answered = st.fixed_dictionaries(
 
 
 @pytest.mark.exhaustive("against another computation, over many drawn cases")
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data(), answers=answered, mode=st.sampled_from(["actor_critic", "reflexion"]), most=st.integers(1, 3))
 def test_a_fork_without_edits_ends_like_its_parent(
     db: None, data: st.DataObject, answers: dict[str, str], mode: str, most: int

@@ -89,8 +89,8 @@ CHECKED = {
 def picked_run() -> Run:
     """A finished run whose rewrite passes the tests of a model and is not kept for that, with nobody asked."""
     project = make_project(review_policy={"audit_share": 0, "unsettled_waits": False})
-    task = {"objective": "def f(x: int) -> int: the next number", "kind": "code_generation"}
-    return advanced(scripted_run(CHECKED, project=project, **task))
+    objective = "def f(x: int) -> int: the next number"
+    return advanced(scripted_run(CHECKED, project=project, objective=objective, kind="code_generation"))
 
 
 def test_an_edited_pick_decides_how_the_fork_ends() -> None:

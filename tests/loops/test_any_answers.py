@@ -4,7 +4,7 @@ import json
 from decimal import Decimal
 from typing import Any
 
-from hypothesis import HealthCheck, event, given, settings
+from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from reflection_app.loops.catalogue import LOOPS
@@ -286,7 +286,7 @@ def check(ended: Ended, effects: list[AnyEffect], *, spec: TaskSpec) -> None:
 
 
 # A run is many draws, slow to make where the processors are busy; a loop without end is found by MOST_CALLS.
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=300)
 @given(st.data(), specs())
 def test_any_loop_ends_within_its_limits_with_a_named_reason(data: st.DataObject, spec: TaskSpec) -> None:
     world = World(data, spec)
@@ -296,7 +296,6 @@ def test_any_loop_ends_within_its_limits_with_a_named_reason(data: st.DataObject
     assert world.calls <= MOST_CALLS
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data(), specs())
 def test_any_journal_replayed_asks_for_the_same_and_ends_the_same(data: st.DataObject, spec: TaskSpec) -> None:
     world = World(data, spec)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reflection_app.loops.after.answers import ErrorsAnswer, MemoriesAnswer
@@ -230,7 +230,6 @@ def test_memories_have_a_name_and_a_known_type() -> None:
 
 
 # Where the processors are busy even small values are slow to make, and a slow one is no fault of the reader.
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.recursive(
         st.none() | st.booleans() | st.floats() | st.text(max_size=20),

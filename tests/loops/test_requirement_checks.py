@@ -3,7 +3,7 @@ import time
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reflection_app.loops.requirement_checks import check_requirements, judge_requirements, requirement_issues
@@ -310,7 +310,6 @@ COUNTS = st.builds(
 SCHEMAS = st.none() | JSON_VALUES.filter(lambda value: isinstance(value, dict)) | st.just({"type": "object"})
 
 
-@settings(deadline=2_000)
 @given(
     schema=SCHEMAS,
     fields=st.lists(PATHS, max_size=4),

@@ -100,7 +100,7 @@ def test_repeats_are_shown_and_entries_that_do_not_fit_are_left_out_whole() -> N
     assert f"entry {told} " not in block
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     st.lists(
         st.tuples(
@@ -124,7 +124,7 @@ def test_no_entry_puts_text_outside_of_its_block(texts: list[tuple[str, str]]) -
     assert re.fullmatch(r"task\n\([0-9,]+ characters of the notebook left out\)\nend", left)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.text(max_size=300), st.sampled_from(["plain", "quoted", "json", "twice", "html"]))
 def test_a_block_is_found_however_it_was_quoted(text: str, how: str) -> None:
     block = bounded([Told("secret-name", text)], boundary=TOKEN)

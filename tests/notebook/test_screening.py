@@ -83,7 +83,7 @@ def test_what_is_too_long_to_be_screened_whole_says_so() -> None:
     assert rules("word " * LONGEST_SCREENED) == {"too long"}
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.text(max_size=200), max_size=4))
 def test_any_text_is_screened(texts: list[str]) -> None:
     found = scan(texts)
@@ -91,7 +91,7 @@ def test_any_text_is_screened(texts: list[str]) -> None:
     assert len({flag.rule for flag in found}) == len(found)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.text(max_size=100))
 def test_folded_text_knows_where_each_letter_stood(text: str) -> None:
     seen = folded(text)

@@ -22,7 +22,7 @@ def test_chinese_is_compared_by_characters() -> None:
     assert (field.removed, field.added) == (("前",), ("后",))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.text(max_size=200), st.text(max_size=200))
 def test_the_pieces_are_both_texts(before: str, after: str) -> None:
     pieces = pieces_of(before, after)
