@@ -43,7 +43,18 @@ def test_a_task_is_answered_with_its_queued_run(caller: Caller) -> None:
     run = task["run"]
     assert run["task_id"] == task["id"]
     assert (run["mode"], run["state"], run["outcome"], run["best_attempt"]) == ("external_loop", "queued", None, None)
-    assert run["usage"] == {"prompt_tokens": 0, "completion_tokens": 0, "cost_usd": "0.00000000", "llm_calls": 0}
+    assert run["usage"] == {
+        "prompt_tokens": 0,
+        "completion_tokens": 0,
+        "estimated_tokens": 0,
+        "cached_tokens": None,
+        "reasoning_tokens": None,
+        "cost_usd": "0.00000000",
+        "known_cost_usd": "0.00000000",
+        "unpriced_calls": 0,
+        "unmetered_calls": 0,
+        "llm_calls": 0,
+    }
     assert caller.get(f"tasks/{task['id']}").body == task
     assert caller.get(f"runs/{run['id']}").body == run | {"next": None, "completeness": None, "versions": ANY}
 

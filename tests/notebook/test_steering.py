@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -49,7 +50,7 @@ def test_what_steers_its_reader_is_flagged_with_the_words_and_the_signs(text: st
     found = read("A hint", text)
     assert found is not None
     assert found.rule == RULE
-    assert found.quote in f"A hint {text}"
+    assert found.quote in unicodedata.normalize("NFKC", f"A hint {text}")
     assert found.signs
     assert set(found.signs) <= set(NAMES)
     assert 0.5 <= (found.sureness or 0) <= 1
