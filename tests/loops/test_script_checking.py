@@ -112,6 +112,7 @@ LARGE = {
 }
 
 
+@pytest.mark.exhaustive("the largest of everything, for the bounds")
 @pytest.mark.parametrize("what", LARGE)
 def test_a_script_never_becomes_many_times_what_it_was(what: str) -> None:
     script, why = LARGE[what]

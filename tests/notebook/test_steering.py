@@ -116,6 +116,7 @@ def test_a_long_text_is_read_in_pieces_and_not_without_end() -> None:
     assert all(len(piece) <= READ_WHOLE for piece in pieces)
 
 
+@pytest.mark.exhaustive("over all judged lessons, each read by the model")
 def test_on_the_judged_half_most_is_caught_and_little_else() -> None:
     """The weights have seen these rows: this guards against loss. What holds of others is in docs/notebook.md."""
     if not JUDGED.exists():

@@ -54,7 +54,11 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("what", BROKEN)
-@pytest.mark.parametrize("code", [RIGHT, RIGHT.replace("+", "-")], ids=["right", "wrong"])
+@pytest.mark.parametrize(
+    "code",
+    [RIGHT, pytest.param(RIGHT.replace("+", "-"), marks=pytest.mark.exhaustive("the same of wrong code"))],
+    ids=["right", "wrong"],
+)
 def test_a_script_that_fails_by_itself_is_broken_whatever_the_code_is(what: str, code: str) -> None:
     report = run_script(code, BROKEN[what], limits=QUICK)
     told = run_script(code, BROKEN[what], limits=QUICK, wanted=())
