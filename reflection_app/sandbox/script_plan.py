@@ -24,6 +24,9 @@ from reflection_app.loops.scripts.syntax import (
 from reflection_app.sandbox.script_asks import Ask, Asks
 from reflection_app.sandbox.script_sides import ShowSides, compile_nodes
 
+# The compiler makes the cell that `super()` looks into where it reads this very name.
+UNHIDDEN = frozenset({"super"})
+
 
 @dataclass(frozen=True)
 class Item:
@@ -123,7 +126,12 @@ def names_to_protect(tree: ast.Module, *, code: str, entry_point: str | None) ->
         if isinstance(node, Function | ast.ClassDef | ast.alias | ast.arg)
         or (isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load))
     }
-    return {name for name in dir(builtins) if not name.startswith("_")} - bound - tested_names(code, entry_point)
+    return (
+        {name for name in dir(builtins) if not name.startswith("_")}
+        - bound
+        - UNHIDDEN
+        - tested_names(code, entry_point)
+    )
 
 
 def tested_names(code: str, entry_point: str | None) -> set[str]:

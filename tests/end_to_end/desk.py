@@ -170,9 +170,9 @@ def running_desk(data: Path, environment: Mapping[str, str]) -> Iterator[Desk]:
         with closing(desk.api), closing(desk.browser):
             yield desk
     finally:
-        # Made only for tests that register tools: a key takes seconds to make.
-        if "tools_api" in vars(desk):
-            desk.tools_api.close()
+        # Made only for tests that need them: a key takes seconds to make.
+        for name in {"tools_api", "reviewing_api"} & vars(desk).keys():
+            getattr(desk, name).close()
         process.send_signal(signal.SIGTERM)
         try:
             process.wait(PATIENCE_S)

@@ -122,6 +122,43 @@ SCRIPTS: dict[str, Written] = {
         "import pytest\n\n@pytest.mark.asyncio\nasync def test_it():\n    assert await later(2) == 4", LATER, NOT_LATER
     ),
     "asyncio.run": Written("import asyncio\nassert asyncio.run(later(2)) == 4", LATER, NOT_LATER),
+    "unittest with super()": Written(
+        """
+import unittest
+from solution import add
+
+class Base(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.one = 1
+
+    def setUp(self):
+        super().setUp()
+        self.two = 2
+
+class AddTest(Base):
+    def test_add(self):
+        self.assertEqual(add(self.one, self.two), 3)
+""",
+    ),
+    "a subclass of the code's": Written(
+        """
+from solution import Counter
+
+class Loud(Counter):
+    def __init__(self):
+        super().__init__()
+        self.said = []
+
+def test_counts():
+    loud = Loud()
+    loud.add(2)
+    assert loud.total == 2
+""",
+        right="class Counter:\n    def __init__(self): self.total = 0\n    def add(self, n): self.total += n\n",
+        wrong="class Counter:\n    def __init__(self): self.total = 0\n    def add(self, n): self.total -= n\n",
+    ),
     "unittest": Written(
         "import unittest\nfrom solution import add\n\nclass AddTests(unittest.TestCase):\n    def setUp(self):\n"
         "        self.one = 1\n\n    def test_it(self):\n        self.assertEqual(add(self.one, 2), 3)\n\n"

@@ -53,7 +53,7 @@ class Fixtures:
     def statements(self, wanted: list[str], *, test: Function, me: str) -> list[ast.stmt]:
         """What the test begins with, so that it has the fixtures that it wants and those that all tests get.
 
-        What a fixture does after its `yield` is not done: the process of the tests ends soon, and all that it made.
+        What a fixture does after its `yield` is not done: each test makes its own anew.
         """
         made: dict[str, None] = {}
         found: list[ast.stmt] = []

@@ -106,12 +106,14 @@ def wanted_names(script: str, *, code: str, entry_point: str | None, objective: 
         return tuple(sorted(free - MODULES))
     missing = free - defined - MODULES
     first = entry_point.partition(".")[0] if entry_point else ""
-    words = set(re.findall(r"[^\W\d]\w*", objective))
+    # A task speaks of a queue where the code is to have a Queue.
+    words = {word.casefold() for word in re.findall(r"[^\W\d]\w*", objective)}
     functions = _functions_in(code)
     # A name of one letter is in any text.
-    named = {name for name in functions if len(name) > 1} & words
+    named = {name for name in functions if len(name) > 1 and name.casefold() in words}
     does_as_told = first in defined or bool(functions & free) or bool(named)
-    return tuple(sorted(missing & (words | {first}) if does_as_told else missing))
+    wanted = {name for name in missing if name == first or name.casefold() in words}
+    return tuple(sorted(wanted if does_as_told else missing))
 
 
 def _functions_in(code: str) -> set[str]:

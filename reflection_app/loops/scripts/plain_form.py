@@ -16,6 +16,7 @@ from reflection_app.loops.scripts.syntax import TOO_DEEP, ScriptRefused, refused
 from reflection_app.loops.scripts.unit_asserts import UnitAsserts
 
 # What runs the tests of a script that is run by itself; here each test is run on its own.
+OF_UNITTEST_REFUSED = frozenset({"skip", "skipIf", "skipUnless", "expectedFailure"})
 RUNNERS = frozenset({"unittest.main", "pytest.main", "doctest.testmod"})
 ENDS = frozenset({"sys.exit", "exit", "quit", "SystemExit"})
 MOST_TESTS = 2_000
@@ -121,6 +122,8 @@ class _Expansion:
         for decorator in node.decorator_list:
             part = self.words.called(decorator)
             if not part:
+                if (name := ast.unparse(decorator).partition("(")[0].rpartition(".")[2]) in OF_UNITTEST_REFUSED:
+                    raise refused_at(decorator, f"`{name}` of unittest is not there: leave such a test out")
                 kept.append(decorator)
             elif part == "mark.parametrize":
                 parameters.append(read_parameters(decorator, self.words, self.lists, room=self.room))
