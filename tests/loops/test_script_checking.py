@@ -33,7 +33,9 @@ REFUSED = {
         "line 1, column 1: test_it asks for `tmp_path`, which is no fixture of this script"
     ),
     "import pytest\n@pytest.mark.skip\ndef test_it(): assert f()": "line 2, column 2: `pytest.mark.skip` is not there",
-    "import unittest\nclass T(unittest.TestCase):\n    @unittest.skip('later')\n    def test_it(self): assert f()": "`skip` of unittest is not there",
+    "import unittest\nclass T(unittest.TestCase):\n    @unittest.skip('x')\n    def test_it(self): assert f()": (
+        "`skip` of unittest is not there"
+    ),
     "import pytest\npytest.importorskip('numpy')\nassert f()": "line 2, column 1: `pytest.importorskip` is not there",
     "from pytest import MonkeyPatch\nassert f()": "line 1, column 1: `from pytest import MonkeyPatch` is not there",
     (
