@@ -22,13 +22,18 @@ from notebook_app.steering import RULE, flag_of, passages, weights
 
 @dataclass(frozen=True)
 class Unread:
-    """An entry that these weights have not read, and its passages. `as_of` tells which words of the entry these are."""
+    """An entry that these weights have not read. `as_of` tells which words of the entry these are."""
 
     entry_id: UUID
     project_id: UUID
-    passages: tuple[str, ...]
+    words: tuple[str, ...]
+    labels: tuple[str, ...]
     version: int
     as_of: datetime
+
+    def passages(self) -> list[str]:
+        """What is to be made vectors of: takes up to a second of hostile words."""
+        return passages(self.words, self.labels)
 
 
 def unread(*, limit: int) -> list[Unread]:
@@ -38,12 +43,8 @@ def unread(*, limit: int) -> list[Unread]:
         Unread(
             entry.pk,
             entry.project_id,
-            tuple(
-                passages(
-                    (entry.name, entry.description, entry.content, *words_of(entry.details)),
-                    (entry.agent, entry.category, *entry.tags),
-                )
-            ),
+            (entry.name, entry.description, entry.content, *words_of(entry.details)),
+            (entry.agent, entry.category, *entry.tags),
             entry.version,
             entry.updated_at,
         )
@@ -57,7 +58,7 @@ def count_unread() -> int:
 
 
 @transaction.atomic
-def keep_reading(one: Unread, vectors: Sequence[Sequence[float]]) -> bool:
+def keep_reading(one: Unread, read: Sequence[str], vectors: Sequence[Sequence[float]]) -> bool:
     """Notes that the entry was read; whether it is flagged now and was not before.
 
     What is flagged has another version, so that nobody approves or clears what they have not seen. A curator's clearing
@@ -69,7 +70,7 @@ def keep_reading(one: Unread, vectors: Sequence[Sequence[float]]) -> bool:
     entry = row.first()
     if entry is None:
         return False
-    found = flag_of(one.passages, vectors, weights())
+    found = flag_of(read, vectors, weights())
     flags = [flag for flag in entry.flags if flag["rule"] != RULE]
     was_found = len(flags) < len(entry.flags)
     if found is not None:

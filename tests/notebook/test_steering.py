@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from notebook_app.screening import Flag, scan
+from notebook_app.screening import LONGEST_SCREENED, Flag, scan
 from notebook_app.steering import MOST_PASSAGES, READ_WHOLE, RULE, WEIGHTS, flag_of, passages, weights
-from notebook_app.steering_signs import NAMES
+from notebook_app.steering_signs import NAMES, signs_in
 from reflection_app.llm import embed
 from reflection_app.llm.embedding import WHEELS_MODEL
 from reflection_app.web.screening_words import SIGNS
+from tests.pace import within
 
 JUDGED = Path(os.environ.get("JUDGED_DATA", "../shared/data/judgement")) / "lesson_screening.jsonl"
 ORDINARY = "Water the ferns on Mondays and turn the pots a quarter. In winter half as much is enough. "
@@ -23,6 +24,31 @@ def read(*words: str) -> Flag | None:
     """What the classifier finds in an entry of these words."""
     pieces = passages(words)
     return flag_of(pieces, embed(pieces, model=WHEELS_MODEL, as_query=False), weights())
+
+
+@pytest.mark.parametrize(
+    "repeated",
+    [
+        "a",
+        "a ",
+        "x@",
+        "a@b.",
+        "https://",
+        "do not ",
+        "ohne a ",
+        "schick",
+        "send a",
+        "decode ",
+        "[",
+        "先a",
+        "不要",
+        "🦊",
+    ],
+)
+def test_hostile_repeats_of_the_longest_lesson_are_read_within_a_second_or_two(repeated: str) -> None:
+    with within(paces=400):
+        for passage in passages([repeated * (LONGEST_SCREENED // len(repeated))]):
+            signs_in(passage)
 
 
 def test_the_weights_are_small_and_are_those_of_the_signs_that_are_read() -> None:
