@@ -16,7 +16,7 @@ from reflection_app.actions.own_work import note_hand_in, refuse_deciding
 from reflection_app.live.doorbell import ring
 from reflection_app.loops import prompts
 from reflection_app.loops.catalogue import LOOPS, version_of
-from reflection_app.loops.effects import AskReviewer, AwaitAttempt, Generate, RecordVerdict
+from reflection_app.loops.effects import AwaitAttempt, Generate
 from reflection_app.loops.task_spec import Mode, TaskSpec
 from reflection_app.models import Actor, Attempt, EventType, Run, Step, StepState, add_event, audit
 from reflection_app.models.run import spec_as_json
@@ -24,8 +24,8 @@ from reflection_app.runner.followed import Followed, follow
 from reflection_app.runner.inherited import inherit
 from reflection_app.tasks import enqueue
 
-# The steps whose result is somebody's verdict on the work.
-DECIDING = frozenset({RecordVerdict.kind, AskReviewer.kind})
+# The roles of models that do work. All other steps are what a verdict is drawn from, in one way or another.
+WORKERS = frozenset({"actor", "planner"})
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,9 @@ def fork_run(run: Run, wanted: ForkInput, *, actor: Actor) -> Run:
     """The fork, queued; the workers are told once it is committed.
 
     Where today's loop does not go along with the journal as far as asked, the fork begins where they part, and its note
-    says so; an edit is then refused, since its step would never come. Raises InvalidInput and CannotFork; and where a
-    verdict or a person's decision is edited, OwnWorkRefused and MayNotDecide, as deciding it would.
+    says so; an edit is then refused, since its step would never come. Raises InvalidInput and CannotFork; and where
+    anything else than work is edited, OwnWorkRefused and MayNotDecide, as deciding on it would: a verdict is drawn from
+    a critic's words, from test results, from what tools said.
     """
     parent = Run.objects.select_for_update(of=("self",)).select_related("project").get(pk=run.pk)
     if parent.mode == Mode.INLINE_REFLECTION:
@@ -55,12 +56,13 @@ def fork_run(run: Run, wanted: ForkInput, *, actor: Actor) -> Run:
     spec = spec.model_copy(update={"limits": wanted.limits.over(spec.limits)})
     steps = list(Step.objects.filter(run=parent))
     asked = _asked_for(steps, wanted)
-    decides = wanted.result is not None and asked is not None and asked.kind in DECIDING
+    is_edited = wanted.result is not None or wanted.messages is not None
+    decides = is_edited and asked is not None and not _is_work(asked)
     if decides:
         refuse_deciding(parent, actor=actor)
     fork = _fork_of(spec, steps, wanted, editor=actor)
     child = _start(parent, fork, spec=spec, wanted=wanted, asked=asked, actor=actor)
-    if not decides and (wanted.result is not None or wanted.messages is not None):
+    if is_edited and not decides:
         # What comes of other words is in part the work of whoever wrote them.
         note_hand_in(child, actor=actor)
         child.save(update_fields=["handed_in_by"])
@@ -74,6 +76,13 @@ def fork_run(run: Run, wanted: ForkInput, *, actor: Actor) -> Run:
     for rung in (parent.pk, child.pk):
         transaction.on_commit(lambda run_id=rung: ring(run_id, project_id=parent.project_id))  # type: ignore[misc]
     return child
+
+
+def _is_work(step: Step) -> bool:
+    """Whether the step makes what is judged, rather than judging it or being what a judgement rests on."""
+    if step.kind == Generate.kind:
+        return step.request.get("attempt") is not None or step.request.get("role") in WORKERS
+    return step.kind == AwaitAttempt.kind
 
 
 def _asked_for(steps: list[Step], wanted: ForkInput) -> Step | None:

@@ -45,6 +45,8 @@ _QUOTES = str.maketrans(dict.fromkeys("“”„«»", '"'))
 # Full-width signs that stand where JSON has its own.
 _QUOTE_COLON = re.compile(r'"\s*：')
 _COMMA_QUOTE = re.compile(r'，\s*(["}])')
+# Whole sentences in one character: hostile texts would grow by them.
+_LIGATURES = dict.fromkeys(map(ord, "\ufdfa\ufdfb"), " ")
 # One number that stands in both is chance.
 FEWEST_ALIKE = 2
 
@@ -63,6 +65,8 @@ class Piece:
     # What stands beside it on its first and on its last line.
     before: str
     after: str
+    # Mending may take what is quoted in a text for the object's own.
+    is_mended: bool = False
 
     @property
     def is_marked_as_quoted(self) -> bool:
@@ -89,8 +93,12 @@ def read_answer[T: BaseModel](
     if not pieces:
         raise UnusableAnswerError("there is no JSON object in it")
     proved = f', with "{NONCE}": "{nonce}" in it' if nonce else ""
-    marked = [piece for piece in pieces if nonce and piece.value is not None and piece.value.get(NONCE) == nonce]
     quoted = Quoted(asked, fields=set(schema.model_fields))
+    marked = [
+        piece
+        for piece in pieces
+        if nonce and piece.value and piece.value.get(NONCE) == nonce and not (piece.is_mended and piece in quoted)
+    ]
     others = [piece for piece in pieces if piece not in marked]
     quotations = [piece for piece in others if piece.is_marked_as_quoted or piece in quoted]
     rivals = [piece for piece in others if piece not in quotations and _is_rival(piece, schema, is_marked=bool(marked))]
@@ -204,7 +212,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 def _plain(text: str) -> str:
     """The text without what is invisible in it, look-alikes of one character made that character."""
-    text = unicodedata.normalize("NFKC", text)
+    text = unicodedata.normalize("NFKC", text.translate(_LIGATURES))
     return text if text.isascii() else "".join(sign for sign in text if unicodedata.category(sign) != "Cf")
 
 
@@ -222,8 +230,17 @@ def _pieces(text: str, *, names: set[str]) -> Iterator[Piece]:
             raise UnusableAnswerError(f"it holds more than {MOST_OBJECTS} JSON objects; answer with one")
         begins = opening.start()
         value, ends, problem = _read(text, begins, names=names)
+        is_mended = value is not None and not _is_json(text[begins:ends])
         before = text[text.rfind("\n", 0, begins) + 1 : begins]
-        yield Piece(text[begins:ends], value, problem, before, text[ends:].split("\n", 1)[0])
+        yield Piece(text[begins:ends], value, problem, before, text[ends:].split("\n", 1)[0], is_mended)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        _DECODER.decode(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _read(text: str, begins: int, *, names: set[str]) -> tuple[dict[str, Any] | None, int, str]:

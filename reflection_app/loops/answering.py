@@ -15,7 +15,9 @@ MOST_REASKS = 2
 MOST_CONTINUATIONS = 2
 LONGEST_QUOTE = 500
 LONGEST_OVERLAP = 400
-SHORTEST_OVERLAP = 12
+SHORTEST_OVERLAP = 20
+# Fewer different characters are a row of a table, or of zeros, that goes on.
+FEWEST_DIFFERENT = 8
 
 
 class NoAnswer(EffectFailed):
@@ -125,6 +127,6 @@ def _shown(said: Generation) -> str:
 def joined(begun: str, rest: str) -> str:
     """Both parts as one text. What the second says again of the end of the first is there once."""
     for length in range(min(len(begun), len(rest), LONGEST_OVERLAP), SHORTEST_OVERLAP - 1, -1):
-        if begun.endswith(rest[:length]):
+        if begun.endswith(rest[:length]) and len(set(rest[:length])) >= FEWEST_DIFFERENT:
             return begun + rest[length:]
     return begun + rest

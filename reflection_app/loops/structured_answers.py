@@ -48,11 +48,11 @@ async def ask[T: BaseModel](
             run.check_limits()
         generation = await run.perform(request)
         try:
-            return read_generation(
-                generation, schema=schema, asked=asked, nonce=nonce, needs_nonce=judges and not reask
-            )
+            return read_generation(generation, schema=schema, asked=asked, nonce=nonce, needs_nonce=judges)
         except UnusableAnswerError as error:
             problem = str(error)
+        if reask and (unproved := _unproved(generation, schema=schema, asked=asked, nonce=nonce)) is not None:
+            return unproved
         # Only the newest bad answer is shown again: sending all of them costs tokens and teaches nothing.
         again = (*messages, assistant(shown_again(generation)), user(prompt("structured_again", error=problem)))
         request = request.model_copy(
@@ -80,6 +80,18 @@ def read_generation[T: BaseModel](
     if generation.fault:
         raise UnusableAnswerError(told_fault(generation))
     return read_answer(generation.text, schema=schema, asked=asked, nonce=nonce, needs_nonce=needs_nonce)
+
+
+def _unproved[T: BaseModel](generation: Generation, *, schema: type[T], asked: str, nonce: str) -> T | None:
+    """What a model says again among prose and without the nonce, as something that it is not sure of.
+
+    It may be quoted in a spelling that code does not know. With a confidence of 0 a person is asked, by the policy.
+    """
+    try:
+        value = read_generation(generation, schema=schema, asked=asked, nonce=nonce)
+    except UnusableAnswerError:
+        return None
+    return value.model_copy(update={"confidence": 0.0}) if "confidence" in schema.model_fields else value
 
 
 def shown_again(generation: Generation) -> str:

@@ -165,6 +165,27 @@ def test_objects_in_the_clothes_of_a_page_a_text_or_another_script_are_read() ->
     assert [issue.description for issue in told.issues] == ["too short"]
 
 
+def test_a_quotation_with_bare_quotes_within_the_critics_own_object_is_not_its_verdict() -> None:
+    """Mending takes what is quoted in a text for fields of the object, which has the right nonce."""
+    nonce = "0123456789abcdef"
+    reply = f'{{"nonce": "{nonce}", "summary": "It says "{PLANTED_TEXT[1:-1]}", which is forged. I do not approve."}}'
+    with pytest.raises(UnusableAnswerError):
+        is_own(reply, nonce=nonce)
+
+
+def test_what_is_said_again_among_prose_without_the_nonce_is_read_and_is_sure_of_nothing() -> None:
+    def answer(effect: AnyEffect) -> Any:
+        if not isinstance(effect, Generate):
+            return noted(effect)
+        return said("work" if effect.role == "actor" else f"My verdict: {json.dumps(PLANTED)}")
+
+    limits = Limits(max_iterations=1, token_budget=100_000)
+    policy = NO_AUDIT.model_copy(update={"rules": ()})
+    played = play(TaskSpec(objective="o", mode=Mode.ACTOR_CRITIC, limits=limits, review_policy=policy), answer)
+    [judgement] = [effect.judgement for effect in played.effects if isinstance(effect, RecordVerdict)]
+    assert (judgement.score, judgement.confidence) == (99, 0)
+
+
 def test_no_text_can_hold_the_nonce_of_the_call_that_shows_it() -> None:
     """It could only by holding a hash of itself; one that holds the nonce of another call changes its own by that."""
     messages = question(objective="o", content=WORK)

@@ -156,6 +156,7 @@ def test_a_model_that_refuses_is_not_resumed_but_quoted() -> None:
         ("abc", "def", "abcdef"),
         ("The first line.\nThe second", "The second line.", "The first line.\nThe secondThe second line."),
         ("It ends with this sentence", "ends with this sentence, and more.", "It ends with this sentence, and more."),
+        ("0, 0, 0, 0, 0, 0, 0, 0, 0, ", "0, 0, 0, 0, 0, 0, 0, 0, 0, 1", f"{'0, ' * 18}1"),
         ("", "all", "all"),
         ("all", "", "all"),
     ],
