@@ -15,6 +15,8 @@ from reflection_app.loops.tool_frames import inside_frames
 
 MOST_REASKS = 2
 LONGEST_SHOWN_AGAIN = 4_000
+# 64 bits: whoever wants a text to hold its own hash tries for centuries.
+NONCE_LENGTH = 16
 LONGEST_QUOTE = 500
 # Of which the role is no name that a sentence can begin with.
 SAID_BY = {"self": "The model, judging itself,"}
@@ -108,7 +110,7 @@ def shown_in(messages: tuple[Message, ...]) -> str:
 def nonce_of(key: str, messages: tuple[Message, ...]) -> str:
     """What an answer to these messages is known by: a hash of them, which none of them can hold."""
     text = "\n".join([key, *(message.content for message in messages)])
-    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:16]
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:NONCE_LENGTH]
 
 
 def with_nonce(schema: dict[str, Any] | None) -> dict[str, Any] | None:
@@ -116,7 +118,9 @@ def with_nonce(schema: dict[str, Any] | None) -> dict[str, Any] | None:
     if schema is None:
         return None
     required = [NONCE, *schema["required"]] if schema.get("required") else []
-    return {**schema, "required": required, "properties": {NONCE: {"type": "string"}, **schema["properties"]}}
+    # Bounded, since small models that are held to a form go on with digits for ever.
+    field = {"type": "string", "maxLength": NONCE_LENGTH}
+    return {**schema, "required": required, "properties": {NONCE: field, **schema["properties"]}}
 
 
 def asking_for(nonce: str, messages: tuple[Message, ...]) -> tuple[Message, ...]:
