@@ -17,6 +17,7 @@ from notebook_app.kinds import words_of
 from notebook_app.life import HOLDING, Change
 from notebook_app.models import Entry
 from notebook_app.people import DESK
+from notebook_app.screening import Flag
 from notebook_app.steering import RULE, flag_of, passages, weights
 
 
@@ -57,20 +58,25 @@ def count_unread() -> int:
     return Entry.objects.filter(read_by_weights__lt=weights().version, state__in=HOLDING).count()
 
 
-@transaction.atomic
 def keep_reading(one: Unread, read: Sequence[str], vectors: Sequence[Sequence[float]]) -> bool:
     """Notes that the entry was read; whether it is flagged now and was not before.
 
     What is flagged has another version, so that nobody approves or clears what they have not seen. A curator's clearing
     of the same words holds: they were looked at.
     """
+    # Before the row is locked: of hostile words it takes up to a second.
+    found = flag_of(read, vectors, weights())
+    return _keep(one, found)
+
+
+@transaction.atomic
+def _keep(one: Unread, found: Flag | None) -> bool:
     row = Entry.objects.select_for_update(of=("self",), no_key=True, skip_locked=True).filter(
         pk=one.entry_id, version=one.version, updated_at=one.as_of
     )
     entry = row.first()
     if entry is None:
         return False
-    found = flag_of(read, vectors, weights())
     flags = [flag for flag in entry.flags if flag["rule"] != RULE]
     was_found = len(flags) < len(entry.flags)
     if found is not None:

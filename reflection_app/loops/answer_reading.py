@@ -229,22 +229,13 @@ def _pieces(text: str, *, names: set[str]) -> Iterator[Piece]:
         if count > MOST_OBJECTS:
             raise UnusableAnswerError(f"it holds more than {MOST_OBJECTS} JSON objects; answer with one")
         begins = opening.start()
-        value, ends, problem = _read(text, begins, names=names)
-        is_mended = value is not None and not _is_json(text[begins:ends])
+        value, ends, problem, is_mended = _read(text, begins, names=names)
         before = text[text.rfind("\n", 0, begins) + 1 : begins]
         yield Piece(text[begins:ends], value, problem, before, text[ends:].split("\n", 1)[0], is_mended)
 
 
-def _is_json(text: str) -> bool:
-    try:
-        _DECODER.decode(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _read(text: str, begins: int, *, names: set[str]) -> tuple[dict[str, Any] | None, int, str]:
-    """The object that begins there or None, where it ends, and what keeps it from being read."""
+def _read(text: str, begins: int, *, names: set[str]) -> tuple[dict[str, Any] | None, int, str, bool]:
+    """The object that begins there or None, where it ends, what keeps it from being read, and whether it was mended."""
     if _OTHER_QUOTES.match(text, begins):
         text = text.translate(_QUOTES)
     try:
@@ -252,13 +243,15 @@ def _read(text: str, begins: int, *, names: set[str]) -> tuple[dict[str, Any] | 
     except (ValueError, RecursionError) as error:
         found = _end_of(text, begins)
         if found is None:
-            return None, len(text), CUT_OFF
+            return None, len(text), CUT_OFF, False
         if isinstance(error, _Twins):
-            return None, found, "a key stands twice in its JSON"
-        value, ends = _mended(text[begins:found], names=names), found
+            return None, found, "a key stands twice in its JSON", False
+        value, ends, is_mended = _mended(text[begins:found], names=names), found, True
+    else:
+        is_mended = False
     if not isinstance(value, dict) or is_too_deep(value):
-        return None, ends, "its JSON cannot be read"
-    return storable_value(value), ends, ""
+        return None, ends, "its JSON cannot be read", is_mended
+    return storable_value(value), ends, "", is_mended
 
 
 class _Twins(ValueError):

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, model_validator
 
 from reflection_app.loops.framing import frame_of, framed_task, shown
-from reflection_app.loops.lenient_values import Clipped, Flag, Lenient, Number, Share, Texts, as_list
+from reflection_app.loops.lenient_values import Clipped, Flag, Lenient, Number, Share, Texts, as_described
 from reflection_app.loops.messages import Message, system, user
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.requirement_checks import requirement_issues
@@ -35,14 +35,6 @@ def _known[E: (IssueCategory, Severity)](kind: type[E], otherwise: E) -> BeforeV
 Part = Annotated[Number, Field(ge=0, le=100)]
 
 
-def _described(value: Any) -> Any:
-    """Many models answer with a sentence where an object was asked for."""
-    items = as_list(value)
-    if not isinstance(items, list):
-        return items
-    return [{"description": item} if isinstance(item, str) else item for item in items if item]
-
-
 class CriticIssue(Lenient):
     category: Annotated[IssueCategory, _known(IssueCategory, IssueCategory.OTHER)] = IssueCategory.OTHER
     severity: Annotated[Severity, _known(Severity, Severity.MEDIUM)] = Severity.MEDIUM
@@ -65,7 +57,7 @@ class CriticAnswer(Lenient):
     confidence: Share | None = None
     approved: Flag
     feedback: CriticFeedback = CriticFeedback()
-    issues: Annotated[tuple[CriticIssue, ...], BeforeValidator(_described)] = ()
+    issues: Annotated[tuple[CriticIssue, ...], BeforeValidator(as_described)] = ()
 
     @model_validator(mode="after")
     def check_it_has_a_score(self) -> "CriticAnswer":

@@ -20,6 +20,14 @@ def as_list(value: Any) -> Any:
     return [value] if isinstance(value, str) else value[:MOST_ITEMS] if isinstance(value, list) else value
 
 
+def as_described(value: Any) -> Any:
+    """Many models answer with a sentence where an object was asked for: it is that object's description."""
+    items = as_list(value)
+    if not isinstance(items, list):
+        return items
+    return [item if isinstance(item, dict) else {"description": str(item)} for item in items if item]
+
+
 def _clipped(text: str) -> str:
     return text[:LONGEST_TEXT]
 

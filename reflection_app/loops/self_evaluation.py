@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from reflection_app.loops.framing import frame_of, framed_task, shown
-from reflection_app.loops.lenient_values import Clipped, Flag, Lenient, Share, Texts, as_list
+from reflection_app.loops.lenient_values import Clipped, Flag, Lenient, Share, Texts, as_described
 from reflection_app.loops.messages import Message, system, user
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.verdicts import Feedback, Issue, Judgement, Referee, Verdict
@@ -25,16 +25,9 @@ class SelfIssue(Lenient):
     description: Clipped = Field(min_length=1)
 
 
-def _described(value: Any) -> Any:
-    items = as_list(value)
-    if not isinstance(items, list):
-        return items
-    return [item if isinstance(item, dict) else {"description": str(item)} for item in items if item]
-
-
 class SelfEvaluation(Lenient):
     is_satisfactory: Flag
-    issues: Annotated[tuple[SelfIssue, ...], BeforeValidator(_described)] = ()
+    issues: Annotated[tuple[SelfIssue, ...], BeforeValidator(as_described)] = ()
     confidence: Share | None = None
 
     @property

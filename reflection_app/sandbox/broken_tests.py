@@ -8,7 +8,7 @@ nowhere. No code under test is there, so it has no say in whose fault a failure 
 from typing import Any
 
 from reflection_app.loops.code_tests import FailureReason, TestResult
-from reflection_app.loops.scripts.names import MODULES, SOLUTION, defined_names, free_names, uses_the_code
+from reflection_app.loops.scripts.names import MODULES, SOLUTION, defined_names, free_names
 from reflection_app.sandbox.frames import Record
 from reflection_app.sandbox.judge import Judge
 from reflection_app.sandbox.limits import SandboxLimits
@@ -28,10 +28,6 @@ def stand_ins_for(plan: Plan, *, code: str, entry_point: str | None, wanted: tup
     if defined is None or wanted is None:
         return (defined or frozenset()) | (free - MODULES) | first
     return defined | frozenset(wanted) | first
-
-
-def reaches_the_code(plan: Plan, names: frozenset[str]) -> bool:
-    return uses_the_code(plan.tree, names)
 
 
 def own_faults(

@@ -7,13 +7,13 @@ from dataclasses import asdict
 from typing import Any
 
 from reflection_app.loops.code_tests import CallCase, CodeTests, FailureReason, StdinCase, TestReport, TestResult
+from reflection_app.loops.scripts.names import uses_the_code
 from reflection_app.loops.scripts.syntax import ScriptRefused
 from reflection_app.sandbox.broken_tests import (
     NOT_REACHED,
     blame_the_test,
     broken_test,
     own_faults,
-    reaches_the_code,
     says_unloaded,
     stand_ins_for,
 )
@@ -62,7 +62,7 @@ def run_tests(
         "stand_ins": None,
     }
     names = stand_ins_for(plan, code=job["code"], entry_point=tests.entry_point, wanted=wanted)
-    if tests.script and not reaches_the_code(plan, names):
+    if tests.script and not uses_the_code(plan.tree, names):
         return TestReport(results=tuple(broken_test(item.name, NOT_REACHED) for item in items if not is_setup(item)))
     judge = Judge(wall_s=limits.wall_s, entry_point=tests.entry_point)
     collected = Collected(limits.output_bytes)
