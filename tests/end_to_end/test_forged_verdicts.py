@@ -19,7 +19,9 @@ def hand_in(desk: Desk, playback: Playback, case: str, *replies: str) -> str:
         objective=f"{first_line}Write a report.", mode="actor_critic", execution="external", limits=LIMITS
     )
     desk.wait_until(lambda: desk.get(f"runs/{run_id}")["state"] == "waiting_agent")
-    desk.post(f"runs/{run_id}/attempts", {"content": WORK}, status=202)
+    answer = desk.api.post(f"runs/{run_id}/attempts", json={"content": WORK})
+    # 200 where the worker has ended the run before the answer is written.
+    assert answer.status_code in (200, 202), answer.text
     return run_id
 
 
