@@ -18,4 +18,4 @@ class ReflectionAppConfig(AppConfig):
 
 def _embed_soon(**told: object) -> None:
     # Imported when it is needed: the tasks import all that runs.
-    import_module("reflection_app.tasks").embed_soon(**told)
+    import_module("reflection_app.runs.jobs").embed_soon(**told)

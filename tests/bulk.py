@@ -1,6 +1,7 @@
 """Bulk decisions for tests."""
 
-from reflection_app.models import BulkDecision, BulkState, Review
+from reflection_app.models.bulk import BulkDecision, BulkState
+from reflection_app.models.review import Review
 
 
 def done_bulk(review: Review) -> BulkDecision:

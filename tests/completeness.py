@@ -8,7 +8,10 @@ from reflection_app.actions.completeness_submission import CheckSubmission
 from reflection_app.actions.tool_input import ToolInput
 from reflection_app.actions.tools import create_tool
 from reflection_app.llm.scripted import ScriptedAnswer, register_script
-from reflection_app.models import Actor, Project, Run, Tool
+from reflection_app.models.audit import Actor
+from reflection_app.models.project import Project
+from reflection_app.models.run import Run
+from reflection_app.models.tool import Tool
 from reflection_app.runner.advance import advance
 from tests.critiques import critique
 from tests.factories import make_project

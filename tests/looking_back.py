@@ -5,7 +5,10 @@ from itertools import count
 from typing import Any
 
 from reflection_app.llm.scripted import register_script
-from reflection_app.models import Project, Reflector, ReflectorKind, Run, Transcript
+from reflection_app.models.project import Project
+from reflection_app.models.reflector import Reflector, ReflectorKind
+from reflection_app.models.run import Run
+from reflection_app.models.transcript import Transcript
 from reflection_app.runner.advance import advance
 from reflection_app.runner.reflectors import begin_due_reflectors
 from tests.critiques import critique

@@ -3,7 +3,8 @@
 from reflection_app.loops.effects import AskPerson
 from reflection_app.loops.questions import Choice, QuestionKind
 from reflection_app.loops.questions import Question as Asked
-from reflection_app.models import Project, Question
+from reflection_app.models.project import Project
+from reflection_app.models.question import Question
 from reflection_app.runner.consequences import consequences
 from reflection_app.runner.journal import Journal
 from reflection_app.runner.lease import claim

@@ -6,7 +6,12 @@ from django.utils import timezone
 
 from reflection_app.loops.effects import RecordReport
 from reflection_app.loops.protocol.reports import KeptReport
-from reflection_app.models import Actor, Attempt, Project, Report, Run, Step, StepState, Ticket
+from reflection_app.models.attempt import Attempt
+from reflection_app.models.audit import Actor
+from reflection_app.models.project import Project
+from reflection_app.models.report import Report
+from reflection_app.models.run import Run, Step, StepState
+from reflection_app.models.ticket import Ticket
 from reflection_app.runner.batch import Batch
 from reflection_app.runner.naming import named
 from reflection_app.runner.report_rows import write_report

@@ -6,7 +6,10 @@ from typing import Any
 from reflection_app.actions.hand_in_attempt import AttemptInput, hand_in_attempt
 from reflection_app.actions.tool_input import ToolInput
 from reflection_app.actions.tools import create_tool
-from reflection_app.models import Actor, Review, Run, Verdict
+from reflection_app.models.attempt import Verdict
+from reflection_app.models.audit import Actor
+from reflection_app.models.review import Review
+from reflection_app.models.run import Run
 from reflection_app.runner.advance import advance
 from tests.critiques import critique
 from tests.factories import submit

@@ -6,7 +6,10 @@ from reflection_app.actions.claim_review import claim_review
 from reflection_app.actions.decide_review import DecisionInput, decide_review
 from reflection_app.loops.effects import Decision
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.models import Actor, Project, Review, Run
+from reflection_app.models.audit import Actor
+from reflection_app.models.project import Project
+from reflection_app.models.review import Review
+from reflection_app.models.run import Run
 from reflection_app.runner.advance import advance
 from tests.critiques import critique
 from tests.factories import make_member

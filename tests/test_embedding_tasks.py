@@ -5,10 +5,11 @@ from celery import current_app
 from kombu.exceptions import OperationalError
 from pytest_django.fixtures import Settings
 
-from reflection_app import jobs, tasks
 from reflection_app.actions.embed_entries import TURN
 from reflection_app.actions.turn import Turn
+from reflection_app.config import jobs
 from reflection_app.runner.enqueuing import Outage
+from reflection_app.runs import jobs as tasks
 from tests.notebook.embedding_rows import kept
 
 

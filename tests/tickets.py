@@ -3,7 +3,10 @@
 from typing import Any
 
 from reflection_app.actions.hand_in_attempt import AttemptInput, hand_in_attempt
-from reflection_app.models import Actor, Project, Run, Ticket
+from reflection_app.models.audit import Actor
+from reflection_app.models.project import Project
+from reflection_app.models.run import Run
+from reflection_app.models.ticket import Ticket
 from reflection_app.runner.advance import advance
 from tests.critiques import critique
 from tests.factories import make_project

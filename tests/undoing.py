@@ -7,25 +7,18 @@ from django.db.models import Model
 from notebook_app.models import Entry, EntryVersion, Evidence
 from reflection_app.actions.claim_review import claim_review
 from reflection_app.actions.decide_review import DecisionInput, decide_review
-from reflection_app.models import (
-    Actor,
-    AgentInstruction,
-    Attempt,
-    CompletenessCheck,
-    Event,
-    FixPair,
-    Panel,
-    Project,
-    Question,
-    Report,
-    Review,
-    Run,
-    Step,
-    Supplement,
-    Ticket,
-    ToolFailure,
-    Verdict,
-)
+from reflection_app.models.attempt import Attempt, Verdict
+from reflection_app.models.audit import Actor
+from reflection_app.models.completeness import CompletenessCheck, Supplement
+from reflection_app.models.event import Event
+from reflection_app.models.panel import Panel
+from reflection_app.models.project import Project
+from reflection_app.models.question import Question
+from reflection_app.models.report import AgentInstruction, Report
+from reflection_app.models.review import Review
+from reflection_app.models.run import Run, Step
+from reflection_app.models.ticket import Ticket
+from reflection_app.models.tool_failure import FixPair, ToolFailure
 from reflection_app.runner.advance import advance
 
 BY_PROJECT: tuple[tuple[type[Model], str], ...] = (

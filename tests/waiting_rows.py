@@ -8,17 +8,11 @@ from django.utils import timezone
 from reflection_app.loops.effects import ReviewReason
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.task_spec import Mode
-from reflection_app.models import (
-    Attempt,
-    Project,
-    Review,
-    Run,
-    RunState,
-    Step,
-    StepState,
-    Task,
-    Verdict,
-)
+from reflection_app.models.attempt import Attempt, Verdict
+from reflection_app.models.project import Project
+from reflection_app.models.review import Review
+from reflection_app.models.run import Run, RunState, Step, StepState
+from reflection_app.models.task import Task
 from tests.factories import submit
 
 AGENTS = ("porter", "writer", "")

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from django.db.models import F, QuerySet, TextField
 from django.db.models.functions import Cast, Length
 
-from reflection_app.models import AgentSpan, AgentTrace
+from reflection_app.models.agent_trace import AgentSpan, AgentTrace
 from reflection_app.otlp.spans import Span, SpanEvent
 
 SERVICE = "service.name"

@@ -16,7 +16,10 @@ from reflection_app.loops.effects import ReviewReason
 from reflection_app.loops.review_rules import MOST_REVIEWERS
 from reflection_app.loops.storable import storable
 from reflection_app.loops.values import Value
-from reflection_app.models import OPEN, Actor, Attempt, Review, Run, Verdict, audit
+from reflection_app.models.attempt import Attempt, Verdict
+from reflection_app.models.audit import Actor, audit
+from reflection_app.models.review import OPEN, Review
+from reflection_app.models.run import Run
 from reflection_app.runner.review_rows import put_before_people
 
 

@@ -22,7 +22,9 @@ from reflection_app.actions.transcript_submission import (
     TurnsInput,
 )
 from reflection_app.actions.transcripts import add_turns, end_transcript, open_transcript
-from reflection_app.models import Actor, AgentSpan, AgentTrace, Transcript, TranscriptTurn
+from reflection_app.models.agent_trace import AgentSpan, AgentTrace
+from reflection_app.models.audit import Actor
+from reflection_app.models.transcript import Transcript, TranscriptTurn
 from reflection_app.otlp.conversation import Conversation, conversation_of_spans
 
 log = logging.getLogger(__name__)

@@ -17,19 +17,12 @@ from reflection_app.actions.own_work import allows_own_work, is_own
 from reflection_app.live.doorbell import ring, ring_reviews
 from reflection_app.loops.storable import storable
 from reflection_app.loops.values import Value
-from reflection_app.models import (
-    OPEN,
-    Actor,
-    EventType,
-    Membership,
-    NotificationKind,
-    Review,
-    ReviewSkip,
-    ReviewState,
-    Run,
-    add_event,
-    audit,
-)
+from reflection_app.models.audit import Actor, audit
+from reflection_app.models.event import EventType, add_event
+from reflection_app.models.notification import NotificationKind
+from reflection_app.models.project import Membership
+from reflection_app.models.review import OPEN, Review, ReviewSkip, ReviewState
+from reflection_app.models.run import Run
 
 LONGEST_NOTE = 10_000
 Note = Annotated[str, Field(max_length=LONGEST_NOTE), AfterValidator(storable)]

@@ -10,8 +10,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from reflection_app.loops.moments import Moment
 from reflection_app.loops.storable import Text
-from reflection_app.models import Actor, ApiKey, AuditEntry, Project
+from reflection_app.models.api_key import ApiKey
+from reflection_app.models.audit import Actor, AuditEntry
 from reflection_app.models.blindness import hidden_entries
+from reflection_app.models.project import Project
 
 # Words are looked for in JSON without an index: only in so many of the newest entries that the other filters leave.
 MOST_SEARCHED = 20_000

@@ -14,8 +14,11 @@ from reflection_app.loops.effects import Decision
 from reflection_app.loops.storable import storable
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.models import Actor, BulkDecision, BulkItem, Project, Review, audit
-from reflection_app.tasks import enqueue_bulk
+from reflection_app.models.audit import Actor, audit
+from reflection_app.models.bulk import BulkDecision, BulkItem
+from reflection_app.models.project import Project
+from reflection_app.models.review import Review
+from reflection_app.runs.jobs import enqueue_bulk
 
 MOST_ITEMS = 500
 

@@ -3,7 +3,8 @@
 from django.db import transaction
 
 from reflection_app.loops.notebook_settings import NotebookSettings
-from reflection_app.models import Actor, Project, audit
+from reflection_app.models.audit import Actor, audit
+from reflection_app.models.project import Project
 
 
 @transaction.atomic

@@ -17,7 +17,8 @@ from pydantic import Field
 
 from reflection_app.actions.errors import InvalidInput, PolicyMovedOn
 from reflection_app.loops.review_rules import MOST_RULES, ReviewPolicy, ReviewRule, RuleAction
-from reflection_app.models import Actor, OwnWork, Project, audit
+from reflection_app.models.audit import Actor, audit
+from reflection_app.models.project import OwnWork, Project
 
 
 class PolicyInput(ReviewPolicy):

@@ -14,8 +14,10 @@ from reflection_app.actions.errors import ActionError, AlreadyDecided, NotFound,
 from reflection_app.actions.own_work import refuse_own_work, work_of_others
 from reflection_app.actions.tell_pages import tell_pages
 from reflection_app.loops.effects import ReviewReason
-from reflection_app.models import Actor, Project, Review, ReviewSkip, ReviewState, audit
+from reflection_app.models.audit import Actor, audit
 from reflection_app.models.blindness import is_hidden
+from reflection_app.models.project import Project
+from reflection_app.models.review import Review, ReviewSkip, ReviewState
 
 
 def free(now: datetime) -> Q:

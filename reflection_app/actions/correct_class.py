@@ -13,7 +13,10 @@ from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.handling import instruction_for, proposals_for
 from reflection_app.loops.storable import storable
 from reflection_app.loops.values import Value
-from reflection_app.models import Actor, ClassCorrection, EventType, Report, Run, add_event, audit
+from reflection_app.models.audit import Actor, audit
+from reflection_app.models.event import EventType, add_event
+from reflection_app.models.report import ClassCorrection, Report
+from reflection_app.models.run import Run
 from reflection_app.runner.report_rows import keep_instruction, keep_proposal
 
 

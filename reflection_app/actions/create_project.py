@@ -13,7 +13,8 @@ from django.utils.translation import gettext_noop
 from reflection_app.actions.errors import ActionError, InvalidInput
 from reflection_app.actions.members import add_member
 from reflection_app.loops.storable import storable
-from reflection_app.models import Actor, Project, Role, audit
+from reflection_app.models.audit import Actor, audit
+from reflection_app.models.project import Project, Role
 
 LONGEST_NAME = 120
 LONGEST_SLUG = 60

@@ -14,7 +14,10 @@ from reflection_app.actions.submit_task import MOST_INSTRUCTIONS
 from reflection_app.loops.protocol.handling import LONGEST_INSTRUCTION
 from reflection_app.loops.storable import storable
 from reflection_app.loops.values import Value
-from reflection_app.models import Actor, AgentInstruction, InstructionState, Project, Run, audit
+from reflection_app.models.audit import Actor, audit
+from reflection_app.models.project import Project
+from reflection_app.models.report import AgentInstruction, InstructionState
+from reflection_app.models.run import Run
 
 
 class InstructionDecision(StrEnum):

@@ -9,7 +9,9 @@ from reflection_app.actions.demo_stories import DEMO_REVIEWER
 from reflection_app.actions.notebook_curation import approve_entry
 from reflection_app.actions.notebook_input import CurationInput, EntryInput
 from reflection_app.actions.notebook_proposing import propose_entry
-from reflection_app.models import Actor, Project, Run
+from reflection_app.models.audit import Actor
+from reflection_app.models.project import Project
+from reflection_app.models.run import Run
 
 
 @dataclass(frozen=True)

@@ -9,20 +9,15 @@ from uuid import UUID
 
 from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 
-from reflection_app.models import (
-    OPEN,
-    AgentTrace,
-    Delivery,
-    DeliveryState,
-    Notification,
-    Reflector,
-    Review,
-    Run,
-    RunState,
-    Task,
-    ToolFailure,
-    Transcript,
-)
+from reflection_app.models.agent_trace import AgentTrace
+from reflection_app.models.notification import Notification
+from reflection_app.models.reflector import Reflector
+from reflection_app.models.review import OPEN, Review
+from reflection_app.models.run import Run, RunState
+from reflection_app.models.task import Task
+from reflection_app.models.tool_failure import ToolFailure
+from reflection_app.models.transcript import Transcript
+from reflection_app.models.webhook import Delivery, DeliveryState
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,8 @@ from reflection_app.loops.task_spec import NOT_FOR_TASKS, Execution, Mode, TaskS
 from reflection_app.loops.tickets import Ticket
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Judgement, Referee, Verdict
-from reflection_app.models import Actor, Step
+from reflection_app.models.audit import Actor
+from reflection_app.models.run import Step
 
 LONGEST_MESSAGE = 400_000
 LONGEST_RESULT = 1_000_000

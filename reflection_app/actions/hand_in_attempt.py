@@ -18,15 +18,9 @@ from reflection_app.live.doorbell import ring
 from reflection_app.loops.effects import AwaitAttempt, HandedIn, HandedInRepair
 from reflection_app.loops.task_spec import Execution, TaskSpec
 from reflection_app.loops.values import Value
-from reflection_app.models import (
-    Actor,
-    Attempt,
-    Run,
-    RunState,
-    Step,
-    StepState,
-    audit,
-)
+from reflection_app.models.attempt import Attempt
+from reflection_app.models.audit import Actor, audit
+from reflection_app.models.run import Run, RunState, Step, StepState
 
 LARGEST_ARTIFACT = 64_000
 LARGEST_SELF_CHECK = 16_384

@@ -21,7 +21,9 @@ from reflection_app.actions.tool_input import (
 from reflection_app.loops.storable import storable
 from reflection_app.loops.tool_calls import ToolSpec
 from reflection_app.loops.values import Value
-from reflection_app.models import Actor, Project, Tool, ToolKind, audit
+from reflection_app.models.audit import Actor, audit
+from reflection_app.models.project import Project
+from reflection_app.models.tool import Tool, ToolKind
 from reflection_app.outgoing import OutgoingError
 from reflection_app.tools.config import Headers, McpConfig, ServerUrl
 from reflection_app.tools.errors import Misconfigured

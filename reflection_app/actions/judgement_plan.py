@@ -8,7 +8,8 @@ from uuid import UUID
 
 from reflection_app.actions.judgement_rows import JudgementRow, NumberedRow
 from reflection_app.metrics.compared import majority
-from reflection_app.models import CriticJudgement, JudgedItem, PersonsJudgement, Project
+from reflection_app.models.judged_item import CriticJudgement, JudgedItem, PersonsJudgement
+from reflection_app.models.project import Project
 
 CHUNK = 5_000
 

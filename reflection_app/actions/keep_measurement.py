@@ -3,7 +3,9 @@
 from django.db import transaction
 
 from reflection_app.metrics.referee_quality import RefereeQuality
-from reflection_app.models import Actor, Project, RefereeMeasurement, audit
+from reflection_app.models.audit import Actor, audit
+from reflection_app.models.project import Project
+from reflection_app.models.referee_measurement import RefereeMeasurement
 
 LONGEST_NAME = 200
 

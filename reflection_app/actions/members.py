@@ -8,7 +8,9 @@ from django.utils.translation import gettext_noop
 from reflection_app.actions.admins import check_may_give, check_may_touch_admins, revoke_invitations_of
 from reflection_app.actions.errors import Conflict, InvalidInput, NotFound
 from reflection_app.live.doorbell import ring_person
-from reflection_app.models import Actor, ApiKey, Membership, Project, Role, audit
+from reflection_app.models.api_key import ApiKey
+from reflection_app.models.audit import Actor, audit
+from reflection_app.models.project import Membership, Project, Role
 
 
 class LastAdmin(Conflict):

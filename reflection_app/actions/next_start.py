@@ -4,7 +4,8 @@ from django.db.models import Q
 
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.protocol.error_classes import ErrorClass
-from reflection_app.models import Project, Report
+from reflection_app.models.project import Project
+from reflection_app.models.report import Report
 
 MOST_HINTS = 3
 MOST_LOOKED_AT = 20

@@ -23,7 +23,10 @@ from reflection_app.actions.notebook_trail import by_of, note, ring_notebook
 from reflection_app.loops.merging import EntryToMerge
 from reflection_app.loops.task_spec import Limits, Mode, TaskSpec
 from reflection_app.loops.values import Value
-from reflection_app.models import Actor, Project, Run, RunState, Target, Task, audit
+from reflection_app.models.audit import Actor, Target, audit
+from reflection_app.models.project import Project
+from reflection_app.models.run import Run, RunState
+from reflection_app.models.task import Task
 from reflection_app.runner.begin_run import begin_run
 
 KIND = "conflict"

@@ -9,21 +9,13 @@ from django.db.models import Q
 from django.utils import timezone
 
 from reflection_app.live.doorbell import ring_reviews
-from reflection_app.models import (
-    ABOUT_WEBHOOK,
-    About,
-    Actor,
-    Comment,
-    Membership,
-    Notification,
-    NotificationKind,
-    Permission,
-    Review,
-    ReviewState,
-    Role,
-    Webhook,
-    roles_that_may,
-)
+from reflection_app.models.audit import Actor
+from reflection_app.models.comment import About, Comment
+from reflection_app.models.notification import ABOUT_WEBHOOK, Notification, NotificationKind
+from reflection_app.models.permissions import Permission, roles_that_may
+from reflection_app.models.project import Membership, Role
+from reflection_app.models.review import Review, ReviewState
+from reflection_app.models.webhook import Webhook
 from reflection_app.notices.reading import notices_of
 
 MAY_REVIEW = roles_that_may(Permission.REVIEW)

@@ -17,19 +17,11 @@ from django.utils.translation import gettext_noop
 from reflection_app.actions.admins import PeopleOnly
 from reflection_app.actions.errors import ActionError, InvalidInput
 from reflection_app.actions.notifications import MAY_REVIEW
-from reflection_app.models import (
-    GRANTS,
-    Actor,
-    Membership,
-    OwnWork,
-    Permission,
-    Project,
-    Review,
-    Run,
-    audit,
-    hand_of,
-    key_may,
-)
+from reflection_app.models.audit import Actor, audit, hand_of
+from reflection_app.models.permissions import GRANTS, Permission, key_may
+from reflection_app.models.project import Membership, OwnWork, Project
+from reflection_app.models.review import Review
+from reflection_app.models.run import Run
 
 
 class OwnWorkRefused(ActionError):

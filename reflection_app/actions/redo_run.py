@@ -20,7 +20,10 @@ from reflection_app.loops.task_spec import Execution, Mode, Redo, TaskSpec
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Issue
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.models import Actor, Attempt, EventType, Run, Verdict, add_event, audit
+from reflection_app.models.attempt import Attempt, Verdict
+from reflection_app.models.audit import Actor, audit
+from reflection_app.models.event import EventType, add_event
+from reflection_app.models.run import Run
 from reflection_app.runner.begin_run import Origin, begin_run
 from reflection_app.runner.lessons import lessons_of
 

@@ -19,7 +19,12 @@ from reflection_app.loops.diagnosis.signatures import signature_of, symptoms_of
 from reflection_app.loops.task_spec import Mode, TaskSpec
 from reflection_app.loops.tool_calls import ToolSpec
 from reflection_app.loops.tool_diagnosis import PLACE
-from reflection_app.models import Actor, FigureDue, Project, Run, Task, ToolFailure, audit
+from reflection_app.models.audit import Actor, audit
+from reflection_app.models.project import Project
+from reflection_app.models.run import Run
+from reflection_app.models.run_figures import FigureDue
+from reflection_app.models.task import Task
+from reflection_app.models.tool_failure import ToolFailure
 from reflection_app.runner.begin_run import begin_run
 from reflection_app.runner.fix_pairs import best_fix
 

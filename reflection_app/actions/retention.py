@@ -23,8 +23,11 @@ from reflection_app.actions.due_for_deletion import (
 )
 from reflection_app.actions.taking_away import take_rows, take_tasks, take_transcripts, until_nothing_is_left
 from reflection_app.loops.retention_settings import RetentionSettings
-from reflection_app.models import Actor, Project, RetentionRun, Run, audit
-from reflection_app.tasks import enqueue_retention
+from reflection_app.models.audit import Actor, audit
+from reflection_app.models.project import Project
+from reflection_app.models.retention import RetentionRun
+from reflection_app.models.run import Run
+from reflection_app.runs.jobs import enqueue_retention
 
 # What is left then is taken up again by the next look, an hour later at most.
 LONGEST_PASS_S = 600.0

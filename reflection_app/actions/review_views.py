@@ -16,7 +16,8 @@ from reflection_app.loops.effects import ReviewReason
 from reflection_app.loops.storable import Text
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.verdicts import Verdict
-from reflection_app.models import OPEN, Actor, ReviewState
+from reflection_app.models.audit import Actor
+from reflection_app.models.review import OPEN, ReviewState
 
 LONGEST_SEARCH = 200
 Name = Annotated[Text, StringConstraints(strip_whitespace=True, max_length=LONGEST_SEARCH)]

@@ -12,7 +12,9 @@ from reflection_app.loops.effects import Decision, ReviewDecision
 from reflection_app.loops.task_spec import Thresholds
 from reflection_app.loops.verdicts import Issue
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.models import Actor, Attempt, Review, Verdict
+from reflection_app.models.attempt import Attempt, Verdict
+from reflection_app.models.audit import Actor
+from reflection_app.models.review import Review
 
 
 @dataclass(frozen=True)

@@ -8,22 +8,14 @@ from reflection_app.actions.transcript_submission import TranscriptSubmission
 from reflection_app.loops.effects import AwaitTurns
 from reflection_app.loops.session_messages import content_text
 from reflection_app.loops.task_spec import Execution, Mode, TaskSpec
-from reflection_app.models import (
-    Actor,
-    EventType,
-    Run,
-    RunState,
-    Step,
-    StepState,
-    Task,
-    Transcript,
-    TranscriptTurn,
-    add_event,
-    audit,
-)
+from reflection_app.models.audit import Actor, audit
+from reflection_app.models.event import EventType, add_event
+from reflection_app.models.run import Run, RunState, Step, StepState
+from reflection_app.models.task import Task
+from reflection_app.models.transcript import Transcript, TranscriptTurn
 from reflection_app.runner.begin_run import begin_run
 from reflection_app.runner.waiting import turns_for
-from reflection_app.tasks import enqueue
+from reflection_app.runs.jobs import enqueue
 
 LONGEST_GUESSED = 1_000
 NOT_STATED = "(The agent's objective was not stated; tell it from the session.)"

@@ -10,7 +10,9 @@ from reflection_app.actions.claim_review import NOBODY, gone, lost, why_closed
 from reflection_app.actions.errors import AlreadyDecided, ReviewLeaseLost
 from reflection_app.actions.tell_pages import tell_pages
 from reflection_app.live.doorbell import ring_reviews
-from reflection_app.models import OPEN, Actor, Project, Review, ReviewSkip, ReviewState, audit
+from reflection_app.models.audit import Actor, audit
+from reflection_app.models.project import Project
+from reflection_app.models.review import OPEN, Review, ReviewSkip, ReviewState
 
 
 @transaction.atomic

@@ -18,7 +18,12 @@ from reflection_app.loops.requirements import Requirements
 from reflection_app.loops.review_rules import ReviewPolicy
 from reflection_app.loops.task_spec import Execution, Mode, TaskSpec
 from reflection_app.loops.tool_calls import ToolSpec
-from reflection_app.models import Actor, AgentInstruction, InstructionState, Project, Run, Task, TaskFile, Tool, audit
+from reflection_app.models.audit import Actor, audit
+from reflection_app.models.project import Project
+from reflection_app.models.report import AgentInstruction, InstructionState
+from reflection_app.models.run import Run
+from reflection_app.models.task import Task, TaskFile
+from reflection_app.models.tool import Tool
 from reflection_app.runner.batch import Batch
 from reflection_app.runner.begin_run import begin_run, is_scripted
 from reflection_app.runner.lessons import lessons_of

@@ -8,8 +8,9 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from reflection_app.actions.agent_spans import row_of
-from reflection_app.models import AgentSpan, AgentTrace, Project
+from reflection_app.models.agent_trace import AgentSpan, AgentTrace
 from reflection_app.models.identifiers import new_id
+from reflection_app.models.project import Project
 from reflection_app.otlp.spans import Span
 from reflection_app.runner.batch import Batch
 

@@ -12,18 +12,15 @@ from django.db import transaction
 from django.db.models import Model, QuerySet
 
 from reflection_app.metrics.figuring import figure_runs, lock_figures
-from reflection_app.models import (
-    About,
-    AgentTrace,
-    Comment,
-    FigureDue,
-    Notification,
-    Reflector,
-    Review,
-    Run,
-    Task,
-    Transcript,
-)
+from reflection_app.models.agent_trace import AgentTrace
+from reflection_app.models.comment import About, Comment
+from reflection_app.models.notification import Notification
+from reflection_app.models.reflector import Reflector
+from reflection_app.models.review import Review
+from reflection_app.models.run import Run
+from reflection_app.models.run_figures import FigureDue
+from reflection_app.models.task import Task
+from reflection_app.models.transcript import Transcript
 
 # Small enough that nobody who needs one of its rows waits for long.
 PIECE = 50

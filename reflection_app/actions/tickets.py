@@ -14,7 +14,10 @@ from reflection_app.live.doorbell import ring
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import Execution
 from reflection_app.loops.values import Value
-from reflection_app.models import Actor, EventType, Run, Ticket, TicketState, add_event, audit
+from reflection_app.models.audit import Actor, audit
+from reflection_app.models.event import EventType, add_event
+from reflection_app.models.run import Run
+from reflection_app.models.ticket import Ticket, TicketState
 from reflection_app.runner.ticket_rows import OPEN_STATES, begin_ticket
 
 

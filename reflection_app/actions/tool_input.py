@@ -11,7 +11,8 @@ from reflection_app.actions.task_submission import invalid_input
 from reflection_app.loops.storable import is_storable
 from reflection_app.loops.tool_arguments import SchemaUnusable, is_too_deep, violations
 from reflection_app.loops.values import Value
-from reflection_app.models import Project, Secret
+from reflection_app.models.project import Project
+from reflection_app.models.tool import Secret
 from reflection_app.outgoing import OutgoingError, check_url, origin_of
 from reflection_app.tools.config import BY_KIND, AnyConfig, BuiltinConfig, HttpConfig
 from reflection_app.tools.headers import secrets_named

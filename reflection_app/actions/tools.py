@@ -13,7 +13,9 @@ from reflection_app.actions.task_submission import invalid_input
 from reflection_app.actions.tool_input import ToolInput, check_config, read_config, refused
 from reflection_app.loops.tool_calls import ToolResult
 from reflection_app.loops.values import Value
-from reflection_app.models import Actor, Project, Tool, ToolKind, audit
+from reflection_app.models.audit import Actor, audit
+from reflection_app.models.project import Project
+from reflection_app.models.tool import Tool, ToolKind
 from reflection_app.tools.builtin import LONGEST_PROGRAM_S, SPECS
 from reflection_app.tools.calling import call_registered
 from reflection_app.tools.config import BuiltinConfig

@@ -2,7 +2,9 @@
 
 from uuid import UUID
 
-from reflection_app.models import Actor, Membership, Permission, key_may, member_may
+from reflection_app.models.audit import Actor
+from reflection_app.models.permissions import Permission, key_may, member_may
+from reflection_app.models.project import Membership
 
 
 def may_undo_others(project_id: UUID, *, actor: Actor) -> bool:

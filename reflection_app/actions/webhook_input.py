@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field
 from reflection_app.actions.errors import InvalidInput
 from reflection_app.loops.storable import is_storable
 from reflection_app.loops.values import Value
-from reflection_app.models import EventType
+from reflection_app.models.event import EventType
 from reflection_app.outgoing import OutgoingError, check_url
 from reflection_app.outgoing.urls import LONGEST_URL
 

@@ -13,7 +13,7 @@ from reflection_app.api.schema import described_get
 from reflection_app.loops.task_spec import Mode
 from reflection_app.metrics.calibration_figures import calibration_figures
 from reflection_app.metrics.critic_rows import Judging
-from reflection_app.models import Permission
+from reflection_app.models.permissions import Permission
 
 
 class CalibrationQuery(BaseModel):

@@ -10,7 +10,9 @@ from reflection_app.loops.code_tests import TestReport
 from reflection_app.loops.effects import AnswerFault, Generate
 from reflection_app.loops.requirements import RequirementsReport
 from reflection_app.loops.verdicts import Feedback, Issue
-from reflection_app.models import Attempt, Event, EventType, Step, StepState, Verdict
+from reflection_app.models.attempt import Attempt, Verdict
+from reflection_app.models.event import Event, EventType
+from reflection_app.models.run import Step, StepState
 
 
 class StepAnswer(Answer):

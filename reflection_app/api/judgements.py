@@ -28,7 +28,8 @@ from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Verdict
 from reflection_app.metrics.compared import majority
 from reflection_app.metrics.imported_judgements import judged_items
-from reflection_app.models import JudgedItem, Permission
+from reflection_app.models.judged_item import JudgedItem
+from reflection_app.models.permissions import Permission
 
 MOST_LINES = 500
 # Rows of the most that are taken at once, each with what a critic and three people said.

@@ -21,7 +21,9 @@ from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.schema import described_get, described_post
 from reflection_app.loops.moments import Moment
 from reflection_app.loops.values import Value
-from reflection_app.models import Invitation, Membership, Permission, Role
+from reflection_app.models.invitation import Invitation
+from reflection_app.models.permissions import Permission
+from reflection_app.models.project import Membership, Role
 
 OLDEST_FIRST = Order(("created_at", "id"), descending=False, position=TypeAdapter(tuple[Moment, Number]))
 BIGGEST_ID = 2**31 - 1

@@ -32,7 +32,7 @@ from reflection_app.metrics.review_figures import review_figures
 from reflection_app.metrics.runs_behind import runs_behind
 from reflection_app.metrics.runs_behind_reviews import OF_REVIEWS, runs_behind_reviews
 from reflection_app.metrics.values import Chosen, ChosenHour
-from reflection_app.models import Permission
+from reflection_app.models.permissions import Permission
 
 CSV = "text/csv"
 

@@ -14,7 +14,8 @@ from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_query
 from reflection_app.api.schema import described_get
 from reflection_app.metrics.referee_quality import RefereeQuality
-from reflection_app.models import Permission, RefereeMeasurement
+from reflection_app.models.permissions import Permission
+from reflection_app.models.referee_measurement import RefereeMeasurement
 
 
 class MeasurementAnswer(Answer):

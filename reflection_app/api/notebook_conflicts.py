@@ -27,7 +27,8 @@ from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.schema import described_get, described_post
 from reflection_app.loops.values import Value
-from reflection_app.models import Permission, Run
+from reflection_app.models.permissions import Permission
+from reflection_app.models.run import Run
 
 EXAMPLES: dict[str, Any] = {
     "One holds instead of the other": {

@@ -32,8 +32,10 @@ from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.schema import described_get, described_post
 from reflection_app.llm.query_vectors import query_vector
 from reflection_app.loops.storable import Text
-from reflection_app.models import Permission, Project, Run
 from reflection_app.models.identifiers import id_from
+from reflection_app.models.permissions import Permission
+from reflection_app.models.project import Project
+from reflection_app.models.run import Run
 from reflection_app.runner.first_attempt import can_still_count
 
 LONGEST_ASKED = 2_000

@@ -13,7 +13,7 @@ from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_query
 from reflection_app.api.schema import described_get
 from reflection_app.loops.storable import Text
-from reflection_app.models import Permission
+from reflection_app.models.permissions import Permission
 
 
 class RulesQuery(BaseModel):

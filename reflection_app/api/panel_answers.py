@@ -10,8 +10,10 @@ from reflection_app.api.answer import Answer
 from reflection_app.loops.effects import Decision
 from reflection_app.loops.verdicts import Issue
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.models import Actor, PanelState, Review, ReviewState
+from reflection_app.models.audit import Actor
 from reflection_app.models.blindness import is_hidden
+from reflection_app.models.panel import PanelState
+from reflection_app.models.review import Review, ReviewState
 
 
 class OpinionAnswer(Answer):

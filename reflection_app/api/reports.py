@@ -27,7 +27,8 @@ from reflection_app.api.report_answers import (
 from reflection_app.api.schema import described_get, described_post
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.report_documents import markdown_of
-from reflection_app.models import Permission, Report
+from reflection_app.models.permissions import Permission
+from reflection_app.models.report import Report
 
 
 class ReportFilters(PageQuery):

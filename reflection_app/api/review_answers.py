@@ -12,8 +12,10 @@ from reflection_app.api.journal_answers import VerdictAnswer, verdict_answer
 from reflection_app.api.panel_answers import PanelAnswer, panel_answers
 from reflection_app.api.run_answers import decisive_scores
 from reflection_app.loops.effects import Decision, DirectorsDecision, ReviewReason
-from reflection_app.models import Actor, Attempt, Review, ReviewState
+from reflection_app.models.attempt import Attempt
+from reflection_app.models.audit import Actor
 from reflection_app.models.blindness import is_hidden
+from reflection_app.models.review import Review, ReviewState
 
 
 class ReviewedAttempt(Answer):

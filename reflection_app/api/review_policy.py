@@ -20,7 +20,8 @@ from reflection_app.api.schema import described_get, described_post
 from reflection_app.loops.review_rules import ReviewPolicy
 from reflection_app.metrics.policy_trial import Example, PolicyTrial, try_policy
 from reflection_app.metrics.trial_decisions import Counted
-from reflection_app.models import OwnWork, Permission, Project
+from reflection_app.models.permissions import Permission
+from reflection_app.models.project import OwnWork, Project
 
 TRUSTED = {
     "rules": [

@@ -15,8 +15,9 @@ from reflection_app.api.schema import described_get
 from reflection_app.loops.graph_values import Edge, EdgeKind, Node, NodeKind
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Verdict
-from reflection_app.models import Permission, StepState
+from reflection_app.models.permissions import Permission
 from reflection_app.models.recorded_steps import graph_of_run
+from reflection_app.models.run import StepState
 
 
 class NoQuery(Value):

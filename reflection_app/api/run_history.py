@@ -19,7 +19,9 @@ from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_query
 from reflection_app.api.schema import described_get
 from reflection_app.api.waiting import LONGEST_WAIT_S, WaitS, wait_for_event
-from reflection_app.models import Event, Permission, Step
+from reflection_app.models.event import Event
+from reflection_app.models.permissions import Permission
+from reflection_app.models.run import Step
 
 
 class EventFilters(PageQuery):

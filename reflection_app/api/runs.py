@@ -21,8 +21,8 @@ from reflection_app.api.schema import described_get, described_post
 from reflection_app.api.waiting import WaitQuery, wait_until_settled
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.task_spec import Mode
-from reflection_app.models import Permission, Run, RunState
-from reflection_app.models.run import NOT_OF_THE_DESK
+from reflection_app.models.permissions import Permission
+from reflection_app.models.run import NOT_OF_THE_DESK, Run, RunState
 
 FORKS = {
     "Another verdict": {

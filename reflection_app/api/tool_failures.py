@@ -35,7 +35,10 @@ from reflection_app.loops.diagnosis.diagnoses import ErrorType
 from reflection_app.loops.values import Value
 from reflection_app.metrics.cheat_sheet import cheat_sheet
 from reflection_app.metrics.cheat_sheet_markdown import markdown_of
-from reflection_app.models import ApiKey, FixPair, Permission, Project, ToolFailure
+from reflection_app.models.api_key import ApiKey
+from reflection_app.models.permissions import Permission
+from reflection_app.models.project import Project
+from reflection_app.models.tool_failure import FixPair, ToolFailure
 
 FAILURES = {
     "A search that timed out": {

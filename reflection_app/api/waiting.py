@@ -10,7 +10,9 @@ from pydantic import Field
 
 from reflection_app.api.authentication import check_it_works
 from reflection_app.loops.values import Value
-from reflection_app.models import ApiKey, Event, Run, RunState
+from reflection_app.models.api_key import ApiKey
+from reflection_app.models.event import Event
+from reflection_app.models.run import Run, RunState
 
 LONGEST_WAIT_S = 60.0
 LOOK_EVERY_S = 0.2

@@ -1,4 +1,4 @@
-"""The Celery application. Tasks live in reflection_app/tasks.py and jobs.py, and stay thin."""
+"""The Celery application. Tasks live in reflection_app/runs/jobs.py and jobs.py, and stay thin."""
 
 import os
 from typing import Any
@@ -12,8 +12,8 @@ app = Celery("reflection_desk")
 # "Current" holds for one thread only; pages and tasks enqueue from others.
 app.set_default()
 app.config_from_object("django.conf:settings", namespace="CELERY")
-app.autodiscover_tasks(["reflection_app"])
-app.autodiscover_tasks(["reflection_app"], related_name="jobs")
+app.autodiscover_tasks(["reflection_app.runs"], related_name="jobs")
+app.autodiscover_tasks(["reflection_app.config"], related_name="jobs")
 
 
 @worker_ready.connect

@@ -11,7 +11,8 @@ from django.db import connection
 
 from reflection_app.loops.diagnosis.diagnoses import ErrorType
 from reflection_app.loops.diagnosis.shown_fixes import changed_params, without_values
-from reflection_app.models import FixPair, Project, ToolFailure
+from reflection_app.models.project import Project
+from reflection_app.models.tool_failure import FixPair, ToolFailure
 
 MOST_ROWS = 300
 

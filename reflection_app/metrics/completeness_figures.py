@@ -12,7 +12,8 @@ from reflection_app.loops.completeness.checks import CheckState
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.task_spec import Mode
 from reflection_app.metrics.supplement_value import Side, SupplementValue
-from reflection_app.models import CompletenessCheck, Run, RunState, Supplement
+from reflection_app.models.completeness import CompletenessCheck, Supplement
+from reflection_app.models.run import Run, RunState
 
 # One run alone lacked something; from the second on it recurs.
 FEWEST_RECURRING = 2

@@ -9,7 +9,9 @@ from uuid import UUID
 
 from django.db import connection
 
-from reflection_app.models import Attempt, Report, ToolFailure, Verdict
+from reflection_app.models.attempt import Attempt, Verdict
+from reflection_app.models.report import Report
+from reflection_app.models.tool_failure import ToolFailure
 
 # Of the verdicts on an attempt the strongest, of two equally strong the later one.
 QUERY = """

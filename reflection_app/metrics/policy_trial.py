@@ -22,7 +22,10 @@ from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.verdicts import Referee
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.metrics.trial_decisions import Counted, Facts
-from reflection_app.models import Review, Step, Task, Verdict
+from reflection_app.models.attempt import Verdict
+from reflection_app.models.review import Review
+from reflection_app.models.run import Step
+from reflection_app.models.task import Task
 
 TRIED_DAYS = 30
 MOST_VERDICTS = 50_000

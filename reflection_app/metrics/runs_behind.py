@@ -10,7 +10,8 @@ from reflection_app.loops.storable import is_storable
 from reflection_app.metrics.figures import FAMILIES, asked_for, finished_within
 from reflection_app.metrics.run_facts import LATENCIES, LONGER
 from reflection_app.metrics.values import Chosen
-from reflection_app.models import Run, RunFigure
+from reflection_app.models.run import Run
+from reflection_app.models.run_figures import RunFigure
 
 YES, NO = "yes", "no"
 COUNTED = Q(is_counted=True)

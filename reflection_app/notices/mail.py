@@ -13,7 +13,8 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from reflection_app.models import Notification, Profile
+from reflection_app.models.notification import Notification
+from reflection_app.models.profile import Profile
 from reflection_app.notices.words import path_of, sentence_of
 
 # A letter with more says how many more there are.

@@ -9,7 +9,11 @@ from uuid import UUID
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from reflection_app.loops.effects import ReviewReason
-from reflection_app.models import About, Comment, Membership, Notification, PanelState, Review
+from reflection_app.models.comment import About, Comment
+from reflection_app.models.notification import Notification
+from reflection_app.models.panel import PanelState
+from reflection_app.models.project import Membership
+from reflection_app.models.review import Review
 
 MOST_COUNTED = 100
 

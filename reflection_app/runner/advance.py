@@ -24,7 +24,8 @@ from reflection_app.loops.ends import Ended, Outcome
 from reflection_app.loops.messages import Message
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import Mode, TaskSpec
-from reflection_app.models import EventType, Run, RunState, add_event
+from reflection_app.models.event import EventType, add_event
+from reflection_app.models.run import Run, RunState
 from reflection_app.runner.consequences import consequences
 from reflection_app.runner.ending import end_run
 from reflection_app.runner.journal import LONGEST_ERROR, Journal, JournalMismatch

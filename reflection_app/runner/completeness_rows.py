@@ -11,7 +11,10 @@ from reflection_app.loops.completeness.supplementing import PART
 from reflection_app.loops.completeness.words import operation_key
 from reflection_app.loops.effects import RecordCompleteness, RecordPlan, RecordSupplements
 from reflection_app.loops.plans import CheckedPlan
-from reflection_app.models import CompletenessCheck, EventType, Run, Step, Supplement, Task, next_event
+from reflection_app.models.completeness import CompletenessCheck, Supplement
+from reflection_app.models.event import EventType, next_event
+from reflection_app.models.run import Run, Step
+from reflection_app.models.task import Task
 from reflection_app.runner.batch import Batch
 
 IS_COMPLETE = {CheckState.COMPLETE: True, CheckState.INCOMPLETE: False, CheckState.UNCHECKED: None}

@@ -30,7 +30,8 @@ from reflection_app.loops.effects import (
     RequestAudit,
 )
 from reflection_app.loops.verdicts import Judgement
-from reflection_app.models import Attempt, Run, Step, Verdict
+from reflection_app.models.attempt import Attempt, Verdict
+from reflection_app.models.run import Run, Step
 from reflection_app.runner.batch import Batch
 from reflection_app.runner.completeness_rows import write_what_is_missing
 from reflection_app.runner.failure_rows import write_failure

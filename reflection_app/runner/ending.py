@@ -6,7 +6,9 @@ from django.utils import timezone
 from reflection_app.live.doorbell import ring_reviews
 from reflection_app.loops.ends import Ended
 from reflection_app.loops.storable import storable
-from reflection_app.models import EventType, LookBackDue, Run, RunState, next_event
+from reflection_app.models.event import EventType, next_event
+from reflection_app.models.reflector import LookBackDue
+from reflection_app.models.run import Run, RunState
 from reflection_app.runner.batch import Batch
 from reflection_app.runner.best_so_far import best_of
 from reflection_app.runner.enqueuing import look_back_soon

@@ -11,12 +11,12 @@ from django.conf import settings
 from kombu.exceptions import OperationalError
 
 from reflection_app.loops.task_spec import OF_THE_DESK
-from reflection_app.models import Run, RunState
+from reflection_app.models.run import Run, RunState
 
 log = logging.getLogger(__name__)
 
-ADVANCE_RUN = "reflection_app.tasks.advance_run"
-BEGIN_LOOKING_BACK = "reflection_app.tasks.begin_looking_back"
+ADVANCE_RUN = "reflection_app.runs.jobs.advance_run"
+BEGIN_LOOKING_BACK = "reflection_app.runs.jobs.begin_looking_back"
 LOOK_BACK_DELAY_S = 0.3
 
 

@@ -18,8 +18,10 @@ from reflection_app.loops.effects import (
     Route,
 )
 from reflection_app.loops.verdicts import Judgement, Referee
-from reflection_app.models import Actor, Attempt, Run, Step, Verdict
+from reflection_app.models.attempt import Attempt, Verdict
+from reflection_app.models.audit import Actor
 from reflection_app.models.identifiers import new_id
+from reflection_app.models.run import Run, Step
 from reflection_app.runner.best_so_far import best_of
 
 STEP_FIELDS = (

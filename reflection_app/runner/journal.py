@@ -24,7 +24,9 @@ from reflection_app.loops.effects import (
 )
 from reflection_app.loops.storable import storable
 from reflection_app.loops.verdicts import Judgement
-from reflection_app.models import Attempt, EventType, Run, RunState, Step, StepState
+from reflection_app.models.attempt import Attempt
+from reflection_app.models.event import EventType
+from reflection_app.models.run import Run, RunState, Step, StepState
 from reflection_app.runner import journal_writes
 from reflection_app.runner.journal_writes import Change, Follow, Unstorable, commit, salvaged
 from reflection_app.runner.lease import Lease

@@ -15,7 +15,8 @@ from django.db.models.functions import Now
 
 from reflection_app.live.doorbell import ring
 from reflection_app.loops.effects import Generate, Spent
-from reflection_app.models import EventType, Run, RunState, Step, StepState, next_event
+from reflection_app.models.event import EventType, next_event
+from reflection_app.models.run import Run, RunState, Step, StepState
 from reflection_app.runner.batch import Batch, RowGone
 from reflection_app.runner.enqueuing import enqueue
 from reflection_app.runner.lease import Lease, LeaseLost

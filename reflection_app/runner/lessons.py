@@ -26,7 +26,8 @@ from reflection_app.llm.query_vectors import query_vector
 from reflection_app.loops.effects import Lesson, Lessons, Performed, RecallLessons, Spent
 from reflection_app.loops.notebook_settings import LessonSettings
 from reflection_app.loops.storable import storable
-from reflection_app.models import Project, Run
+from reflection_app.models.project import Project
+from reflection_app.models.run import Run
 from reflection_app.runner.first_attempt import can_still_count
 
 log = logging.getLogger(__name__)

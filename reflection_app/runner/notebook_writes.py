@@ -15,7 +15,7 @@ from reflection_app.loops.effects import (
     RecordFixOutcome,
     RecordMemories,
 )
-from reflection_app.models import Run, Step
+from reflection_app.models.run import Run, Step
 from reflection_app.runner.failure_rows import keep_fix_outcome
 from reflection_app.runner.journal import Journal
 from reflection_app.runner.recurring import propose_what_recurs

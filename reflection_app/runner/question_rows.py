@@ -1,7 +1,9 @@
 """The rows of questions to a person."""
 
 from reflection_app.loops.questions import Question as QuestionValue
-from reflection_app.models import EventType, Question, Run, Step, add_event
+from reflection_app.models.event import EventType, add_event
+from reflection_app.models.question import Question
+from reflection_app.models.run import Run, Step
 from reflection_app.runner.batch import Batch
 
 

@@ -4,7 +4,8 @@ import hashlib
 from uuid import UUID
 
 from notebook_app.public import EntryKind, Proposal, keep_all, lock_notebook, proposed_from, take_back_proposal
-from reflection_app.models import Run, Step, Supplement
+from reflection_app.models.completeness import Supplement
+from reflection_app.models.run import Run, Step
 
 RECURS_FROM = 3
 MOST_EVIDENCE = 50

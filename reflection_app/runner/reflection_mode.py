@@ -3,7 +3,7 @@
 from django.conf import settings
 
 from reflection_app.loops.notebook_settings import ReflectionMode
-from reflection_app.models import Project
+from reflection_app.models.project import Project
 
 
 def reflection_mode(project: Project, *, own: str = "") -> ReflectionMode:

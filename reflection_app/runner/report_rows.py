@@ -12,7 +12,11 @@ from reflection_app.loops.protocol.reports import Instruction, KeptReport, Propo
 from reflection_app.loops.protocol.reports import Report as ReportValue
 from reflection_app.loops.protocol.similarity import similar_issues
 from reflection_app.loops.verdicts import Issue
-from reflection_app.models import AgentInstruction, Attempt, EventType, Report, Run, Step, Ticket, add_event
+from reflection_app.models.attempt import Attempt
+from reflection_app.models.event import EventType, add_event
+from reflection_app.models.report import AgentInstruction, Report
+from reflection_app.models.run import Run, Step
+from reflection_app.models.ticket import Ticket
 from reflection_app.runner.batch import Batch
 
 MOST_REPORTS = 20

@@ -4,16 +4,11 @@ from django.db import transaction
 
 from reflection_app.live.doorbell import ring_reviews
 from reflection_app.loops.effects import AskReviewer, RequestAudit, ReviewReason
-from reflection_app.models import (
-    Attempt,
-    EventType,
-    Panel,
-    Review,
-    Run,
-    Step,
-    Verdict,
-    next_event,
-)
+from reflection_app.models.attempt import Attempt, Verdict
+from reflection_app.models.event import EventType, next_event
+from reflection_app.models.panel import Panel
+from reflection_app.models.review import Review
+from reflection_app.models.run import Run, Step
 from reflection_app.runner.batch import Batch
 
 

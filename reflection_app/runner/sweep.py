@@ -13,8 +13,8 @@ from django.utils import timezone
 
 from reflection_app.live.doorbell import ring
 from reflection_app.loops.ends import Ended, Outcome
-from reflection_app.models import EventType, Run, RunState, add_event
-from reflection_app.models.run import NOT_OF_THE_DESK
+from reflection_app.models.event import EventType, add_event
+from reflection_app.models.run import NOT_OF_THE_DESK, Run, RunState
 from reflection_app.runner.advance import LONGEST_RETRY_DELAY_S
 from reflection_app.runner.ending import end_run
 from reflection_app.runner.lease import CLAIMABLE, lapsed, process_of

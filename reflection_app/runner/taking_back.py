@@ -13,7 +13,8 @@ from django.utils import timezone
 
 from reflection_app.loops.effects import ChooseLoop, Generate, Route
 from reflection_app.loops.ends import Outcome
-from reflection_app.models import EventType, Run, RunState, Step, StepState, add_event
+from reflection_app.models.event import EventType, add_event
+from reflection_app.models.run import Run, RunState, Step, StepState
 from reflection_app.runner.best_so_far import best_of
 from reflection_app.runner.first_attempt import settle_first_attempt
 from reflection_app.runner.taking_back_proposals import Proposals

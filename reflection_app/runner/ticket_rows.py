@@ -10,7 +10,10 @@ from django.utils import timezone
 
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.tickets import Ticket as IssuedTicket
-from reflection_app.models import Attempt, EventType, Run, Step, Ticket, TicketState, add_event, next_event
+from reflection_app.models.attempt import Attempt
+from reflection_app.models.event import EventType, add_event, next_event
+from reflection_app.models.run import Run, Step
+from reflection_app.models.ticket import Ticket, TicketState
 from reflection_app.runner.batch import Batch
 
 OPEN_STATES = (TicketState.OPEN, TicketState.IN_PROGRESS)

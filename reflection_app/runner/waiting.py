@@ -18,7 +18,8 @@ from reflection_app.loops.effects import (
     Waiting,
 )
 from reflection_app.loops.session_window import shortened
-from reflection_app.models import RunState, Transcript, TranscriptTurn
+from reflection_app.models.run import RunState
+from reflection_app.models.transcript import Transcript, TranscriptTurn
 from reflection_app.runner.journal import Journal
 from reflection_app.runner.journal_writes import Follow
 

@@ -16,7 +16,10 @@ from reflection_app.metrics.panel_agreement import (
     panels_of_both,
     ratings_of,
 )
-from reflection_app.models import Panel, Permission, Project, Review
+from reflection_app.models.panel import Panel
+from reflection_app.models.permissions import Permission
+from reflection_app.models.project import Project
+from reflection_app.models.review import Review
 from reflection_app.web.access import DeskRequest, project_page
 
 PERIODS = (7, 30, 90, 365)

@@ -17,9 +17,12 @@ from reflection_app.actions.claim_review import IN_ORDER
 from reflection_app.actions.errors import InvalidInput
 from reflection_app.loops.effects import Decision
 from reflection_app.loops.verdicts import Verdict
-from reflection_app.models import OPEN, Actor, BulkDecision, BulkItemState, Permission, Review
+from reflection_app.models.audit import Actor
 from reflection_app.models.blindness import telling_opinions
+from reflection_app.models.bulk import BulkDecision, BulkItemState
 from reflection_app.models.identifiers import id_from
+from reflection_app.models.permissions import Permission
+from reflection_app.models.review import OPEN, Review
 from reflection_app.web.access import DeskRequest, get_bulk_for, project_page
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.complaints import complaints

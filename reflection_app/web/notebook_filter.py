@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
 from notebook_app.public import EntryFilter, EntryKind, EntryOrder, EntryState, Listing, matching
 from reflection_app.loops.storable import Text, storable
-from reflection_app.models import Project
+from reflection_app.models.project import Project
 from reflection_app.web.access import DeskRequest
 
 LONGEST_SEARCH = 200

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from reflection_app.actions.notifications import read_all, read_notice
-from reflection_app.models import Notification
+from reflection_app.models.notification import Notification
 from reflection_app.notices.reading import count_unread, notices_of
 from reflection_app.notices.words import path_of, sentence_of
 from reflection_app.web.access import DeskRequest

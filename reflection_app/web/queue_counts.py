@@ -5,7 +5,10 @@ from django.utils import timezone
 
 from reflection_app.actions.review_views import QueueView, in_view
 from reflection_app.loops.effects import ReviewReason
-from reflection_app.models import OPEN, Actor, Project, Question, QuestionState, Review
+from reflection_app.models.audit import Actor
+from reflection_app.models.project import Project
+from reflection_app.models.question import Question, QuestionState
+from reflection_app.models.review import OPEN, Review
 
 MOST = 999
 COUNTED_VIEWS = (QueueView.ALL, QueueView.MINE, QueueView.UNCLAIMED, QueueView.SKIPPED)

@@ -19,7 +19,8 @@ from notebook_app.public import (
 from notebook_app.public import EntryState as State
 from reflection_app.llm.query_vectors import query_vector, space_asked
 from reflection_app.loops.storable import storable
-from reflection_app.models import Permission, Project
+from reflection_app.models.permissions import Permission
+from reflection_app.models.project import Project
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.entry_view import EntryView, views_of
 from reflection_app.web.hidden_characters import revealed

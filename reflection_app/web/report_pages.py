@@ -18,7 +18,9 @@ from reflection_app.actions.errors import ActionError, Conflict, InvalidInput
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.report_documents import markdown_of
 from reflection_app.loops.storable import storable
-from reflection_app.models import AgentInstruction, InstructionState, Permission, Project, Report
+from reflection_app.models.permissions import Permission
+from reflection_app.models.project import Project
+from reflection_app.models.report import AgentInstruction, InstructionState, Report
 from reflection_app.web.access import DeskRequest, Place, project_page
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.complaints import complaints

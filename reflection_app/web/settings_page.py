@@ -17,7 +17,9 @@ from reflection_app.llm.roles import has_escalation, model_for
 from reflection_app.loops.completeness.checks import CompletenessSettings
 from reflection_app.loops.task_spec import Thresholds, UsualLimits
 from reflection_app.loops.values import Value
-from reflection_app.models import Permission, Project, Tool
+from reflection_app.models.permissions import Permission
+from reflection_app.models.project import Project
+from reflection_app.models.tool import Tool
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.complaints import complaints, in_plain_words
 from reflection_app.web.forms import Typed, blame, read_typed

@@ -12,7 +12,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from reflection_app.actions.tools import LONGEST_TRY_S, ToolChange, change_tool, delete_tool, try_tool
 from reflection_app.loops.tool_calls import ToolResult
-from reflection_app.models import Permission, Tool
+from reflection_app.models.permissions import Permission
+from reflection_app.models.tool import Tool
 from reflection_app.web.access import DeskRequest, get_tool_for, project_page
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.forms import Typed, read_typed

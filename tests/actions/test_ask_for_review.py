@@ -8,7 +8,14 @@ from reflection_app.actions.decide_review import DecisionInput, decide_review
 from reflection_app.actions.errors import AskedAlready, InvalidInput
 from reflection_app.loops.effects import Decision
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.models import Actor, AuditEntry, Event, Notification, Panel, Review, ReviewState, Role, Run, Verdict
+from reflection_app.models.attempt import Verdict
+from reflection_app.models.audit import Actor, AuditEntry
+from reflection_app.models.event import Event
+from reflection_app.models.notification import Notification
+from reflection_app.models.panel import Panel
+from reflection_app.models.project import Role
+from reflection_app.models.review import Review, ReviewState
+from reflection_app.models.run import Run
 from reflection_app.runner.advance import advance
 from tests.actions.test_reviews import together
 from tests.api.stories import finished_run

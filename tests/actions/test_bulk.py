@@ -12,20 +12,12 @@ from reflection_app.actions.bulk_items import undo_bulk, work_through
 from reflection_app.actions.claim_review import claim_review
 from reflection_app.actions.decide_review import DecisionInput, decide_review
 from reflection_app.actions.errors import Conflict, InvalidInput
-from reflection_app.models import (
-    Actor,
-    AuditEntry,
-    BulkDecision,
-    BulkItem,
-    BulkState,
-    Membership,
-    Project,
-    Review,
-    ReviewState,
-    Role,
-    RunState,
-    Verdict,
-)
+from reflection_app.models.attempt import Verdict
+from reflection_app.models.audit import Actor, AuditEntry
+from reflection_app.models.bulk import BulkDecision, BulkItem, BulkState
+from reflection_app.models.project import Membership, Project, Role
+from reflection_app.models.review import Review, ReviewState
+from reflection_app.models.run import RunState
 from reflection_app.runner.advance import advance
 from tests.factories import make_member, make_project
 from tests.web.stories import unsure_project, waiting_review

@@ -7,7 +7,10 @@ from reflection_app.actions.decide_review import DecisionInput, decide_review
 from reflection_app.actions.errors import AlreadyDecided, InvalidInput
 from reflection_app.loops.effects import Decision, DirectorsDecision
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.models import AuditEntry, Review, ReviewState, Ticket, Verdict
+from reflection_app.models.attempt import Verdict
+from reflection_app.models.audit import AuditEntry
+from reflection_app.models.review import Review, ReviewState
+from reflection_app.models.ticket import Ticket
 from reflection_app.runner.advance import advance
 from tests.actions.test_reviews import reviewer, together, waiting_review
 from tests.critiques import critique

@@ -14,19 +14,11 @@ from reflection_app.loops import catalogue
 from reflection_app.loops.effects import Decision, ReviewDecision
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.models import (
-    Actor,
-    Attempt,
-    AuditEntry,
-    Event,
-    EventType,
-    Review,
-    Run,
-    RunState,
-    Step,
-    StepState,
-    Verdict,
-)
+from reflection_app.models.attempt import Attempt, Verdict
+from reflection_app.models.audit import Actor, AuditEntry
+from reflection_app.models.event import Event, EventType
+from reflection_app.models.review import Review
+from reflection_app.models.run import Run, RunState, Step, StepState
 from reflection_app.runner import journal_writes
 from reflection_app.runner.advance import advance
 from tests.actions.forking import TWICE, advanced, everything_of, forked, kept, step_of, text_run

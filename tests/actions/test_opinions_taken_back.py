@@ -10,18 +10,14 @@ from reflection_app.actions.undo_decision import undo_decision
 from reflection_app.loops.effects import Decision
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.metrics.panel_agreement import complete_panels
-from reflection_app.models import (
-    Actor,
-    AuditEntry,
-    Event,
-    Notification,
-    PanelState,
-    Review,
-    ReviewState,
-    RunState,
-    Verdict,
-)
+from reflection_app.models.attempt import Verdict
+from reflection_app.models.audit import Actor, AuditEntry
 from reflection_app.models.blindness import hidden_entries
+from reflection_app.models.event import Event
+from reflection_app.models.notification import Notification
+from reflection_app.models.panel import PanelState
+from reflection_app.models.review import Review, ReviewState
+from reflection_app.models.run import RunState
 from reflection_app.runner.advance import advance
 from tests.panels import adjudication, fresh, open_panel, people, run_of, say
 

@@ -12,19 +12,14 @@ from reflection_app.actions.errors import AlreadyDecided, ReviewHeld
 from reflection_app.loops.effects import Decision, DirectorsDecision
 from reflection_app.loops.verdicts import Issue
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.models import (
-    Actor,
-    AuditEntry,
-    Event,
-    Notification,
-    Panel,
-    PanelState,
-    Review,
-    ReviewState,
-    Role,
-    RunState,
-    Verdict,
-)
+from reflection_app.models.attempt import Verdict
+from reflection_app.models.audit import Actor, AuditEntry
+from reflection_app.models.event import Event
+from reflection_app.models.notification import Notification
+from reflection_app.models.panel import Panel, PanelState
+from reflection_app.models.project import Role
+from reflection_app.models.review import Review, ReviewState
+from reflection_app.models.run import RunState
 from reflection_app.runner.advance import advance
 from tests.actions.test_reviews import together
 from tests.factories import make_member

@@ -9,7 +9,9 @@ from reflection_app.actions.decide_review import DecisionInput, decide_review
 from reflection_app.actions.errors import InvalidInput
 from reflection_app.loops.effects import Decision
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.models import Actor, AuditEntry, Review, ReviewState, Verdict
+from reflection_app.models.attempt import Verdict
+from reflection_app.models.audit import Actor, AuditEntry
+from reflection_app.models.review import Review, ReviewState
 from tests.actions.test_reviews import waiting_review
 from tests.factories import make_member, make_project
 from tests.picks import OPEN_PICK, answer, move_on, unsettled_pick

@@ -15,19 +15,12 @@ from reflection_app.actions.redo_run import RedoInput, redo_run
 from reflection_app.actions.tickets import ClosingInput, close_ticket, start_ticket
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.questions import Choice
-from reflection_app.models import (
-    Actor,
-    AgentInstruction,
-    ClassCorrection,
-    Event,
-    Question,
-    Report,
-    Run,
-    RunState,
-    Step,
-    StepState,
-    Ticket,
-)
+from reflection_app.models.audit import Actor
+from reflection_app.models.event import Event
+from reflection_app.models.question import Question
+from reflection_app.models.report import AgentInstruction, ClassCorrection, Report
+from reflection_app.models.run import Run, RunState, Step, StepState
+from reflection_app.models.ticket import Ticket
 from reflection_app.runner.advance import advance
 from tests.actions.test_reviews import together
 from tests.critiques import critique

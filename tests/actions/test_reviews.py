@@ -13,7 +13,12 @@ from reflection_app.actions.errors import ActionError, AlreadyDecided, InvalidIn
 from reflection_app.loops.effects import Decision
 from reflection_app.loops.verdicts import Issue
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.models import Actor, AuditEntry, Event, Project, Review, ReviewState, Run, RunState, Verdict
+from reflection_app.models.attempt import Verdict
+from reflection_app.models.audit import Actor, AuditEntry
+from reflection_app.models.event import Event
+from reflection_app.models.project import Project
+from reflection_app.models.review import Review, ReviewState
+from reflection_app.models.run import Run, RunState
 from reflection_app.runner.advance import advance
 from tests.critiques import critique
 from tests.factories import make_member, make_project

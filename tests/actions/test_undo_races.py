@@ -10,7 +10,11 @@ from reflection_app.actions import undo_decision as undoing
 from reflection_app.actions.errors import ActionError
 from reflection_app.actions.undo_decision import undo_decision
 from reflection_app.llm import scripted
-from reflection_app.models import Attempt, AuditEntry, Review, Run, RunState, Step, Ticket
+from reflection_app.models.attempt import Attempt
+from reflection_app.models.audit import AuditEntry
+from reflection_app.models.review import Review
+from reflection_app.models.run import Run, RunState, Step
+from reflection_app.models.ticket import Ticket
 from reflection_app.runner import journal_writes
 from reflection_app.runner.advance import advance
 from reflection_app.runner.sweep import take_back_expired

@@ -21,7 +21,11 @@ from reflection_app.actions.undo_decision import undo_decision
 from reflection_app.loops import catalogue
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.task_spec import Mode
-from reflection_app.models import Actor, AgentInstruction, Report, Review, Run, Step, Ticket
+from reflection_app.models.audit import Actor
+from reflection_app.models.report import AgentInstruction, Report
+from reflection_app.models.review import Review
+from reflection_app.models.run import Run, Step
+from reflection_app.models.ticket import Ticket
 from tests.actions.test_undo_decision import (
     BAD,
     GOOD,

@@ -18,21 +18,14 @@ from reflection_app.actions.webhook_sending import claim, due_webhooks, send_due
 from reflection_app.actions.webhooks import (
     resume_webhook,
 )
-from reflection_app.jobs import receivers, send_to_webhook
-from reflection_app.models import (
-    Actor,
-    AuditEntry,
-    Delivery,
-    DeliveryState,
-    Event,
-    EventType,
-    Notification,
-    NotificationKind,
-    Role,
-    Run,
-    Task,
-    Webhook,
-)
+from reflection_app.config.jobs import receivers, send_to_webhook
+from reflection_app.models.audit import Actor, AuditEntry
+from reflection_app.models.event import Event, EventType
+from reflection_app.models.notification import Notification, NotificationKind
+from reflection_app.models.project import Role
+from reflection_app.models.run import Run
+from reflection_app.models.task import Task
+from reflection_app.models.webhook import Delivery, DeliveryState, Webhook
 from reflection_app.outgoing import resolving
 from tests.factories import make_member, make_project, submit
 from tests.outgoing.conftest import loopback

@@ -8,7 +8,8 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.test import Client
 
-from reflection_app.models import ApiKey, OwnWork, Project
+from reflection_app.models.api_key import ApiKey
+from reflection_app.models.project import OwnWork, Project
 from tests.factories import BOTH, make_api_key, make_project
 
 BASE = "/api/v1"

@@ -1,6 +1,8 @@
 """Runs brought to a certain point by really running their loops."""
 
-from reflection_app.models import Project, Review, Run
+from reflection_app.models.project import Project
+from reflection_app.models.review import Review
+from reflection_app.models.run import Run
 from reflection_app.runner.advance import advance
 from tests.critiques import critique
 from tests.runner.scripts import scripted_run

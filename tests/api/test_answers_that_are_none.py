@@ -9,7 +9,9 @@ from django.test import Client
 from pytest_django.fixtures import Settings
 
 from reflection_app.llm import warm_up
-from reflection_app.models import Attempt, Run, Scope, Step, Verdict
+from reflection_app.models.api_key import Scope
+from reflection_app.models.attempt import Attempt, Verdict
+from reflection_app.models.run import Run, Step
 from reflection_app.runner.advance import advance
 from tests.api.caller import Answer, Caller, assert_problem, fields, make_caller
 from tests.api.test_attempts import asked, hand_in

@@ -9,7 +9,10 @@ from django.db import connection, connections
 
 from reflection_app.actions.cancel_run import cancel_run
 from reflection_app.api import waiting
-from reflection_app.models import Actor, Attempt, AuditEntry, Event, Run, RunState, Step
+from reflection_app.models.attempt import Attempt
+from reflection_app.models.audit import Actor, AuditEntry
+from reflection_app.models.event import Event
+from reflection_app.models.run import Run, RunState, Step
 from reflection_app.runner.advance import advance
 from tests.api.caller import Answer, Caller, assert_problem, fields
 from tests.critiques import critique

@@ -7,7 +7,9 @@ import pytest
 
 from reflection_app.api import waiting
 from reflection_app.llm.scripted import register_script
-from reflection_app.models import AuditEntry, Run, RunState, Task
+from reflection_app.models.audit import AuditEntry
+from reflection_app.models.run import Run, RunState
+from reflection_app.models.task import Task
 from reflection_app.runner.advance import advance
 from tests.api.caller import Caller, assert_problem, fields, make_caller
 from tests.completeness import INCOMPLETE, completeness_check, reading_project, supplemented

@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
-from reflection_app.models import Project, Run, Scope
+from reflection_app.models.api_key import Scope
+from reflection_app.models.project import Project
+from reflection_app.models.run import Run
 from reflection_app.runner.advance import advance
 from tests.api.caller import Caller, assert_problem, fields, make_caller
 from tests.critiques import critique

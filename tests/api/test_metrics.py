@@ -11,7 +11,9 @@ from reflection_app.metrics.definitions import DEFINITIONS
 from reflection_app.metrics.figures import metrics_of
 from reflection_app.metrics.figuring import figure_due
 from reflection_app.metrics.values import Chosen
-from reflection_app.models import Project, Run, Scope
+from reflection_app.models.api_key import Scope
+from reflection_app.models.project import Project
+from reflection_app.models.run import Run
 from tests.api.caller import Caller, assert_problem, make_caller
 from tests.metrics.recorded import begin, random_project
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from reflection_app.llm.scripted import register_script
-from reflection_app.models import Run
+from reflection_app.models.run import Run
 from reflection_app.runner.advance import advance
 from tests.api.caller import Caller, make_caller
 from tests.critiques import critique

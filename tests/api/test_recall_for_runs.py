@@ -7,7 +7,8 @@ from uuid import UUID
 import pytest
 
 from notebook_app.models import Exposure
-from reflection_app.models import Run, Scope
+from reflection_app.models.api_key import Scope
+from reflection_app.models.run import Run
 from reflection_app.runner.advance import advance
 from tests.api.caller import Caller, make_caller
 from tests.runner.test_lessons import TASK, haiku_run, lesson, project_telling

@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
-from reflection_app.models import Project, Run, Task
+from reflection_app.models.project import Project
+from reflection_app.models.run import Run
+from reflection_app.models.task import Task
 from reflection_app.runner.advance import advance
 from tests.api.caller import Caller, assert_problem, fields
 from tests.critiques import critique

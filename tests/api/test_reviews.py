@@ -8,7 +8,9 @@ from django.db import connections
 from django.utils import timezone
 from pytest_django.fixtures import DjangoAssertNumQueries
 
-from reflection_app.models import AuditEntry, Review, Verdict
+from reflection_app.models.attempt import Verdict
+from reflection_app.models.audit import AuditEntry
+from reflection_app.models.review import Review
 from reflection_app.runner.advance import advance
 from tests.api.caller import Answer, Caller, assert_problem, fields, make_caller
 from tests.api.stories import waiting_review

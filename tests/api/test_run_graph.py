@@ -1,8 +1,9 @@
 import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
-from reflection_app.models import Run, Scope, Step
+from reflection_app.models.api_key import Scope
 from reflection_app.models.recorded_steps import MOST_STEPS
+from reflection_app.models.run import Run, Step
 from reflection_app.runner.advance import advance
 from tests.api.caller import Caller, assert_problem, make_caller
 from tests.api.stories import finished_run, waiting_review

@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 from reflection_app.api import waiting
-from reflection_app.models import AuditEntry, FixPair, Run, RunState, ToolFailure
+from reflection_app.models.audit import AuditEntry
+from reflection_app.models.run import Run, RunState
+from reflection_app.models.tool_failure import FixPair, ToolFailure
 from reflection_app.runner.advance import advance
 from tests.api.caller import Answer, Caller, assert_problem, fields, make_caller
 from tests.factories import make_project, submit

@@ -28,15 +28,11 @@ from reflection_app.actions.assemble_traces import assemble_due, forget_spans
 from reflection_app.actions.take_spans import MOST_SPANS_IN_A_TRACE, take_spans
 from reflection_app.actions.transcripts import open_transcript
 from reflection_app.api import traces
-from reflection_app.models import (
-    AgentSpan,
-    AgentTrace,
-    AuditEntry,
-    Project,
-    Reflector,
-    Transcript,
-    TranscriptTurn,
-)
+from reflection_app.models.agent_trace import AgentSpan, AgentTrace
+from reflection_app.models.audit import AuditEntry
+from reflection_app.models.project import Project
+from reflection_app.models.reflector import Reflector
+from reflection_app.models.transcript import Transcript, TranscriptTurn
 from reflection_app.otlp.decoding import JSON, PROTOBUF
 from reflection_app.otlp.spans import Span
 from tests.api.caller import Answer, Caller, make_caller

@@ -9,7 +9,9 @@ from django.db import connection
 
 from reflection_app.actions.session_state import reflections_of
 from reflection_app.api import waiting
-from reflection_app.models import AuditEntry, Run, RunState, Transcript, TranscriptTurn
+from reflection_app.models.audit import AuditEntry
+from reflection_app.models.run import Run, RunState
+from reflection_app.models.transcript import Transcript, TranscriptTurn
 from reflection_app.runner.advance import advance
 from tests.api.caller import Answer, Caller, assert_problem, fields, make_caller
 from tests.sessions import INLINE, reflection, turns, watched_project

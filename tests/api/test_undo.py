@@ -5,7 +5,11 @@ from typing import Any
 import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
-from reflection_app.models import Report, Review, Run, RunState, Scope, Ticket
+from reflection_app.models.api_key import Scope
+from reflection_app.models.report import Report
+from reflection_app.models.review import Review
+from reflection_app.models.run import Run, RunState
+from reflection_app.models.ticket import Ticket
 from reflection_app.runner.advance import advance
 from tests.actions.test_undo_decision import BAD, SIX_STEPS, UNSURE_REVISE, waiting
 from tests.api.caller import Answer, Caller, assert_problem, make_caller

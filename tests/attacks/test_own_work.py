@@ -22,20 +22,14 @@ from reflection_app.actions.claim_review import claim_next, claim_review
 from reflection_app.actions.notebook_input import EntryInput
 from reflection_app.actions.notebook_proposing import propose_entry
 from reflection_app.config.guarded_routes import guarded_routes
-from reflection_app.models import (
-    Actor,
-    AgentInstruction,
-    BulkDecision,
-    Membership,
-    OwnWork,
-    Permission,
-    Project,
-    Review,
-    Role,
-    Run,
-    Scope,
-    Step,
-)
+from reflection_app.models.api_key import Scope
+from reflection_app.models.audit import Actor
+from reflection_app.models.bulk import BulkDecision
+from reflection_app.models.permissions import Permission
+from reflection_app.models.project import Membership, OwnWork, Project, Role
+from reflection_app.models.report import AgentInstruction
+from reflection_app.models.review import Review
+from reflection_app.models.run import Run, Step
 from reflection_app.runner.advance import advance
 from tests.api.caller import BASE, Answer, Caller, assert_problem, make_caller
 from tests.critiques import critique

@@ -7,7 +7,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from reflection_app.loops.review_rules import ReviewPolicy
-from reflection_app.models import Actor, AuditEntry, Project, Role, audit
+from reflection_app.models.audit import Actor, AuditEntry, audit
+from reflection_app.models.project import Project, Role
 from tests.browser.conftest import Visitor
 from tests.browser.test_desk_in_browser import problems_of
 from tests.factories import make_member, make_project

@@ -6,7 +6,9 @@ import pytest
 from playwright.sync_api import expect
 
 from reflection_app.llm.scripted import register_script
-from reflection_app.models import Project, Review, Run
+from reflection_app.models.project import Project
+from reflection_app.models.review import Review
+from reflection_app.models.run import Run
 from reflection_app.runner.advance import advance
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean

@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 from playwright.sync_api import expect
 
-from reflection_app.models import Step, StepState
+from reflection_app.models.run import Step, StepState
 from reflection_app.runner.advance import advance
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean

@@ -2,8 +2,7 @@ import pytest
 from celery import current_app
 from pytest_django.fixtures import Settings
 
-from reflection_app import jobs
-from reflection_app.config import processes
+from reflection_app.config import jobs, processes
 from reflection_app.config.child_process import Command
 from reflection_app.config.schedule import FRESH, LOOKING_BACK, QUEUE_OF, QUEUES, SWEEP, beat_schedule
 
@@ -65,7 +64,7 @@ def test_every_queue_has_its_workers_and_only_the_last_looks_back(settings: Sett
 
 
 def test_all_that_is_asked_for_again_and_again_has_a_queue_that_somebody_works_at() -> None:
-    assert jobs.__name__ == "reflection_app.jobs"  # imported, and so are its tasks
+    assert jobs.__name__ == "reflection_app.config.jobs"  # imported, and so are its tasks
     tasks = {f"reflection_app.{name}" for name in QUEUE_OF} | {entry["task"] for entry in beat_schedule(5).values()}
     assert tasks <= {name for name in current_app.tasks if name.startswith("reflection_app.")}
 

@@ -18,7 +18,9 @@ from django.utils import timezone
 from reflection_app.config.asgi import application
 from reflection_app.live import consumers
 from reflection_app.live.doorbell import group_of_run
-from reflection_app.models import Membership, Project, Review, Run
+from reflection_app.models.project import Membership, Project
+from reflection_app.models.review import Review
+from reflection_app.models.run import Run
 from reflection_app.runner.advance import advance
 from tests.factories import make_member, make_user, submit
 from tests.live.browser_model import Page
@@ -186,7 +188,7 @@ def test_the_snapshot_and_all_that_follows_equal_a_fresh_snapshot(project: Proje
         from reflection_app.actions.decide_review import DecisionInput, decide_review
         from reflection_app.loops.effects import Decision
         from reflection_app.loops.verdicts import Verdict
-        from reflection_app.models import Actor
+        from reflection_app.models.audit import Actor
 
         review = claimed_by(client, Review.objects.get(run=run))
         overruled = DecisionInput(

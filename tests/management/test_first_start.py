@@ -14,19 +14,13 @@ from reflection_app.actions.decide_review import DecisionInput, decide_review
 from reflection_app.config.desk_address import note_address
 from reflection_app.loops.effects import Decision
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.models import (
-    Actor,
-    AgentInstruction,
-    FixPair,
-    Notification,
-    Project,
-    Report,
-    Review,
-    Role,
-    Run,
-    Step,
-    ToolFailure,
-)
+from reflection_app.models.audit import Actor
+from reflection_app.models.notification import Notification
+from reflection_app.models.project import Project, Role
+from reflection_app.models.report import AgentInstruction, Report
+from reflection_app.models.review import Review
+from reflection_app.models.run import Run, Step
+from reflection_app.models.tool_failure import FixPair, ToolFailure
 from reflection_app.runner.advance import advance
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -9,7 +9,10 @@ from django.utils import timezone
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.verdicts import Referee
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.models import Attempt, Project, Run, Step, Task, Verdict
+from reflection_app.models.attempt import Attempt, Verdict
+from reflection_app.models.project import Project
+from reflection_app.models.run import Run, Step
+from reflection_app.models.task import Task
 
 
 def judged_run(

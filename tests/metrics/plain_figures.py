@@ -7,7 +7,8 @@ from typing import Any
 from uuid import UUID
 
 from reflection_app.metrics.values import Chosen
-from reflection_app.models import Project, Run
+from reflection_app.models.project import Project
+from reflection_app.models.run import Run
 
 SECOND_ATTEMPTS = {"external_loop", "actor_critic", "reflexion", "planning", "adaptive", "reflection_protocol"}
 REFLECTING = {"critic", "self", "tester", "reflector"}

@@ -13,18 +13,11 @@ from reflection_app.loops.ends import Outcome
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.verdicts import Referee
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.models import (
-    Attempt,
-    CompletenessCheck,
-    Project,
-    Run,
-    RunState,
-    Step,
-    StepState,
-    Supplement,
-    Task,
-    Verdict,
-)
+from reflection_app.models.attempt import Attempt, Verdict
+from reflection_app.models.completeness import CompletenessCheck, Supplement
+from reflection_app.models.project import Project
+from reflection_app.models.run import Run, RunState, Step, StepState
+from reflection_app.models.task import Task
 
 AGENTS = ("", "writer", "coder")
 MODES = (Mode.EXTERNAL_LOOP, Mode.ACTOR_CRITIC, Mode.REFLEXION, Mode.PLANNING, Mode.COMPLETENESS_CHECK)

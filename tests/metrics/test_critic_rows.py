@@ -12,7 +12,13 @@ from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.metrics.compared import Compared, JudgementSource
 from reflection_app.metrics.critic_rows import Judging, compared_verdicts, still_to_come
 from reflection_app.metrics.figuring import figure_due
-from reflection_app.models import Actor, Panel, Project, Review, Run, RunFigure, Step, Task
+from reflection_app.models.audit import Actor
+from reflection_app.models.panel import Panel
+from reflection_app.models.project import Project
+from reflection_app.models.review import Review
+from reflection_app.models.run import Run, Step
+from reflection_app.models.run_figures import RunFigure
+from reflection_app.models.task import Task
 from reflection_app.runner.advance import advance
 from tests.factories import make_project
 from tests.panels import adjudication, people, say

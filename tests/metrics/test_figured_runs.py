@@ -4,13 +4,17 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from reflection_app import jobs
 from reflection_app.actions.undo_decision import undo_decision
+from reflection_app.config import jobs
 from reflection_app.loops.ends import Outcome
 from reflection_app.metrics.figures import metrics_of
 from reflection_app.metrics.figuring import figure_due, rebuild
 from reflection_app.metrics.runs_behind import runs_behind
-from reflection_app.models import Actor, FigureDue, Review, Role, Run
+from reflection_app.models.audit import Actor
+from reflection_app.models.project import Role
+from reflection_app.models.review import Review
+from reflection_app.models.run import Run
+from reflection_app.models.run_figures import FigureDue
 from reflection_app.runner.advance import advance
 from tests.critiques import critique
 from tests.factories import make_member, make_project

@@ -16,7 +16,10 @@ from reflection_app.metrics.figuring import figure_due, figure_runs, rebuild
 from reflection_app.metrics.run_facts import LATENCIES, LONGER
 from reflection_app.metrics.runs_behind import BEHIND, runs_behind
 from reflection_app.metrics.values import Chosen, ChosenHour, Metrics
-from reflection_app.models import DayCount, DayFigure, DaySpend, Project, Run, RunFigure
+from reflection_app.models.day_figures import DayCount, DayFigure, DaySpend
+from reflection_app.models.project import Project
+from reflection_app.models.run import Run
+from reflection_app.models.run_figures import RunFigure
 from tests.critiques import critique
 from tests.factories import make_project
 from tests.metrics.plain_figures import dearest_by_hand, figures_by_hand

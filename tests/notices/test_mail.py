@@ -10,7 +10,11 @@ from django.db.models import F
 from django.utils import timezone
 
 from reflection_app.actions.notifications import notify, read_all
-from reflection_app.models import About, Actor, Membership, Notification, NotificationKind, Profile, Project
+from reflection_app.models.audit import Actor
+from reflection_app.models.comment import About
+from reflection_app.models.notification import Notification, NotificationKind
+from reflection_app.models.profile import Profile
+from reflection_app.models.project import Membership, Project
 from reflection_app.notices.outbox import MOST_FAILURES, send_waiting_mail
 from tests.actions.test_reviews import together
 from tests.factories import make_member, make_project, make_user

@@ -3,7 +3,10 @@ from uuid import uuid4
 import pytest
 from django.utils import timezone
 
-from reflection_app.models import Attempt, Event, Review, Run, RunState, Step, StepState, Verdict
+from reflection_app.models.attempt import Attempt, Verdict
+from reflection_app.models.event import Event
+from reflection_app.models.review import Review
+from reflection_app.models.run import Run, RunState, Step, StepState
 from reflection_app.runner.advance import advance
 from reflection_app.runner.lease import claim
 from tests.critiques import critique

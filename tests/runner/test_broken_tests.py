@@ -4,7 +4,10 @@ import pytest
 
 from reflection_app.actions.claim_review import claim_review
 from reflection_app.actions.decide_review import DecisionInput, decide_review
-from reflection_app.models import Actor, Project, Review, Step
+from reflection_app.models.audit import Actor
+from reflection_app.models.project import Project
+from reflection_app.models.review import Review
+from reflection_app.models.run import Step
 from reflection_app.runner.advance import advance
 from tests.broken_tests import RIGHT, WRONG, run_with_script
 from tests.factories import make_project, make_user

@@ -9,7 +9,10 @@ from django.utils import timezone
 
 from reflection_app.actions.cancel_run import cancel_run
 from reflection_app.llm import scripted
-from reflection_app.models import Actor, Attempt, Event, Run, RunState, Step, StepState, Verdict
+from reflection_app.models.attempt import Attempt, Verdict
+from reflection_app.models.audit import Actor
+from reflection_app.models.event import Event
+from reflection_app.models.run import Run, RunState, Step, StepState
 from reflection_app.runner import advance as advancing
 from reflection_app.runner import journal_writes, performing
 from reflection_app.runner.advance import advance

@@ -9,7 +9,11 @@ import pytest
 
 from reflection_app.actions.tool_input import ToolInput
 from reflection_app.actions.tools import create_tool
-from reflection_app.models import Actor, Attempt, Event, Project, Run, RunState, Step, Verdict
+from reflection_app.models.attempt import Attempt, Verdict
+from reflection_app.models.audit import Actor
+from reflection_app.models.event import Event
+from reflection_app.models.project import Project
+from reflection_app.models.run import Run, RunState, Step
 from reflection_app.runner import journal_writes
 from reflection_app.runner.advance import advance
 from reflection_app.runner.sweep import take_back_expired

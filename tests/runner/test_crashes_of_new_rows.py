@@ -12,21 +12,15 @@ import pytest
 from notebook_app.models import Entry
 from reflection_app.actions.answer_question import AnswerInput, answer_question
 from reflection_app.loops.questions import Choice
-from reflection_app.models import (
-    Actor,
-    AgentInstruction,
-    CompletenessCheck,
-    Event,
-    FixPair,
-    Project,
-    Question,
-    Report,
-    Run,
-    RunState,
-    Supplement,
-    Ticket,
-    ToolFailure,
-)
+from reflection_app.models.audit import Actor
+from reflection_app.models.completeness import CompletenessCheck, Supplement
+from reflection_app.models.event import Event
+from reflection_app.models.project import Project
+from reflection_app.models.question import Question
+from reflection_app.models.report import AgentInstruction, Report
+from reflection_app.models.run import Run, RunState
+from reflection_app.models.ticket import Ticket
+from reflection_app.models.tool_failure import FixPair, ToolFailure
 from reflection_app.runner import journal_writes
 from reflection_app.runner.advance import advance
 from reflection_app.runner.sweep import take_back_expired

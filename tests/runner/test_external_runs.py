@@ -9,7 +9,10 @@ from reflection_app.actions.fork_run import fork_run
 from reflection_app.actions.hand_in_attempt import AttemptInput, hand_in_attempt
 from reflection_app.loops import catalogue
 from reflection_app.loops.task_spec import Mode
-from reflection_app.models import Actor, Attempt, Event, Run, RunState, Step, Verdict
+from reflection_app.models.attempt import Attempt, Verdict
+from reflection_app.models.audit import Actor
+from reflection_app.models.event import Event
+from reflection_app.models.run import Run, RunState, Step
 from reflection_app.runner import journal_writes
 from reflection_app.runner.advance import advance
 from reflection_app.runner.sweep import take_back_expired

@@ -12,7 +12,10 @@ from reflection_app.actions.undo_decision import undo_decision
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.first_attempt import first_attempt_succeeded
 from reflection_app.loops.verdicts import Judgement, Referee, Verdict
-from reflection_app.models import Actor, Project, Review, Role, Run, RunState
+from reflection_app.models.audit import Actor
+from reflection_app.models.project import Project, Role
+from reflection_app.models.review import Review
+from reflection_app.models.run import Run, RunState
 from reflection_app.runner.advance import advance
 from reflection_app.runner.first_attempt import can_still_count
 from tests.critiques import critique

@@ -9,19 +9,14 @@ from django.forms.models import model_to_dict
 
 from reflection_app.actions.fork_input import ForkInput
 from reflection_app.actions.fork_run import fork_run
-from reflection_app.models import (
-    Actor,
-    Attempt,
-    CompletenessCheck,
-    Question,
-    Report,
-    Run,
-    Step,
-    Supplement,
-    Ticket,
-    ToolFailure,
-    Verdict,
-)
+from reflection_app.models.attempt import Attempt, Verdict
+from reflection_app.models.audit import Actor
+from reflection_app.models.completeness import CompletenessCheck, Supplement
+from reflection_app.models.question import Question
+from reflection_app.models.report import Report
+from reflection_app.models.run import Run, Step
+from reflection_app.models.ticket import Ticket
+from reflection_app.models.tool_failure import ToolFailure
 from tests.outgoing.conftest import loopback
 from tests.outgoing.server import RawServer, Reply
 from tests.runner.scripts import scripted_run

@@ -14,7 +14,9 @@ from reflection_app.actions.fork_run import fork_run
 from reflection_app.actions.redo_run import RedoInput, redo_run
 from reflection_app.loops.effects import Lessons
 from reflection_app.loops.lessons import RecallLessons
-from reflection_app.models import Actor, Project, Run, Step
+from reflection_app.models.audit import Actor
+from reflection_app.models.project import Project
+from reflection_app.models.run import Run, Step
 from reflection_app.runner import journal_writes
 from reflection_app.runner import lessons as runner_lessons
 from reflection_app.runner.advance import advance

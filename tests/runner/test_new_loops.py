@@ -5,7 +5,8 @@ import json
 import pytest
 from django.test import Client
 
-from reflection_app.models import Run, Step, Verdict
+from reflection_app.models.attempt import Verdict
+from reflection_app.models.run import Run, Step
 from reflection_app.runner.advance import advance
 from tests.critiques import critique
 from tests.factories import make_project

@@ -11,7 +11,7 @@ from django.db import connection, transaction
 
 from notebook_app.changing import lock_notebook
 from notebook_app.models import Entry, Evidence
-from reflection_app.models import Run, RunState, Step
+from reflection_app.models.run import Run, RunState, Step
 from reflection_app.runner import journal_writes
 from reflection_app.runner.advance import advance
 from reflection_app.runner.lease import keeper

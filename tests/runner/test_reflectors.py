@@ -14,7 +14,11 @@ from reflection_app.actions.cancel_run import cancel_run
 from reflection_app.actions.fork_input import ForkInput
 from reflection_app.actions.fork_run import fork_run
 from reflection_app.loops.ends import Ended, Outcome
-from reflection_app.models import Actor, Event, EventType, Project, Reflector, Run, RunState, Step
+from reflection_app.models.audit import Actor
+from reflection_app.models.event import Event, EventType
+from reflection_app.models.project import Project
+from reflection_app.models.reflector import Reflector
+from reflection_app.models.run import Run, RunState, Step
 from reflection_app.runner import journal_writes, reflectors
 from reflection_app.runner.advance import advance
 from reflection_app.runner.ending import end_run

@@ -9,7 +9,10 @@ from reflection_app.loops.protocol.handling import instruction_for, proposals_fo
 from reflection_app.loops.protocol.reports import KeptReport
 from reflection_app.loops.protocol.stages import AntiPattern
 from reflection_app.loops.verdicts import Issue, IssueCategory
-from reflection_app.models import AgentInstruction, Attempt, Project, Report, Run
+from reflection_app.models.attempt import Attempt
+from reflection_app.models.project import Project
+from reflection_app.models.report import AgentInstruction, Report
+from reflection_app.models.run import Run
 from reflection_app.runner.batch import Batch
 from reflection_app.runner.report_rows import (
     MOST_REPORTS,

@@ -6,7 +6,8 @@ from reflection_app.actions.answer_question import AnswerInput, answer_question
 from reflection_app.actions.hand_in_attempt import AttemptInput, hand_in_attempt
 from reflection_app.loops.ends import Ended, Outcome
 from reflection_app.loops.questions import Choice
-from reflection_app.models import Actor, Run
+from reflection_app.models.audit import Actor
+from reflection_app.models.run import Run
 from reflection_app.runner.advance import advance
 from reflection_app.runner.ending import end_run
 from reflection_app.runner.looked_back_at import readable_files

@@ -2,8 +2,11 @@
 
 import pytest
 
-from reflection_app.models import Event, Membership, Run, Step, Ticket, TicketState
+from reflection_app.models.event import Event
+from reflection_app.models.project import Membership
 from reflection_app.models.recorded_steps import graph_of_run
+from reflection_app.models.run import Run, Step
+from reflection_app.models.ticket import Ticket, TicketState
 from reflection_app.runner.advance import advance
 from reflection_app.runner.batch import Batch
 from reflection_app.runner.ticket_rows import end_tickets

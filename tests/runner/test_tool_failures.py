@@ -18,7 +18,12 @@ from reflection_app.actions.report_tool_failure import report_tool_failure
 from reflection_app.actions.tool_failure_submission import FixOutcomeSubmission, ToolFailureSubmission
 from reflection_app.llm.scripted import register_script
 from reflection_app.loops.questions import Choice
-from reflection_app.models import Actor, Event, FixPair, Project, Question, Run, RunState, Step, StepState, ToolFailure
+from reflection_app.models.audit import Actor
+from reflection_app.models.event import Event
+from reflection_app.models.project import Project
+from reflection_app.models.question import Question
+from reflection_app.models.run import Run, RunState, Step, StepState
+from reflection_app.models.tool_failure import FixPair, ToolFailure
 from reflection_app.runner import advance as advancing
 from reflection_app.runner import journal_writes
 from reflection_app.runner.advance import advance

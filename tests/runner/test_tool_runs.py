@@ -10,7 +10,12 @@ from reflection_app import tools
 from reflection_app.actions.errors import InvalidInput
 from reflection_app.actions.tool_input import ToolInput
 from reflection_app.actions.tools import create_tool
-from reflection_app.models import Actor, Attempt, Event, Project, Question, Run, Step, StepState, Verdict
+from reflection_app.models.attempt import Attempt, Verdict
+from reflection_app.models.audit import Actor
+from reflection_app.models.event import Event
+from reflection_app.models.project import Project
+from reflection_app.models.question import Question
+from reflection_app.models.run import Run, Step, StepState
 from reflection_app.runner import advance as advancing
 from reflection_app.runner import journal_writes
 from reflection_app.runner.advance import advance

@@ -8,10 +8,11 @@ from uuid import UUID
 import pytest
 from django.utils import timezone
 
-from reflection_app import tasks
-from reflection_app.models import Project, Run
+from reflection_app.models.project import Project
+from reflection_app.models.run import Run
 from reflection_app.runner.turns import FEW, Turns
-from reflection_app.tasks import advance_run
+from reflection_app.runs import jobs as tasks
+from reflection_app.runs.jobs import advance_run
 from tests.factories import make_project, submit
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -71,9 +72,9 @@ def test_a_run_that_stood_back_is_asked_for_again(monkeypatch: pytest.MonkeyPatc
     runs, only = many(big, FEW + 1), submit(small)
     advanced: list[UUID] = []
     asked: list[UUID] = []
-    monkeypatch.setattr("reflection_app.tasks.turns", turns)
-    monkeypatch.setattr("reflection_app.tasks.advance", advanced.append)
-    monkeypatch.setattr("reflection_app.tasks.enqueue", lambda run, **_: asked.append(run.pk))
+    monkeypatch.setattr("reflection_app.runs.jobs.turns", turns)
+    monkeypatch.setattr("reflection_app.runs.jobs.advance", advanced.append)
+    monkeypatch.setattr("reflection_app.runs.jobs.enqueue", lambda run, **_: asked.append(run.pk))
     with ExitStack() as busy:
         for run in runs[:FEW]:
             busy.enter_context(turns.taken(run.pk, project_id=big.pk))
@@ -97,7 +98,7 @@ def test_a_run_that_was_deleted_meanwhile_takes_nothing_from_the_one_that_was_mo
         yield other.pk
 
     monkeypatch.setattr(tasks, "advance", advance)
-    monkeypatch.setattr("reflection_app.tasks.turns.taken", taken)
+    monkeypatch.setattr("reflection_app.runs.jobs.turns.taken", taken)
     monkeypatch.setattr(tasks, "enqueue", lambda run, delay_s: asked.append((run.pk, delay_s)))
     advance_run(str(gone.pk), str(gone.project_id))
     assert asked == [(other.pk, 7.0)]

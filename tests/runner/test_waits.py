@@ -9,7 +9,8 @@ from django.utils import timezone
 from reflection_app.actions.cancel_run import cancel_run
 from reflection_app.llm.errors import ModelUnavailable
 from reflection_app.loops.effects import Performed, Wait
-from reflection_app.models import Actor, Run, RunState, Step, StepState
+from reflection_app.models.audit import Actor
+from reflection_app.models.run import Run, RunState, Step, StepState
 from reflection_app.runner.advance import advance
 from reflection_app.runner.consequences import consequences
 from reflection_app.runner.journal import Journal

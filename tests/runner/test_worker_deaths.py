@@ -15,7 +15,9 @@ from django.db.models import F
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from reflection_app.models import Attempt, Event, Run, RunState, Step
+from reflection_app.models.attempt import Attempt
+from reflection_app.models.event import Event
+from reflection_app.models.run import Run, RunState, Step
 from reflection_app.runner import journal_writes, performing
 from reflection_app.runner import lease as leases
 from reflection_app.runner.advance import advance

@@ -10,7 +10,9 @@ from reflection_app.llm import warm_up
 from reflection_app.llm.model_loop import stop_model_loop
 from reflection_app.llm.scripted import ScriptedAnswer, register_script
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.models import Attempt, Event, Run, RunState, Step, StepState, Verdict
+from reflection_app.models.attempt import Attempt, Verdict
+from reflection_app.models.event import Event
+from reflection_app.models.run import Run, RunState, Step, StepState
 from reflection_app.runner import journal_writes
 from reflection_app.runner.advance import advance
 from reflection_app.runner.lease import claim

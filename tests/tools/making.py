@@ -7,7 +7,10 @@ from reflection_app.actions.tool_input import ToolInput
 from reflection_app.actions.tools import create_tool
 from reflection_app.loops.effects import CallTool
 from reflection_app.loops.tool_calls import ToolResult
-from reflection_app.models import Actor, Project, Run, Secret, Tool
+from reflection_app.models.audit import Actor
+from reflection_app.models.project import Project
+from reflection_app.models.run import Run
+from reflection_app.models.tool import Secret, Tool
 from reflection_app.tools import call_tool
 from tests.factories import submit
 

@@ -9,7 +9,7 @@ from django.db import connection
 
 from reflection_app.loops.effects import CallTool
 from reflection_app.loops.tool_calls import ToolFailure
-from reflection_app.models import Run, Step
+from reflection_app.models.run import Run, Step
 from reflection_app.runner.advance import advance
 from reflection_app.runner.performing import perform
 from tests.factories import make_project

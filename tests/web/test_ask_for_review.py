@@ -1,7 +1,10 @@
 import pytest
 from django.test import Client
 
-from reflection_app.models import Panel, Project, Review, Role, Run
+from reflection_app.models.panel import Panel
+from reflection_app.models.project import Project, Role
+from reflection_app.models.review import Review
+from reflection_app.models.run import Run
 from tests.api.stories import finished_run
 from tests.factories import make_member, make_project
 from tests.runner.scripts import scripted_run

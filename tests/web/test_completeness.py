@@ -7,7 +7,9 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from reflection_app.models import CompletenessCheck, Membership, Run, Step, Supplement
+from reflection_app.models.completeness import CompletenessCheck, Supplement
+from reflection_app.models.project import Membership
+from reflection_app.models.run import Run, Step
 from reflection_app.runner import advance as advancing
 from reflection_app.runner.advance import advance
 from reflection_app.web.completeness_view import checks_of
@@ -145,7 +147,7 @@ def test_another_projects_checks_are_not_counted(client: Client) -> None:
 def test_a_fork_shows_the_check_that_it_copied(client: Client) -> None:
     from reflection_app.actions.fork_input import ForkInput
     from reflection_app.actions.fork_run import fork_run
-    from reflection_app.models import Actor
+    from reflection_app.models.audit import Actor
 
     parent = supplemented(reading_project())
     step = Step.objects.get(run=parent, key="attempt-1/answer")

@@ -10,7 +10,10 @@ from reflection_app.actions.fork_input import ForkInput
 from reflection_app.actions.fork_run import fork_run
 from reflection_app.loops import catalogue
 from reflection_app.loops.task_spec import Mode
-from reflection_app.models import Actor, Attempt, Role, Run, Step
+from reflection_app.models.attempt import Attempt
+from reflection_app.models.audit import Actor
+from reflection_app.models.project import Role
+from reflection_app.models.run import Run, Step
 from reflection_app.runner.advance import advance
 from reflection_app.web.fork_form import prefilled
 from reflection_app.web.text_diff import marked

@@ -12,7 +12,9 @@ from reflection_app.loops.graph_words import ASKED_FOR, OUTCOMES, REFEREES, end_
 from reflection_app.loops.protocol.classification import NAMES
 from reflection_app.loops.protocol.stages import Effort, RepairStatus
 from reflection_app.loops.verdicts import IssueCategory, Severity
-from reflection_app.models import Role, RunState, StepState, TicketState
+from reflection_app.models.project import Role
+from reflection_app.models.run import RunState, StepState
+from reflection_app.models.ticket import TicketState
 from reflection_app.web.labels import LABELS, in_words
 from reflection_app.web.settings_page import ROLES
 from reflection_app.web.template_filters import duration, shortened

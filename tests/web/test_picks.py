@@ -7,7 +7,9 @@ from django.test import Client
 from django.utils import timezone
 
 from reflection_app.loops.code_tests import FailureReason, TestReport, TestResult
-from reflection_app.models import Project, Review, ReviewState, Role, Verdict
+from reflection_app.models.attempt import Verdict
+from reflection_app.models.project import Project, Role
+from reflection_app.models.review import Review, ReviewState
 from reflection_app.web.code_differences import MOST_LINES, differences
 from reflection_app.web.compared_answers import compare_answers
 from tests.factories import make_project

@@ -8,7 +8,9 @@ from django.test import Client
 
 from reflection_app.actions.tool_input import ToolInput
 from reflection_app.actions.tools import create_tool
-from reflection_app.models import Actor, Membership, Project, Run, Step
+from reflection_app.models.audit import Actor
+from reflection_app.models.project import Membership, Project
+from reflection_app.models.run import Run, Step
 from reflection_app.runner import advance as advancing
 from reflection_app.runner.advance import advance
 from reflection_app.web.live_pages import fragments_of

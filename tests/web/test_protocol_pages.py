@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from reflection_app.models import Project, Role, Run, Step, Ticket, TicketState
+from reflection_app.models.project import Project, Role
+from reflection_app.models.run import Run, Step
+from reflection_app.models.ticket import Ticket, TicketState
 from reflection_app.runner.advance import advance
 from reflection_app.web.protocol_view import rounds_of
 from tests.critiques import critique

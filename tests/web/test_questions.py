@@ -5,7 +5,10 @@ from django.test import Client
 
 from reflection_app.loops.questions import Choice, QuestionKind
 from reflection_app.loops.questions import Question as Asked
-from reflection_app.models import AgentInstruction, Question, Role, Run, RunState
+from reflection_app.models.project import Role
+from reflection_app.models.question import Question
+from reflection_app.models.report import AgentInstruction
+from reflection_app.models.run import Run, RunState
 from tests.factories import make_member, make_project
 from tests.questions import waiting_question
 from tests.web.stories import HOSTILE, logged_in

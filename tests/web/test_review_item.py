@@ -8,7 +8,9 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from notebook_app.public import propose
-from reflection_app.models import Project, Review, Role, Run
+from reflection_app.models.project import Project, Role
+from reflection_app.models.review import Review
+from reflection_app.models.run import Run
 from reflection_app.runner.advance import advance
 from tests.critiques import critique
 from tests.factories import make_project

@@ -5,7 +5,10 @@ from django.test import Client
 from django.utils import timezone
 
 from reflection_app.llm.scripted import register_script
-from reflection_app.models import Project, Review, ReviewState, Role, Run, Ticket
+from reflection_app.models.project import Project, Role
+from reflection_app.models.review import Review, ReviewState
+from reflection_app.models.run import Run
+from reflection_app.models.ticket import Ticket
 from reflection_app.runner.advance import advance
 from tests.critiques import critique
 from tests.factories import make_member

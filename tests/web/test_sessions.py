@@ -10,7 +10,10 @@ from django.test import Client
 from reflection_app.actions.hand_in_attempt import AttemptInput, hand_in_attempt
 from reflection_app.actions.transcript_submission import TranscriptSubmission, TurnsInput
 from reflection_app.actions.transcripts import add_turns, end_transcript, open_transcript
-from reflection_app.models import Actor, Project, Run, Transcript
+from reflection_app.models.audit import Actor
+from reflection_app.models.project import Project
+from reflection_app.models.run import Run
+from reflection_app.models.transcript import Transcript
 from reflection_app.runner.advance import advance
 from tests.factories import make_project, submit
 from tests.runner.scripts import TESTS

@@ -8,7 +8,9 @@ from django.utils import timezone
 
 from reflection_app.actions.undo_decision import undo_decision
 from reflection_app.loops.verdicts import Verdict
-from reflection_app.models import Actor, Project, Review, ReviewState, Role
+from reflection_app.models.audit import Actor
+from reflection_app.models.project import Project, Role
+from reflection_app.models.review import Review, ReviewState
 from tests.factories import make_member
 from tests.panels import SECRET_REASON, open_panel, panel_project, people, say
 from tests.web.stories import logged_in

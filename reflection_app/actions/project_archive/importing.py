@@ -29,7 +29,11 @@ from reflection_app.actions.project_archive.writing import MANIFEST
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.metrics.figuring import rebuild
-from reflection_app.models import Actor, Membership, Project, Review, ReviewState, Role, Run, RunState, Task, audit
+from reflection_app.models.audit import Actor, audit
+from reflection_app.models.project import Membership, Project, Role
+from reflection_app.models.review import Review, ReviewState
+from reflection_app.models.run import Run, RunState
+from reflection_app.models.task import Task
 
 ROWS_AT_ONCE = 200
 LONGEST_SLUG, LONGEST_NAME = 60, 120

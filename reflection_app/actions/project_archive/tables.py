@@ -11,52 +11,30 @@ from django.contrib.auth.models import User
 from django.db import models
 
 from notebook_app.public import TAKEN, Row, TakenTable
-from reflection_app.models import (
-    AgentInstruction,
-    AgentSpan,
-    AgentTrace,
-    Attempt,
-    AuditEntry,
-    BulkDecision,
-    BulkItem,
-    BulkState,
-    ClassCorrection,
-    Comment,
-    CompletenessCheck,
-    CriticJudgement,
-    Event,
-    FixPair,
-    JudgedItem,
-    JudgementImport,
-    Membership,
-    Panel,
-    PersonsJudgement,
-    Project,
-    Question,
-    RefereeMeasurement,
-    Reflector,
-    Report,
-    RetentionRun,
-    Review,
-    ReviewSkip,
-    ReviewState,
-    Run,
-    RunFigure,
-    RunSpend,
-    RunState,
-    Step,
-    Supplement,
-    Task,
-    TaskFile,
-    Ticket,
-    Tool,
-    ToolFailure,
-    Transcript,
-    TranscriptFile,
-    TranscriptTurn,
-    Verdict,
-    Webhook,
-)
+from reflection_app.models.agent_trace import AgentSpan, AgentTrace
+from reflection_app.models.attempt import Attempt, Verdict
+from reflection_app.models.audit import AuditEntry
+from reflection_app.models.bulk import BulkDecision, BulkItem, BulkState
+from reflection_app.models.comment import Comment
+from reflection_app.models.completeness import CompletenessCheck, Supplement
+from reflection_app.models.event import Event
+from reflection_app.models.judged_item import CriticJudgement, JudgedItem, JudgementImport, PersonsJudgement
+from reflection_app.models.panel import Panel
+from reflection_app.models.project import Membership, Project
+from reflection_app.models.question import Question
+from reflection_app.models.referee_measurement import RefereeMeasurement
+from reflection_app.models.reflector import Reflector
+from reflection_app.models.report import AgentInstruction, ClassCorrection, Report
+from reflection_app.models.retention import RetentionRun
+from reflection_app.models.review import Review, ReviewSkip, ReviewState
+from reflection_app.models.run import Run, RunState, Step
+from reflection_app.models.run_figures import RunFigure, RunSpend
+from reflection_app.models.task import Task, TaskFile
+from reflection_app.models.ticket import Ticket
+from reflection_app.models.tool import Tool
+from reflection_app.models.tool_failure import FixPair, ToolFailure
+from reflection_app.models.transcript import Transcript, TranscriptFile, TranscriptTurn
+from reflection_app.models.webhook import Webhook
 
 # Fields of models are generic for the type checker alone.
 type Column = "models.Field[Any, Any]"

@@ -5,7 +5,7 @@ from django.core.management.base import BaseCommand
 
 from reflection_app.management.commands.create_api_key import get_project
 from reflection_app.metrics.figuring import rebuild
-from reflection_app.models import Project
+from reflection_app.models.project import Project
 
 
 class Command(BaseCommand):

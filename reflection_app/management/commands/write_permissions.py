@@ -9,7 +9,9 @@ from django.core.management.base import BaseCommand
 from django.utils import translation
 
 from reflection_app.config.guarded_routes import GuardedRoute, guarded_routes
-from reflection_app.models import GRANTS, Grant, Permission, Role, Scope
+from reflection_app.models.api_key import Scope
+from reflection_app.models.permissions import GRANTS, Grant, Permission
+from reflection_app.models.project import Role
 from reflection_app.web.permission_words import PERMISSIONS
 
 WHERE = Path(settings.BASE_DIR) / "docs" / "permissions.md"

@@ -21,23 +21,14 @@ from reflection_app.actions.project_archive.tables import STAYS, TABLES, columns
 from reflection_app.actions.tools import add_builtin_tools
 from reflection_app.loops.effects import Decision
 from reflection_app.metrics.figuring import figure_due
-from reflection_app.models import (
-    Actor,
-    AuditEntry,
-    DayFigure,
-    Delivery,
-    Event,
-    EventType,
-    Membership,
-    Project,
-    Review,
-    ReviewState,
-    Role,
-    Run,
-    RunState,
-    Secret,
-    Webhook,
-)
+from reflection_app.models.audit import Actor, AuditEntry
+from reflection_app.models.day_figures import DayFigure
+from reflection_app.models.event import Event, EventType
+from reflection_app.models.project import Membership, Project, Role
+from reflection_app.models.review import Review, ReviewState
+from reflection_app.models.run import Run, RunState
+from reflection_app.models.tool import Secret
+from reflection_app.models.webhook import Delivery, Webhook
 from reflection_app.runner.advance import advance
 from tests.actions.project_archive.archives import manifest_of, rows_of, written
 from tests.factories import make_member, make_project, submit

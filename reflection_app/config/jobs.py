@@ -22,9 +22,9 @@ from reflection_app.actions.take_project_away import deleted_projects, take_proj
 from reflection_app.actions.webhook_outcome import switch_off_forgotten
 from reflection_app.actions.webhook_sending import due_webhooks, send_due
 from reflection_app.metrics.figuring import AT_ONCE, figure_due
-from reflection_app.models import BulkDecision, BulkState
+from reflection_app.models.bulk import BulkDecision, BulkState
 from reflection_app.notices.outbox import send_waiting_mail
-from reflection_app.tasks import (
+from reflection_app.runs.jobs import (
     COMPARE_ENTRIES,
     EMBED_ENTRIES,
     TAKE_AWAY,
@@ -53,7 +53,7 @@ def work_bulk(bulk_id: str) -> None:
     work_through(UUID(bulk_id))
 
 
-@shared_task(name="reflection_app.jobs.sweep_bulk")
+@shared_task(name="reflection_app.config.jobs.sweep_bulk")
 def sweep_bulk() -> None:
     """Asks again for the bulk decisions that nobody may be working on."""
     under_way = BulkDecision.objects.filter(state__in=(BulkState.RUNNING, BulkState.UNDOING))
@@ -67,7 +67,7 @@ def work_import(import_id: str) -> None:
     carry_out_import(UUID(import_id))
 
 
-@shared_task(name="reflection_app.jobs.sweep_imports")
+@shared_task(name="reflection_app.config.jobs.sweep_imports")
 def sweep_imports() -> None:
     """Asks again for the imports that have begun and not ended: their message or their worker may be lost."""
     for import_id in open_imports():
@@ -88,13 +88,13 @@ def embed_entries() -> None:
     compare_entries.apply_async(retry=False, expires=COMPARED_WITHIN_S)
 
 
-@shared_task(name="reflection_app.jobs.index_entries")
+@shared_task(name="reflection_app.config.jobs.index_entries")
 def index_entries() -> None:
     """Makes findable by their words what was written past the notebook's own ways, such as by an upgrade."""
     refresh_search()
 
 
-@shared_task(name="reflection_app.jobs.sum_recalls")
+@shared_task(name="reflection_app.config.jobs.sum_recalls")
 def sum_given() -> None:
     """Adds to the entries' counts how often they were given to runs and agents since the last time."""
     sum_recalls()
@@ -112,31 +112,31 @@ def stop_embedding(**_: object) -> None:
     stopping.set()
 
 
-@shared_task(name="reflection_app.jobs.send_mail")
+@shared_task(name="reflection_app.config.jobs.send_mail")
 def send_mail() -> None:
     """Tells people by mail of what they have not read for a while, where mail is set up."""
     send_waiting_mail()
 
 
-@shared_task(name="reflection_app.jobs.assemble_traces")
+@shared_task(name="reflection_app.config.jobs.assemble_traces")
 def assemble_traces() -> None:
     """Makes sessions of the traces that have come far enough."""
     assemble_due(timezone.now())
 
 
-@shared_task(name="reflection_app.jobs.forget_spans")
+@shared_task(name="reflection_app.config.jobs.forget_spans")
 def forget_old_spans() -> None:
     """Deletes the spans whose sessions were made long ago."""
     forget_spans(timezone.now())
 
 
-@shared_task(name="reflection_app.jobs.lapse")
+@shared_task(name="reflection_app.config.jobs.lapse")
 def lapse() -> None:
     """Gives back to everybody what is kept for people who may not review it any more."""
     lapse_assignments()
 
 
-@shared_task(name="reflection_app.jobs.keep")
+@shared_task(name="reflection_app.config.jobs.keep")
 def keep() -> None:
     """Deletes what projects keep no longer, and asks again for what was ordered and not ended."""
     for retention_run_id in begin_due_retention(now=timezone.now()):
@@ -155,21 +155,21 @@ def take_away(project_id: str) -> None:
     take_project_away(UUID(project_id))
 
 
-@shared_task(name="reflection_app.jobs.sweep_deleted")
+@shared_task(name="reflection_app.config.jobs.sweep_deleted")
 def sweep_deleted() -> None:
     """Asks again for the projects that were deleted and are still there in part."""
     for project_id in deleted_projects():
         enqueue_taking_away(project_id)
 
 
-@shared_task(name="reflection_app.jobs.send_webhooks")
+@shared_task(name="reflection_app.config.jobs.send_webhooks")
 def send_webhooks() -> None:
     """Asks the workers to send what is due, each receiver by a message of its own: a slow one holds up no other."""
     for webhook_id in due_webhooks(timezone.now()):
         send_to_webhook.apply_async((str(webhook_id),), retry=False, expires=SENT_WITHIN_S)
 
 
-@shared_task(name="reflection_app.jobs.send_to_webhook")
+@shared_task(name="reflection_app.config.jobs.send_to_webhook")
 def send_to_webhook(webhook_id: str) -> None:
     """Sends what is due to one webhook, for a while. Where too many receivers are waited for, they are asked again."""
     if not receivers.acquire(blocking=False):
@@ -180,7 +180,7 @@ def send_to_webhook(webhook_id: str) -> None:
         receivers.release()
 
 
-@shared_task(name="reflection_app.jobs.figure_runs")
+@shared_task(name="reflection_app.config.jobs.figure_runs")
 def figure_runs() -> None:
     """Counts the runs that have ended, or changed since, into the metrics; what is left comes with the next message."""
     for _ in range(MOST_BATCHES):
@@ -188,7 +188,7 @@ def figure_runs() -> None:
             return
 
 
-@shared_task(name="reflection_app.jobs.tidy_webhooks")
+@shared_task(name="reflection_app.config.jobs.tidy_webhooks")
 def tidy_webhooks() -> None:
     """Switches off webhooks that nobody resumes."""
     switch_off_forgotten(timezone.now())

@@ -15,8 +15,8 @@ from kombu.exceptions import ChannelError, OperationalError
 from reflection_app.llm import warm_up
 from reflection_app.llm.embedding import NO_MODEL, embedding_model
 from reflection_app.llm.query_vectors import prepare_questions, serving
-from reflection_app.models import Run
 from reflection_app.models.idempotency import forget_old_answers
+from reflection_app.models.run import Run
 from reflection_app.runner.advance import advance
 from reflection_app.runner.enqueuing import ADVANCE_RUN, BEGIN_LOOKING_BACK, Outage, enqueue
 from reflection_app.runner.lease import keeper
@@ -29,14 +29,14 @@ __all__ = ["advance_run", "enqueue", "enqueue_bulk", "queue_length", "sweep", "t
 log = logging.getLogger(__name__)
 
 # Carried out by jobs.py, which stands above the actions that ask for it.
-WORK_BULK = "reflection_app.jobs.work_bulk"
-EMBED_ENTRIES = "reflection_app.jobs.embed_entries"
-COMPARE_ENTRIES = "reflection_app.jobs.compare_entries"
+WORK_BULK = "reflection_app.config.jobs.work_bulk"
+EMBED_ENTRIES = "reflection_app.config.jobs.embed_entries"
+COMPARE_ENTRIES = "reflection_app.config.jobs.compare_entries"
 # Of many changes in a row, this many seconds' worth are embedded together.
 EMBED_DELAY_S = 0.5
-WORK_IMPORT = "reflection_app.jobs.work_import"
-WORK_RETENTION = "reflection_app.jobs.work_retention"
-TAKE_AWAY = "reflection_app.jobs.take_away"
+WORK_IMPORT = "reflection_app.config.jobs.work_import"
+WORK_RETENTION = "reflection_app.config.jobs.work_retention"
+TAKE_AWAY = "reflection_app.config.jobs.take_away"
 
 
 @celeryd_init.connect
@@ -88,7 +88,7 @@ def advance_run(run_id: str, project_id: str = "") -> None:
         enqueue(run, delay_s=again[run.pk])
 
 
-@shared_task(name="reflection_app.tasks.sweep")
+@shared_task(name="reflection_app.runs.jobs.sweep")
 def sweep() -> None:
     """Finds the runs whose worker or message was lost."""
     # A worker that was stopped for a while finds its own leases run out, perhaps with answers that it has yet to write.
@@ -118,7 +118,7 @@ def begin_looking_back() -> None:
         begin_looking_back.apply_async(queue=settings.LOOKING_BACK_QUEUE, retry=False)
 
 
-@shared_task(name="reflection_app.tasks.tidy")
+@shared_task(name="reflection_app.runs.jobs.tidy")
 def tidy() -> None:
     """Deletes what was kept for a while only."""
     forget_old_answers()
