@@ -7,12 +7,12 @@ from reflection_app.actions.check_completeness import check_completeness
 from reflection_app.actions.completeness_submission import CheckSubmission
 from reflection_app.actions.tool_input import ToolInput
 from reflection_app.actions.tools import create_tool
+from reflection_app.core.audit import Actor
+from reflection_app.core.models.project import Project
 from reflection_app.llm.scripted import ScriptedAnswer, register_script
-from reflection_app.models.audit import Actor
-from reflection_app.models.project import Project
-from reflection_app.models.run import Run
-from reflection_app.models.tool import Tool
 from reflection_app.runner.advance import advance
+from reflection_app.runs.models.run import Run
+from reflection_app.teams.models.tool import Tool
 from tests.critiques import critique
 from tests.factories import make_project
 from tests.loops.completeness.scenes import call_of, checked, planned, wanted

@@ -4,13 +4,13 @@ import json
 from itertools import count
 from typing import Any
 
+from reflection_app.core.models.project import Project
 from reflection_app.llm.scripted import register_script
-from reflection_app.models.project import Project
-from reflection_app.models.reflector import Reflector, ReflectorKind
-from reflection_app.models.run import Run
-from reflection_app.models.transcript import Transcript
 from reflection_app.runner.advance import advance
 from reflection_app.runner.reflectors import begin_due_reflectors
+from reflection_app.runs.models.run import Run
+from reflection_app.sessions.models.reflector import Reflector, ReflectorKind
+from reflection_app.sessions.models.transcript import Transcript
 from tests.critiques import critique
 from tests.factories import make_project
 from tests.runner.scripts import scripted_run

@@ -4,13 +4,13 @@ from typing import Any
 
 from reflection_app.actions.claim_review import claim_review
 from reflection_app.actions.decide_review import DecisionInput, decide_review
+from reflection_app.core.audit import Actor
+from reflection_app.core.models.project import Project
 from reflection_app.loops.effects import Decision
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.models.audit import Actor
-from reflection_app.models.project import Project
-from reflection_app.models.review import Review
-from reflection_app.models.run import Run
+from reflection_app.reviews.models.review import Review
 from reflection_app.runner.advance import advance
+from reflection_app.runs.models.run import Run
 from tests.critiques import critique
 from tests.factories import make_member
 from tests.runner.scripts import scripted_run

@@ -7,19 +7,19 @@ from django.db.models import Model
 from notebook_app.models import Entry, EntryVersion, Evidence
 from reflection_app.actions.claim_review import claim_review
 from reflection_app.actions.decide_review import DecisionInput, decide_review
-from reflection_app.models.attempt import Attempt, Verdict
-from reflection_app.models.audit import Actor
-from reflection_app.models.completeness import CompletenessCheck, Supplement
-from reflection_app.models.event import Event
-from reflection_app.models.panel import Panel
-from reflection_app.models.project import Project
-from reflection_app.models.question import Question
-from reflection_app.models.report import AgentInstruction, Report
-from reflection_app.models.review import Review
-from reflection_app.models.run import Run, Step
-from reflection_app.models.ticket import Ticket
-from reflection_app.models.tool_failure import FixPair, ToolFailure
+from reflection_app.core.audit import Actor
+from reflection_app.core.event import Event
+from reflection_app.core.models.project import Project
+from reflection_app.repairs.models.completeness import CompletenessCheck, Supplement
+from reflection_app.repairs.models.report import AgentInstruction, Report
+from reflection_app.repairs.models.ticket import Ticket
+from reflection_app.repairs.models.tool_failure import FixPair, ToolFailure
+from reflection_app.reviews.models.panel import Panel
+from reflection_app.reviews.models.review import Review
 from reflection_app.runner.advance import advance
+from reflection_app.runs.models.attempt import Attempt, Verdict
+from reflection_app.runs.models.question import Question
+from reflection_app.runs.models.run import Run, Step
 
 BY_PROJECT: tuple[tuple[type[Model], str], ...] = (
     (Run, "project_id"),

@@ -5,14 +5,14 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
+from reflection_app.core.models.project import Project
 from reflection_app.loops.effects import ReviewReason
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.task_spec import Mode
-from reflection_app.models.attempt import Attempt, Verdict
-from reflection_app.models.project import Project
-from reflection_app.models.review import Review
-from reflection_app.models.run import Run, RunState, Step, StepState
-from reflection_app.models.task import Task
+from reflection_app.reviews.models.review import Review
+from reflection_app.runs.models.attempt import Attempt, Verdict
+from reflection_app.runs.models.run import Run, RunState, Step, StepState
+from reflection_app.tasks.models.task import Task
 from tests.factories import submit
 
 AGENTS = ("porter", "writer", "")

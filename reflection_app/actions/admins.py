@@ -8,10 +8,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from reflection_app.actions.errors import ActionError
-from reflection_app.models.api_key import ApiKey
-from reflection_app.models.audit import Actor, audit
-from reflection_app.models.invitation import Invitation
-from reflection_app.models.project import Project, Role
+from reflection_app.core.audit import Actor, audit
+from reflection_app.core.models.api_key import ApiKey
+from reflection_app.core.models.project import Project, Role
+from reflection_app.teams.models.invitation import Invitation
 
 
 class PeopleOnly(ActionError):

@@ -7,13 +7,13 @@ from pydantic import Field
 
 from reflection_app.actions.errors import AlreadyAnswered, InvalidInput
 from reflection_app.actions.resume_run import resume_run
+from reflection_app.core.audit import Actor, audit
+from reflection_app.core.event import EventType, add_event
 from reflection_app.live.doorbell import ring
 from reflection_app.loops.questions import Choice, PersonsAnswer
 from reflection_app.loops.values import Value
-from reflection_app.models.audit import Actor, audit
-from reflection_app.models.event import EventType, add_event
-from reflection_app.models.question import Question, QuestionState
-from reflection_app.models.run import Run
+from reflection_app.runs.models.question import Question, QuestionState
+from reflection_app.runs.models.run import Run
 
 LONGEST_ANSWER = 10_000
 

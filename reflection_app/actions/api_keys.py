@@ -11,9 +11,9 @@ from django.utils.translation import gettext as _
 from reflection_app.actions.admins import revoke_invitations_of_key
 from reflection_app.actions.errors import InvalidInput
 from reflection_app.actions.members import remove_member
-from reflection_app.models.api_key import ApiKey, Scope, digest_of, new_secret
-from reflection_app.models.audit import Actor, audit
-from reflection_app.models.project import Membership, Project, Role
+from reflection_app.core.audit import Actor, audit
+from reflection_app.core.models.api_key import ApiKey, Scope, digest_of, new_secret
+from reflection_app.core.models.project import Membership, Project, Role
 
 LONGEST_NAME = 120
 # A pipeline hands in and reads. Deciding is asked for by name: whoever hands in work is not to judge it as well.

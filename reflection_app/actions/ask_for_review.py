@@ -11,16 +11,16 @@ from pydantic import AfterValidator, Field
 
 from reflection_app.actions.assign_review import AssignInput, assign_review
 from reflection_app.actions.errors import AskedAlready, InvalidInput
+from reflection_app.core.audit import Actor, audit
 from reflection_app.live.doorbell import ring
 from reflection_app.loops.effects import ReviewReason
 from reflection_app.loops.review_rules import MOST_REVIEWERS
 from reflection_app.loops.storable import storable
 from reflection_app.loops.values import Value
-from reflection_app.models.attempt import Attempt, Verdict
-from reflection_app.models.audit import Actor, audit
-from reflection_app.models.review import OPEN, Review
-from reflection_app.models.run import Run
+from reflection_app.reviews.models.review import OPEN, Review
 from reflection_app.runner.review_rows import put_before_people
+from reflection_app.runs.models.attempt import Attempt, Verdict
+from reflection_app.runs.models.run import Run
 
 
 class AskInput(Value):

@@ -22,10 +22,10 @@ from reflection_app.actions.transcript_submission import (
     TurnsInput,
 )
 from reflection_app.actions.transcripts import add_turns, end_transcript, open_transcript
-from reflection_app.models.agent_trace import AgentSpan, AgentTrace
-from reflection_app.models.audit import Actor
-from reflection_app.models.transcript import Transcript, TranscriptTurn
+from reflection_app.core.audit import Actor
 from reflection_app.otlp.conversation import Conversation, conversation_of_spans
+from reflection_app.sessions.models.agent_trace import AgentSpan, AgentTrace
+from reflection_app.sessions.models.transcript import Transcript, TranscriptTurn
 
 log = logging.getLogger(__name__)
 

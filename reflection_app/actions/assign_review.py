@@ -14,15 +14,15 @@ from reflection_app.actions.claim_review import NOBODY, gone, lost, why_closed
 from reflection_app.actions.errors import AlreadyDecided, InvalidInput, ReviewHeld
 from reflection_app.actions.notifications import MAY_REVIEW, tell_of_review
 from reflection_app.actions.own_work import allows_own_work, is_own
+from reflection_app.core.audit import Actor, audit
+from reflection_app.core.event import EventType, add_event
+from reflection_app.core.models.project import Membership
 from reflection_app.live.doorbell import ring, ring_reviews
 from reflection_app.loops.storable import storable
 from reflection_app.loops.values import Value
-from reflection_app.models.audit import Actor, audit
-from reflection_app.models.event import EventType, add_event
-from reflection_app.models.notification import NotificationKind
-from reflection_app.models.project import Membership
-from reflection_app.models.review import OPEN, Review, ReviewSkip, ReviewState
-from reflection_app.models.run import Run
+from reflection_app.reviews.models.review import OPEN, Review, ReviewSkip, ReviewState
+from reflection_app.runs.models.run import Run
+from reflection_app.teams.models.notification import NotificationKind
 
 LONGEST_NOTE = 10_000
 Note = Annotated[str, Field(max_length=LONGEST_NOTE), AfterValidator(storable)]

@@ -8,12 +8,12 @@ from django.db.models import BooleanField, ExpressionWrapper, OuterRef, Q, Query
 from django.db.models.functions import Cast, Coalesce
 from pydantic import BaseModel, ConfigDict, Field
 
+from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.models.api_key import ApiKey
+from reflection_app.core.models.project import Project
 from reflection_app.loops.moments import Moment
 from reflection_app.loops.storable import Text
-from reflection_app.models.api_key import ApiKey
-from reflection_app.models.audit import Actor, AuditEntry
-from reflection_app.models.blindness import hidden_entries
-from reflection_app.models.project import Project
+from reflection_app.reviews.models.blindness import hidden_entries
 
 # Words are looked for in JSON without an index: only in so many of the newest entries that the other filters leave.
 MOST_SEARCHED = 20_000

@@ -10,14 +10,14 @@ from django.utils.translation import gettext as _
 from pydantic import AfterValidator, Field
 
 from reflection_app.actions.errors import InvalidInput
+from reflection_app.core.audit import Actor, audit
+from reflection_app.core.models.project import Project
 from reflection_app.loops.effects import Decision
 from reflection_app.loops.storable import storable
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.models.audit import Actor, audit
-from reflection_app.models.bulk import BulkDecision, BulkItem
-from reflection_app.models.project import Project
-from reflection_app.models.review import Review
+from reflection_app.reviews.models.bulk import BulkDecision, BulkItem
+from reflection_app.reviews.models.review import Review
 from reflection_app.runs.jobs import enqueue_bulk
 
 MOST_ITEMS = 500

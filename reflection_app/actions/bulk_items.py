@@ -20,15 +20,15 @@ from reflection_app.actions.decide_review import DecisionInput, decide_review
 from reflection_app.actions.errors import ActionError, Conflict, NotYours, ReviewHeld
 from reflection_app.actions.undo_decision import undo_decision
 from reflection_app.actions.undo_others import may_undo_others
+from reflection_app.core.audit import Actor, AuditEntry, audit
+from reflection_app.core.models.api_key import ApiKey
+from reflection_app.core.models.project import Membership
+from reflection_app.core.permissions import Permission, member_may
 from reflection_app.live.doorbell import ring_reviews
-from reflection_app.models.api_key import ApiKey
-from reflection_app.models.audit import Actor, AuditEntry, audit
-from reflection_app.models.bulk import BulkDecision, BulkItem, BulkItemState, BulkState
-from reflection_app.models.permissions import Permission, member_may
-from reflection_app.models.project import Membership
-from reflection_app.models.review import Review
-from reflection_app.models.run import Run
+from reflection_app.reviews.models.bulk import BulkDecision, BulkItem, BulkItemState, BulkState
+from reflection_app.reviews.models.review import Review
 from reflection_app.runs.jobs import enqueue_bulk
+from reflection_app.runs.models.run import Run
 
 log = logging.getLogger(__name__)
 

@@ -2,9 +2,9 @@
 
 from django.db import transaction
 
+from reflection_app.core.audit import Actor, audit
+from reflection_app.core.models.project import Project
 from reflection_app.loops.notebook_settings import NotebookSettings
-from reflection_app.models.audit import Actor, audit
-from reflection_app.models.project import Project
 
 
 @transaction.atomic

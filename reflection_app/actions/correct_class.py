@@ -8,16 +8,16 @@ from pydantic import AfterValidator, Field
 
 from reflection_app.actions.errors import ClassMovedOn, InvalidInput
 from reflection_app.actions.own_work import refuse_own_work
+from reflection_app.core.audit import Actor, audit
+from reflection_app.core.event import EventType, add_event
 from reflection_app.live.doorbell import ring
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.handling import instruction_for, proposals_for
 from reflection_app.loops.storable import storable
 from reflection_app.loops.values import Value
-from reflection_app.models.audit import Actor, audit
-from reflection_app.models.event import EventType, add_event
-from reflection_app.models.report import ClassCorrection, Report
-from reflection_app.models.run import Run
+from reflection_app.repairs.models.report import ClassCorrection, Report
 from reflection_app.runner.report_rows import keep_instruction, keep_proposal
+from reflection_app.runs.models.run import Run
 
 
 class CorrectionInput(Value):

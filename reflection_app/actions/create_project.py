@@ -12,9 +12,9 @@ from django.utils.translation import gettext_noop
 
 from reflection_app.actions.errors import ActionError, InvalidInput
 from reflection_app.actions.members import add_member
+from reflection_app.core.audit import Actor, audit
+from reflection_app.core.models.project import Project, Role
 from reflection_app.loops.storable import storable
-from reflection_app.models.audit import Actor, audit
-from reflection_app.models.project import Project, Role
 
 LONGEST_NAME = 120
 LONGEST_SLUG = 60

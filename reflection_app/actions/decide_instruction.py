@@ -11,13 +11,13 @@ from pydantic import AfterValidator, Field
 from reflection_app.actions.errors import AlreadyDecided, Conflict, InvalidInput
 from reflection_app.actions.own_work import refuse_own_work
 from reflection_app.actions.submit_task import MOST_INSTRUCTIONS
+from reflection_app.core.audit import Actor, audit
+from reflection_app.core.models.project import Project
 from reflection_app.loops.protocol.handling import LONGEST_INSTRUCTION
 from reflection_app.loops.storable import storable
 from reflection_app.loops.values import Value
-from reflection_app.models.audit import Actor, audit
-from reflection_app.models.project import Project
-from reflection_app.models.report import AgentInstruction, InstructionState
-from reflection_app.models.run import Run
+from reflection_app.repairs.models.report import AgentInstruction, InstructionState
+from reflection_app.runs.models.run import Run
 
 
 class InstructionDecision(StrEnum):

@@ -9,9 +9,9 @@ from reflection_app.actions.decision_input import DecisionInput
 from reflection_app.actions.own_work import refuse_own_work
 from reflection_app.actions.panel_opinions import keep_opinion, settle_dispute
 from reflection_app.actions.reviewers_decision import Decided, decided_by
-from reflection_app.models.audit import Actor, audit
-from reflection_app.models.review import Review, ReviewState
-from reflection_app.models.run import Run
+from reflection_app.core.audit import Actor, audit
+from reflection_app.reviews.models.review import Review, ReviewState
+from reflection_app.runs.models.run import Run
 
 __all__ = ["DecisionInput", "decide_review"]
 

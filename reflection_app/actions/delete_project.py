@@ -5,12 +5,12 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from reflection_app.actions.errors import InvalidInput, NotFound
-from reflection_app.models.api_key import ApiKey
-from reflection_app.models.audit import Actor, audit
-from reflection_app.models.invitation import Invitation
-from reflection_app.models.project import Project
-from reflection_app.models.webhook import Webhook
+from reflection_app.core.audit import Actor, audit
+from reflection_app.core.models.api_key import ApiKey
+from reflection_app.core.models.project import Project
 from reflection_app.runs.jobs import enqueue_taking_away
+from reflection_app.teams.models.invitation import Invitation
+from reflection_app.teams.models.webhook import Webhook
 
 
 @transaction.atomic

@@ -9,9 +9,9 @@ from reflection_app.actions.demo_stories import DEMO_REVIEWER
 from reflection_app.actions.notebook_curation import approve_entry
 from reflection_app.actions.notebook_input import CurationInput, EntryInput
 from reflection_app.actions.notebook_proposing import propose_entry
-from reflection_app.models.audit import Actor
-from reflection_app.models.project import Project
-from reflection_app.models.run import Run
+from reflection_app.core.audit import Actor
+from reflection_app.core.models.project import Project
+from reflection_app.runs.models.run import Run
 
 
 @dataclass(frozen=True)

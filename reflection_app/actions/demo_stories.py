@@ -9,12 +9,12 @@ from reflection_app.actions.claim_review import claim_review
 from reflection_app.actions.decide_review import DecisionInput, decide_review
 from reflection_app.actions.submit_task import submit_task
 from reflection_app.actions.task_submission import TaskSubmission
+from reflection_app.core.audit import Actor
+from reflection_app.core.models.project import Membership, Project, Role
 from reflection_app.loops.effects import Decision
-from reflection_app.models.audit import Actor
-from reflection_app.models.project import Membership, Project, Role
-from reflection_app.models.review import Review, ReviewState
-from reflection_app.models.run import Run
+from reflection_app.reviews.models.review import Review, ReviewState
 from reflection_app.runner.advance import advance
+from reflection_app.runs.models.run import Run
 
 DEMO_REVIEWER = "demo-reviewer"
 

@@ -8,7 +8,7 @@ from reflection_app.actions.errors import InvalidInput
 from reflection_app.loops.effects import Decision, DirectorsDecision
 from reflection_app.loops.verdicts import Issue, IssueCategory, Severity
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.models.review import Review
+from reflection_app.reviews.models.review import Review
 
 ORDERED = "A person ordered it to be done again"
 MEANS = {

@@ -5,14 +5,14 @@ from django.utils.translation import gettext as _
 
 from reflection_app.actions.errors import Conflict
 from reflection_app.actions.notifications import tell_of_adjudication
+from reflection_app.core.audit import Actor, audit
+from reflection_app.core.event import EventType, add_event
 from reflection_app.loops.effects import ReviewReason
-from reflection_app.models.audit import Actor, audit
-from reflection_app.models.comment import About
-from reflection_app.models.event import EventType, add_event
-from reflection_app.models.notification import Notification, NotificationKind
-from reflection_app.models.panel import Panel
-from reflection_app.models.review import Review, ReviewState
-from reflection_app.models.run import Run
+from reflection_app.reviews.models.comment import About
+from reflection_app.reviews.models.panel import Panel
+from reflection_app.reviews.models.review import Review, ReviewState
+from reflection_app.runs.models.run import Run
+from reflection_app.teams.models.notification import Notification, NotificationKind
 
 
 def open_dispute(panel: Panel, run: Run, *, actor: Actor) -> Review:

@@ -9,15 +9,15 @@ from uuid import UUID
 
 from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 
-from reflection_app.models.agent_trace import AgentTrace
-from reflection_app.models.notification import Notification
-from reflection_app.models.reflector import Reflector
-from reflection_app.models.review import OPEN, Review
-from reflection_app.models.run import Run, RunState
-from reflection_app.models.task import Task
-from reflection_app.models.tool_failure import ToolFailure
-from reflection_app.models.transcript import Transcript
-from reflection_app.models.webhook import Delivery, DeliveryState
+from reflection_app.repairs.models.tool_failure import ToolFailure
+from reflection_app.reviews.models.review import OPEN, Review
+from reflection_app.runs.models.run import Run, RunState
+from reflection_app.sessions.models.agent_trace import AgentTrace
+from reflection_app.sessions.models.reflector import Reflector
+from reflection_app.sessions.models.transcript import Transcript
+from reflection_app.tasks.models.task import Task
+from reflection_app.teams.models.notification import Notification
+from reflection_app.teams.models.webhook import Delivery, DeliveryState
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, ConfigDict, Field, JsonValue, ValidationErr
 from reflection_app.actions.errors import InvalidInput
 from reflection_app.actions.reviewers_decision import score_within
 from reflection_app.actions.task_submission import LimitsOverride, invalid_input
+from reflection_app.core.audit import Actor
 from reflection_app.loops.catalogue import LOOPS
 from reflection_app.loops.effects import (
     AnyEffect,
@@ -38,8 +39,7 @@ from reflection_app.loops.task_spec import NOT_FOR_TASKS, Execution, Mode, TaskS
 from reflection_app.loops.tickets import Ticket
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Judgement, Referee, Verdict
-from reflection_app.models.audit import Actor
-from reflection_app.models.run import Step
+from reflection_app.runs.models.run import Step
 
 LONGEST_MESSAGE = 400_000
 LONGEST_RESULT = 1_000_000

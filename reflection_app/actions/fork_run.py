@@ -13,18 +13,18 @@ from django.utils.translation import gettext as _
 from reflection_app.actions.errors import CannotFork, InvalidInput
 from reflection_app.actions.fork_input import ForkInput, edited_result, wrong_result
 from reflection_app.actions.own_work import note_hand_in, refuse_deciding
+from reflection_app.core.audit import Actor, audit
+from reflection_app.core.event import EventType, add_event
 from reflection_app.live.doorbell import ring
 from reflection_app.loops import prompts
 from reflection_app.loops.catalogue import LOOPS, version_of
 from reflection_app.loops.effects import AwaitAttempt, Generate
 from reflection_app.loops.task_spec import Mode, TaskSpec
-from reflection_app.models.attempt import Attempt
-from reflection_app.models.audit import Actor, audit
-from reflection_app.models.event import EventType, add_event
-from reflection_app.models.run import Run, Step, StepState, spec_as_json
 from reflection_app.runner.followed import Followed, follow
 from reflection_app.runner.inherited import inherit
 from reflection_app.runs.jobs import enqueue
+from reflection_app.runs.models.attempt import Attempt
+from reflection_app.runs.models.run import Run, Step, StepState, spec_as_json
 
 # The roles of models that do work. All other steps are what a verdict is drawn from, in one way or another.
 WORKERS = frozenset({"actor", "planner"})

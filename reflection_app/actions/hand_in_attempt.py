@@ -14,13 +14,13 @@ from reflection_app.actions.errors import AttemptConflict, InvalidInput, MakesIt
 from reflection_app.actions.json_sizes import at_most
 from reflection_app.actions.own_work import note_hand_in
 from reflection_app.actions.resume_run import resume_run
+from reflection_app.core.audit import Actor, audit
 from reflection_app.live.doorbell import ring
 from reflection_app.loops.effects import AwaitAttempt, HandedIn, HandedInRepair
 from reflection_app.loops.task_spec import Execution, TaskSpec
 from reflection_app.loops.values import Value
-from reflection_app.models.attempt import Attempt
-from reflection_app.models.audit import Actor, audit
-from reflection_app.models.run import Run, RunState, Step, StepState
+from reflection_app.runs.models.attempt import Attempt
+from reflection_app.runs.models.run import Run, RunState, Step, StepState
 
 LARGEST_ARTIFACT = 64_000
 LARGEST_SELF_CHECK = 16_384

@@ -18,13 +18,13 @@ from reflection_app.actions.tool_input import (
     check_secrets,
     schema_problem,
 )
+from reflection_app.core.audit import Actor, audit
+from reflection_app.core.models.project import Project
 from reflection_app.loops.storable import storable
 from reflection_app.loops.tool_calls import ToolSpec
 from reflection_app.loops.values import Value
-from reflection_app.models.audit import Actor, audit
-from reflection_app.models.project import Project
-from reflection_app.models.tool import Tool, ToolKind
 from reflection_app.outgoing import OutgoingError
+from reflection_app.teams.models.tool import Tool, ToolKind
 from reflection_app.tools.config import Headers, McpConfig, ServerUrl
 from reflection_app.tools.errors import Misconfigured
 from reflection_app.tools.headers import secrets_named

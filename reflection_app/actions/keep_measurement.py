@@ -2,10 +2,10 @@
 
 from django.db import transaction
 
+from reflection_app.core.audit import Actor, audit
+from reflection_app.core.models.project import Project
+from reflection_app.metrics.models.referee_measurement import RefereeMeasurement
 from reflection_app.metrics.referee_quality import RefereeQuality
-from reflection_app.models.audit import Actor, audit
-from reflection_app.models.project import Project
-from reflection_app.models.referee_measurement import RefereeMeasurement
 
 LONGEST_NAME = 200
 

@@ -7,10 +7,10 @@ from django.utils.translation import gettext_noop
 
 from reflection_app.actions.admins import check_may_give, check_may_touch_admins, revoke_invitations_of
 from reflection_app.actions.errors import Conflict, InvalidInput, NotFound
+from reflection_app.core.audit import Actor, audit
+from reflection_app.core.models.api_key import ApiKey
+from reflection_app.core.models.project import Membership, Project, Role
 from reflection_app.live.doorbell import ring_person
-from reflection_app.models.api_key import ApiKey
-from reflection_app.models.audit import Actor, audit
-from reflection_app.models.project import Membership, Project, Role
 
 
 class LastAdmin(Conflict):

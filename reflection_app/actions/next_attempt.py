@@ -6,8 +6,8 @@ from reflection_app.loops.effects import AwaitAttempt, IssueTicket, RecordStage
 from reflection_app.loops.messages import Message
 from reflection_app.loops.protocol.stages import StageRecord, Submitted
 from reflection_app.loops.tickets import Ticket
-from reflection_app.models.attempt import Verdict
-from reflection_app.models.run import Run, RunState, Step, StepState
+from reflection_app.runs.models.attempt import Verdict
+from reflection_app.runs.models.run import Run, RunState, Step, StepState
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,10 @@
 
 from django.db.models import Q
 
+from reflection_app.core.models.project import Project
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.protocol.error_classes import ErrorClass
-from reflection_app.models.project import Project
-from reflection_app.models.report import Report
+from reflection_app.repairs.models.report import Report
 
 MOST_HINTS = 3
 MOST_LOOKED_AT = 20

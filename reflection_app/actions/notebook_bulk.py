@@ -18,10 +18,10 @@ from reflection_app.actions.errors import ActionError, Conflict, NotFound, NotYo
 from reflection_app.actions.notebook_input import CurationInput, OwnerInput, Reason, Tags, TagsInput, UndoInput
 from reflection_app.actions.notebook_refusals import no_such_entry, wrong
 from reflection_app.actions.notebook_undo import may_undo_deed, undo_curation
+from reflection_app.core.audit import Actor, AuditEntry, Target, audit
+from reflection_app.core.identifiers import new_id
+from reflection_app.core.models.project import Project
 from reflection_app.loops.values import Value
-from reflection_app.models.audit import Actor, AuditEntry, Target, audit
-from reflection_app.models.identifiers import new_id
-from reflection_app.models.project import Project
 
 MOST_ENTRIES = 500
 KIND = "entrybulk"

@@ -20,14 +20,14 @@ from reflection_app.actions.notebook_input import MergedWords, Reason, Version
 from reflection_app.actions.notebook_own_words import refuse_rewording
 from reflection_app.actions.notebook_refusals import refusals_told, wrong
 from reflection_app.actions.notebook_trail import by_of, note, ring_notebook
+from reflection_app.core.audit import Actor, Target, audit
+from reflection_app.core.models.project import Project
 from reflection_app.loops.merging import EntryToMerge
 from reflection_app.loops.task_spec import Limits, Mode, TaskSpec
 from reflection_app.loops.values import Value
-from reflection_app.models.audit import Actor, Target, audit
-from reflection_app.models.project import Project
-from reflection_app.models.run import Run, RunState
-from reflection_app.models.task import Task
 from reflection_app.runner.begin_run import begin_run
+from reflection_app.runs.models.run import Run, RunState
+from reflection_app.tasks.models.task import Task
 
 KIND = "conflict"
 LONGEST_TITLE = 100

@@ -18,9 +18,9 @@ from reflection_app.actions.notebook_input import CurationInput, EntryEdit, Owne
 from reflection_app.actions.notebook_own_words import refuse_own_words, refuse_rewording
 from reflection_app.actions.notebook_refusals import refusals_told, wrong
 from reflection_app.actions.notebook_trail import by_of, note
+from reflection_app.core.audit import Actor
+from reflection_app.core.models.project import Membership, Project
 from reflection_app.loops.storable import storable
-from reflection_app.models.audit import Actor
-from reflection_app.models.project import Membership, Project
 
 PROPOSED = "entry.proposed"
 

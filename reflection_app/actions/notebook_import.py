@@ -9,11 +9,11 @@ from django.db import transaction
 from notebook_app.public import HandedIn, Import, begin_import, import_of, import_some, preview, project_of_import
 from reflection_app.actions.notebook_refusals import refusals_told
 from reflection_app.actions.notebook_trail import by_of
+from reflection_app.core.audit import Actor, Target, audit
+from reflection_app.core.models.project import Project
 from reflection_app.live.doorbell import ring_reviews
 from reflection_app.loops.protocol.report_documents import document_of
-from reflection_app.models.audit import Actor, Target, audit
-from reflection_app.models.project import Project
-from reflection_app.models.report import Report
+from reflection_app.repairs.models.report import Report
 from reflection_app.runs.jobs import enqueue_import
 
 MOST_REPORTS = 2_000

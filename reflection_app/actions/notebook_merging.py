@@ -13,8 +13,8 @@ from reflection_app.actions.notebook_own_words import refuse_rewording
 from reflection_app.actions.notebook_proposing import proposal_of
 from reflection_app.actions.notebook_refusals import no_such_entry, refusals_told
 from reflection_app.actions.notebook_trail import by_of, note
-from reflection_app.models.audit import Actor
-from reflection_app.models.project import Project
+from reflection_app.core.audit import Actor
+from reflection_app.core.models.project import Project
 
 
 def merge_entries(project: Project, gone_id: UUID, told: MergeInput, *, actor: Actor) -> KeptEntry:

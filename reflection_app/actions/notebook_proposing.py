@@ -9,8 +9,8 @@ from notebook_app.public import KeptEntry, Proposal, own_evidence
 from reflection_app.actions.notebook_input import EntryInput
 from reflection_app.actions.notebook_refusals import refusals_told
 from reflection_app.actions.notebook_trail import by_of, note, ring_notebook
-from reflection_app.models.audit import Actor
-from reflection_app.models.project import Project
+from reflection_app.core.audit import Actor
+from reflection_app.core.models.project import Project
 
 
 @dataclass(frozen=True)

@@ -8,15 +8,15 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from reflection_app.core.audit import Actor
+from reflection_app.core.models.project import Membership, Role
+from reflection_app.core.permissions import Permission, roles_that_may
 from reflection_app.live.doorbell import ring_reviews
-from reflection_app.models.audit import Actor
-from reflection_app.models.comment import About, Comment
-from reflection_app.models.notification import ABOUT_WEBHOOK, Notification, NotificationKind
-from reflection_app.models.permissions import Permission, roles_that_may
-from reflection_app.models.project import Membership, Role
-from reflection_app.models.review import Review, ReviewState
-from reflection_app.models.webhook import Webhook
 from reflection_app.notices.reading import notices_of
+from reflection_app.reviews.models.comment import About, Comment
+from reflection_app.reviews.models.review import Review, ReviewState
+from reflection_app.teams.models.notification import ABOUT_WEBHOOK, Notification, NotificationKind
+from reflection_app.teams.models.webhook import Webhook
 
 MAY_REVIEW = roles_that_may(Permission.REVIEW)
 # A title is a line; the page and the mail bound it again.

@@ -17,11 +17,11 @@ from django.utils.translation import gettext_noop
 from reflection_app.actions.admins import PeopleOnly
 from reflection_app.actions.errors import ActionError, InvalidInput
 from reflection_app.actions.notifications import MAY_REVIEW
-from reflection_app.models.audit import Actor, audit, hand_of
-from reflection_app.models.permissions import GRANTS, Permission, key_may
-from reflection_app.models.project import Membership, OwnWork, Project
-from reflection_app.models.review import Review
-from reflection_app.models.run import Run
+from reflection_app.core.audit import Actor, audit, hand_of
+from reflection_app.core.models.project import Membership, OwnWork, Project
+from reflection_app.core.permissions import GRANTS, Permission, key_may
+from reflection_app.reviews.models.review import Review
+from reflection_app.runs.models.run import Run
 
 
 class OwnWorkRefused(ActionError):

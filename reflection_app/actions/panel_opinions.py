@@ -17,12 +17,12 @@ from reflection_app.actions.panel_consensus import consensus
 from reflection_app.actions.reviewers_decision import Decided
 from reflection_app.actions.take_back import take_back
 from reflection_app.actions.tell_pages import tell_pages
-from reflection_app.models.attempt import Verdict
-from reflection_app.models.audit import Actor, audit
-from reflection_app.models.event import EventType, add_event
-from reflection_app.models.panel import Panel, PanelState
-from reflection_app.models.review import Review, ReviewState
-from reflection_app.models.run import Run
+from reflection_app.core.audit import Actor, audit
+from reflection_app.core.event import EventType, add_event
+from reflection_app.reviews.models.panel import Panel, PanelState
+from reflection_app.reviews.models.review import Review, ReviewState
+from reflection_app.runs.models.attempt import Verdict
+from reflection_app.runs.models.run import Run
 
 SETTLED_WITH = ("decided_verdict_id", "decided_seq", "ordered_run_id")
 

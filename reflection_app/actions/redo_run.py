@@ -13,6 +13,8 @@ from pydantic import AfterValidator, Field
 
 from reflection_app.actions.errors import CannotRedo, InvalidInput
 from reflection_app.actions.submit_task import accepted_instructions
+from reflection_app.core.audit import Actor, audit
+from reflection_app.core.event import EventType, add_event
 from reflection_app.live.doorbell import ring
 from reflection_app.loops.catalogue import LOOPS
 from reflection_app.loops.storable import storable
@@ -20,12 +22,10 @@ from reflection_app.loops.task_spec import Execution, Mode, Redo, TaskSpec
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Issue
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.models.attempt import Attempt, Verdict
-from reflection_app.models.audit import Actor, audit
-from reflection_app.models.event import EventType, add_event
-from reflection_app.models.run import Run
 from reflection_app.runner.begin_run import Origin, begin_run
 from reflection_app.runner.lessons import lessons_of
+from reflection_app.runs.models.attempt import Attempt, Verdict
+from reflection_app.runs.models.run import Run
 
 # Judged by what a model thinks of it: such work is done again by the six steps. Others keep their real signal.
 BY_SIX_STEPS = frozenset({Mode.ACTOR_CRITIC, Mode.REFLEXION, Mode.REFLECTION_PROTOCOL})

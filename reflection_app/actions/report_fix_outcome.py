@@ -8,8 +8,8 @@ from django.utils.translation import gettext as _
 
 from reflection_app.actions.errors import OutcomeKnown
 from reflection_app.actions.tool_failure_submission import FixOutcomeSubmission
-from reflection_app.models.audit import Actor, audit
-from reflection_app.models.tool_failure import ToolFailure
+from reflection_app.core.audit import Actor, audit
+from reflection_app.repairs.models.tool_failure import ToolFailure
 from reflection_app.runner.fix_pairs import keep_outcome
 
 

@@ -13,20 +13,20 @@ from django.utils.translation import gettext as _
 from reflection_app.actions.errors import InvalidInput
 from reflection_app.actions.own_work import hands_of
 from reflection_app.actions.tool_failure_submission import ToolFailureSubmission
+from reflection_app.core.audit import Actor, audit
+from reflection_app.core.models.project import Project
 from reflection_app.loops.diagnosis.diagnoses import Diagnosis, FailedCall
 from reflection_app.loops.diagnosis.diagnosing import by_memory_or_rules
 from reflection_app.loops.diagnosis.signatures import signature_of, symptoms_of
 from reflection_app.loops.task_spec import Mode, TaskSpec
 from reflection_app.loops.tool_calls import ToolSpec
 from reflection_app.loops.tool_diagnosis import PLACE
-from reflection_app.models.audit import Actor, audit
-from reflection_app.models.project import Project
-from reflection_app.models.run import Run
-from reflection_app.models.run_figures import FigureDue
-from reflection_app.models.task import Task
-from reflection_app.models.tool_failure import ToolFailure
+from reflection_app.metrics.models.run_figures import FigureDue
+from reflection_app.repairs.models.tool_failure import ToolFailure
 from reflection_app.runner.begin_run import begin_run
 from reflection_app.runner.fix_pairs import best_fix
+from reflection_app.runs.models.run import Run
+from reflection_app.tasks.models.task import Task
 
 # What failed yesterday and fails today has not failed twice in a row.
 IN_A_ROW = timedelta(hours=24)

@@ -6,9 +6,9 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from reflection_app.models.event import EventType, add_event
-from reflection_app.models.run import Run, RunState, Step, StepState
+from reflection_app.core.event import EventType, add_event
 from reflection_app.runs.jobs import enqueue
+from reflection_app.runs.models.run import Run, RunState, Step, StepState
 
 STEP_FIELDS = ("state", "finished_at", "result", "last_event_seq")
 RUN_FIELDS = ("state", "waiting_for", "enqueued_at", "last_event_seq")

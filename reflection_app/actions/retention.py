@@ -22,12 +22,12 @@ from reflection_app.actions.due_for_deletion import (
     aged_transcripts,
 )
 from reflection_app.actions.taking_away import take_rows, take_tasks, take_transcripts, until_nothing_is_left
+from reflection_app.core.audit import Actor, audit
+from reflection_app.core.models.project import Project
 from reflection_app.loops.retention_settings import RetentionSettings
-from reflection_app.models.audit import Actor, audit
-from reflection_app.models.project import Project
-from reflection_app.models.retention import RetentionRun
-from reflection_app.models.run import Run
 from reflection_app.runs.jobs import enqueue_retention
+from reflection_app.runs.models.run import Run
+from reflection_app.teams.models.retention import RetentionRun
 
 # What is left then is taken up again by the next look, an hour later at most.
 LONGEST_PASS_S = 600.0

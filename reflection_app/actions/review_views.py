@@ -12,12 +12,12 @@ from django.utils import timezone
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from reflection_app.actions.claim_review import free, skipped_by
+from reflection_app.core.audit import Actor
 from reflection_app.loops.effects import ReviewReason
 from reflection_app.loops.storable import Text
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.verdicts import Verdict
-from reflection_app.models.audit import Actor
-from reflection_app.models.review import OPEN, ReviewState
+from reflection_app.reviews.models.review import OPEN, ReviewState
 
 LONGEST_SEARCH = 200
 Name = Annotated[Text, StringConstraints(strip_whitespace=True, max_length=LONGEST_SEARCH)]

@@ -7,14 +7,14 @@ from django.utils.translation import gettext as _
 from reflection_app.actions.decision_input import DecisionInput
 from reflection_app.actions.directors_decision import as_approved_or_overruled
 from reflection_app.actions.errors import InvalidInput
+from reflection_app.core.audit import Actor
 from reflection_app.loops.best_attempt import strongest_judgements
 from reflection_app.loops.effects import Decision, ReviewDecision
 from reflection_app.loops.task_spec import Thresholds
 from reflection_app.loops.verdicts import Issue
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.models.attempt import Attempt, Verdict
-from reflection_app.models.audit import Actor
-from reflection_app.models.review import Review
+from reflection_app.reviews.models.review import Review
+from reflection_app.runs.models.attempt import Attempt, Verdict
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from django.utils.translation import gettext as _
 from pydantic import Field, SecretStr
 
 from reflection_app.actions.errors import InvalidInput, NotFound
+from reflection_app.core.audit import Actor, audit
+from reflection_app.core.models.project import Project
 from reflection_app.loops.values import Value
-from reflection_app.models.audit import Actor, audit
-from reflection_app.models.project import Project
-from reflection_app.models.tool import Secret, Tool
 from reflection_app.outgoing import AddressRefused, origin_of
+from reflection_app.teams.models.tool import Secret, Tool
 from reflection_app.tools.headers import SECRET_NAME, secrets_named
 from reflection_app.tools.secret_values import encrypt
 

@@ -5,17 +5,17 @@ from django.utils import timezone
 
 from reflection_app.actions.own_work import hands_of
 from reflection_app.actions.transcript_submission import TranscriptSubmission
+from reflection_app.core.audit import Actor, audit
+from reflection_app.core.event import EventType, add_event
 from reflection_app.loops.effects import AwaitTurns
 from reflection_app.loops.session_messages import content_text
 from reflection_app.loops.task_spec import Execution, Mode, TaskSpec
-from reflection_app.models.audit import Actor, audit
-from reflection_app.models.event import EventType, add_event
-from reflection_app.models.run import Run, RunState, Step, StepState
-from reflection_app.models.task import Task
-from reflection_app.models.transcript import Transcript, TranscriptTurn
 from reflection_app.runner.begin_run import begin_run
 from reflection_app.runner.waiting import turns_for
 from reflection_app.runs.jobs import enqueue
+from reflection_app.runs.models.run import Run, RunState, Step, StepState
+from reflection_app.sessions.models.transcript import Transcript, TranscriptTurn
+from reflection_app.tasks.models.task import Task
 
 LONGEST_GUESSED = 1_000
 NOT_STATED = "(The agent's objective was not stated; tell it from the session.)"

@@ -11,6 +11,8 @@ from reflection_app.actions.next_start import hints_for
 from reflection_app.actions.own_work import hands_of
 from reflection_app.actions.task_rules import check_it_can_run
 from reflection_app.actions.task_submission import TaskSubmission
+from reflection_app.core.audit import Actor, audit
+from reflection_app.core.models.project import Project
 from reflection_app.llm.roles import has_critic, has_escalation
 from reflection_app.loops.catalogue import mode_for
 from reflection_app.loops.completeness.checks import CompletenessSettings
@@ -18,15 +20,13 @@ from reflection_app.loops.requirements import Requirements
 from reflection_app.loops.review_rules import ReviewPolicy
 from reflection_app.loops.task_spec import Execution, Mode, TaskSpec
 from reflection_app.loops.tool_calls import ToolSpec
-from reflection_app.models.audit import Actor, audit
-from reflection_app.models.project import Project
-from reflection_app.models.report import AgentInstruction, InstructionState
-from reflection_app.models.run import Run
-from reflection_app.models.task import Task, TaskFile
-from reflection_app.models.tool import Tool
+from reflection_app.repairs.models.report import AgentInstruction, InstructionState
 from reflection_app.runner.batch import Batch
 from reflection_app.runner.begin_run import begin_run, is_scripted
 from reflection_app.runner.lessons import lessons_of
+from reflection_app.runs.models.run import Run
+from reflection_app.tasks.models.task import Task, TaskFile
+from reflection_app.teams.models.tool import Tool
 
 NO_CRITIC = "This project has no critic: its critic's model is “none”. Choose another mode."
 NO_JUDGE = (

@@ -9,21 +9,21 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from reflection_app.core.event import Event, EventType
 from reflection_app.loops.catalogue import version_of
 from reflection_app.loops.effects import AwaitAttempt, CallTool
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.tool_calls import ToolFailure as WhyFailed
-from reflection_app.models.comment import About, Comment
-from reflection_app.models.event import Event, EventType
-from reflection_app.models.panel import Panel
-from reflection_app.models.question import Question, QuestionState
-from reflection_app.models.report import ClassCorrection, InstructionState
-from reflection_app.models.review import Review, ReviewState
-from reflection_app.models.run import Run, Step, StepState
-from reflection_app.models.ticket import Ticket
-from reflection_app.models.tool import Tool, ToolKind
+from reflection_app.repairs.models.report import ClassCorrection, InstructionState
+from reflection_app.repairs.models.ticket import Ticket
+from reflection_app.reviews.models.comment import About, Comment
+from reflection_app.reviews.models.panel import Panel
+from reflection_app.reviews.models.review import Review, ReviewState
 from reflection_app.runner.taking_back_proposals import proposed_entries, proposed_instructions
+from reflection_app.runs.models.question import Question, QuestionState
+from reflection_app.runs.models.run import Run, Step, StepState
+from reflection_app.teams.models.tool import Tool, ToolKind
 
 PROPOSED = "proposed"
 # Calls that were stopped before anything left the desk.

@@ -12,15 +12,15 @@ from django.db import transaction
 from django.db.models import Model, QuerySet
 
 from reflection_app.metrics.figuring import figure_runs, lock_figures
-from reflection_app.models.agent_trace import AgentTrace
-from reflection_app.models.comment import About, Comment
-from reflection_app.models.notification import Notification
-from reflection_app.models.reflector import Reflector
-from reflection_app.models.review import Review
-from reflection_app.models.run import Run
-from reflection_app.models.run_figures import FigureDue
-from reflection_app.models.task import Task
-from reflection_app.models.transcript import Transcript
+from reflection_app.metrics.models.run_figures import FigureDue
+from reflection_app.reviews.models.comment import About, Comment
+from reflection_app.reviews.models.review import Review
+from reflection_app.runs.models.run import Run
+from reflection_app.sessions.models.agent_trace import AgentTrace
+from reflection_app.sessions.models.reflector import Reflector
+from reflection_app.sessions.models.transcript import Transcript
+from reflection_app.tasks.models.task import Task
+from reflection_app.teams.models.notification import Notification
 
 # Small enough that nobody who needs one of its rows waits for long.
 PIECE = 50

@@ -10,15 +10,15 @@ from pydantic import AfterValidator, Field
 
 from reflection_app.actions.cancel_run import cancel_run
 from reflection_app.actions.errors import InvalidInput, MakesItsOwn, TicketMovedOn
+from reflection_app.core.audit import Actor, audit
+from reflection_app.core.event import EventType, add_event
 from reflection_app.live.doorbell import ring
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import Execution
 from reflection_app.loops.values import Value
-from reflection_app.models.audit import Actor, audit
-from reflection_app.models.event import EventType, add_event
-from reflection_app.models.run import Run
-from reflection_app.models.ticket import Ticket, TicketState
+from reflection_app.repairs.models.ticket import Ticket, TicketState
 from reflection_app.runner.ticket_rows import OPEN_STATES, begin_ticket
+from reflection_app.runs.models.run import Run
 
 
 class ClosingInput(Value):

@@ -19,16 +19,16 @@ from reflection_app.actions.transcript_submission import (
     TranscriptSubmission,
     TurnsInput,
 )
+from reflection_app.core.audit import Actor, audit
+from reflection_app.core.models.project import Project
 from reflection_app.live.doorbell import ring
 from reflection_app.loops.session_messages import calls_in, message_text, tool_name_of
 from reflection_app.loops.tool_failures import is_tool_failure
-from reflection_app.models.audit import Actor, audit
-from reflection_app.models.project import Project
-from reflection_app.models.run import Run
-from reflection_app.models.transcript import Transcript, TranscriptFile, TranscriptTurn
 from reflection_app.runner.batch import Batch
 from reflection_app.runner.reflection_mode import reflection_mode
 from reflection_app.runner.reflectors import begin_reflectors_for_transcript
+from reflection_app.runs.models.run import Run
+from reflection_app.sessions.models.transcript import Transcript, TranscriptFile, TranscriptTurn
 
 # An answer comes soon after its call.
 TURNS_LOOKED_BACK_AT = 100

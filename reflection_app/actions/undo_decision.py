@@ -14,12 +14,12 @@ from reflection_app.actions.panel_opinions import reopen_dispute, take_back_opin
 from reflection_app.actions.take_back import hold_again, take_back
 from reflection_app.actions.take_back_refusals import why_it_stands
 from reflection_app.actions.undo_others import may_undo_others
-from reflection_app.models.audit import Actor, AuditEntry, audit
-from reflection_app.models.blindness import UNDONE
-from reflection_app.models.comment import About
-from reflection_app.models.notification import Notification, NotificationKind
-from reflection_app.models.review import Review, ReviewState
-from reflection_app.models.run import Run
+from reflection_app.core.audit import Actor, AuditEntry, audit
+from reflection_app.reviews.models.blindness import UNDONE
+from reflection_app.reviews.models.comment import About
+from reflection_app.reviews.models.review import Review, ReviewState
+from reflection_app.runs.models.run import Run
+from reflection_app.teams.models.notification import Notification, NotificationKind
 
 DECIDED = "review.decided"
 # What is decided at one of several blind seats.

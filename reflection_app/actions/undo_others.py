@@ -2,9 +2,9 @@
 
 from uuid import UUID
 
-from reflection_app.models.audit import Actor
-from reflection_app.models.permissions import Permission, key_may, member_may
-from reflection_app.models.project import Membership
+from reflection_app.core.audit import Actor
+from reflection_app.core.models.project import Membership
+from reflection_app.core.permissions import Permission, key_may, member_may
 
 
 def may_undo_others(project_id: UUID, *, actor: Actor) -> bool:

@@ -6,9 +6,9 @@ from django.utils.translation import gettext as _
 from pydantic import AfterValidator, Field
 
 from reflection_app.actions.errors import InvalidInput
+from reflection_app.core.event import EventType
 from reflection_app.loops.storable import is_storable
 from reflection_app.loops.values import Value
-from reflection_app.models.event import EventType
 from reflection_app.outgoing import OutgoingError, check_url
 from reflection_app.outgoing.urls import LONGEST_URL
 

@@ -8,8 +8,8 @@ from reflection_app.actions.errors import Conflict
 from reflection_app.actions.webhook_payload import test_message
 from reflection_app.actions.webhook_sending import LEASE
 from reflection_app.actions.webhooks import lock
-from reflection_app.models.audit import Actor, audit
-from reflection_app.models.webhook import TEST, Delivery, DeliveryState, Webhook
+from reflection_app.core.audit import Actor, audit
+from reflection_app.teams.models.webhook import TEST, Delivery, DeliveryState, Webhook
 
 # Somebody waits for the answer.
 TEST_DEADLINE_S = 10.0

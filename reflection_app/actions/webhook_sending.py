@@ -18,12 +18,12 @@ from reflection_app.actions.webhook_outcome import Tried, record
 from reflection_app.actions.webhook_payload import body_of, event_message
 from reflection_app.actions.webhook_retries import hold_s
 from reflection_app.actions.webhook_secrets import SecretUnreadable, signing_secrets
+from reflection_app.core.event import Event
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import OF_THE_DESK
-from reflection_app.models.event import Event
-from reflection_app.models.webhook import OF_STEPS, Delivery, DeliveryState, DeliveryTry, Webhook
 from reflection_app.outgoing import Message, OutgoingError, Posted, Receiver, signed_headers
 from reflection_app.runner.batch import Batch
+from reflection_app.teams.models.webhook import OF_STEPS, Delivery, DeliveryState, DeliveryTry, Webhook
 
 DEADLINE_S = 15.0
 LEASE = timedelta(seconds=60)

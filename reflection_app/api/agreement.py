@@ -12,8 +12,8 @@ from reflection_app.api.desk_view import DeskView
 from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_query
 from reflection_app.api.schema import described_get
+from reflection_app.core.permissions import Permission
 from reflection_app.metrics.panel_agreement import FEWEST_IN_COMMON, PairAgreement, agreement_of
-from reflection_app.models.permissions import Permission
 
 ENOUGH = f"null where they judged fewer than {FEWEST_IN_COMMON} in common, or always gave one and the same verdict"
 

@@ -14,8 +14,8 @@ from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_input
 from reflection_app.api.review_answers import ReviewAnswer, review_answers, reviews_to_show
 from reflection_app.api.schema import described_post
-from reflection_app.models.permissions import Permission
-from reflection_app.models.review import Review
+from reflection_app.core.permissions import Permission
+from reflection_app.reviews.models.review import Review
 
 ASKED = {
     "The kept attempt": {"note": "Are the figures those of 2025?"},

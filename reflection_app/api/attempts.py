@@ -19,8 +19,8 @@ from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.schema import described_get, described_post
 from reflection_app.api.waiting import SETTLED, WaitQuery, wait_until_settled
-from reflection_app.models.attempt import Attempt, Verdict
-from reflection_app.models.permissions import Permission
+from reflection_app.core.permissions import Permission
+from reflection_app.runs.models.attempt import Attempt, Verdict
 
 EXAMPLES = {
     "An attempt": {

@@ -14,8 +14,8 @@ from reflection_app.api.pages import NEWEST_FIRST, PageQuery, get_page
 from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_query
 from reflection_app.api.schema import described_get
-from reflection_app.models.audit import AuditEntry
-from reflection_app.models.permissions import Permission
+from reflection_app.core.audit import AuditEntry
+from reflection_app.core.permissions import Permission
 
 
 class AuditQuery(AuditFilter, PageQuery):

@@ -13,8 +13,8 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
-from reflection_app.models.api_key import ApiKey, digest_of
-from reflection_app.models.project import Project
+from reflection_app.core.models.api_key import ApiKey, digest_of
+from reflection_app.core.models.project import Project
 
 log = logging.getLogger(__name__)
 

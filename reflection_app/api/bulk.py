@@ -16,13 +16,13 @@ from reflection_app.api.idempotency import idempotent
 from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.schema import described_get, described_post
+from reflection_app.core.audit import Actor
+from reflection_app.core.models.project import Project
+from reflection_app.core.permissions import Permission
 from reflection_app.loops.effects import Decision
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.models.audit import Actor
-from reflection_app.models.blindness import tells_opinions
-from reflection_app.models.bulk import BulkDecision, BulkItem, BulkItemState, BulkState
-from reflection_app.models.permissions import Permission
-from reflection_app.models.project import Project
+from reflection_app.reviews.models.blindness import tells_opinions
+from reflection_app.reviews.models.bulk import BulkDecision, BulkItem, BulkItemState, BulkState
 
 EXAMPLES = {
     "Agree with all": {"reviews": ["01890a5d-ac96-774b-bcce-b302099a8057"], "decision": "approve"},

@@ -10,10 +10,10 @@ from reflection_app.api.metrics_query import ChosenQuery, Day, Name, chosen_by
 from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_query
 from reflection_app.api.schema import described_get
+from reflection_app.core.permissions import Permission
 from reflection_app.loops.task_spec import Mode
 from reflection_app.metrics.calibration_figures import calibration_figures
 from reflection_app.metrics.critic_rows import Judging
-from reflection_app.models.permissions import Permission
 
 
 class CalibrationQuery(BaseModel):

@@ -5,7 +5,7 @@ from uuid import UUID
 from pydantic import AwareDatetime, Field
 
 from reflection_app.api.answer import Answer, PageAnswer
-from reflection_app.models.comment import About, Comment
+from reflection_app.reviews.models.comment import About, Comment
 
 
 class CommentAnswer(Answer):

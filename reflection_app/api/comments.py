@@ -16,11 +16,11 @@ from reflection_app.api.pages import NEWEST_FIRST, PageQuery, get_page
 from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.schema import described_get, described_post
-from reflection_app.models.audit import Actor
-from reflection_app.models.comment import About, Comment
-from reflection_app.models.permissions import Permission, key_may
-from reflection_app.models.project import Project
+from reflection_app.core.audit import Actor
+from reflection_app.core.models.project import Project
+from reflection_app.core.permissions import Permission, key_may
 from reflection_app.notices.reading import comments_seen_by
+from reflection_app.reviews.models.comment import About, Comment
 
 
 class OfThing(BaseModel):

@@ -2,7 +2,7 @@
 
 from reflection_app.api.desk_view import DeskView
 from reflection_app.api.permissions import needs
-from reflection_app.models.permissions import Permission
+from reflection_app.core.permissions import Permission
 
 
 class CuratingView(DeskView):

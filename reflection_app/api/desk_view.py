@@ -21,11 +21,11 @@ from reflection_app.api.rate_limits import (
 )
 from reflection_app.api.reading import read_query
 from reflection_app.api.telling import note_told
+from reflection_app.core.audit import Actor
+from reflection_app.core.models.api_key import ApiKey
+from reflection_app.core.models.project import Project
+from reflection_app.core.permissions import GRANTS
 from reflection_app.loops.values import Value
-from reflection_app.models.api_key import ApiKey
-from reflection_app.models.audit import Actor
-from reflection_app.models.permissions import GRANTS
-from reflection_app.models.project import Project
 
 
 class NoParameters(BaseModel):

@@ -15,8 +15,8 @@ from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.report_answers import InstructionAnswer, InstructionPage, instruction_answer
 from reflection_app.api.schema import described_get, described_post
-from reflection_app.models.permissions import Permission
-from reflection_app.models.report import AgentInstruction, InstructionState
+from reflection_app.core.permissions import Permission
+from reflection_app.repairs.models.report import AgentInstruction, InstructionState
 
 
 class InstructionFilters(PageQuery):

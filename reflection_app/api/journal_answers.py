@@ -5,14 +5,14 @@ from typing import Any
 from pydantic import AwareDatetime, Field, JsonValue
 
 from reflection_app.api.answer import Answer, Money, PageAnswer, money
+from reflection_app.core.event import Event, EventType
 from reflection_app.loops import verdicts
 from reflection_app.loops.code_tests import TestReport
 from reflection_app.loops.effects import AnswerFault, Generate
 from reflection_app.loops.requirements import RequirementsReport
 from reflection_app.loops.verdicts import Feedback, Issue
-from reflection_app.models.attempt import Attempt, Verdict
-from reflection_app.models.event import Event, EventType
-from reflection_app.models.run import Step, StepState
+from reflection_app.runs.models.attempt import Attempt, Verdict
+from reflection_app.runs.models.run import Step, StepState
 
 
 class StepAnswer(Answer):

@@ -23,13 +23,13 @@ from reflection_app.api.pages import NEWEST_FIRST, PageQuery, get_page
 from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.schema import described_get, described_post
+from reflection_app.core.permissions import Permission
 from reflection_app.loops.storable import Text
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Verdict
 from reflection_app.metrics.compared import majority
 from reflection_app.metrics.imported_judgements import judged_items
-from reflection_app.models.judged_item import JudgedItem
-from reflection_app.models.permissions import Permission
+from reflection_app.metrics.models.judged_item import JudgedItem
 
 MOST_LINES = 500
 # Rows of the most that are taken at once, each with what a critic and three people said.

@@ -19,11 +19,11 @@ from reflection_app.api.pages import NEWEST_FIRST, Number, Order, PageQuery, get
 from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.schema import described_get, described_post
+from reflection_app.core.models.project import Membership, Role
+from reflection_app.core.permissions import Permission
 from reflection_app.loops.moments import Moment
 from reflection_app.loops.values import Value
-from reflection_app.models.invitation import Invitation
-from reflection_app.models.permissions import Permission
-from reflection_app.models.project import Membership, Role
+from reflection_app.teams.models.invitation import Invitation
 
 OLDEST_FIRST = Order(("created_at", "id"), descending=False, position=TypeAdapter(tuple[Moment, Number]))
 BIGGEST_ID = 2**31 - 1

@@ -25,6 +25,7 @@ from reflection_app.api.pages import NEWEST_FIRST, PageQuery, get_page
 from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_query
 from reflection_app.api.schema import described_get
+from reflection_app.core.permissions import Permission
 from reflection_app.metrics.definitions import DEFINITIONS
 from reflection_app.metrics.figures import metrics_of
 from reflection_app.metrics.metric_lines import as_csv
@@ -32,7 +33,6 @@ from reflection_app.metrics.review_figures import review_figures
 from reflection_app.metrics.runs_behind import runs_behind
 from reflection_app.metrics.runs_behind_reviews import OF_REVIEWS, runs_behind_reviews
 from reflection_app.metrics.values import Chosen, ChosenHour
-from reflection_app.models.permissions import Permission
 
 CSV = "text/csv"
 

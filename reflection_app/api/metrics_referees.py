@@ -13,9 +13,9 @@ from reflection_app.api.pages import NEWEST_FIRST, PageQuery, get_page
 from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_query
 from reflection_app.api.schema import described_get
+from reflection_app.core.permissions import Permission
+from reflection_app.metrics.models.referee_measurement import RefereeMeasurement
 from reflection_app.metrics.referee_quality import RefereeQuality
-from reflection_app.models.permissions import Permission
-from reflection_app.models.referee_measurement import RefereeMeasurement
 
 
 class MeasurementAnswer(Answer):

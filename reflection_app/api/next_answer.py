@@ -12,8 +12,8 @@ from reflection_app.loops.prompt_changes import changed_since
 from reflection_app.loops.protocol.stages import SubmitStatus, Submitted
 from reflection_app.loops.verdicts import Feedback, Issue
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.models.attempt import Verdict
-from reflection_app.models.run import Run
+from reflection_app.runs.models.attempt import Verdict
+from reflection_app.runs.models.run import Run
 
 
 class LastVerdict(Answer):

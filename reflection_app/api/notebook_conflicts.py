@@ -26,9 +26,9 @@ from reflection_app.api.pages import NEWEST_FIRST, PageQuery, get_page
 from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.schema import described_get, described_post
+from reflection_app.core.permissions import Permission
 from reflection_app.loops.values import Value
-from reflection_app.models.permissions import Permission
-from reflection_app.models.run import Run
+from reflection_app.runs.models.run import Run
 
 EXAMPLES: dict[str, Any] = {
     "One holds instead of the other": {

@@ -23,10 +23,10 @@ from reflection_app.api.pages import NEWEST_FIRST, Number, Order, PageQuery, get
 from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.schema import described_get, described_post
+from reflection_app.core.models.project import Project
+from reflection_app.core.permissions import Permission
 from reflection_app.loops.moments import Moment
 from reflection_app.loops.storable import Text
-from reflection_app.models.permissions import Permission
-from reflection_app.models.project import Project
 
 PROPOSALS: dict[str, Any] = {
     "A mistake": {

@@ -19,8 +19,8 @@ from reflection_app.api.idempotency import idempotent
 from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.schema import described_get, described_post
+from reflection_app.core.permissions import Permission
 from reflection_app.loops.values import Value
-from reflection_app.models.permissions import Permission
 
 MOST_FILES = 200
 MOST_LINES = 500

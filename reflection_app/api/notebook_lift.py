@@ -17,9 +17,9 @@ from reflection_app.api.notebook_lift_answers import ExposurePageAnswer, LiftPag
 from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.schema import described_get, described_post
-from reflection_app.models.identifiers import id_from
-from reflection_app.models.permissions import Permission
-from reflection_app.models.run import Run
+from reflection_app.core.identifiers import id_from
+from reflection_app.core.permissions import Permission
+from reflection_app.runs.models.run import Run
 
 
 class AfterQuery(BaseModel):

@@ -30,13 +30,13 @@ from reflection_app.api.idempotency import idempotent
 from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.schema import described_get, described_post
+from reflection_app.core.identifiers import id_from
+from reflection_app.core.models.project import Project
+from reflection_app.core.permissions import Permission
 from reflection_app.llm.query_vectors import query_vector
 from reflection_app.loops.storable import Text
-from reflection_app.models.identifiers import id_from
-from reflection_app.models.permissions import Permission
-from reflection_app.models.project import Project
-from reflection_app.models.run import Run
 from reflection_app.runner.first_attempt import can_still_count
+from reflection_app.runs.models.run import Run
 
 LONGEST_ASKED = 2_000
 LONGEST_OBJECTIVE = 20_000

@@ -12,8 +12,8 @@ from reflection_app.api.desk_view import DeskView
 from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_query
 from reflection_app.api.schema import described_get
+from reflection_app.core.permissions import Permission
 from reflection_app.loops.storable import Text
-from reflection_app.models.permissions import Permission
 
 
 class RulesQuery(BaseModel):

@@ -7,13 +7,13 @@ from uuid import UUID
 from pydantic import AwareDatetime, Field
 
 from reflection_app.api.answer import Answer
+from reflection_app.core.audit import Actor
 from reflection_app.loops.effects import Decision
 from reflection_app.loops.verdicts import Issue
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.models.audit import Actor
-from reflection_app.models.blindness import is_hidden
-from reflection_app.models.panel import PanelState
-from reflection_app.models.review import Review, ReviewState
+from reflection_app.reviews.models.blindness import is_hidden
+from reflection_app.reviews.models.panel import PanelState
+from reflection_app.reviews.models.review import Review, ReviewState
 
 
 class OpinionAnswer(Answer):

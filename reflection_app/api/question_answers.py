@@ -6,7 +6,7 @@ from pydantic import AwareDatetime, Field
 
 from reflection_app.api.answer import Answer, PageAnswer
 from reflection_app.loops.questions import Choice, QuestionKind
-from reflection_app.models.question import Question, QuestionState
+from reflection_app.runs.models.question import Question, QuestionState
 
 
 class QuestionAnswer(Answer):

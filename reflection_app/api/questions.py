@@ -15,10 +15,10 @@ from reflection_app.api.permissions import needs
 from reflection_app.api.question_answers import QuestionAnswer, QuestionPage, question_answer
 from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.schema import described_get, described_post
+from reflection_app.core.models.project import Project
+from reflection_app.core.permissions import Permission
 from reflection_app.loops.questions import QuestionKind
-from reflection_app.models.permissions import Permission
-from reflection_app.models.project import Project
-from reflection_app.models.question import Question, QuestionState
+from reflection_app.runs.models.question import Question, QuestionState
 
 ANSWERS = {
     "In words": {"choice": "answer", "text": "The tariff is 4.2 % since March; see the notice on the intranet."},

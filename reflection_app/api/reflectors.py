@@ -14,8 +14,8 @@ from reflection_app.api.desk_view import DeskView, NoParameters
 from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_query
 from reflection_app.api.schema import described_get
-from reflection_app.models.permissions import Permission
-from reflection_app.models.reflector import Reflector
+from reflection_app.core.permissions import Permission
+from reflection_app.sessions.models.reflector import Reflector
 
 
 class FoundAnswer(Answer):

@@ -25,10 +25,10 @@ from reflection_app.api.report_answers import (
     reports_to_show,
 )
 from reflection_app.api.schema import described_get, described_post
+from reflection_app.core.permissions import Permission
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.report_documents import markdown_of
-from reflection_app.models.permissions import Permission
-from reflection_app.models.report import Report
+from reflection_app.repairs.models.report import Report
 
 
 class ReportFilters(PageQuery):

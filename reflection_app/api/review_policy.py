@@ -17,11 +17,11 @@ from reflection_app.api.idempotency import idempotent
 from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.schema import described_get, described_post
+from reflection_app.core.models.project import OwnWork, Project
+from reflection_app.core.permissions import Permission
 from reflection_app.loops.review_rules import ReviewPolicy
 from reflection_app.metrics.policy_trial import Example, PolicyTrial, try_policy
 from reflection_app.metrics.trial_decisions import Counted
-from reflection_app.models.permissions import Permission
-from reflection_app.models.project import OwnWork, Project
 
 TRUSTED = {
     "rules": [

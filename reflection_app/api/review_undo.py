@@ -13,7 +13,7 @@ from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_input
 from reflection_app.api.review_answers import ClaimAnswer, review_answer
 from reflection_app.api.schema import described_post
-from reflection_app.models.permissions import Permission
+from reflection_app.core.permissions import Permission
 
 
 class Undo(DeskView):

@@ -25,9 +25,9 @@ from reflection_app.api.review_answers import (
     reviews_to_show,
 )
 from reflection_app.api.schema import described_get, described_post
+from reflection_app.core.permissions import Permission
 from reflection_app.loops.values import Value
-from reflection_app.models.permissions import Permission
-from reflection_app.models.review import Review, ReviewState
+from reflection_app.reviews.models.review import Review, ReviewState
 
 DECISIONS = {
     "Approve": {"lease_token": "7f9c24e5-1d0b-4a0c-9f3e-2f1f0a4b6c8d", "decision": "approve"},

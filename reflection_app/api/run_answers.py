@@ -12,8 +12,8 @@ from reflection_app.api.answer import Answer, Money, PageAnswer, money
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.verdicts import Referee
-from reflection_app.models.attempt import VOID, Verdict
-from reflection_app.models.run import Run, RunState
+from reflection_app.runs.models.attempt import VOID, Verdict
+from reflection_app.runs.models.run import Run, RunState
 
 # In its own words, since putting them together takes Django a tenth of an answer's time.
 FORKS = """

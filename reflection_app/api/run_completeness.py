@@ -5,7 +5,7 @@ from pydantic import Field
 from reflection_app.api.answer import Answer
 from reflection_app.loops.completeness.checks import CheckState, Completeness, SupplementsRun
 from reflection_app.loops.effects import RecordCompleteness, RecordSupplements
-from reflection_app.models.run import Run, Step, StepState
+from reflection_app.runs.models.run import Run, Step, StepState
 
 
 class ExecAnswer(Answer):

@@ -12,12 +12,12 @@ from reflection_app.api.desk_view import DeskView
 from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_query
 from reflection_app.api.schema import described_get
+from reflection_app.core.permissions import Permission
 from reflection_app.loops.graph_values import Edge, EdgeKind, Node, NodeKind
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Verdict
-from reflection_app.models.permissions import Permission
-from reflection_app.models.recorded_steps import graph_of_run
-from reflection_app.models.run import StepState
+from reflection_app.runs.models.run import StepState
+from reflection_app.runs.recorded_steps import graph_of_run
 
 
 class NoQuery(Value):

@@ -19,10 +19,10 @@ from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.run_answers import RunAnswer, RunPage, run_answer, run_answers, runs_to_list
 from reflection_app.api.schema import described_get, described_post
 from reflection_app.api.waiting import WaitQuery, wait_until_settled
+from reflection_app.core.permissions import Permission
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.task_spec import Mode
-from reflection_app.models.permissions import Permission
-from reflection_app.models.run import NOT_OF_THE_DESK, Run, RunState
+from reflection_app.runs.models.run import NOT_OF_THE_DESK, Run, RunState
 
 FORKS = {
     "Another verdict": {

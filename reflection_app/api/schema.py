@@ -14,7 +14,7 @@ from pydantic.json_schema import model_json_schema
 
 from reflection_app.api.permissions import permission_for
 from reflection_app.api.problems import MEDIA_TYPE, Problem
-from reflection_app.models.permissions import GRANTS
+from reflection_app.core.permissions import GRANTS
 
 REF = "#/components/schemas/{model}"
 

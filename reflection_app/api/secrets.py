@@ -14,8 +14,8 @@ from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.schema import described_get, described_post
 from reflection_app.api.tool_answers import SecretAnswer, SecretPage, secret_answer
-from reflection_app.models.permissions import Permission
-from reflection_app.models.tool import Secret
+from reflection_app.core.permissions import Permission
+from reflection_app.teams.models.tool import Secret
 
 
 class SecretList(DeskView):

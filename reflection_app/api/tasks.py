@@ -19,11 +19,11 @@ from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_body, read_query
 from reflection_app.api.schema import described_get, described_post
 from reflection_app.api.task_answers import BatchAnswer, TaskAnswer, TaskPage, submitted_answers, task_answers
+from reflection_app.core.permissions import Permission
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.values import Value
-from reflection_app.models.permissions import Permission
-from reflection_app.models.run import NOT_OF_THE_DESK
-from reflection_app.models.task import Task
+from reflection_app.runs.models.run import NOT_OF_THE_DESK
+from reflection_app.tasks.models.task import Task
 
 MOST_IN_A_BATCH = 500
 

@@ -10,12 +10,12 @@ from typing import Any
 from uuid import UUID
 
 from reflection_app.actions.told import mark_told
-from reflection_app.models.api_key import ApiKey, Scope
-from reflection_app.models.identifiers import id_from
-from reflection_app.models.project import Project
-from reflection_app.models.report import Report
-from reflection_app.models.review import Review
-from reflection_app.models.ticket import Ticket
+from reflection_app.core.identifiers import id_from
+from reflection_app.core.models.api_key import ApiKey, Scope
+from reflection_app.core.models.project import Project
+from reflection_app.repairs.models.report import Report
+from reflection_app.repairs.models.ticket import Ticket
+from reflection_app.reviews.models.review import Review
 
 # What a reviewer's program may call with these alone tells a person, and no agent.
 REVIEWERS = frozenset({Scope.REVIEWS_WRITE})

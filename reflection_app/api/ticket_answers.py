@@ -10,7 +10,7 @@ from reflection_app.loops import tickets
 from reflection_app.loops.tickets import Trigger
 from reflection_app.loops.verdicts import Issue
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.models.ticket import Ticket, TicketState
+from reflection_app.repairs.models.ticket import Ticket, TicketState
 
 
 class SentBack(Answer):

@@ -15,9 +15,9 @@ from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.schema import described_get, described_post
 from reflection_app.api.ticket_answers import ClosedAnswer, TicketAnswer, TicketPage, ticket_answer, tickets_to_show
+from reflection_app.core.permissions import Permission
 from reflection_app.loops.tickets import Trigger
-from reflection_app.models.permissions import Permission
-from reflection_app.models.ticket import Ticket, TicketState
+from reflection_app.repairs.models.ticket import Ticket, TicketState
 
 
 class TicketFilters(PageQuery):

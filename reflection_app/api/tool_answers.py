@@ -7,7 +7,7 @@ from pydantic import AwareDatetime, Field
 
 from reflection_app.actions.import_tools import Imported
 from reflection_app.api.answer import Answer, PageAnswer
-from reflection_app.models.tool import Secret, Tool, ToolKind
+from reflection_app.teams.models.tool import Secret, Tool, ToolKind
 
 
 class ToolAnswer(Answer):

@@ -10,7 +10,7 @@ from reflection_app.api.answer import Answer, PageAnswer
 from reflection_app.loops.diagnosis.checklist import FailureChecklist, checklist_of
 from reflection_app.loops.diagnosis.diagnoses import CorrectiveAction, ErrorType, FailureSeverity, Remedy, Source
 from reflection_app.metrics.cheat_sheet import CheatRow, CheatSheet
-from reflection_app.models.tool_failure import FixPair, ToolFailure
+from reflection_app.repairs.models.tool_failure import FixPair, ToolFailure
 
 
 class DiagnosisState(StrEnum):

@@ -31,14 +31,14 @@ from reflection_app.api.tool_failure_answers import (
     tool_failure_answer,
 )
 from reflection_app.api.waiting import WaitQuery, wait_until_settled
+from reflection_app.core.models.api_key import ApiKey
+from reflection_app.core.models.project import Project
+from reflection_app.core.permissions import Permission
 from reflection_app.loops.diagnosis.diagnoses import ErrorType
 from reflection_app.loops.values import Value
 from reflection_app.metrics.cheat_sheet import cheat_sheet
 from reflection_app.metrics.cheat_sheet_markdown import markdown_of
-from reflection_app.models.api_key import ApiKey
-from reflection_app.models.permissions import Permission
-from reflection_app.models.project import Project
-from reflection_app.models.tool_failure import FixPair, ToolFailure
+from reflection_app.repairs.models.tool_failure import FixPair, ToolFailure
 
 FAILURES = {
     "A search that timed out": {

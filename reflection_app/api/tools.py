@@ -17,10 +17,10 @@ from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_body, read_input, read_query
 from reflection_app.api.schema import described_get, described_post
 from reflection_app.api.tool_answers import ToolAnswer, ToolImportAnswer, ToolPage, import_answer, tool_answer
+from reflection_app.core.models.project import Project
+from reflection_app.core.permissions import Permission
 from reflection_app.loops.tool_calls import ToolSpec
-from reflection_app.models.permissions import Permission
-from reflection_app.models.project import Project
-from reflection_app.models.tool import Tool, ToolKind
+from reflection_app.teams.models.tool import Tool, ToolKind
 
 EXAMPLES = {
     "An HTTP request": {

@@ -8,7 +8,7 @@ from pydantic import AwareDatetime, Field, JsonValue
 from reflection_app.actions.session_state import SessionState
 from reflection_app.api.answer import Answer, PageAnswer
 from reflection_app.loops.session_reflections import Finding, KeptReflection, Trigger
-from reflection_app.models.transcript import Transcript, TranscriptTurn
+from reflection_app.sessions.models.transcript import Transcript, TranscriptTurn
 
 
 class SessionIssueAnswer(Answer):

@@ -28,8 +28,8 @@ from reflection_app.api.transcript_answers import (
     turns_answer,
 )
 from reflection_app.api.waiting import WaitQuery, wait_until_settled
-from reflection_app.models.permissions import Permission
-from reflection_app.models.transcript import Transcript, TranscriptTurn
+from reflection_app.core.permissions import Permission
+from reflection_app.sessions.models.transcript import Transcript, TranscriptTurn
 
 EXAMPLES = {
     "The beginning of a session": {

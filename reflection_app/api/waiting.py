@@ -9,10 +9,10 @@ from django.db import connection
 from pydantic import Field
 
 from reflection_app.api.authentication import check_it_works
+from reflection_app.core.event import Event
+from reflection_app.core.models.api_key import ApiKey
 from reflection_app.loops.values import Value
-from reflection_app.models.api_key import ApiKey
-from reflection_app.models.event import Event
-from reflection_app.models.run import Run, RunState
+from reflection_app.runs.models.run import Run, RunState
 
 LONGEST_WAIT_S = 60.0
 LOOK_EVERY_S = 0.2

@@ -6,7 +6,7 @@ from uuid import UUID
 from pydantic import AwareDatetime, Field
 
 from reflection_app.api.answer import Answer, PageAnswer
-from reflection_app.models.webhook import Delivery, DeliveryState, DeliveryTry, Webhook
+from reflection_app.teams.models.webhook import Delivery, DeliveryState, DeliveryTry, Webhook
 
 type State = Literal["on", "failing", "paused", "off"]
 

@@ -23,8 +23,8 @@ from reflection_app.api.webhook_answers import (
     delivery_detail,
 )
 from reflection_app.api.webhooks import get_webhook_for
-from reflection_app.models.permissions import Permission
-from reflection_app.models.webhook import Delivery, DeliveryState, Webhook
+from reflection_app.core.permissions import Permission
+from reflection_app.teams.models.webhook import Delivery, DeliveryState, Webhook
 
 
 class DeliveryFilters(PageQuery):

@@ -26,10 +26,10 @@ from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.schema import described_get, described_post
 from reflection_app.api.webhook_answers import NewSecretAnswer, WebhookAnswer, WebhookPage, webhook_answer
+from reflection_app.core.models.project import Project
+from reflection_app.core.permissions import Permission
 from reflection_app.loops.values import Value
-from reflection_app.models.permissions import Permission
-from reflection_app.models.project import Project
-from reflection_app.models.webhook import Webhook
+from reflection_app.teams.models.webhook import Webhook
 
 EXAMPLES = {"Whatever ends or waits": {"url": "https://ci.example.com/desk", "events": ["run.finished", "run.waiting"]}}
 

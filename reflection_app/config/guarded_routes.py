@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from reflection_app.models.permissions import Permission
+from reflection_app.core.permissions import Permission
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 

@@ -22,8 +22,8 @@ from reflection_app.actions.take_project_away import deleted_projects, take_proj
 from reflection_app.actions.webhook_outcome import switch_off_forgotten
 from reflection_app.actions.webhook_sending import due_webhooks, send_due
 from reflection_app.metrics.figuring import AT_ONCE, figure_due
-from reflection_app.models.bulk import BulkDecision, BulkState
 from reflection_app.notices.outbox import send_waiting_mail
+from reflection_app.reviews.models.bulk import BulkDecision, BulkState
 from reflection_app.runs.jobs import (
     COMPARE_ENTRIES,
     EMBED_ENTRIES,

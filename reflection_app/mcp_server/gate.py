@@ -7,7 +7,7 @@ from rest_framework.response import Response
 
 from reflection_app.api.desk_view import DeskView
 from reflection_app.api.permissions import needs
-from reflection_app.models.permissions import Permission
+from reflection_app.core.permissions import Permission
 
 
 class McpGate(DeskView):

@@ -9,10 +9,10 @@ from typing import Any
 
 from django.db import connection
 
+from reflection_app.core.models.project import Project
 from reflection_app.loops.diagnosis.diagnoses import ErrorType
 from reflection_app.loops.diagnosis.shown_fixes import changed_params, without_values
-from reflection_app.models.project import Project
-from reflection_app.models.tool_failure import FixPair, ToolFailure
+from reflection_app.repairs.models.tool_failure import FixPair, ToolFailure
 
 MOST_ROWS = 300
 

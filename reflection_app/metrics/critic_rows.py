@@ -20,9 +20,9 @@ from reflection_app.metrics.compared import Compared, Critic, JudgementSource
 from reflection_app.metrics.policy_trial import cost_then
 from reflection_app.metrics.review_chance import chance_of_review
 from reflection_app.metrics.trial_decisions import Facts
-from reflection_app.models.panel import PanelState
-from reflection_app.models.review import OPEN, Review, ReviewState
-from reflection_app.models.run import Step
+from reflection_app.reviews.models.panel import PanelState
+from reflection_app.reviews.models.review import OPEN, Review, ReviewState
+from reflection_app.runs.models.run import Step
 
 # The newest ones count; so many are compared in a moment.
 MOST_COMPARED = 20_000

@@ -7,8 +7,8 @@ from uuid import UUID
 from django.db import connection
 
 from reflection_app.metrics.definitions import SUMMED
-from reflection_app.models.day_figures import DayCount, DayFigure, DaySpend
-from reflection_app.models.run_figures import RunFigure, RunSpend
+from reflection_app.metrics.models.day_figures import DayCount, DayFigure, DaySpend
+from reflection_app.metrics.models.run_figures import RunFigure, RunSpend
 
 SPENT = ("calls", "prompt_tokens", "completion_tokens", "cost_usd", "unpriced_calls")
 # What a row is of: one row for all of the day, and one for each combination of what can be asked for by.

@@ -9,12 +9,12 @@ from django.db.models import F, Model, QuerySet, Sum
 from django.db.models.functions import TruncHour
 
 from reflection_app.metrics.definitions import SUMMED, Sums, figures_of
+from reflection_app.metrics.models.day_figures import DayCount, DayFigure, DaySpend
+from reflection_app.metrics.models.run_figures import RunFigure
 from reflection_app.metrics.pieces import MOST_DAYS_BY_HOUR, Step, pieces_of
 from reflection_app.metrics.run_facts import LATENCIES, LONGER
 from reflection_app.metrics.values import Bar, Chosen, Figure, Metrics, Point, Spend, TaskSpend
-from reflection_app.models.day_figures import DayCount, DayFigure, DaySpend
-from reflection_app.models.run_figures import RunFigure
-from reflection_app.models.task import Task
+from reflection_app.tasks.models.task import Task
 
 # Bars beyond these would be too thin to see, and choices too many to choose from.
 MOST_BARS = 50

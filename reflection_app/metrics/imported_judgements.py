@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 
 from reflection_app.metrics.calibration import Judged
 from reflection_app.metrics.compared import Compared, Critic, JudgementSource, majority
-from reflection_app.models.judged_item import CriticJudgement, JudgedItem, PersonsJudgement
+from reflection_app.metrics.models.judged_item import CriticJudgement, JudgedItem, PersonsJudgement
 
 MOST_COMPARED = 20_000
 

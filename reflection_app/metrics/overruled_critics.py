@@ -4,9 +4,9 @@ from django.db.models import OuterRef, Q, QuerySet, Subquery
 
 from reflection_app.loops.effects import Generate
 from reflection_app.loops.verdicts import Referee
-from reflection_app.models.panel import PanelState
-from reflection_app.models.review import Review
-from reflection_app.models.run import Step
+from reflection_app.reviews.models.panel import PanelState
+from reflection_app.reviews.models.review import Review
+from reflection_app.runs.models.run import Step
 
 # Who says it in the name of which referee.
 ROLES = {Referee.CRITIC: "critic", Referee.SELF: "self"}

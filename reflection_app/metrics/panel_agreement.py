@@ -12,8 +12,8 @@ from django.db.models import Exists, OuterRef, QuerySet
 from reflection_app.loops.effects import ReviewReason
 from reflection_app.loops.verdicts import Verdict
 from reflection_app.metrics.agreement import cohens_kappa, krippendorffs_alpha, percent_agreement
-from reflection_app.models.panel import Panel
-from reflection_app.models.review import Review, ReviewState
+from reflection_app.reviews.models.panel import Panel
+from reflection_app.reviews.models.review import Review, ReviewState
 
 # With fewer things that both have judged, one more would turn the figure round.
 FEWEST_IN_COMMON = 5

@@ -22,10 +22,10 @@ from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.verdicts import Referee
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.metrics.trial_decisions import Counted, Facts
-from reflection_app.models.attempt import Verdict
-from reflection_app.models.review import Review
-from reflection_app.models.run import Step
-from reflection_app.models.task import Task
+from reflection_app.reviews.models.review import Review
+from reflection_app.runs.models.attempt import Verdict
+from reflection_app.runs.models.run import Step
+from reflection_app.tasks.models.task import Task
 
 TRIED_DAYS = 30
 MOST_VERDICTS = 50_000

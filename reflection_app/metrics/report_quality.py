@@ -11,9 +11,9 @@ from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.handling import proposals_for
 from reflection_app.loops.requirements import RequirementsReport
 from reflection_app.loops.verdicts import Judgement
-from reflection_app.models.attempt import Attempt, Verdict
-from reflection_app.models.report import Report
-from reflection_app.models.run import Step
+from reflection_app.repairs.models.report import Report
+from reflection_app.runs.models.attempt import Attempt, Verdict
+from reflection_app.runs.models.run import Step
 
 
 @dataclass(frozen=True)

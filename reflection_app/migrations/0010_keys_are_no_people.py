@@ -4,7 +4,7 @@ import django.contrib.postgres.fields
 import django.db.models.deletion
 from django.db import migrations, models
 
-# 0 is the person of keys whose maker nobody knows, and what is handed in is of `Actor.hand` (models/audit.py).
+# 0 is the person of keys whose maker nobody knows, and what is handed in is of `Actor.hand` (core/audit.py).
 BACKFILL = """
 SET CONSTRAINTS ALL IMMEDIATE;
 

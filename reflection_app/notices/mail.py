@@ -13,9 +13,9 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from reflection_app.models.notification import Notification
-from reflection_app.models.profile import Profile
+from reflection_app.core.models.profile import Profile
 from reflection_app.notices.words import path_of, sentence_of
+from reflection_app.teams.models.notification import Notification
 
 # A letter with more says how many more there are.
 MOST_TOLD = 30

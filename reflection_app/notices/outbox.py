@@ -16,9 +16,9 @@ from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
-from reflection_app.models.notification import Notification
 from reflection_app.notices.mail import letter_to
 from reflection_app.notices.reading import readable_notices
+from reflection_app.teams.models.notification import Notification
 
 log = logging.getLogger(__name__)
 

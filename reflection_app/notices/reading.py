@@ -8,12 +8,12 @@ from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
+from reflection_app.core.models.project import Membership
 from reflection_app.loops.effects import ReviewReason
-from reflection_app.models.comment import About, Comment
-from reflection_app.models.notification import Notification
-from reflection_app.models.panel import PanelState
-from reflection_app.models.project import Membership
-from reflection_app.models.review import Review
+from reflection_app.reviews.models.comment import About, Comment
+from reflection_app.reviews.models.panel import PanelState
+from reflection_app.reviews.models.review import Review
+from reflection_app.teams.models.notification import Notification
 
 MOST_COUNTED = 100
 

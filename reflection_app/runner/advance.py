@@ -10,6 +10,7 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
+from reflection_app.core.event import EventType, add_event
 from reflection_app.loops.catalogue import run_loop, version_of
 from reflection_app.loops.effects import (
     AnyEffect,
@@ -24,8 +25,6 @@ from reflection_app.loops.ends import Ended, Outcome
 from reflection_app.loops.messages import Message
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import Mode, TaskSpec
-from reflection_app.models.event import EventType, add_event
-from reflection_app.models.run import Run, RunState
 from reflection_app.runner.consequences import consequences
 from reflection_app.runner.ending import end_run
 from reflection_app.runner.journal import LONGEST_ERROR, Journal, JournalMismatch
@@ -35,6 +34,7 @@ from reflection_app.runner.notebook_writes import has_for_notebook, write_to_not
 from reflection_app.runner.noting import value_of
 from reflection_app.runner.performing import TryLater, model_of, perform
 from reflection_app.runner.waiting import wait_for
+from reflection_app.runs.models.run import Run, RunState
 
 log = logging.getLogger(__name__)
 

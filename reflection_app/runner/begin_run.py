@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from django.db import transaction
 from django.utils import timezone
 
+from reflection_app.core.event import EventType, next_event
 from reflection_app.live.doorbell import ring
 from reflection_app.loops import prompts
 from reflection_app.loops.catalogue import version_of
 from reflection_app.loops.task_spec import TaskSpec
-from reflection_app.models.event import EventType, next_event
-from reflection_app.models.run import Run, spec_as_json
-from reflection_app.models.task import Task
 from reflection_app.runner.batch import Batch
 from reflection_app.runner.enqueuing import enqueue
+from reflection_app.runs.models.run import Run, spec_as_json
+from reflection_app.tasks.models.task import Task
 
 
 def is_scripted(models: dict[str, str]) -> bool:

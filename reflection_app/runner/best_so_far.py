@@ -11,8 +11,8 @@ from reflection_app.loops.effects import RecordPick
 from reflection_app.loops.requirements import RequirementsReport
 from reflection_app.loops.verdicts import Judgement, Referee
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.models.attempt import VOID, Attempt, Verdict
-from reflection_app.models.run import Run, Step, StepState
+from reflection_app.runs.models.attempt import VOID, Attempt, Verdict
+from reflection_app.runs.models.run import Run, Step, StepState
 
 
 class Best(NamedTuple):

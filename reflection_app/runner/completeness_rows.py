@@ -6,16 +6,16 @@ supplements come to is told by its events and its steps.
 
 from typing import Any
 
+from reflection_app.core.event import EventType, next_event
 from reflection_app.loops.completeness.checks import CheckState, Completeness, SupplementsRun
 from reflection_app.loops.completeness.supplementing import PART
 from reflection_app.loops.completeness.words import operation_key
 from reflection_app.loops.effects import RecordCompleteness, RecordPlan, RecordSupplements
 from reflection_app.loops.plans import CheckedPlan
-from reflection_app.models.completeness import CompletenessCheck, Supplement
-from reflection_app.models.event import EventType, next_event
-from reflection_app.models.run import Run, Step
-from reflection_app.models.task import Task
+from reflection_app.repairs.models.completeness import CompletenessCheck, Supplement
 from reflection_app.runner.batch import Batch
+from reflection_app.runs.models.run import Run, Step
+from reflection_app.tasks.models.task import Task
 
 IS_COMPLETE = {CheckState.COMPLETE: True, CheckState.INCOMPLETE: False, CheckState.UNCHECKED: None}
 

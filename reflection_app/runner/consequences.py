@@ -30,8 +30,6 @@ from reflection_app.loops.effects import (
     RequestAudit,
 )
 from reflection_app.loops.verdicts import Judgement
-from reflection_app.models.attempt import Attempt, Verdict
-from reflection_app.models.run import Run, Step
 from reflection_app.runner.batch import Batch
 from reflection_app.runner.completeness_rows import write_what_is_missing
 from reflection_app.runner.failure_rows import write_failure
@@ -42,6 +40,8 @@ from reflection_app.runner.question_rows import write_question
 from reflection_app.runner.report_rows import write_instruction, write_report
 from reflection_app.runner.review_rows import open_reviews
 from reflection_app.runner.ticket_rows import begin_ticket, write_ticket
+from reflection_app.runs.models.attempt import Attempt, Verdict
+from reflection_app.runs.models.run import Run, Step
 
 
 def consequences(

@@ -3,12 +3,10 @@
 from django.db import transaction
 from django.utils import timezone
 
+from reflection_app.core.event import EventType, next_event
 from reflection_app.live.doorbell import ring_reviews
 from reflection_app.loops.ends import Ended
 from reflection_app.loops.storable import storable
-from reflection_app.models.event import EventType, next_event
-from reflection_app.models.reflector import LookBackDue
-from reflection_app.models.run import Run, RunState
 from reflection_app.runner.batch import Batch
 from reflection_app.runner.best_so_far import best_of
 from reflection_app.runner.enqueuing import look_back_soon
@@ -16,6 +14,8 @@ from reflection_app.runner.first_attempt import settle_first_attempt
 from reflection_app.runner.reflector_rows import end_reflector
 from reflection_app.runner.reflectors import may_be_looked_back_at
 from reflection_app.runner.ticket_rows import end_tickets
+from reflection_app.runs.models.run import Run, RunState
+from reflection_app.sessions.models.reflector import LookBackDue
 
 RUN_FIELDS = (
     "state",

@@ -11,7 +11,7 @@ from django.conf import settings
 from kombu.exceptions import OperationalError
 
 from reflection_app.loops.task_spec import OF_THE_DESK
-from reflection_app.models.run import Run, RunState
+from reflection_app.runs.models.run import Run, RunState
 
 log = logging.getLogger(__name__)
 

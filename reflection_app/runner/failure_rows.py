@@ -5,13 +5,13 @@ from uuid import UUID
 
 from django.utils import timezone
 
+from reflection_app.core.event import EventType, add_event
 from reflection_app.loops.diagnosis.diagnoses import DiagnosedFailure, FixOutcome, FixRecall
 from reflection_app.loops.effects import RecallFix
-from reflection_app.models.event import EventType, add_event
-from reflection_app.models.run import Run, Step
-from reflection_app.models.tool_failure import FixPair, ToolFailure
+from reflection_app.repairs.models.tool_failure import FixPair, ToolFailure
 from reflection_app.runner.batch import Batch
 from reflection_app.runner.fix_pairs import LONGEST_SIGNATURE, best_fix, keep_outcome
+from reflection_app.runs.models.run import Run, Step
 
 
 def recall_fix(effect: RecallFix, *, run_id: UUID) -> FixRecall:

@@ -5,8 +5,8 @@ from reflection_app.loops.ends import Outcome
 from reflection_app.loops.first_attempt import first_attempt_succeeded
 from reflection_app.loops.verdicts import Judgement, Referee
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.models.attempt import VOID, Verdict
-from reflection_app.models.run import Run
+from reflection_app.runs.models.attempt import VOID, Verdict
+from reflection_app.runs.models.run import Run
 
 
 def settle_first_attempt(run: Run) -> None:

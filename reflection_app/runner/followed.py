@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from reflection_app.loops.catalogue import run_loop
 from reflection_app.loops.effects import AnyEffect, EffectFailed, EffectTimedOut, Performed
 from reflection_app.loops.task_spec import TaskSpec
-from reflection_app.models.run import Step, StepState
+from reflection_app.runs.models.run import Step, StepState
 
 FINISHED = frozenset({StepState.DONE, StepState.FAILED})
 

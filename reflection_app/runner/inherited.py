@@ -7,6 +7,8 @@ told from what a run did itself by `is_inherited` of their step: whoever counts 
 from collections.abc import Sequence
 from uuid import UUID
 
+from reflection_app.core.audit import Actor
+from reflection_app.core.identifiers import new_id
 from reflection_app.loops.effects import (
     AskReviewer,
     AwaitAttempt,
@@ -18,11 +20,9 @@ from reflection_app.loops.effects import (
     Route,
 )
 from reflection_app.loops.verdicts import Judgement, Referee
-from reflection_app.models.attempt import Attempt, Verdict
-from reflection_app.models.audit import Actor
-from reflection_app.models.identifiers import new_id
-from reflection_app.models.run import Run, Step
 from reflection_app.runner.best_so_far import best_of
+from reflection_app.runs.models.attempt import Attempt, Verdict
+from reflection_app.runs.models.run import Run, Step
 
 STEP_FIELDS = (
     "seq",

@@ -11,6 +11,7 @@ from typing import Any
 from django.db import Error
 from django.utils import timezone
 
+from reflection_app.core.event import EventType
 from reflection_app.loops.effects import (
     AnyEffect,
     AskReviewer,
@@ -24,12 +25,11 @@ from reflection_app.loops.effects import (
 )
 from reflection_app.loops.storable import storable
 from reflection_app.loops.verdicts import Judgement
-from reflection_app.models.attempt import Attempt
-from reflection_app.models.event import EventType
-from reflection_app.models.run import Run, RunState, Step, StepState
 from reflection_app.runner import journal_writes
 from reflection_app.runner.journal_writes import Change, Follow, Unstorable, commit, salvaged
 from reflection_app.runner.lease import Lease
+from reflection_app.runs.models.attempt import Attempt
+from reflection_app.runs.models.run import Run, RunState, Step, StepState
 
 LONGEST_ERROR = 4_000
 LONGEST_MODEL_NAME = 200

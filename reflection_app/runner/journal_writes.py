@@ -13,13 +13,13 @@ from django.db import DataError, InterfaceError, OperationalError, connection, t
 from django.db.models import F
 from django.db.models.functions import Now
 
+from reflection_app.core.event import EventType, next_event
 from reflection_app.live.doorbell import ring
 from reflection_app.loops.effects import Generate, Spent
-from reflection_app.models.event import EventType, next_event
-from reflection_app.models.run import Run, RunState, Step, StepState
 from reflection_app.runner.batch import Batch, RowGone
 from reflection_app.runner.enqueuing import enqueue
 from reflection_app.runner.lease import Lease, LeaseLost
+from reflection_app.runs.models.run import Run, RunState, Step, StepState
 
 WAITS_S = (0.1, 0.5, 2.0)
 

@@ -22,13 +22,13 @@ from notebook_app.public import (
     told_of,
     withhold,
 )
+from reflection_app.core.models.project import Project
 from reflection_app.llm.query_vectors import query_vector
 from reflection_app.loops.effects import Lesson, Lessons, Performed, RecallLessons, Spent
 from reflection_app.loops.notebook_settings import LessonSettings
 from reflection_app.loops.storable import storable
-from reflection_app.models.project import Project
-from reflection_app.models.run import Run
 from reflection_app.runner.first_attempt import can_still_count
+from reflection_app.runs.models.run import Run
 
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ import json
 from typing import Any
 
 from notebook_app.public import EntryKind, Proposal, keep, take_back_proposal
-from reflection_app.models.tool_failure import FixPair, ToolFailure
+from reflection_app.repairs.models.tool_failure import FixPair, ToolFailure
 
 KIND = EntryKind.FIX_PAIR
 LONGEST_NAME = 200

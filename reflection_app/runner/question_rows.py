@@ -1,10 +1,10 @@
 """The rows of questions to a person."""
 
+from reflection_app.core.event import EventType, add_event
 from reflection_app.loops.questions import Question as QuestionValue
-from reflection_app.models.event import EventType, add_event
-from reflection_app.models.question import Question
-from reflection_app.models.run import Run, Step
 from reflection_app.runner.batch import Batch
+from reflection_app.runs.models.question import Question
+from reflection_app.runs.models.run import Run, Step
 
 
 def write_question(run: Run, step: Step, batch: Batch, *, asked: QuestionValue) -> None:

@@ -2,8 +2,8 @@
 
 from django.conf import settings
 
+from reflection_app.core.models.project import Project
 from reflection_app.loops.notebook_settings import ReflectionMode
-from reflection_app.models.project import Project
 
 
 def reflection_mode(project: Project, *, own: str = "") -> ReflectionMode:

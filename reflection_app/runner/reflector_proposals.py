@@ -4,7 +4,7 @@ import re
 
 from notebook_app.public import EntryKind, Proposal
 from reflection_app.loops.after.findings import LONGEST_NAME, ErrorFound, MemoryFound, MemoryType
-from reflection_app.models.reflector import Reflector
+from reflection_app.sessions.models.reflector import Reflector
 
 KINDS = {
     MemoryType.RULE: EntryKind.RULE,

@@ -13,16 +13,16 @@ from django.db.models import Q
 from django.utils import timezone
 
 from notebook_app.public import Became, Learned, keep_learned
+from reflection_app.core.event import EventType, add_event
 from reflection_app.live.doorbell import ring
 from reflection_app.loops.after.findings import ErrorFound, MemoryFound
 from reflection_app.loops.effects import RecordFindings, RecordMemories
 from reflection_app.loops.ends import Outcome
-from reflection_app.models.event import EventType, add_event
-from reflection_app.models.reflector import Reflector, ReflectorKind
-from reflection_app.models.run import Run
-from reflection_app.models.transcript import Transcript
 from reflection_app.runner.looked_back_at import REFLECTING, reflector_of
 from reflection_app.runner.reflector_proposals import proposal_of, work_of
+from reflection_app.runs.models.run import Run
+from reflection_app.sessions.models.reflector import Reflector, ReflectorKind
+from reflection_app.sessions.models.transcript import Transcript
 
 MOST_PARENTS = 20
 

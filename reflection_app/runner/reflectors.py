@@ -10,19 +10,19 @@ from uuid import UUID
 
 from django.db import InterfaceError, OperationalError, transaction
 
+from reflection_app.core.models.project import Project
 from reflection_app.llm import can_look_back
 from reflection_app.loops.after import error_reflection, memory_reflection
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.task_spec import NOT_FOR_TASKS, Limits, Mode, TaskSpec
-from reflection_app.models.project import Project
-from reflection_app.models.reflector import LookBackDue, Reflector, ReflectorKind
-from reflection_app.models.run import Run
-from reflection_app.models.task import Task
-from reflection_app.models.transcript import Transcript
 from reflection_app.runner.batch import Batch
 from reflection_app.runner.begin_run import begin_run, is_scripted
 from reflection_app.runner.reflection_mode import reflection_mode, said_mode
 from reflection_app.runner.run_conversation import has_conversation
+from reflection_app.runs.models.run import Run
+from reflection_app.sessions.models.reflector import LookBackDue, Reflector, ReflectorKind
+from reflection_app.sessions.models.transcript import Transcript
+from reflection_app.tasks.models.task import Task
 
 log = logging.getLogger(__name__)
 

@@ -6,18 +6,18 @@ from uuid import UUID
 
 from notebook_app.public import EntryKind, keep
 from notebook_app.public import Proposal as EntryProposal
+from reflection_app.core.event import EventType, add_event
 from reflection_app.loops.effects import FindSimilarIssues
 from reflection_app.loops.protocol.error_classes import SimilarIssues
 from reflection_app.loops.protocol.reports import Instruction, KeptReport, Proposal
 from reflection_app.loops.protocol.reports import Report as ReportValue
 from reflection_app.loops.protocol.similarity import similar_issues
 from reflection_app.loops.verdicts import Issue
-from reflection_app.models.attempt import Attempt
-from reflection_app.models.event import EventType, add_event
-from reflection_app.models.report import AgentInstruction, Report
-from reflection_app.models.run import Run, Step
-from reflection_app.models.ticket import Ticket
+from reflection_app.repairs.models.report import AgentInstruction, Report
+from reflection_app.repairs.models.ticket import Ticket
 from reflection_app.runner.batch import Batch
+from reflection_app.runs.models.attempt import Attempt
+from reflection_app.runs.models.run import Run, Step
 
 MOST_REPORTS = 20
 LOOKED_AT = ("reflection_id", "issues", "created_at")

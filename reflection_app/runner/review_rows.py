@@ -2,14 +2,14 @@
 
 from django.db import transaction
 
+from reflection_app.core.event import EventType, next_event
 from reflection_app.live.doorbell import ring_reviews
 from reflection_app.loops.effects import AskReviewer, RequestAudit, ReviewReason
-from reflection_app.models.attempt import Attempt, Verdict
-from reflection_app.models.event import EventType, next_event
-from reflection_app.models.panel import Panel
-from reflection_app.models.review import Review
-from reflection_app.models.run import Run, Step
+from reflection_app.reviews.models.panel import Panel
+from reflection_app.reviews.models.review import Review
 from reflection_app.runner.batch import Batch
+from reflection_app.runs.models.attempt import Attempt, Verdict
+from reflection_app.runs.models.run import Run, Step
 
 
 def open_reviews(run: Run, step: Step, effect: AskReviewer | RequestAudit, *, attempt: Attempt) -> None:

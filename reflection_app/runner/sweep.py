@@ -11,13 +11,13 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from reflection_app.core.event import EventType, add_event
 from reflection_app.live.doorbell import ring
 from reflection_app.loops.ends import Ended, Outcome
-from reflection_app.models.event import EventType, add_event
-from reflection_app.models.run import NOT_OF_THE_DESK, Run, RunState
 from reflection_app.runner.advance import LONGEST_RETRY_DELAY_S
 from reflection_app.runner.ending import end_run
 from reflection_app.runner.lease import CLAIMABLE, lapsed, process_of
+from reflection_app.runs.models.run import NOT_OF_THE_DESK, Run, RunState
 
 log = logging.getLogger(__name__)
 

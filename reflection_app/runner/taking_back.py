@@ -11,10 +11,9 @@ from decimal import Decimal
 from django.db.models import F, QuerySet, Sum
 from django.utils import timezone
 
+from reflection_app.core.event import EventType, add_event
 from reflection_app.loops.effects import ChooseLoop, Generate, Route
 from reflection_app.loops.ends import Outcome
-from reflection_app.models.event import EventType, add_event
-from reflection_app.models.run import Run, RunState, Step, StepState
 from reflection_app.runner.best_so_far import best_of
 from reflection_app.runner.first_attempt import settle_first_attempt
 from reflection_app.runner.taking_back_proposals import Proposals
@@ -26,6 +25,7 @@ from reflection_app.runner.taking_back_rows import (
     uncount_fixes,
     unmake_supplements,
 )
+from reflection_app.runs.models.run import Run, RunState, Step, StepState
 
 RUN_FIELDS = (
     "state",

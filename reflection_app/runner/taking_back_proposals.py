@@ -14,11 +14,11 @@ from notebook_app.public import KeptEntry, counted_on, lock_notebook, proposed_f
 from notebook_app.public import Proposal as EntryProposal
 from reflection_app.loops.effects import ProposeEntry, ProposeInstruction
 from reflection_app.loops.protocol.reports import Instruction, Proposal
-from reflection_app.models.completeness import Supplement
-from reflection_app.models.report import AgentInstruction, InstructionState, Report
-from reflection_app.models.run import Run, Step, StepState
+from reflection_app.repairs.models.completeness import Supplement
+from reflection_app.repairs.models.report import AgentInstruction, InstructionState, Report
 from reflection_app.runner.recurring import source_of, withdraw_what_recurred
 from reflection_app.runner.report_rows import entry_proposal
+from reflection_app.runs.models.run import Run, Step, StepState
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,13 @@ from datetime import datetime
 
 from django.utils import timezone
 
+from reflection_app.core.event import EventType, add_event, next_event
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.tickets import Ticket as IssuedTicket
-from reflection_app.models.attempt import Attempt
-from reflection_app.models.event import EventType, add_event, next_event
-from reflection_app.models.run import Run, Step
-from reflection_app.models.ticket import Ticket, TicketState
+from reflection_app.repairs.models.ticket import Ticket, TicketState
 from reflection_app.runner.batch import Batch
+from reflection_app.runs.models.attempt import Attempt
+from reflection_app.runs.models.run import Run, Step
 
 OPEN_STATES = (TicketState.OPEN, TicketState.IN_PROGRESS)
 SUPERSEDE = """

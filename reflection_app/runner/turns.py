@@ -15,7 +15,7 @@ from django.db import connection
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from reflection_app.models.run import NOT_OF_THE_DESK, Run, RunState
+from reflection_app.runs.models.run import NOT_OF_THE_DESK, Run, RunState
 
 # A project that has fewer threads than this keeps nobody waiting.
 FEW = 4

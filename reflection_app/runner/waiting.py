@@ -18,10 +18,10 @@ from reflection_app.loops.effects import (
     Waiting,
 )
 from reflection_app.loops.session_window import shortened
-from reflection_app.models.run import RunState
-from reflection_app.models.transcript import Transcript, TranscriptTurn
 from reflection_app.runner.journal import Journal
 from reflection_app.runner.journal_writes import Follow
+from reflection_app.runs.models.run import RunState
+from reflection_app.sessions.models.transcript import Transcript, TranscriptTurn
 
 MOST_TURNS_AT_ONCE = 100
 LONGEST_TURN = 8_000

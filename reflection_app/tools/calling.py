@@ -12,10 +12,10 @@ from pydantic import ValidationError
 from reflection_app.loops.effects import CallTool
 from reflection_app.loops.tool_arguments import SchemaUnusable, violations
 from reflection_app.loops.tool_calls import ToolFailure, ToolResult
-from reflection_app.models.run import Run
-from reflection_app.models.task import TaskFile
-from reflection_app.models.tool import Tool
 from reflection_app.outgoing import AddressRefused, OutgoingError, TimedOut, TooLarge, Unreachable
+from reflection_app.runs.models.run import Run
+from reflection_app.tasks.models.task import TaskFile
+from reflection_app.teams.models.tool import Tool
 from reflection_app.tools.builtin import READING, SPECS, call_builtin
 from reflection_app.tools.config import BY_KIND, AnyConfig, BuiltinConfig, HttpConfig, McpConfig
 from reflection_app.tools.errors import Misconfigured, UnusableArguments

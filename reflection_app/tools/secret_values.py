@@ -8,7 +8,7 @@ from uuid import UUID
 
 from cryptography.fernet import InvalidToken
 
-from reflection_app.models.tool import Secret
+from reflection_app.teams.models.tool import Secret
 from reflection_app.tools.errors import Misconfigured
 from reflection_app.tools.headers import REFERENCE, secrets_named
 from reflection_app.tools.sealing import cipher

@@ -13,18 +13,18 @@ from django.http import Http404, HttpRequest, HttpResponse
 
 from reflection_app.actions.client_address import client_address
 from reflection_app.actions.errors import ActionError
-from reflection_app.models.api_key import ApiKey
-from reflection_app.models.audit import Actor
-from reflection_app.models.bulk import BulkDecision
-from reflection_app.models.permissions import Permission, member_may
-from reflection_app.models.project import Membership, Project
-from reflection_app.models.review import Review
-from reflection_app.models.run import Run, Step
-from reflection_app.models.ticket import Ticket
-from reflection_app.models.tool import Secret, Tool
-from reflection_app.models.tool_failure import ToolFailure
-from reflection_app.models.transcript import Transcript
-from reflection_app.models.webhook import Delivery, Webhook
+from reflection_app.core.audit import Actor
+from reflection_app.core.models.api_key import ApiKey
+from reflection_app.core.models.project import Membership, Project
+from reflection_app.core.permissions import Permission, member_may
+from reflection_app.repairs.models.ticket import Ticket
+from reflection_app.repairs.models.tool_failure import ToolFailure
+from reflection_app.reviews.models.bulk import BulkDecision
+from reflection_app.reviews.models.review import Review
+from reflection_app.runs.models.run import Run, Step
+from reflection_app.sessions.models.transcript import Transcript
+from reflection_app.teams.models.tool import Secret, Tool
+from reflection_app.teams.models.webhook import Delivery, Webhook
 from reflection_app.web.refusals import refused
 
 

@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 from django.utils.translation import gettext as _
 
 from reflection_app.loops.effects import AwaitAttempt, AwaitTurns, RecordReflection
-from reflection_app.models.attempt import Attempt
-from reflection_app.models.run import Step
+from reflection_app.runs.models.attempt import Attempt
+from reflection_app.runs.models.run import Step
 
 # The timeline's words for steps that an agent has a part in.
 AGENT_STEPS = {AwaitAttempt.kind: "handed_in", AwaitTurns.kind: "turns", RecordReflection.kind: "reflection"}

@@ -9,6 +9,8 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from reflection_app.core.models.project import Project
+from reflection_app.core.permissions import Permission
 from reflection_app.metrics.panel_agreement import (
     FEWEST_IN_COMMON,
     agreement_of,
@@ -16,10 +18,8 @@ from reflection_app.metrics.panel_agreement import (
     panels_of_both,
     ratings_of,
 )
-from reflection_app.models.panel import Panel
-from reflection_app.models.permissions import Permission
-from reflection_app.models.project import Project
-from reflection_app.models.review import Review
+from reflection_app.reviews.models.panel import Panel
+from reflection_app.reviews.models.review import Review
 from reflection_app.web.access import DeskRequest, project_page
 
 PERIODS = (7, 30, 90, 365)

@@ -15,11 +15,11 @@ from pydantic import ValidationError
 from reflection_app.actions.ask_for_review import AskInput, ask_for_review
 from reflection_app.actions.errors import ActionError, AskedAlready, InvalidInput
 from reflection_app.actions.notifications import MAY_REVIEW
+from reflection_app.core.models.project import Membership, Project
+from reflection_app.core.permissions import Permission
 from reflection_app.loops.review_rules import MOST_REVIEWERS
-from reflection_app.models.permissions import Permission
-from reflection_app.models.project import Membership, Project
-from reflection_app.models.review import Review
-from reflection_app.models.run import Run
+from reflection_app.reviews.models.review import Review
+from reflection_app.runs.models.run import Run
 from reflection_app.web.access import DeskRequest, get_run_for, project_page
 from reflection_app.web.complaints import complaints
 from reflection_app.web.forms import Typed, blame, read_typed

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from reflection_app.actions.assign_review import AssignInput, HandOverInput, assign_review, hand_over
 from reflection_app.actions.errors import ActionError, Conflict, InvalidInput
-from reflection_app.models.permissions import Permission
+from reflection_app.core.permissions import Permission
 from reflection_app.web.access import DeskRequest, get_review_for, project_page
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.assigning import with_draft

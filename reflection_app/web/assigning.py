@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from reflection_app.actions.assign_review import LONGEST_NOTE, assignable
-from reflection_app.models.permissions import Permission
-from reflection_app.models.review import Review
+from reflection_app.core.permissions import Permission
+from reflection_app.reviews.models.review import Review
 from reflection_app.web.access import DeskRequest
 from reflection_app.web.decision_form import DecisionForm, prefilled
 

@@ -8,18 +8,18 @@ from django.db.models import Manager
 from django.urls import reverse
 
 from notebook_app.public import entries_by_id
-from reflection_app.models.api_key import ApiKey
-from reflection_app.models.audit import AuditEntry
-from reflection_app.models.project import Project
-from reflection_app.models.question import Question
-from reflection_app.models.report import Report
-from reflection_app.models.review import Review
-from reflection_app.models.run import Run
-from reflection_app.models.ticket import Ticket
-from reflection_app.models.tool import Secret, Tool
-from reflection_app.models.tool_failure import ToolFailure
-from reflection_app.models.transcript import Transcript
-from reflection_app.models.webhook import Webhook
+from reflection_app.core.audit import AuditEntry
+from reflection_app.core.models.api_key import ApiKey
+from reflection_app.core.models.project import Project
+from reflection_app.repairs.models.report import Report
+from reflection_app.repairs.models.ticket import Ticket
+from reflection_app.repairs.models.tool_failure import ToolFailure
+from reflection_app.reviews.models.review import Review
+from reflection_app.runs.models.question import Question
+from reflection_app.runs.models.run import Run
+from reflection_app.sessions.models.transcript import Transcript
+from reflection_app.teams.models.tool import Secret, Tool
+from reflection_app.teams.models.webhook import Webhook
 
 # Of each kind: its rows, and the page with the column that its address names. Tasks have no page but their runs'.
 PAGES: dict[str, tuple[Manager[Any], str, str]] = {

@@ -9,11 +9,11 @@ from django.http import Http404, HttpResponse, QueryDict
 from django.views.decorators.http import require_safe
 
 from reflection_app.actions.audit_trail import AuditFilter, entries_for, is_hidden
+from reflection_app.core.audit import AuditEntry
+from reflection_app.core.identifiers import id_from
+from reflection_app.core.models.project import Project
+from reflection_app.core.permissions import Permission
 from reflection_app.loops.storable import storable
-from reflection_app.models.audit import AuditEntry
-from reflection_app.models.identifiers import id_from
-from reflection_app.models.permissions import Permission
-from reflection_app.models.project import Project
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.audit_changes import Changes, changes_between
 from reflection_app.web.audit_export import MEDIA_TYPES, as_file

@@ -15,14 +15,14 @@ from reflection_app.actions.begin_bulk import MOST_ITEMS, BulkInput, begin_bulk
 from reflection_app.actions.bulk_items import may_undo_bulk, undo_bulk
 from reflection_app.actions.claim_review import IN_ORDER
 from reflection_app.actions.errors import InvalidInput
+from reflection_app.core.audit import Actor
+from reflection_app.core.identifiers import id_from
+from reflection_app.core.permissions import Permission
 from reflection_app.loops.effects import Decision
 from reflection_app.loops.verdicts import Verdict
-from reflection_app.models.audit import Actor
-from reflection_app.models.blindness import telling_opinions
-from reflection_app.models.bulk import BulkDecision, BulkItemState
-from reflection_app.models.identifiers import id_from
-from reflection_app.models.permissions import Permission
-from reflection_app.models.review import OPEN, Review
+from reflection_app.reviews.models.blindness import telling_opinions
+from reflection_app.reviews.models.bulk import BulkDecision, BulkItemState
+from reflection_app.reviews.models.review import OPEN, Review
 from reflection_app.web.access import DeskRequest, get_bulk_for, project_page
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.complaints import complaints

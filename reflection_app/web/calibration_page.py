@@ -10,12 +10,12 @@ from django.urls import reverse
 from django.views.decorators.csp import csp_override
 from django.views.decorators.http import require_safe
 
+from reflection_app.core.models.project import Project
+from reflection_app.core.permissions import Permission, member_may
 from reflection_app.metrics.calibration_figures import CalibrationFigures, calibration_figures
 from reflection_app.metrics.compared import Compared, Critic, CriticCalibration, JudgementSource
-from reflection_app.models.judged_item import JudgedItem
-from reflection_app.models.permissions import Permission, member_may
-from reflection_app.models.project import Project
-from reflection_app.models.review import Review
+from reflection_app.metrics.models.judged_item import JudgedItem
+from reflection_app.reviews.models.review import Review
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.calibration_charts import matrix_chart, reliability_chart
 from reflection_app.web.calibration_choice import Choice, judging_of, query_of, read_choice

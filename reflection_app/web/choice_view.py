@@ -1,7 +1,7 @@
 """How steps that choose show in a timeline: which attempt stands, which loop a task gets, and what led there."""
 
 from reflection_app.loops.effects import ChooseLoop, Pick, RecordPick
-from reflection_app.models.run import Run, Step, StepState
+from reflection_app.runs.models.run import Run, Step, StepState
 
 CHOICES = {RecordPick.kind: "pick", ChooseLoop.kind: "route"}
 CHOOSING_ROLES = {"tester": "write_tests", "classifier": "classify"}

@@ -4,7 +4,7 @@ from reflection_app.loops.catalogue import LOOPS
 from reflection_app.loops.effects import ChooseLoop, Route
 from reflection_app.loops.routing import route_by_facts
 from reflection_app.loops.task_spec import Mode, TaskSpec
-from reflection_app.models.run import Run, Step
+from reflection_app.runs.models.run import Run, Step
 
 
 def chosen_loop(run: Run, spec: TaskSpec) -> Route | None:

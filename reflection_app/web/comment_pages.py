@@ -20,9 +20,9 @@ from reflection_app.actions.comments import (
     take_back_comment,
 )
 from reflection_app.actions.errors import InvalidInput, NotFound
-from reflection_app.models.comment import About, Comment
-from reflection_app.models.permissions import Permission
+from reflection_app.core.permissions import Permission
 from reflection_app.notices.reading import comments_seen_by
+from reflection_app.reviews.models.comment import About, Comment
 from reflection_app.web.access import DeskRequest, Place, get_review_for, get_run_for, project_page
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.comments import Thread, opened_thread, thread_of

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy
 
 from reflection_app.loops.effects import Decision, DirectorsDecision
 from reflection_app.loops.verdicts import Verdict
-from reflection_app.models.review import Review
+from reflection_app.reviews.models.review import Review
 from reflection_app.web.panel_view import majority_of
 from reflection_app.web.undone_form import begun_with_undone
 

@@ -10,8 +10,8 @@ from reflection_app.actions.decide_review import DecisionInput
 from reflection_app.actions.directors_decision import MEANS
 from reflection_app.loops.effects import Decision, DirectorsDecision
 from reflection_app.loops.verdicts import Referee, Verdict
-from reflection_app.models.panel import Panel, PanelState
-from reflection_app.models.review import Review, ReviewState
+from reflection_app.reviews.models.panel import Panel, PanelState
+from reflection_app.reviews.models.review import Review, ReviewState
 
 AGREED = {
     Referee.CRITIC.label: gettext_lazy("You agreed with the critic: %(verdict)s."),

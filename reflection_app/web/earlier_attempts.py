@@ -4,8 +4,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
-from reflection_app.models.attempt import Attempt, Verdict
-from reflection_app.models.review import Review
+from reflection_app.reviews.models.review import Review
+from reflection_app.runs.models.attempt import Attempt, Verdict
 from reflection_app.web.attempt_comparison import Rows, compared
 
 # Of the address: which attempt to compare with, and in which layout.

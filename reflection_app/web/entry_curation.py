@@ -25,7 +25,7 @@ from reflection_app.actions.notebook_curation import (
     tag_entry,
 )
 from reflection_app.actions.notebook_input import CurationInput, OwnerInput, RestoreInput, TagsInput
-from reflection_app.models.permissions import Permission
+from reflection_app.core.permissions import Permission
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.complaints import complaints_of_entry

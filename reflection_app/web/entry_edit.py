@@ -15,7 +15,7 @@ from reflection_app.actions.errors import ActionError, EntryMovedOn, InvalidInpu
 from reflection_app.actions.notebook_curation import edit_entry
 from reflection_app.actions.notebook_input import EntryEdit, EntryInput
 from reflection_app.actions.notebook_proposing import propose_entry
-from reflection_app.models.permissions import Permission
+from reflection_app.core.permissions import Permission
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.complaints import complaints_of_entry
 from reflection_app.web.entry_answer import (

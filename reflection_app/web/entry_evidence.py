@@ -12,14 +12,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from notebook_app.public import Occurrence, entries_by_id
-from reflection_app.models.attempt import Attempt, Verdict
-from reflection_app.models.identifiers import id_from
-from reflection_app.models.project import Project
-from reflection_app.models.report import Report
-from reflection_app.models.review import Review
-from reflection_app.models.run import Run
-from reflection_app.models.tool_failure import ToolFailure
-from reflection_app.models.transcript import Transcript
+from reflection_app.core.identifiers import id_from
+from reflection_app.core.models.project import Project
+from reflection_app.repairs.models.report import Report
+from reflection_app.repairs.models.tool_failure import ToolFailure
+from reflection_app.reviews.models.review import Review
+from reflection_app.runs.models.attempt import Attempt, Verdict
+from reflection_app.runs.models.run import Run
+from reflection_app.sessions.models.transcript import Transcript
 
 SHORT = 80
 # What evidence names without a page of its own here.

@@ -23,9 +23,9 @@ from notebook_app.public import (
 from reflection_app.actions.errors import ActionError, InvalidInput
 from reflection_app.actions.notebook_input import EntryInput, MergeInput, SplitInput, SupersedeInput
 from reflection_app.actions.notebook_merging import merge_entries, split_entry, supersede_entry
+from reflection_app.core.identifiers import id_from
+from reflection_app.core.permissions import Permission
 from reflection_app.loops.storable import storable
-from reflection_app.models.identifiers import id_from
-from reflection_app.models.permissions import Permission
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.complaints import complaints_of_entry
 from reflection_app.web.entry_answer import Refusal, refusal_of, version_seen

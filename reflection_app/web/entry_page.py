@@ -15,8 +15,8 @@ from notebook_app.public import (
     merged_into,
     occurrences_of,
 )
-from reflection_app.models.comment import About
-from reflection_app.models.permissions import Permission
+from reflection_app.core.permissions import Permission
+from reflection_app.reviews.models.comment import About
 from reflection_app.web.access import DeskRequest, Place, project_page
 from reflection_app.web.comments import opened_thread
 from reflection_app.web.entry_evidence import lines_of

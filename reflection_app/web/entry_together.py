@@ -24,8 +24,8 @@ from reflection_app.actions.notebook_bulk import (
 )
 from reflection_app.actions.notebook_input import UndoInput
 from reflection_app.actions.notebook_undo import undo_curation
-from reflection_app.models.identifiers import id_from
-from reflection_app.models.permissions import Permission
+from reflection_app.core.identifiers import id_from
+from reflection_app.core.permissions import Permission
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.complaints import complaints

@@ -7,7 +7,7 @@ from django.views.decorators.http import require_safe
 
 from notebook_app.public import KeptEntry, archive, every_entry, json_lines, sessions_of
 from reflection_app.actions.notebook_import import report_files
-from reflection_app.models.permissions import Permission
+from reflection_app.core.permissions import Permission
 from reflection_app.web.access import DeskRequest, project_page
 
 MEDIA_TYPES = {"jsonl": "application/jsonl; charset=utf-8", "zip": "application/zip"}

@@ -16,7 +16,7 @@ from reflection_app.loops.effects import (
     RequestAudit,
 )
 from reflection_app.loops.verdicts import Referee
-from reflection_app.models.run import Run, Step
+from reflection_app.runs.models.run import Run, Step
 from reflection_app.web.complaints import SENTENCES
 from reflection_app.web.decision_form import ISSUE_FIELDS, MOST_ROWS, SPARE_ROWS, read_issue_rows
 from reflection_app.web.forms import TypedField

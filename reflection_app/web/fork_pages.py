@@ -12,10 +12,10 @@ from pydantic import ValidationError
 from reflection_app.actions.errors import CannotFork, InvalidInput
 from reflection_app.actions.fork_input import ForkInput
 from reflection_app.actions.fork_run import fork_run
+from reflection_app.core.permissions import Permission
 from reflection_app.live.watching import UNTIL_ITS_PAGE_IS_OPEN_S, mark_watched
 from reflection_app.loops.verdicts import IssueCategory, Severity, Verdict
-from reflection_app.models.permissions import Permission
-from reflection_app.models.run import Run, Step
+from reflection_app.runs.models.run import Run, Step
 from reflection_app.web.access import DeskRequest, get_run_for, project_page
 from reflection_app.web.complaints import complaints
 from reflection_app.web.fork_form import ForkForm, as_input, prefilled, read_fork

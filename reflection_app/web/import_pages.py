@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from notebook_app.public import HandedIn, Import, ImportStep, Planned
 from reflection_app.actions.errors import InvalidInput
 from reflection_app.actions.notebook_import import apply_import, get_import, preview_import
-from reflection_app.models.permissions import Permission
+from reflection_app.core.permissions import Permission
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.notebook_words import FIELDS, KINDS, Words

@@ -18,10 +18,10 @@ from reflection_app.actions.import_judgements import (
 )
 from reflection_app.actions.judgement_plan import RowStep
 from reflection_app.actions.judgement_rows import ReadRows, read_lines
+from reflection_app.core.permissions import Permission, member_may
 from reflection_app.metrics.compared import majority
 from reflection_app.metrics.imported_judgements import judged_items
-from reflection_app.models.judged_item import JudgedItem
-from reflection_app.models.permissions import Permission, member_may
+from reflection_app.metrics.models.judged_item import JudgedItem
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.list_pages import page_before

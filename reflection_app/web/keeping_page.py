@@ -15,9 +15,9 @@ from pydantic import ValidationError
 from reflection_app.actions.delete_project import delete_project
 from reflection_app.actions.errors import InvalidInput
 from reflection_app.actions.retention import Kept, change_retention, order_retention, preview_retention
+from reflection_app.core.permissions import Permission
 from reflection_app.loops.retention_settings import LONGEST_DAYS, RetentionSettings
-from reflection_app.models.permissions import Permission
-from reflection_app.models.retention import RetentionRun
+from reflection_app.teams.models.retention import RetentionRun
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.forms import Typed, TypedField, blame, read_typed

@@ -15,9 +15,9 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from reflection_app.actions.api_keys import USUAL_SCOPES, brought_by, create_api_key, revoke_api_key
 from reflection_app.actions.errors import InvalidInput
-from reflection_app.models.api_key import Scope
-from reflection_app.models.invitation import Invitation
-from reflection_app.models.permissions import Permission, member_may
+from reflection_app.core.models.api_key import Scope
+from reflection_app.core.permissions import Permission, member_may
+from reflection_app.teams.models.invitation import Invitation
 from reflection_app.web.access import DeskRequest, get_api_key_for, project_page
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.complaints import in_plain_words

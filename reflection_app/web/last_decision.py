@@ -10,10 +10,10 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from reflection_app.actions.decision_input import DecisionInput
+from reflection_app.core.permissions import Permission
 from reflection_app.loops.effects import Decision
 from reflection_app.loops.verdicts import Verdict
-from reflection_app.models.permissions import Permission
-from reflection_app.models.review import Review, ReviewSkip, ReviewState
+from reflection_app.reviews.models.review import Review, ReviewSkip, ReviewState
 from reflection_app.web.access import DeskRequest, Place
 from reflection_app.web.decision_words import said_of
 

@@ -3,12 +3,12 @@
 from typing import Any
 
 from notebook_app.public import learned_from
-from reflection_app.models.attempt import Attempt, Verdict
-from reflection_app.models.report import Report
-from reflection_app.models.review import Review
-from reflection_app.models.run import Run
-from reflection_app.models.tool_failure import ToolFailure
-from reflection_app.models.transcript import Transcript
+from reflection_app.repairs.models.report import Report
+from reflection_app.repairs.models.tool_failure import ToolFailure
+from reflection_app.reviews.models.review import Review
+from reflection_app.runs.models.attempt import Attempt, Verdict
+from reflection_app.runs.models.run import Run
+from reflection_app.sessions.models.transcript import Transcript
 from reflection_app.web.entry_view import EntryView, views_of
 
 # Of a run that was attempted more often, what rests on later attempts alone is not listed with it.

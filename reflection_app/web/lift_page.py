@@ -9,8 +9,8 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from notebook_app.public import Claim, EntryState, LessonLift, lift_of_all, runs_needed
+from reflection_app.core.permissions import Permission
 from reflection_app.loops.storable import storable
-from reflection_app.models.permissions import Permission
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.lift_view import rows_of
 from reflection_app.web.lift_words import CLAIMS

@@ -17,9 +17,9 @@ from django.views.decorators.http import require_http_methods, require_safe
 from reflection_app.actions.errors import InvalidInput
 from reflection_app.actions.invitations import USUAL_DAYS, create_invitation, revoke_invitation
 from reflection_app.actions.members import change_role, remove_member
-from reflection_app.models.invitation import Invitation
-from reflection_app.models.permissions import Permission, member_may
-from reflection_app.models.project import Membership, Role
+from reflection_app.core.models.project import Membership, Role
+from reflection_app.core.permissions import Permission, member_may
+from reflection_app.teams.models.invitation import Invitation
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.complaints import in_plain_words

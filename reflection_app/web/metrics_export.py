@@ -9,10 +9,10 @@ from django.core.serializers.json import DjangoJSONEncoder
 from django.http import Http404, HttpResponse
 from django.views.decorators.http import require_safe
 
+from reflection_app.core.permissions import Permission
 from reflection_app.metrics.figures import metrics_of
 from reflection_app.metrics.metric_lines import as_csv
 from reflection_app.metrics.review_figures import review_figures
-from reflection_app.models.permissions import Permission
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.metrics_choice import read_asked
 

@@ -10,7 +10,7 @@ from django.views.decorators.csp import csp_override
 from django.views.decorators.http import require_safe
 
 from notebook_app.public import Claim, EntryState, LessonLift, lift_of_all
-from reflection_app.models.permissions import Permission
+from reflection_app.core.permissions import Permission
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.chart_figures import Mark, dots, titled
 from reflection_app.web.charts import CHARTS_POLICY, Cell, Chart

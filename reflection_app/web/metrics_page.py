@@ -8,10 +8,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.csp import csp_override
 from django.views.decorators.http import require_safe
 
+from reflection_app.core.permissions import Permission
 from reflection_app.metrics.figures import metrics_of
 from reflection_app.metrics.values import Metrics
-from reflection_app.models.permissions import Permission
-from reflection_app.models.run import NOT_OF_THE_DESK, Run, RunState
+from reflection_app.runs.models.run import NOT_OF_THE_DESK, Run, RunState
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.charts import CHARTS_POLICY, Chart
 from reflection_app.web.metrics_charts import bar_chart, completeness_chart, success_chart

@@ -10,10 +10,10 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.csp import csp_override
 from django.views.decorators.http import require_safe
 
+from reflection_app.core.permissions import Permission
+from reflection_app.metrics.models.referee_measurement import RefereeMeasurement
 from reflection_app.metrics.pick_kinds import PickKind
 from reflection_app.metrics.referee_quality import RULES, RefereeQuality
-from reflection_app.models.permissions import Permission
-from reflection_app.models.referee_measurement import RefereeMeasurement
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.chart_figures import Mark, bars, dots, share_axis
 from reflection_app.web.charts import CHARTS_POLICY, Cell, Chart

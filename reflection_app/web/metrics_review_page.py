@@ -6,10 +6,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.csp import csp_override
 from django.views.decorators.http import require_safe
 
+from reflection_app.core.permissions import Permission
 from reflection_app.metrics.figures import choices_of
 from reflection_app.metrics.review_figures import ReviewFigures, review_figures
 from reflection_app.metrics.values import Bar
-from reflection_app.models.permissions import Permission
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.charts import CHARTS_POLICY, Chart
 from reflection_app.web.metrics_charts import bar_chart

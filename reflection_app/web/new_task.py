@@ -12,10 +12,10 @@ from pydantic import ValidationError
 from reflection_app.actions.errors import InvalidInput
 from reflection_app.actions.submit_task import submit_task
 from reflection_app.actions.task_submission import TaskSubmission
+from reflection_app.core.permissions import Permission
 from reflection_app.live.watching import UNTIL_ITS_PAGE_IS_OPEN_S, mark_watched
 from reflection_app.loops.task_spec import Mode, TaskKind
-from reflection_app.models.permissions import Permission
-from reflection_app.models.tool import Tool
+from reflection_app.teams.models.tool import Tool
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.complaints import complaints
 from reflection_app.web.forms import Typed, blame, read_typed

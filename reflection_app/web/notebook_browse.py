@@ -8,8 +8,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from notebook_app.public import EntryOrder, EntryState, Listing, count_by_state, count_entries, page_of_entries
-from reflection_app.models.identifiers import id_from
-from reflection_app.models.permissions import Permission
+from reflection_app.core.identifiers import id_from
+from reflection_app.core.permissions import Permission
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.entry_view import views_of
 from reflection_app.web.last_curation import last_curation

@@ -21,9 +21,9 @@ from notebook_app.public import (
     labels_in_use,
     page_of_entries,
 )
-from reflection_app.models.identifiers import id_from
-from reflection_app.models.permissions import Permission
-from reflection_app.models.project import Project
+from reflection_app.core.identifiers import id_from
+from reflection_app.core.models.project import Project
+from reflection_app.core.permissions import Permission
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.entry_page import entry_context
 from reflection_app.web.entry_view import views_of

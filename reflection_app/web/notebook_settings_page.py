@@ -11,10 +11,10 @@ from pydantic import ValidationError
 
 from notebook_app.public import count_unread, embedding_status
 from reflection_app.actions.change_notebook_settings import change_notebook_settings
+from reflection_app.core.models.project import Project
+from reflection_app.core.permissions import Permission
 from reflection_app.llm import screening_model
 from reflection_app.loops.notebook_settings import LessonSettings, NotebookSettings, ReflectionMode
-from reflection_app.models.permissions import Permission
-from reflection_app.models.project import Project
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.complaints import complaints
 from reflection_app.web.forms import Typed, blame, read_typed

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from reflection_app.actions.panel_consensus import majority
+from reflection_app.core.audit import Actor
 from reflection_app.loops.effects import ReviewDecision, ReviewReason
-from reflection_app.models.audit import Actor
-from reflection_app.models.blindness import is_hidden
-from reflection_app.models.panel import Panel, PanelState
-from reflection_app.models.review import Review, ReviewState
+from reflection_app.reviews.models.blindness import is_hidden
+from reflection_app.reviews.models.panel import Panel, PanelState
+from reflection_app.reviews.models.review import Review, ReviewState
 
 
 @dataclass(frozen=True)

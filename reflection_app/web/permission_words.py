@@ -6,7 +6,7 @@ from types import MappingProxyType
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from reflection_app.models.permissions import Permission
+from reflection_app.core.permissions import Permission
 
 PERMISSIONS: Mapping[Permission, Promise] = MappingProxyType(
     {

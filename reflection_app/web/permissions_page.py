@@ -6,9 +6,9 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from reflection_app.models.api_key import Scope
-from reflection_app.models.permissions import GRANTS
-from reflection_app.models.project import Role
+from reflection_app.core.models.api_key import Scope
+from reflection_app.core.models.project import Role
+from reflection_app.core.permissions import GRANTS
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.permission_words import PERMISSIONS
 

@@ -10,9 +10,9 @@ from django.utils.safestring import SafeString
 from reflection_app.loops.code_answers import code_of
 from reflection_app.loops.code_tests import TestReport
 from reflection_app.loops.effects import RunTests
-from reflection_app.models.attempt import Attempt
-from reflection_app.models.review import Review
-from reflection_app.models.run import Step, StepState
+from reflection_app.reviews.models.review import Review
+from reflection_app.runs.models.attempt import Attempt
+from reflection_app.runs.models.run import Step, StepState
 from reflection_app.web.attempt_cards import AttemptCard, attempt_cards
 from reflection_app.web.code_differences import DiffLine, differences
 from reflection_app.web.compared_answers import TestLine, compare_answers

@@ -8,7 +8,7 @@ from django.db.models import Q
 from reflection_app.loops.effects import RecordPlan, RecordPlanStep
 from reflection_app.loops.plans import CheckedPlan, PlanStep, PlanStepOutcome
 from reflection_app.loops.task_spec import Mode
-from reflection_app.models.run import Run, Step, StepState
+from reflection_app.runs.models.run import Run, Step, StepState
 from reflection_app.web.tool_view import is_of_supplements, place_of
 
 # The number of an attempt, and whether it is its supplementary plan, which comes after its own.

@@ -10,11 +10,11 @@ from django.views.decorators.http import require_http_methods
 from reflection_app.actions.change_policy import change_policy, digest_of, read_rules
 from reflection_app.actions.errors import InvalidInput, PolicyMovedOn
 from reflection_app.actions.own_work import change_own_work
+from reflection_app.core.models.project import OwnWork, Project
+from reflection_app.core.permissions import Permission
 from reflection_app.loops.review_rules import MOST_RULES, ReviewPolicy
 from reflection_app.loops.verdicts import Verdict
 from reflection_app.metrics.policy_trial import seen_lately
-from reflection_app.models.permissions import Permission
-from reflection_app.models.project import OwnWork, Project
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.policy_form import PolicyForm, form_of, read_policy_form
 from reflection_app.web.policy_trial_view import TrialView, tried

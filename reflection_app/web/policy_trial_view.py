@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
+from reflection_app.core.models.project import Project
 from reflection_app.loops.review_rules import ReviewPolicy, RuleAction
 from reflection_app.metrics.policy_trial import MOST_VERDICTS, TRIED_DAYS, PolicyTrial, try_policy
 from reflection_app.metrics.trial_decisions import Counted
-from reflection_app.models.project import Project
 from reflection_app.web.rule_words import in_words
 
 

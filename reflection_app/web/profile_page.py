@@ -13,9 +13,9 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from reflection_app.actions.change_profile import change_profile
 from reflection_app.actions.errors import InvalidInput
-from reflection_app.models.api_key import ApiKey
-from reflection_app.models.profile import Profile
-from reflection_app.models.project import Project
+from reflection_app.core.models.api_key import ApiKey
+from reflection_app.core.models.profile import Profile
+from reflection_app.core.models.project import Project
 from reflection_app.web.access import DeskRequest
 from reflection_app.web.forms import Typed, blame, read_typed
 from reflection_app.web.language import keep_language

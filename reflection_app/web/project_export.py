@@ -7,7 +7,7 @@ from django.http import HttpResponse, StreamingHttpResponse
 from django.views.decorators.http import require_safe
 
 from reflection_app.actions.project_archive.sending import Pieces, PiecesOffTheLoop, headers_of, whole_file
-from reflection_app.models.permissions import Permission
+from reflection_app.core.permissions import Permission
 from reflection_app.web.access import DeskRequest, project_page
 
 

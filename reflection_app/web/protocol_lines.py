@@ -17,7 +17,7 @@ from reflection_app.loops.effects import (
     RecordToolFailure,
     Wait,
 )
-from reflection_app.models.run import Step
+from reflection_app.runs.models.run import Step
 
 KINDS = {
     IssueTicket.kind: "ticket",

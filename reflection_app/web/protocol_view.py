@@ -22,7 +22,7 @@ from reflection_app.loops.protocol.stages import (
 )
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.tickets import Ticket
-from reflection_app.models.run import Run, Step, StepState
+from reflection_app.runs.models.run import Run, Step, StepState
 
 NAMES = ("explore", "reflect", "classify", "plan", "execute", "submit")
 

@@ -13,9 +13,9 @@ from pydantic import ValidationError
 
 from reflection_app.actions.answer_question import AnswerInput, answer_question
 from reflection_app.actions.errors import ActionError, Conflict, InvalidInput
+from reflection_app.core.permissions import Permission
 from reflection_app.loops.questions import Choice
-from reflection_app.models.permissions import Permission
-from reflection_app.models.question import Question, QuestionState
+from reflection_app.runs.models.question import Question, QuestionState
 from reflection_app.web.access import DeskRequest, Place, project_page
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.complaints import complaints

@@ -4,11 +4,11 @@ from django.db.models import IntegerField, Q, QuerySet, Subquery
 from django.utils import timezone
 
 from reflection_app.actions.review_views import QueueView, in_view
+from reflection_app.core.audit import Actor
+from reflection_app.core.models.project import Project
 from reflection_app.loops.effects import ReviewReason
-from reflection_app.models.audit import Actor
-from reflection_app.models.project import Project
-from reflection_app.models.question import Question, QuestionState
-from reflection_app.models.review import OPEN, Review
+from reflection_app.reviews.models.review import OPEN, Review
+from reflection_app.runs.models.question import Question, QuestionState
 
 MOST = 999
 COUNTED_VIEWS = (QueueView.ALL, QueueView.MINE, QueueView.UNCLAIMED, QueueView.SKIPPED)

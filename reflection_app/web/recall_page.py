@@ -17,10 +17,10 @@ from notebook_app.public import (
     told_of,
 )
 from notebook_app.public import EntryState as State
+from reflection_app.core.models.project import Project
+from reflection_app.core.permissions import Permission
 from reflection_app.llm.query_vectors import query_vector, space_asked
 from reflection_app.loops.storable import storable
-from reflection_app.models.permissions import Permission
-from reflection_app.models.project import Project
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.entry_view import EntryView, views_of
 from reflection_app.web.hidden_characters import revealed

@@ -15,12 +15,12 @@ from pydantic import ValidationError
 
 from reflection_app.actions.correct_class import CorrectionInput, correct_class
 from reflection_app.actions.errors import ActionError, Conflict, InvalidInput
+from reflection_app.core.models.project import Project
+from reflection_app.core.permissions import Permission
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.report_documents import markdown_of
 from reflection_app.loops.storable import storable
-from reflection_app.models.permissions import Permission
-from reflection_app.models.project import Project
-from reflection_app.models.report import AgentInstruction, InstructionState, Report
+from reflection_app.repairs.models.report import AgentInstruction, InstructionState, Report
 from reflection_app.web.access import DeskRequest, Place, project_page
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.complaints import complaints

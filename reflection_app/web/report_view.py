@@ -15,7 +15,7 @@ from reflection_app.loops.protocol.reports import Report as ReportValue
 from reflection_app.loops.protocol.stages import RepairStatus
 from reflection_app.loops.verdicts import Judgement
 from reflection_app.metrics.report_quality import ReportQuality, judgement_of, proposals_of
-from reflection_app.models.report import AgentInstruction, ClassCorrection, Report
+from reflection_app.repairs.models.report import AgentInstruction, ClassCorrection, Report
 
 # What each class means, and what it has done, for whoever corrects it.
 MEANINGS = {

@@ -9,9 +9,9 @@ from django.views.decorators.http import require_safe
 
 from reflection_app.actions.claim_review import likely_next
 from reflection_app.actions.review_views import SortedFilter
-from reflection_app.models.permissions import Permission
-from reflection_app.models.review import Review
-from reflection_app.models.run import Run
+from reflection_app.core.permissions import Permission
+from reflection_app.reviews.models.review import Review
+from reflection_app.runs.models.run import Run
 from reflection_app.web.access import DeskRequest, get_review_for, project_page
 from reflection_app.web.decision_form import prefilled
 from reflection_app.web.next_review import NONE, address_of_next, claim_order, claimable, held_by, next_for

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from django.db.models import F
 
 from reflection_app.loops.effects import CallTool
-from reflection_app.models.attempt import Attempt
-from reflection_app.models.review import Review
-from reflection_app.models.run import Step, StepState
+from reflection_app.reviews.models.review import Review
+from reflection_app.runs.models.attempt import Attempt
+from reflection_app.runs.models.run import Step, StepState
 from reflection_app.web.failure_view import failures_by_place
 from reflection_app.web.tool_view import CallShown, call_of_step, place_of
 

@@ -9,8 +9,8 @@ from typing import Any
 from notebook_app.public import SimilarEntry, similar
 from reflection_app.loops.code_tests import TestReport
 from reflection_app.loops.requirements import RequirementsReport
-from reflection_app.models.attempt import Verdict
-from reflection_app.models.review import Review
+from reflection_app.reviews.models.review import Review
+from reflection_app.runs.models.attempt import Verdict
 from reflection_app.web.attempt_cards import AttemptCard
 from reflection_app.web.decision_effects import effects_of
 from reflection_app.web.earlier_attempts import earlier_attempts

@@ -12,8 +12,8 @@ from pydantic import ValidationError
 from reflection_app.actions.decide_review import DecisionInput, decide_review
 from reflection_app.actions.errors import Conflict, InvalidInput, ReviewLeaseLost
 from reflection_app.actions.own_work import OwnWorkRefused
+from reflection_app.core.permissions import Permission
 from reflection_app.loops.effects import Decision
-from reflection_app.models.permissions import Permission
 from reflection_app.web.access import DeskRequest, get_review_for, project_page
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.complaints import complaints

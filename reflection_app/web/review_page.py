@@ -11,11 +11,11 @@ from django.views.decorators.http import require_safe
 
 from reflection_app.actions.errors import ActionError
 from reflection_app.actions.own_work import allows_own_work, is_own, nobody_else_may, why_refused
+from reflection_app.core.permissions import Permission
 from reflection_app.loops.verdicts import IssueCategory, Severity
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.models.comment import About
-from reflection_app.models.permissions import Permission
-from reflection_app.models.review import Review
+from reflection_app.reviews.models.comment import About
+from reflection_app.reviews.models.review import Review
 from reflection_app.web.access import DeskRequest, get_review_for, project_page
 from reflection_app.web.assigning import assigning_of
 from reflection_app.web.comments import opened_thread, thread_of

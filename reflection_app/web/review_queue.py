@@ -11,13 +11,13 @@ from django.views.decorators.http import require_safe
 from reflection_app.actions.claim_review import IN_ORDER
 from reflection_app.actions.errors import InvalidInput
 from reflection_app.actions.review_views import QueueView, held
+from reflection_app.core.identifiers import id_from
+from reflection_app.core.models.project import Project
+from reflection_app.core.permissions import Permission
 from reflection_app.loops.effects import ReviewReason
 from reflection_app.loops.verdicts import Verdict
-from reflection_app.models.identifiers import id_from
-from reflection_app.models.permissions import Permission
-from reflection_app.models.project import Project
-from reflection_app.models.question import Question, QuestionState
-from reflection_app.models.review import OPEN, Review
+from reflection_app.reviews.models.review import OPEN, Review
+from reflection_app.runs.models.question import Question, QuestionState
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.list_pages import list_response

@@ -10,8 +10,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from reflection_app.actions.skip_review import skip_review, unskip_all, unskip_review
-from reflection_app.models.identifiers import id_from
-from reflection_app.models.permissions import Permission
+from reflection_app.core.identifiers import id_from
+from reflection_app.core.permissions import Permission
 from reflection_app.web.access import DeskRequest, get_review_for, project_page
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.next_review import go_to_next

@@ -7,9 +7,9 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from notebook_app.public import EntryKind, rules_prompt
+from reflection_app.core.permissions import Permission
 from reflection_app.loops.notebook_settings import NotebookSettings
 from reflection_app.loops.storable import storable
-from reflection_app.models.permissions import Permission
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.entry_view import views_of
 from reflection_app.web.hidden_characters import revealed

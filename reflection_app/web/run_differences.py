@@ -12,8 +12,8 @@ from django.utils.translation import gettext as _
 
 from reflection_app.loops.code_tests import TestReport, TestResult
 from reflection_app.loops.effects import AskReviewer, AwaitAttempt, Generate, KeepAttempt, RecordVerdict, RunTests
-from reflection_app.models.attempt import VOID, Attempt, Verdict
-from reflection_app.models.run import Run, Step
+from reflection_app.runs.models.attempt import VOID, Attempt, Verdict
+from reflection_app.runs.models.run import Run, Step
 from reflection_app.web.step_lines import StepLine
 from reflection_app.web.template_filters import pretty_json
 from reflection_app.web.text_diff import LONGEST_COMPARED, marked

@@ -8,8 +8,8 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from reflection_app.loops.graph_values import Edge, EdgeKind, Graph, Node, NodeKind
-from reflection_app.models.recorded_steps import graph_of_run
-from reflection_app.models.run import Run
+from reflection_app.runs.models.run import Run
+from reflection_app.runs.recorded_steps import graph_of_run
 from reflection_app.web.graph_layout import (
     ARRIVAL,
     NODE_HEIGHT,

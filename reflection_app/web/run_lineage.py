@@ -7,7 +7,7 @@ from reflection_app.loops.ends import Outcome
 from reflection_app.loops.prompt_changes import changed_since
 from reflection_app.loops.prompts import versions
 from reflection_app.loops.task_spec import Mode
-from reflection_app.models.run import Run, Step, StepState
+from reflection_app.runs.models.run import Run, Step, StepState
 
 MOST_FORKS = 50
 # A run that ended so may be wanted to go on.

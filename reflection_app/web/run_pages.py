@@ -10,8 +10,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from reflection_app.actions.cancel_run import cancel_run
 from reflection_app.actions.redo_run import why_no_redo
-from reflection_app.models.comment import About
-from reflection_app.models.permissions import Permission
+from reflection_app.core.permissions import Permission
+from reflection_app.reviews.models.comment import About
 from reflection_app.web.access import DeskRequest, get_run_for, get_step_for, project_page
 from reflection_app.web.comments import opened_thread
 from reflection_app.web.completeness_view import checks_of

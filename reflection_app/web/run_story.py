@@ -15,11 +15,11 @@ from reflection_app.loops.effects import Pick, Route
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.loops.verdicts import Referee
-from reflection_app.models.question import Question, QuestionState
-from reflection_app.models.review import Review
-from reflection_app.models.run import Run, RunState, Step
-from reflection_app.models.transcript import Transcript
+from reflection_app.reviews.models.review import Review
 from reflection_app.runner.lease import lease_end, silent_s
+from reflection_app.runs.models.question import Question, QuestionState
+from reflection_app.runs.models.run import Run, RunState, Step
+from reflection_app.sessions.models.transcript import Transcript
 from reflection_app.web.attempt_cards import AttemptCard, attempt_cards
 from reflection_app.web.choice_view import pick_of
 from reflection_app.web.chosen_loop import chosen_loop

@@ -1,8 +1,8 @@
 """Taking the last decision on a run back from the run's own page."""
 
-from reflection_app.models.blindness import is_hidden
-from reflection_app.models.review import Review, ReviewState
-from reflection_app.models.run import Run
+from reflection_app.reviews.models.blindness import is_hidden
+from reflection_app.reviews.models.review import Review, ReviewState
+from reflection_app.runs.models.run import Run
 from reflection_app.web.access import DeskRequest
 from reflection_app.web.review_undo import undo_offer
 

@@ -7,12 +7,12 @@ from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.http import HttpResponse
 from django.views.decorators.http import require_safe
 
+from reflection_app.core.models.project import Project
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import Mode
-from reflection_app.models.attempt import VOID, Verdict
-from reflection_app.models.project import Project
-from reflection_app.models.run import NOT_OF_THE_DESK, Run, RunState
+from reflection_app.runs.models.attempt import VOID, Verdict
+from reflection_app.runs.models.run import NOT_OF_THE_DESK, Run, RunState
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.list_pages import list_response, page_before
 from reflection_app.web.runs_behind_figure import behind_figure

@@ -7,14 +7,14 @@ from django.db.models import QuerySet
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from reflection_app.core.identifiers import id_from
+from reflection_app.core.models.project import Project
 from reflection_app.loops.storable import storable
 from reflection_app.metrics.definitions import DEFINITIONS
 from reflection_app.metrics.runs_behind import NO, YES, runs_behind
 from reflection_app.metrics.runs_behind_reviews import OF_NOW, OF_REVIEWS, runs_behind_reviews
 from reflection_app.metrics.values import ChosenHour, Unit
-from reflection_app.models.identifiers import id_from
-from reflection_app.models.project import Project
-from reflection_app.models.run import Run
+from reflection_app.runs.models.run import Run
 from reflection_app.web.access import DeskRequest
 from reflection_app.web.metrics_choice import Asked, as_fields, of_hour, read_asked
 from reflection_app.web.metrics_families import bar_words, family_title

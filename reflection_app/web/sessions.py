@@ -8,7 +8,7 @@ from django.shortcuts import render
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_safe
 
-from reflection_app.models.transcript import Transcript
+from reflection_app.sessions.models.transcript import Transcript
 from reflection_app.web.access import DeskRequest, get_transcript_for, project_page
 from reflection_app.web.learned import learned_from_session
 from reflection_app.web.list_pages import page_before

@@ -12,14 +12,14 @@ from pydantic import ValidationError
 
 from reflection_app.actions.change_settings import change_settings
 from reflection_app.actions.errors import InvalidInput
+from reflection_app.core.models.project import Project
+from reflection_app.core.permissions import Permission
 from reflection_app.llm.errors import ModelError
 from reflection_app.llm.roles import has_escalation, model_for
 from reflection_app.loops.completeness.checks import CompletenessSettings
 from reflection_app.loops.task_spec import Thresholds, UsualLimits
 from reflection_app.loops.values import Value
-from reflection_app.models.permissions import Permission
-from reflection_app.models.project import Project
-from reflection_app.models.tool import Tool
+from reflection_app.teams.models.tool import Tool
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.complaints import complaints, in_plain_words
 from reflection_app.web.forms import Typed, blame, read_typed

@@ -7,7 +7,7 @@ from typing import Any
 from reflection_app.loops.code_tests import TestReport
 from reflection_app.loops.effects import AskReviewer, Draw, Generate, RecordVerdict, RequestAudit, RunTests
 from reflection_app.loops.verdicts import Referee, Verdict
-from reflection_app.models.run import Step, StepState
+from reflection_app.runs.models.run import Step, StepState
 from reflection_app.web.agent_view import AGENT_STEPS, turns_words
 from reflection_app.web.choice_view import CHOICES, CHOOSING_ROLES
 from reflection_app.web.failure_view import FailureShown

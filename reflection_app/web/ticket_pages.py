@@ -15,12 +15,12 @@ from pydantic import ValidationError
 from reflection_app.actions.errors import InvalidInput
 from reflection_app.actions.redo_run import why_no_redo
 from reflection_app.actions.tickets import ClosingInput, close_ticket
+from reflection_app.core.identifiers import id_from
+from reflection_app.core.models.project import Project
+from reflection_app.core.permissions import Permission
 from reflection_app.loops.storable import storable
 from reflection_app.loops.tickets import Trigger
-from reflection_app.models.identifiers import id_from
-from reflection_app.models.permissions import Permission
-from reflection_app.models.project import Project
-from reflection_app.models.ticket import Ticket, TicketState
+from reflection_app.repairs.models.ticket import Ticket, TicketState
 from reflection_app.web.access import DeskRequest, get_ticket_for, project_page
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.complaints import complaints

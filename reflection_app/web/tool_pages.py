@@ -11,9 +11,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from reflection_app.actions.tools import LONGEST_TRY_S, ToolChange, change_tool, delete_tool, try_tool
+from reflection_app.core.permissions import Permission
 from reflection_app.loops.tool_calls import ToolResult
-from reflection_app.models.permissions import Permission
-from reflection_app.models.tool import Tool
+from reflection_app.teams.models.tool import Tool
 from reflection_app.web.access import DeskRequest, get_tool_for, project_page
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.forms import Typed, read_typed

@@ -11,8 +11,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 from reflection_app.actions.errors import InvalidInput
 from reflection_app.actions.secrets import SecretInput, delete_secret, save_secret, tools_with
 from reflection_app.actions.tools import add_builtin_tools
-from reflection_app.models.permissions import Permission
-from reflection_app.models.tool import Secret, Tool
+from reflection_app.core.permissions import Permission
+from reflection_app.teams.models.tool import Secret, Tool
 from reflection_app.tools.builtin import SPECS
 from reflection_app.web.access import DeskRequest, get_secret_for, project_page
 from reflection_app.web.action_addresses import post_only

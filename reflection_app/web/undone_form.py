@@ -5,7 +5,7 @@ from typing import Any
 from reflection_app.actions.undo_decision import taken_back_by_holder
 from reflection_app.loops.effects import DirectorsDecision
 from reflection_app.loops.verdicts import Verdict
-from reflection_app.models.review import Review, ReviewState
+from reflection_app.reviews.models.review import Review, ReviewState
 
 
 def begun_with_undone(review: Review, *, fields: tuple[str, ...]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from reflection_app.actions.webhooks import (
     resume_webhook,
     rotate_secret,
 )
-from reflection_app.models.permissions import Permission
+from reflection_app.core.permissions import Permission
 from reflection_app.web.access import DeskRequest, get_delivery_for, get_webhook_for, project_page
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.forms import Typed, read_typed

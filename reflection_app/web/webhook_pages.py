@@ -19,8 +19,8 @@ from reflection_app.actions.errors import Conflict, InvalidInput
 from reflection_app.actions.task_submission import invalid_input
 from reflection_app.actions.webhook_input import LONGEST_DESCRIPTION, USUAL, WebhookChange, WebhookInput
 from reflection_app.actions.webhooks import MOST_WEBHOOKS, change_webhook, create_webhook
-from reflection_app.models.permissions import Permission
-from reflection_app.models.webhook import Delivery, DeliveryState, Webhook
+from reflection_app.core.permissions import Permission
+from reflection_app.teams.models.webhook import Delivery, DeliveryState, Webhook
 from reflection_app.web.access import DeskRequest, get_delivery_for, get_webhook_for, project_page
 from reflection_app.web.forms import Typed, blame, read_typed
 from reflection_app.web.list_pages import list_response, page_before

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from decimal import Decimal
 
-from reflection_app.models.run import Run
+from reflection_app.runs.models.run import Run
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from reflection_app.loops.effects import Draw, ReviewReason
 from reflection_app.loops.review_rules import ReviewPolicy, ReviewRule
-from reflection_app.models.review import Review
-from reflection_app.models.run import Step, StepState
+from reflection_app.reviews.models.review import Review
+from reflection_app.runs.models.run import Step, StepState
 from reflection_app.web.rule_words import in_words
 
 

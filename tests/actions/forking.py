@@ -6,12 +6,12 @@ from django.core import serializers
 
 from reflection_app.actions.fork_input import ForkInput
 from reflection_app.actions.fork_run import fork_run
-from reflection_app.models.attempt import Attempt, Verdict
-from reflection_app.models.audit import Actor
-from reflection_app.models.event import Event, EventType
-from reflection_app.models.review import Review
-from reflection_app.models.run import Run, Step
+from reflection_app.core.audit import Actor
+from reflection_app.core.event import Event, EventType
+from reflection_app.reviews.models.review import Review
 from reflection_app.runner.advance import advance
+from reflection_app.runs.models.attempt import Attempt, Verdict
+from reflection_app.runs.models.run import Run, Step
 from tests.critiques import critique
 from tests.factories import make_project
 from tests.runner.scripts import scripted_run

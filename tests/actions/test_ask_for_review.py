@@ -6,17 +6,17 @@ from reflection_app.actions.ask_for_review import AskInput, ask_for_review
 from reflection_app.actions.claim_review import claim_next, claim_review
 from reflection_app.actions.decide_review import DecisionInput, decide_review
 from reflection_app.actions.errors import AskedAlready, InvalidInput
+from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.event import Event
+from reflection_app.core.models.project import Role
 from reflection_app.loops.effects import Decision
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.models.attempt import Verdict
-from reflection_app.models.audit import Actor, AuditEntry
-from reflection_app.models.event import Event
-from reflection_app.models.notification import Notification
-from reflection_app.models.panel import Panel
-from reflection_app.models.project import Role
-from reflection_app.models.review import Review, ReviewState
-from reflection_app.models.run import Run
+from reflection_app.reviews.models.panel import Panel
+from reflection_app.reviews.models.review import Review, ReviewState
 from reflection_app.runner.advance import advance
+from reflection_app.runs.models.attempt import Verdict
+from reflection_app.runs.models.run import Run
+from reflection_app.teams.models.notification import Notification
 from tests.actions.test_reviews import together
 from tests.api.stories import finished_run
 from tests.critiques import critique

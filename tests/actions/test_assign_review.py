@@ -16,12 +16,12 @@ from reflection_app.actions.claim_review import claim_next, claim_review
 from reflection_app.actions.decide_review import decide_review
 from reflection_app.actions.errors import AlreadyDecided, InvalidInput, ReviewHeld, ReviewLeaseLost
 from reflection_app.actions.skip_review import skip_review
-from reflection_app.models.audit import Actor, AuditEntry
-from reflection_app.models.event import Event
-from reflection_app.models.notification import Notification
-from reflection_app.models.panel import Panel
-from reflection_app.models.project import Membership, Role
-from reflection_app.models.review import Review, ReviewState
+from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.event import Event
+from reflection_app.core.models.project import Membership, Role
+from reflection_app.reviews.models.panel import Panel
+from reflection_app.reviews.models.review import Review, ReviewState
+from reflection_app.teams.models.notification import Notification
 from tests.actions.test_comments import blind_seat
 from tests.actions.test_reviews import approve, together, waiting_review
 from tests.factories import make_member, make_project, make_user

@@ -12,13 +12,13 @@ from reflection_app.actions.bulk_items import undo_bulk, work_through
 from reflection_app.actions.claim_review import claim_review
 from reflection_app.actions.decide_review import DecisionInput, decide_review
 from reflection_app.actions.errors import Conflict, InvalidInput
-from reflection_app.models.attempt import Verdict
-from reflection_app.models.audit import Actor, AuditEntry
-from reflection_app.models.bulk import BulkDecision, BulkItem, BulkState
-from reflection_app.models.project import Membership, Project, Role
-from reflection_app.models.review import Review, ReviewState
-from reflection_app.models.run import RunState
+from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.models.project import Membership, Project, Role
+from reflection_app.reviews.models.bulk import BulkDecision, BulkItem, BulkState
+from reflection_app.reviews.models.review import Review, ReviewState
 from reflection_app.runner.advance import advance
+from reflection_app.runs.models.attempt import Verdict
+from reflection_app.runs.models.run import RunState
 from tests.factories import make_member, make_project
 from tests.web.stories import unsure_project, waiting_review
 

@@ -5,12 +5,12 @@ import pytest
 from notebook_app.models import Entry
 from reflection_app.actions.correct_class import CorrectionInput, correct_class
 from reflection_app.actions.errors import ClassMovedOn, InvalidInput
+from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.event import Event, EventType
+from reflection_app.core.models.project import Project
 from reflection_app.loops.protocol.error_classes import ErrorClass
-from reflection_app.models.audit import Actor, AuditEntry
-from reflection_app.models.event import Event, EventType
-from reflection_app.models.project import Project
-from reflection_app.models.report import AgentInstruction, ClassCorrection, Report
-from reflection_app.models.run import Run
+from reflection_app.repairs.models.report import AgentInstruction, ClassCorrection, Report
+from reflection_app.runs.models.run import Run
 from tests.actions.test_reviews import together
 from tests.factories import make_member, make_project
 from tests.reports import begun_run, kept_report

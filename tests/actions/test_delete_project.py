@@ -12,12 +12,12 @@ from reflection_app.actions.delete_project import delete_project
 from reflection_app.actions.errors import InvalidInput, NotFound
 from reflection_app.actions.take_project_away import deleted_projects, take_project_away
 from reflection_app.actions.tools import add_builtin_tools
-from reflection_app.models.audit import Actor, AuditEntry
-from reflection_app.models.comment import About
-from reflection_app.models.event import EventType
-from reflection_app.models.project import Project, Role
-from reflection_app.models.run import Run, RunState
-from reflection_app.models.webhook import Webhook
+from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.event import EventType
+from reflection_app.core.models.project import Project, Role
+from reflection_app.reviews.models.comment import About
+from reflection_app.runs.models.run import Run, RunState
+from reflection_app.teams.models.webhook import Webhook
 from tests.factories import make_api_key, make_member, make_project, submit
 from tests.web.stories import finished, unsure_project
 

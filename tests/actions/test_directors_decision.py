@@ -5,13 +5,13 @@ import pytest
 from reflection_app.actions.claim_review import claim_review
 from reflection_app.actions.decide_review import DecisionInput, decide_review
 from reflection_app.actions.errors import AlreadyDecided, InvalidInput
+from reflection_app.core.audit import AuditEntry
 from reflection_app.loops.effects import Decision, DirectorsDecision
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.models.attempt import Verdict
-from reflection_app.models.audit import AuditEntry
-from reflection_app.models.review import Review, ReviewState
-from reflection_app.models.ticket import Ticket
+from reflection_app.repairs.models.ticket import Ticket
+from reflection_app.reviews.models.review import Review, ReviewState
 from reflection_app.runner.advance import advance
+from reflection_app.runs.models.attempt import Verdict
 from tests.actions.test_reviews import reviewer, together, waiting_review
 from tests.critiques import critique
 from tests.factories import make_project

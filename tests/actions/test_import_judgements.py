@@ -8,9 +8,9 @@ from reflection_app.actions.errors import InvalidInput, NotFound
 from reflection_app.actions.import_judgements import apply_judgements, get_judgement_import
 from reflection_app.actions.judgement_plan import RowStep
 from reflection_app.actions.judgement_rows import MOST_ROWS, read_lines, read_values
-from reflection_app.models.audit import Actor, AuditEntry
-from reflection_app.models.judged_item import CriticJudgement, JudgedItem, JudgementImport, PersonsJudgement
-from reflection_app.models.project import Project
+from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.models.project import Project
+from reflection_app.metrics.models.judged_item import CriticJudgement, JudgedItem, JudgementImport, PersonsJudgement
 from tests.factories import make_project
 from tests.judgements import imported, lines, row, shown
 

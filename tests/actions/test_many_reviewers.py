@@ -17,14 +17,14 @@ from reflection_app.actions.claim_review import claim_next, claim_review
 from reflection_app.actions.decide_review import DecisionInput, decide_review
 from reflection_app.actions.errors import ActionError, ReviewHeld, ReviewLeaseLost
 from reflection_app.actions.skip_review import skip_review
+from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.event import Event
+from reflection_app.core.models.project import Project
 from reflection_app.loops.effects import Decision
-from reflection_app.models.attempt import Verdict
-from reflection_app.models.audit import Actor, AuditEntry
-from reflection_app.models.event import Event
-from reflection_app.models.panel import Panel
-from reflection_app.models.project import Project
-from reflection_app.models.review import OPEN, Review, ReviewState
-from reflection_app.models.run import Run, RunState, Step, StepState
+from reflection_app.reviews.models.panel import Panel
+from reflection_app.reviews.models.review import OPEN, Review, ReviewState
+from reflection_app.runs.models.attempt import Verdict
+from reflection_app.runs.models.run import Run, RunState, Step, StepState
 from tests.actions.test_reviews import together
 from tests.factories import make_member, make_project
 from tests.waiting_rows import waiting_rows

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from reflection_app.actions.correct_class import CorrectionInput, correct_class
+from reflection_app.core.audit import Actor
+from reflection_app.core.models.project import Project
 from reflection_app.loops.protocol.error_classes import ErrorClass
-from reflection_app.models.audit import Actor
-from reflection_app.models.project import Project
-from reflection_app.models.report import Report
-from reflection_app.models.run import Run, Step
+from reflection_app.repairs.models.report import Report
 from reflection_app.runner.advance import advance
+from reflection_app.runs.models.run import Run, Step
 from tests.critiques import critique
 from tests.factories import make_project, submit
 from tests.loops.protocol.playing import PLAN, REFLECTION

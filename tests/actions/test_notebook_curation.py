@@ -19,8 +19,8 @@ from reflection_app.actions.notebook_input import (
 from reflection_app.actions.notebook_merging import split_entry
 from reflection_app.actions.notebook_proposing import propose_entry
 from reflection_app.actions.notebook_undo import undo_curation
-from reflection_app.models.audit import Actor, AuditEntry
-from reflection_app.models.project import Project, Role
+from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.models.project import Project, Role
 from tests.factories import make_api_key, make_member, make_project
 from tests.notebook.at_once import at_once
 from tests.notebook.entries import make_entry

@@ -9,18 +9,18 @@ from reflection_app.actions.cancel_run import cancel_run
 from reflection_app.actions.claim_review import claim_next, claim_review
 from reflection_app.actions.decide_review import DecisionInput, decide_review
 from reflection_app.actions.errors import AlreadyDecided, ReviewHeld
+from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.event import Event
+from reflection_app.core.models.project import Role
 from reflection_app.loops.effects import Decision, DirectorsDecision
 from reflection_app.loops.verdicts import Issue
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.models.attempt import Verdict
-from reflection_app.models.audit import Actor, AuditEntry
-from reflection_app.models.event import Event
-from reflection_app.models.notification import Notification
-from reflection_app.models.panel import Panel, PanelState
-from reflection_app.models.project import Role
-from reflection_app.models.review import Review, ReviewState
-from reflection_app.models.run import RunState
+from reflection_app.reviews.models.panel import Panel, PanelState
+from reflection_app.reviews.models.review import Review, ReviewState
 from reflection_app.runner.advance import advance
+from reflection_app.runs.models.attempt import Verdict
+from reflection_app.runs.models.run import RunState
+from reflection_app.teams.models.notification import Notification
 from tests.actions.test_reviews import together
 from tests.factories import make_member
 from tests.panels import SECRET_REASON, adjudication, fresh, open_panel, panel_project, people, run_of, say, take_seat

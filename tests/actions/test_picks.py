@@ -7,11 +7,11 @@ import pytest
 from reflection_app.actions.claim_review import claim_review
 from reflection_app.actions.decide_review import DecisionInput, decide_review
 from reflection_app.actions.errors import InvalidInput
+from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.loops.effects import Decision
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.models.attempt import Verdict
-from reflection_app.models.audit import Actor, AuditEntry
-from reflection_app.models.review import Review, ReviewState
+from reflection_app.reviews.models.review import Review, ReviewState
+from reflection_app.runs.models.attempt import Verdict
 from tests.actions.test_reviews import waiting_review
 from tests.factories import make_member, make_project
 from tests.picks import OPEN_PICK, answer, move_on, unsettled_pick

@@ -13,15 +13,15 @@ from reflection_app.actions.decide_instruction import InstructionDecision, Instr
 from reflection_app.actions.hand_in_attempt import AttemptInput, hand_in_attempt
 from reflection_app.actions.redo_run import RedoInput, redo_run
 from reflection_app.actions.tickets import ClosingInput, close_ticket, start_ticket
+from reflection_app.core.audit import Actor
+from reflection_app.core.event import Event
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.questions import Choice
-from reflection_app.models.audit import Actor
-from reflection_app.models.event import Event
-from reflection_app.models.question import Question
-from reflection_app.models.report import AgentInstruction, ClassCorrection, Report
-from reflection_app.models.run import Run, RunState, Step, StepState
-from reflection_app.models.ticket import Ticket
+from reflection_app.repairs.models.report import AgentInstruction, ClassCorrection, Report
+from reflection_app.repairs.models.ticket import Ticket
 from reflection_app.runner.advance import advance
+from reflection_app.runs.models.question import Question
+from reflection_app.runs.models.run import Run, RunState, Step, StepState
 from tests.actions.test_reviews import together
 from tests.critiques import critique
 from tests.factories import make_project

@@ -14,20 +14,20 @@ from reflection_app.actions.retention import (
     order_retention,
     preview_retention,
 )
+from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.event import Event
+from reflection_app.core.models.project import Project
 from reflection_app.loops.retention_settings import RetentionSettings
-from reflection_app.models.agent_trace import AgentTrace
-from reflection_app.models.attempt import Attempt
-from reflection_app.models.audit import Actor, AuditEntry
-from reflection_app.models.comment import About, Comment
-from reflection_app.models.event import Event
-from reflection_app.models.notification import Notification, NotificationKind
-from reflection_app.models.project import Project
-from reflection_app.models.retention import RetentionRun
-from reflection_app.models.review import Review, ReviewState
-from reflection_app.models.run import Run, Step
-from reflection_app.models.task import Task
-from reflection_app.models.tool_failure import ToolFailure
-from reflection_app.models.transcript import Transcript
+from reflection_app.repairs.models.tool_failure import ToolFailure
+from reflection_app.reviews.models.comment import About, Comment
+from reflection_app.reviews.models.review import Review, ReviewState
+from reflection_app.runs.models.attempt import Attempt
+from reflection_app.runs.models.run import Run, Step
+from reflection_app.sessions.models.agent_trace import AgentTrace
+from reflection_app.sessions.models.transcript import Transcript
+from reflection_app.tasks.models.task import Task
+from reflection_app.teams.models.notification import Notification, NotificationKind
+from reflection_app.teams.models.retention import RetentionRun
 from tests.critiques import critique
 from tests.factories import make_member, make_project, submit
 from tests.web.stories import finished, project_with, unsure_project

@@ -10,16 +10,16 @@ from reflection_app.actions.cancel_run import cancel_run
 from reflection_app.actions.claim_review import claim_next, claim_review, keep_review, release_review
 from reflection_app.actions.decide_review import DecisionInput, decide_review
 from reflection_app.actions.errors import ActionError, AlreadyDecided, InvalidInput, ReviewHeld, ReviewLeaseLost
+from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.event import Event
+from reflection_app.core.models.project import Project
 from reflection_app.loops.effects import Decision
 from reflection_app.loops.verdicts import Issue
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.models.attempt import Verdict
-from reflection_app.models.audit import Actor, AuditEntry
-from reflection_app.models.event import Event
-from reflection_app.models.project import Project
-from reflection_app.models.review import Review, ReviewState
-from reflection_app.models.run import Run, RunState
+from reflection_app.reviews.models.review import Review, ReviewState
 from reflection_app.runner.advance import advance
+from reflection_app.runs.models.attempt import Verdict
+from reflection_app.runs.models.run import Run, RunState
 from tests.critiques import critique
 from tests.factories import make_member, make_project
 from tests.runner.scripts import scripted_run

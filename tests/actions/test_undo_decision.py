@@ -9,14 +9,14 @@ from django.db.models import F
 from notebook_app.models import Entry
 from reflection_app.actions.errors import Conflict, NotYours
 from reflection_app.actions.undo_decision import taken_back_by_holder, undo_decision
-from reflection_app.models.audit import Actor, AuditEntry
-from reflection_app.models.event import Event
-from reflection_app.models.notification import Notification
-from reflection_app.models.project import Project, Role
-from reflection_app.models.report import AgentInstruction, Report
-from reflection_app.models.review import Review, ReviewState
-from reflection_app.models.run import Run, RunState
-from reflection_app.models.ticket import Ticket
+from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.event import Event
+from reflection_app.core.models.project import Project, Role
+from reflection_app.repairs.models.report import AgentInstruction, Report
+from reflection_app.repairs.models.ticket import Ticket
+from reflection_app.reviews.models.review import Review, ReviewState
+from reflection_app.runs.models.run import Run, RunState
+from reflection_app.teams.models.notification import Notification
 from tests.actions.test_reviews import together
 from tests.critiques import critique
 from tests.factories import make_api_key, make_member, make_project

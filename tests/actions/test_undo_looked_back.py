@@ -8,14 +8,14 @@ import pytest
 from notebook_app.models import Entry, Evidence
 from notebook_app.public import By, approve, propose
 from reflection_app.actions.undo_decision import undo_decision
-from reflection_app.models.audit import Actor
-from reflection_app.models.event import Event, EventType
-from reflection_app.models.project import Project, Role
-from reflection_app.models.reflector import Reflector
-from reflection_app.models.review import Review
-from reflection_app.models.run import Run, Step
+from reflection_app.core.audit import Actor
+from reflection_app.core.event import Event, EventType
+from reflection_app.core.models.project import Project, Role
+from reflection_app.reviews.models.review import Review
 from reflection_app.runner import taking_back_reflectors
 from reflection_app.runner.advance import advance
+from reflection_app.runs.models.run import Run, Step
+from reflection_app.sessions.models.reflector import Reflector
 from tests.actions.test_reviews import together
 from tests.critiques import critique
 from tests.factories import make_member

@@ -9,15 +9,15 @@ from django.db import connection
 from reflection_app.actions import undo_decision as undoing
 from reflection_app.actions.errors import ActionError
 from reflection_app.actions.undo_decision import undo_decision
+from reflection_app.core.audit import AuditEntry
 from reflection_app.llm import scripted
-from reflection_app.models.attempt import Attempt
-from reflection_app.models.audit import AuditEntry
-from reflection_app.models.review import Review
-from reflection_app.models.run import Run, RunState, Step
-from reflection_app.models.ticket import Ticket
+from reflection_app.repairs.models.ticket import Ticket
+from reflection_app.reviews.models.review import Review
 from reflection_app.runner import journal_writes
 from reflection_app.runner.advance import advance
 from reflection_app.runner.sweep import take_back_expired
+from reflection_app.runs.models.attempt import Attempt
+from reflection_app.runs.models.run import Run, RunState, Step
 from tests.actions.test_races import check_it_is_consistent
 from tests.actions.test_reviews import together
 from tests.actions.test_undo_decision import BAD, person, waiting

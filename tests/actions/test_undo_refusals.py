@@ -18,14 +18,14 @@ from reflection_app.actions.redo_run import RedoInput, redo_run
 from reflection_app.actions.tickets import ClosingInput, close_ticket
 from reflection_app.actions.tools import add_builtin_tools
 from reflection_app.actions.undo_decision import undo_decision
+from reflection_app.core.audit import Actor
 from reflection_app.loops import catalogue
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.task_spec import Mode
-from reflection_app.models.audit import Actor
-from reflection_app.models.report import AgentInstruction, Report
-from reflection_app.models.review import Review
-from reflection_app.models.run import Run, Step
-from reflection_app.models.ticket import Ticket
+from reflection_app.repairs.models.report import AgentInstruction, Report
+from reflection_app.repairs.models.ticket import Ticket
+from reflection_app.reviews.models.review import Review
+from reflection_app.runs.models.run import Run, Step
 from tests.actions.test_undo_decision import (
     BAD,
     GOOD,

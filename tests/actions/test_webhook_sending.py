@@ -19,14 +19,14 @@ from reflection_app.actions.webhooks import (
     resume_webhook,
 )
 from reflection_app.config.jobs import receivers, send_to_webhook
-from reflection_app.models.audit import Actor, AuditEntry
-from reflection_app.models.event import Event, EventType
-from reflection_app.models.notification import Notification, NotificationKind
-from reflection_app.models.project import Role
-from reflection_app.models.run import Run
-from reflection_app.models.task import Task
-from reflection_app.models.webhook import Delivery, DeliveryState, Webhook
+from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.event import Event, EventType
+from reflection_app.core.models.project import Role
 from reflection_app.outgoing import resolving
+from reflection_app.runs.models.run import Run
+from reflection_app.tasks.models.task import Task
+from reflection_app.teams.models.notification import Notification, NotificationKind
+from reflection_app.teams.models.webhook import Delivery, DeliveryState, Webhook
 from tests.factories import make_member, make_project, submit
 from tests.outgoing.conftest import loopback
 from tests.outgoing.server import Heard, RawServer, reply

@@ -19,11 +19,11 @@ from reflection_app.actions.webhooks import (
     resume_webhook,
     rotate_secret,
 )
-from reflection_app.models.audit import Actor
-from reflection_app.models.event import Event, EventType
-from reflection_app.models.project import Project
-from reflection_app.models.run import Run
-from reflection_app.models.webhook import Delivery, DeliveryState, Webhook
+from reflection_app.core.audit import Actor
+from reflection_app.core.event import Event, EventType
+from reflection_app.core.models.project import Project
+from reflection_app.runs.models.run import Run
+from reflection_app.teams.models.webhook import Delivery, DeliveryState, Webhook
 from tests.factories import make_project, submit
 from tests.outgoing.conftest import loopback
 from tests.pace import PATIENCE_S

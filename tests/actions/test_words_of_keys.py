@@ -24,8 +24,8 @@ from reflection_app.actions.notebook_input import (
 )
 from reflection_app.actions.notebook_merging import merge_entries
 from reflection_app.actions.notebook_proposing import propose_entry
-from reflection_app.models.audit import Actor
-from reflection_app.models.project import Project
+from reflection_app.core.audit import Actor
+from reflection_app.core.models.project import Project
 from tests.factories import make_api_key, make_member, make_project
 from tests.notebook.entries import make_entry
 from tests.notebook.test_comparing import conflicting

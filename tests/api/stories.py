@@ -1,9 +1,9 @@
 """Runs brought to a certain point by really running their loops."""
 
-from reflection_app.models.project import Project
-from reflection_app.models.review import Review
-from reflection_app.models.run import Run
+from reflection_app.core.models.project import Project
+from reflection_app.reviews.models.review import Review
 from reflection_app.runner.advance import advance
+from reflection_app.runs.models.run import Run
 from tests.critiques import critique
 from tests.runner.scripts import scripted_run
 

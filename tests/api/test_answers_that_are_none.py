@@ -8,11 +8,11 @@ from django.core.management import call_command
 from django.test import Client
 from pytest_django.fixtures import Settings
 
+from reflection_app.core.models.api_key import Scope
 from reflection_app.llm import warm_up
-from reflection_app.models.api_key import Scope
-from reflection_app.models.attempt import Attempt, Verdict
-from reflection_app.models.run import Run, Step
 from reflection_app.runner.advance import advance
+from reflection_app.runs.models.attempt import Attempt, Verdict
+from reflection_app.runs.models.run import Run, Step
 from tests.api.caller import Answer, Caller, assert_problem, fields, make_caller
 from tests.api.test_attempts import asked, hand_in
 from tests.critiques import critique

@@ -3,8 +3,8 @@
 import pytest
 
 from reflection_app.actions.bulk_items import work_through
-from reflection_app.models.bulk import BulkDecision
-from reflection_app.models.review import Review
+from reflection_app.reviews.models.bulk import BulkDecision
+from reflection_app.reviews.models.review import Review
 from tests.api.caller import Caller
 from tests.api.stories import waiting_review
 

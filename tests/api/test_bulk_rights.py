@@ -7,13 +7,13 @@ from django.test import Client
 
 from reflection_app.actions.begin_bulk import BulkInput, begin_bulk
 from reflection_app.actions.bulk_items import work_through
+from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.models.api_key import Scope
+from reflection_app.core.models.project import Membership, Role
 from reflection_app.loops.verdicts import Verdict
-from reflection_app.models.api_key import Scope
-from reflection_app.models.audit import Actor, AuditEntry
-from reflection_app.models.bulk import BulkDecision, BulkItem
-from reflection_app.models.panel import Panel
-from reflection_app.models.project import Membership, Role
-from reflection_app.models.review import Review
+from reflection_app.reviews.models.bulk import BulkDecision, BulkItem
+from reflection_app.reviews.models.panel import Panel
+from reflection_app.reviews.models.review import Review
 from tests.api.caller import Caller, assert_problem, make_caller
 from tests.api.stories import waiting_review
 from tests.factories import make_member

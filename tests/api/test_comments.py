@@ -5,9 +5,9 @@ from uuid import uuid4
 import pytest
 
 from notebook_app.public import propose
-from reflection_app.models.api_key import Scope
-from reflection_app.models.comment import Comment
-from reflection_app.models.review import Review
+from reflection_app.core.models.api_key import Scope
+from reflection_app.reviews.models.comment import Comment
+from reflection_app.reviews.models.review import Review
 from tests.actions.test_comments import blind_seat
 from tests.api.caller import Caller, assert_problem, fields, make_caller
 from tests.api.stories import waiting_review

@@ -6,11 +6,11 @@ from uuid import uuid4
 import pytest
 
 from reflection_app.api import waiting
+from reflection_app.core.audit import AuditEntry
 from reflection_app.llm.scripted import register_script
-from reflection_app.models.audit import AuditEntry
-from reflection_app.models.run import Run, RunState
-from reflection_app.models.task import Task
 from reflection_app.runner.advance import advance
+from reflection_app.runs.models.run import Run, RunState
+from reflection_app.tasks.models.task import Task
 from tests.api.caller import Caller, assert_problem, fields, make_caller
 from tests.completeness import INCOMPLETE, completeness_check, reading_project, supplemented
 from tests.factories import submit

@@ -6,14 +6,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from reflection_app.core.models.api_key import Scope
+from reflection_app.core.models.project import Project
 from reflection_app.loops.ends import Outcome
 from reflection_app.metrics.definitions import DEFINITIONS
 from reflection_app.metrics.figures import metrics_of
 from reflection_app.metrics.figuring import figure_due
 from reflection_app.metrics.values import Chosen
-from reflection_app.models.api_key import Scope
-from reflection_app.models.project import Project
-from reflection_app.models.run import Run
+from reflection_app.runs.models.run import Run
 from tests.api.caller import Caller, assert_problem, make_caller
 from tests.metrics.recorded import begin, random_project
 

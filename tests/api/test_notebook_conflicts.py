@@ -11,11 +11,11 @@ from notebook_app.models import Conflict, Entry
 from notebook_app.public import edit
 from reflection_app.actions.errors import ConflictSettled
 from reflection_app.actions.notebook_conflicts import SettleInput, Way, settle
+from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.models.api_key import Scope
 from reflection_app.llm.scripted import register_script
-from reflection_app.models.api_key import Scope
-from reflection_app.models.audit import Actor, AuditEntry
-from reflection_app.models.run import Run
 from reflection_app.runner.advance import advance
+from reflection_app.runs.models.run import Run
 from tests.actions.test_reviews import together
 from tests.api.caller import Answer, Caller, assert_problem, make_caller
 from tests.factories import make_member, make_project

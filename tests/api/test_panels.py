@@ -8,10 +8,10 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from reflection_app.core.models.api_key import Scope
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.models.api_key import Scope
-from reflection_app.models.panel import Panel
-from reflection_app.models.review import Review
+from reflection_app.reviews.models.panel import Panel
+from reflection_app.reviews.models.review import Review
 from tests.api.caller import Caller, assert_problem, fields, make_caller
 from tests.api.stories import finished_run
 from tests.factories import make_user

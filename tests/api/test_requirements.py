@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from reflection_app.models.project import Project
-from reflection_app.models.run import Run
-from reflection_app.models.task import Task
+from reflection_app.core.models.project import Project
 from reflection_app.runner.advance import advance
+from reflection_app.runs.models.run import Run
+from reflection_app.tasks.models.task import Task
 from tests.api.caller import Caller, assert_problem, fields
 from tests.critiques import critique
 from tests.runner.scripts import scripted_run

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from reflection_app.api.review_policy import EXAMPLES
+from reflection_app.core.audit import AuditEntry
+from reflection_app.core.models.api_key import Scope
+from reflection_app.core.models.project import Project
 from reflection_app.loops.review_rules import ReviewPolicy
-from reflection_app.models.api_key import Scope
-from reflection_app.models.audit import AuditEntry
-from reflection_app.models.project import Project
 from tests.api.caller import Answer, Caller, assert_problem, fields, make_caller
 from tests.metrics.judged import judged_run
 

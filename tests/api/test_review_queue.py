@@ -2,8 +2,8 @@
 
 import pytest
 
-from reflection_app.models.audit import AuditEntry
-from reflection_app.models.review import Review, ReviewSkip, ReviewState
+from reflection_app.core.audit import AuditEntry
+from reflection_app.reviews.models.review import Review, ReviewSkip, ReviewState
 from tests.api.caller import Caller, assert_problem, fields, make_caller
 from tests.waiting_rows import waiting_rows
 

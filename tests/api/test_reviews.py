@@ -8,10 +8,10 @@ from django.db import connections
 from django.utils import timezone
 from pytest_django.fixtures import DjangoAssertNumQueries
 
-from reflection_app.models.attempt import Verdict
-from reflection_app.models.audit import AuditEntry
-from reflection_app.models.review import Review
+from reflection_app.core.audit import AuditEntry
+from reflection_app.reviews.models.review import Review
 from reflection_app.runner.advance import advance
+from reflection_app.runs.models.attempt import Verdict
 from tests.api.caller import Answer, Caller, assert_problem, fields, make_caller
 from tests.api.stories import waiting_review
 from tests.pace import PATIENCE_S

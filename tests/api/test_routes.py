@@ -19,14 +19,14 @@ from reflection_app.actions.transcripts import open_transcript
 from reflection_app.api.desk_view import DeskView
 from reflection_app.api.permissions import permission_for
 from reflection_app.api.urls import urlpatterns
-from reflection_app.models.api_key import Scope
-from reflection_app.models.audit import Actor
-from reflection_app.models.comment import About
-from reflection_app.models.judged_item import JudgementImport
-from reflection_app.models.permissions import GRANTS, Grant, Permission
-from reflection_app.models.report import AgentInstruction
-from reflection_app.models.tool import Secret
-from reflection_app.models.webhook import Delivery, Webhook
+from reflection_app.core.audit import Actor
+from reflection_app.core.models.api_key import Scope
+from reflection_app.core.permissions import GRANTS, Grant, Permission
+from reflection_app.metrics.models.judged_item import JudgementImport
+from reflection_app.repairs.models.report import AgentInstruction
+from reflection_app.reviews.models.comment import About
+from reflection_app.teams.models.tool import Secret
+from reflection_app.teams.models.webhook import Delivery, Webhook
 from tests.api.caller import Caller, assert_problem, make_caller
 from tests.api.stories import waiting_review
 from tests.bulk import done_bulk

@@ -4,7 +4,7 @@ from uuid import uuid4
 import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
-from reflection_app.models.audit import AuditEntry
+from reflection_app.core.audit import AuditEntry
 from tests.api.caller import Caller, assert_problem, fields
 from tests.api.stories import finished_run, waiting_review
 from tests.factories import submit

@@ -5,10 +5,10 @@ from uuid import UUID
 import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
-from reflection_app.models.audit import AuditEntry
-from reflection_app.models.run import Run
-from reflection_app.models.task import Task
-from reflection_app.models.tool import Tool
+from reflection_app.core.audit import AuditEntry
+from reflection_app.runs.models.run import Run
+from reflection_app.tasks.models.task import Task
+from reflection_app.teams.models.tool import Tool
 from tests.api.caller import Caller, assert_problem, fields
 from tests.api.stories import finished_run
 from tests.factories import submit

@@ -28,13 +28,13 @@ from reflection_app.actions.assemble_traces import assemble_due, forget_spans
 from reflection_app.actions.take_spans import MOST_SPANS_IN_A_TRACE, take_spans
 from reflection_app.actions.transcripts import open_transcript
 from reflection_app.api import traces
-from reflection_app.models.agent_trace import AgentSpan, AgentTrace
-from reflection_app.models.audit import AuditEntry
-from reflection_app.models.project import Project
-from reflection_app.models.reflector import Reflector
-from reflection_app.models.transcript import Transcript, TranscriptTurn
+from reflection_app.core.audit import AuditEntry
+from reflection_app.core.models.project import Project
 from reflection_app.otlp.decoding import JSON, PROTOBUF
 from reflection_app.otlp.spans import Span
+from reflection_app.sessions.models.agent_trace import AgentSpan, AgentTrace
+from reflection_app.sessions.models.reflector import Reflector
+from reflection_app.sessions.models.transcript import Transcript, TranscriptTurn
 from tests.api.caller import Answer, Caller, make_caller
 from tests.factories import make_project
 from tests.looking_back import session_project

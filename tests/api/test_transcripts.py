@@ -9,10 +9,10 @@ from django.db import connection
 
 from reflection_app.actions.session_state import reflections_of
 from reflection_app.api import waiting
-from reflection_app.models.audit import AuditEntry
-from reflection_app.models.run import Run, RunState
-from reflection_app.models.transcript import Transcript, TranscriptTurn
+from reflection_app.core.audit import AuditEntry
 from reflection_app.runner.advance import advance
+from reflection_app.runs.models.run import Run, RunState
+from reflection_app.sessions.models.transcript import Transcript, TranscriptTurn
 from tests.api.caller import Answer, Caller, assert_problem, fields, make_caller
 from tests.sessions import INLINE, reflection, turns, watched_project
 

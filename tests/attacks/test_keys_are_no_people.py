@@ -15,11 +15,11 @@ from reflection_app.actions.claim_review import claim_review
 from reflection_app.actions.errors import ReviewHeld
 from reflection_app.actions.invitations import InvitationGone, accept_invitation
 from reflection_app.actions.members import change_role
-from reflection_app.models.api_key import ApiKey, Scope, digest_of
-from reflection_app.models.audit import Actor, AuditEntry
-from reflection_app.models.invitation import Invitation
-from reflection_app.models.project import Membership, Role
-from reflection_app.models.review import Review
+from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.models.api_key import ApiKey, Scope, digest_of
+from reflection_app.core.models.project import Membership, Role
+from reflection_app.reviews.models.review import Review
+from reflection_app.teams.models.invitation import Invitation
 from tests.api.caller import Answer, Caller, assert_problem, make_caller
 from tests.factories import make_member, make_project, make_user, submit
 from tests.pace import PATIENCE_S

@@ -22,15 +22,15 @@ from reflection_app.actions.claim_review import claim_next, claim_review
 from reflection_app.actions.notebook_input import EntryInput
 from reflection_app.actions.notebook_proposing import propose_entry
 from reflection_app.config.guarded_routes import guarded_routes
-from reflection_app.models.api_key import Scope
-from reflection_app.models.audit import Actor
-from reflection_app.models.bulk import BulkDecision
-from reflection_app.models.permissions import Permission
-from reflection_app.models.project import Membership, OwnWork, Project, Role
-from reflection_app.models.report import AgentInstruction
-from reflection_app.models.review import Review
-from reflection_app.models.run import Run, Step
+from reflection_app.core.audit import Actor
+from reflection_app.core.models.api_key import Scope
+from reflection_app.core.models.project import Membership, OwnWork, Project, Role
+from reflection_app.core.permissions import Permission
+from reflection_app.repairs.models.report import AgentInstruction
+from reflection_app.reviews.models.bulk import BulkDecision
+from reflection_app.reviews.models.review import Review
 from reflection_app.runner.advance import advance
+from reflection_app.runs.models.run import Run, Step
 from tests.api.caller import BASE, Answer, Caller, assert_problem, make_caller
 from tests.critiques import critique
 from tests.factories import make_member, make_project, submit

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from reflection_app.core.models.project import Role
 from reflection_app.metrics.calibration import VERDICTS
-from reflection_app.models.project import Role
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
 from tests.factories import make_member, make_project

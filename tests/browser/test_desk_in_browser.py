@@ -14,11 +14,11 @@ from reflection_app.actions.cancel_run import cancel_run
 from reflection_app.actions.claim_review import claim_review
 from reflection_app.actions.fork_input import ForkInput
 from reflection_app.actions.fork_run import fork_run
-from reflection_app.models.audit import Actor
-from reflection_app.models.project import Project, Role
-from reflection_app.models.review import Review
-from reflection_app.models.run import Run, Step
-from reflection_app.models.task import Task
+from reflection_app.core.audit import Actor
+from reflection_app.core.models.project import Project, Role
+from reflection_app.reviews.models.review import Review
+from reflection_app.runs.models.run import Run, Step
+from reflection_app.tasks.models.task import Task
 from tests.browser.conftest import Server, Visitor
 from tests.browser.looks import problems
 from tests.factories import PASSWORD, make_api_key, make_member, make_project, submit

@@ -6,10 +6,10 @@ import pytest
 from playwright.sync_api import expect
 
 from reflection_app.actions.comments import CommentInput, add_comment
-from reflection_app.models.audit import Actor
-from reflection_app.models.comment import About, Comment
-from reflection_app.models.notification import Notification
-from reflection_app.models.review import Review
+from reflection_app.core.audit import Actor
+from reflection_app.reviews.models.comment import About, Comment
+from reflection_app.reviews.models.review import Review
+from reflection_app.teams.models.notification import Notification
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
 from tests.factories import make_member, make_user

@@ -6,9 +6,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from reflection_app.actions.claim_review import claim_next, claim_review
-from reflection_app.models.audit import Actor
-from reflection_app.models.project import Membership, Project
-from reflection_app.models.review import Review, ReviewState
+from reflection_app.core.audit import Actor
+from reflection_app.core.models.project import Membership, Project
+from reflection_app.reviews.models.review import Review, ReviewState
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
 from tests.factories import make_member, make_project

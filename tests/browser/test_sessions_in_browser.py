@@ -7,8 +7,8 @@ from playwright.sync_api import expect
 
 from reflection_app.actions.transcript_submission import TranscriptSubmission, TurnsInput
 from reflection_app.actions.transcripts import add_turns, end_transcript, open_transcript
-from reflection_app.models.audit import Actor
-from reflection_app.models.project import Role
+from reflection_app.core.audit import Actor
+from reflection_app.core.models.project import Role
 from reflection_app.runner.advance import advance
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean

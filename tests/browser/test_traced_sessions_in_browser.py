@@ -9,8 +9,8 @@ from playwright.sync_api import expect
 
 from reflection_app.actions.assemble_traces import LATE, assemble_due
 from reflection_app.actions.take_spans import take_spans
-from reflection_app.models.project import Role
-from reflection_app.models.transcript import Transcript
+from reflection_app.core.models.project import Role
+from reflection_app.sessions.models.transcript import Transcript
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
 from tests.factories import make_member, make_project

@@ -26,7 +26,7 @@ from reflection_app.config.postgres_tools import ToolFailed
 from reflection_app.config.preconditions import Refused, sole_use
 from reflection_app.config.secret_key import secret_key
 from reflection_app.config.services import socket_dir
-from reflection_app.models.audit import AuditEntry
+from reflection_app.core.audit import AuditEntry
 from reflection_app.sandbox import bwrap
 from tests.factories import make_member, make_project
 from tests.pace import PATIENCE_S

@@ -16,12 +16,12 @@ from django.test import Client
 from django.utils import timezone
 
 from reflection_app.config.asgi import application
+from reflection_app.core.models.project import Membership, Project
 from reflection_app.live import consumers
 from reflection_app.live.doorbell import group_of_run
-from reflection_app.models.project import Membership, Project
-from reflection_app.models.review import Review
-from reflection_app.models.run import Run
+from reflection_app.reviews.models.review import Review
 from reflection_app.runner.advance import advance
+from reflection_app.runs.models.run import Run
 from tests.factories import make_member, make_user, submit
 from tests.live.browser_model import Page
 from tests.pace import PATIENCE_S
@@ -186,9 +186,9 @@ def test_the_snapshot_and_all_that_follows_equal_a_fresh_snapshot(project: Proje
 
     def decide() -> None:
         from reflection_app.actions.decide_review import DecisionInput, decide_review
+        from reflection_app.core.audit import Actor
         from reflection_app.loops.effects import Decision
         from reflection_app.loops.verdicts import Verdict
-        from reflection_app.models.audit import Actor
 
         review = claimed_by(client, Review.objects.get(run=run))
         overruled = DecisionInput(

@@ -17,7 +17,7 @@ from tests.load.engines import django_on_own_engines
 from tests.load.machine import describe_machine
 
 if TYPE_CHECKING:
-    from reflection_app.models.project import Project
+    from reflection_app.core.models.project import Project
 
 GOAL_MS = 200.0
 TOOLS, USUAL, RARE = 40, 50, 5_000
@@ -49,7 +49,7 @@ def fill(project: "Project", failures: int) -> None:
     from django.db import connection
     from django.utils import timezone
 
-    from reflection_app.models.tool_failure import FixPair, ToolFailure
+    from reflection_app.repairs.models.tool_failure import FixPair, ToolFailure
 
     chance, now = random.Random(7), timezone.now()
     for start in range(0, failures, AT_ONCE):

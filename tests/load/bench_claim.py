@@ -22,7 +22,7 @@ from tests.load.engines import django_on_own_engines
 from tests.load.machine import cpu_s, describe_machine
 
 if TYPE_CHECKING:
-    from reflection_app.models.project import Project
+    from reflection_app.core.models.project import Project
 
 REVIEWERS = 8
 GOAL_DATABASE_MS, GOAL_HTTP_MS, FILL_GOAL_S = 20.0, 60.0, 60
@@ -79,7 +79,7 @@ def in_database(project: "Project", each: int) -> list[float]:
     from django.db import connection
 
     from reflection_app.actions.claim_review import claim_next
-    from reflection_app.models.audit import Actor
+    from reflection_app.core.audit import Actor
     from tests.factories import make_member
     from tests.load.review_rows import skip_oldest
 

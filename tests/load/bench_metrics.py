@@ -84,7 +84,7 @@ def main() -> None:
 def measure(runs: int, *, rounds: int) -> None:
     from django.db import connection
 
-    from reflection_app.models.run_figures import FigureDue
+    from reflection_app.metrics.models.run_figures import FigureDue
     from tests.factories import make_api_key, make_member, make_project
 
     mine, other = make_project("mine"), make_project("other")
@@ -128,7 +128,7 @@ def asking(slug: str, *, secret: str, member: Any, rounds: int) -> None:
 def figuring(project_id: UUID, *, rounds: int) -> None:
     """What the worker does every few seconds, with a batch of runs that ended just now."""
     from reflection_app.metrics.figuring import figure_runs
-    from reflection_app.models.run import Run
+    from reflection_app.runs.models.run import Run
 
     newest = list(Run.objects.filter(project=project_id).order_by("-created_at").values_list("pk", flat=True)[:50])
     print(f"counting 50 more runs of today in   p95 {p95(lambda: figure_runs(newest), rounds):8.1f} ms")
@@ -139,7 +139,7 @@ def fill(project_id: UUID, *, runs: int) -> None:
 
     from reflection_app.metrics.day_sums import sum_days
     from reflection_app.metrics.definitions import SUMMED
-    from reflection_app.models.run_figures import RunFigure
+    from reflection_app.metrics.models.run_figures import RunFigure
 
     given: dict[str, Any] = {"project": project_id, "runs": runs, "seconds": DAYS * 86_400}
     given |= {"agents": AGENTS, "models": MODELS, "kinds": KINDS}

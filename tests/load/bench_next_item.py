@@ -19,7 +19,7 @@ import django
 from tests.load.machine import describe_machine
 
 if TYPE_CHECKING:
-    from reflection_app.models.review import Review
+    from reflection_app.reviews.models.review import Review
 
 GOAL_MS = 150
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
@@ -86,11 +86,11 @@ def first_of(many: int) -> "Review":
     from django.contrib.auth.models import User
 
     from reflection_app.actions.claim_review import claim_next
+    from reflection_app.core.audit import Actor
+    from reflection_app.core.models.project import Project
     from reflection_app.loops.effects import ReviewReason
-    from reflection_app.models.attempt import Verdict
-    from reflection_app.models.audit import Actor
-    from reflection_app.models.project import Project
-    from reflection_app.models.review import Review
+    from reflection_app.reviews.models.review import Review
+    from reflection_app.runs.models.attempt import Verdict
     from tests.waiting_rows import waiting_rows
 
     project = Project.objects.get(slug="demo")

@@ -9,11 +9,11 @@ from typing import Any
 from django.db import connection
 from django.db.models import Model
 
-from reflection_app.models.audit import Actor
-from reflection_app.models.project import Project
-from reflection_app.models.review import Review, ReviewSkip, ReviewState
-from reflection_app.models.run import Step
-from reflection_app.models.run_figures import FigureDue
+from reflection_app.core.audit import Actor
+from reflection_app.core.models.project import Project
+from reflection_app.metrics.models.run_figures import FigureDue
+from reflection_app.reviews.models.review import Review, ReviewSkip, ReviewState
+from reflection_app.runs.models.run import Step
 from tests.load.copies import copy_row, indexes_built_afterwards
 from tests.waiting_rows import waiting_rows
 

@@ -12,16 +12,16 @@ from notebook_app.models import Entry
 from reflection_app.actions.claim_review import claim_review
 from reflection_app.actions.decide_review import DecisionInput, decide_review
 from reflection_app.config.desk_address import note_address
+from reflection_app.core.audit import Actor
+from reflection_app.core.models.project import Project, Role
 from reflection_app.loops.effects import Decision
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.models.audit import Actor
-from reflection_app.models.notification import Notification
-from reflection_app.models.project import Project, Role
-from reflection_app.models.report import AgentInstruction, Report
-from reflection_app.models.review import Review
-from reflection_app.models.run import Run, Step
-from reflection_app.models.tool_failure import FixPair, ToolFailure
+from reflection_app.repairs.models.report import AgentInstruction, Report
+from reflection_app.repairs.models.tool_failure import FixPair, ToolFailure
+from reflection_app.reviews.models.review import Review
 from reflection_app.runner.advance import advance
+from reflection_app.runs.models.run import Run, Step
+from reflection_app.teams.models.notification import Notification
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

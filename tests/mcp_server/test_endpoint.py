@@ -9,14 +9,14 @@ import httpx2
 import pytest
 from mcp import Client, MCPError
 
+from reflection_app.core.audit import AuditEntry
 from reflection_app.loops.diagnosis.diagnoses import ErrorType
 from reflection_app.mcp_server.catalogue import TOOLS
-from reflection_app.models.attempt import Attempt
-from reflection_app.models.audit import AuditEntry
-from reflection_app.models.run import Run, RunState
-from reflection_app.models.task import Task
-from reflection_app.models.tool_failure import ToolFailure
+from reflection_app.repairs.models.tool_failure import ToolFailure
 from reflection_app.runner.advance import advance
+from reflection_app.runs.models.attempt import Attempt
+from reflection_app.runs.models.run import Run, RunState
+from reflection_app.tasks.models.task import Task
 from tests.api.caller import Caller, make_caller
 from tests.mcp_server.serving import Server, serving
 from tests.notebook.entries import make_entry

@@ -6,13 +6,13 @@ from typing import Any
 
 from django.utils import timezone
 
+from reflection_app.core.models.project import Project
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.verdicts import Referee
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.models.attempt import Attempt, Verdict
-from reflection_app.models.project import Project
-from reflection_app.models.run import Run, Step
-from reflection_app.models.task import Task
+from reflection_app.runs.models.attempt import Attempt, Verdict
+from reflection_app.runs.models.run import Run, Step
+from reflection_app.tasks.models.task import Task
 
 
 def judged_run(

@@ -6,9 +6,9 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
+from reflection_app.core.models.project import Project
 from reflection_app.metrics.values import Chosen
-from reflection_app.models.project import Project
-from reflection_app.models.run import Run
+from reflection_app.runs.models.run import Run
 
 SECOND_ATTEMPTS = {"external_loop", "actor_critic", "reflexion", "planning", "adaptive", "reflection_protocol"}
 REFLECTING = {"critic", "self", "tester", "reflector"}

@@ -8,18 +8,18 @@ from django.utils import timezone
 from reflection_app.actions.ask_for_review import AskInput, ask_for_review
 from reflection_app.actions.fork_input import ForkInput
 from reflection_app.actions.fork_run import fork_run
+from reflection_app.core.audit import Actor
+from reflection_app.core.models.project import Project
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.metrics.compared import Compared, JudgementSource
 from reflection_app.metrics.critic_rows import Judging, compared_verdicts, still_to_come
 from reflection_app.metrics.figuring import figure_due
-from reflection_app.models.audit import Actor
-from reflection_app.models.panel import Panel
-from reflection_app.models.project import Project
-from reflection_app.models.review import Review
-from reflection_app.models.run import Run, Step
-from reflection_app.models.run_figures import RunFigure
-from reflection_app.models.task import Task
+from reflection_app.metrics.models.run_figures import RunFigure
+from reflection_app.reviews.models.panel import Panel
+from reflection_app.reviews.models.review import Review
 from reflection_app.runner.advance import advance
+from reflection_app.runs.models.run import Run, Step
+from reflection_app.tasks.models.task import Task
 from tests.factories import make_project
 from tests.panels import adjudication, people, say
 from tests.reviewed import criticised, decide, review_of

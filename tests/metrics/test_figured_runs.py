@@ -6,16 +6,16 @@ import pytest
 
 from reflection_app.actions.undo_decision import undo_decision
 from reflection_app.config import jobs
+from reflection_app.core.audit import Actor
+from reflection_app.core.models.project import Role
 from reflection_app.loops.ends import Outcome
 from reflection_app.metrics.figures import metrics_of
 from reflection_app.metrics.figuring import figure_due, rebuild
+from reflection_app.metrics.models.run_figures import FigureDue
 from reflection_app.metrics.runs_behind import runs_behind
-from reflection_app.models.audit import Actor
-from reflection_app.models.project import Role
-from reflection_app.models.review import Review
-from reflection_app.models.run import Run
-from reflection_app.models.run_figures import FigureDue
+from reflection_app.reviews.models.review import Review
 from reflection_app.runner.advance import advance
+from reflection_app.runs.models.run import Run
 from tests.critiques import critique
 from tests.factories import make_member, make_project
 from tests.metrics.recorded import begin

@@ -7,19 +7,19 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
+from reflection_app.core.models.project import Project
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.verdicts import Referee, Verdict
 from reflection_app.metrics.definitions import DEFINITIONS, SUMMED
 from reflection_app.metrics.figures import metrics_of
 from reflection_app.metrics.figuring import figure_due, figure_runs, rebuild
+from reflection_app.metrics.models.day_figures import DayCount, DayFigure, DaySpend
+from reflection_app.metrics.models.run_figures import RunFigure
 from reflection_app.metrics.run_facts import LATENCIES, LONGER
 from reflection_app.metrics.runs_behind import BEHIND, runs_behind
 from reflection_app.metrics.values import Chosen, ChosenHour, Metrics
-from reflection_app.models.day_figures import DayCount, DayFigure, DaySpend
-from reflection_app.models.project import Project
-from reflection_app.models.run import Run
-from reflection_app.models.run_figures import RunFigure
+from reflection_app.runs.models.run import Run
 from tests.critiques import critique
 from tests.factories import make_project
 from tests.metrics.plain_figures import dearest_by_hand, figures_by_hand

@@ -10,16 +10,16 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reflection_app.core.models.project import Project
 from reflection_app.loops.review_rules import ReviewPolicy, ReviewRule, RuleAction
 from reflection_app.loops.verdicts import Judgement, Referee
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.metrics import policy_trial
 from reflection_app.metrics.policy_trial import seen_lately, try_policy
 from reflection_app.metrics.trial_decisions import Counted, Facts, chance_of
-from reflection_app.models.attempt import Verdict
-from reflection_app.models.project import Project
-from reflection_app.models.run import Run, Step
-from reflection_app.models.task import Task
+from reflection_app.runs.models.attempt import Verdict
+from reflection_app.runs.models.run import Run, Step
+from reflection_app.tasks.models.task import Task
 from tests.factories import make_project, submit
 from tests.loops.rule_playing import decided_by
 from tests.metrics.judged import judged_run

@@ -5,16 +5,16 @@ from typing import Any
 
 import pytest
 
+from reflection_app.core.audit import Actor
+from reflection_app.core.models.project import Project, Role
 from reflection_app.loops.effects import Decision, ReviewReason
 from reflection_app.loops.verdicts import Referee, Verdict
 from reflection_app.metrics.figuring import figure_due
 from reflection_app.metrics.review_figures import ReviewFigures, review_figures
 from reflection_app.metrics.runs_behind_reviews import runs_behind_reviews
 from reflection_app.metrics.values import Chosen
-from reflection_app.models.audit import Actor
-from reflection_app.models.project import Project, Role
-from reflection_app.models.review import Review, ReviewState
-from reflection_app.models.run import Run, Step
+from reflection_app.reviews.models.review import Review, ReviewState
+from reflection_app.runs.models.run import Run, Step
 from tests.factories import make_member, make_project
 from tests.metrics.recorded import Rows, begin
 from tests.panels import adjudication, open_panel, panel_project, people, say

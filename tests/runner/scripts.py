@@ -5,10 +5,10 @@ from typing import Any
 
 from reflection_app.actions.submit_task import submit_task
 from reflection_app.actions.task_submission import read_submission
+from reflection_app.core.audit import Actor
+from reflection_app.core.models.project import Project
 from reflection_app.llm.scripted import register_script
-from reflection_app.models.audit import Actor
-from reflection_app.models.project import Project
-from reflection_app.models.run import Run
+from reflection_app.runs.models.run import Run
 from tests.factories import WAYS, make_project
 
 _numbers = count(1)

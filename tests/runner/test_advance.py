@@ -3,12 +3,12 @@ from uuid import uuid4
 import pytest
 from django.utils import timezone
 
-from reflection_app.models.attempt import Attempt, Verdict
-from reflection_app.models.event import Event
-from reflection_app.models.review import Review
-from reflection_app.models.run import Run, RunState, Step, StepState
+from reflection_app.core.event import Event
+from reflection_app.reviews.models.review import Review
 from reflection_app.runner.advance import advance
 from reflection_app.runner.lease import claim
+from reflection_app.runs.models.attempt import Attempt, Verdict
+from reflection_app.runs.models.run import Run, RunState, Step, StepState
 from tests.critiques import critique
 from tests.runner.scripts import RIGHT, WRONG, code_run, scripted_run
 

@@ -10,13 +10,13 @@ from django.db import connection, transaction
 from notebook_app.models import Entry
 from reflection_app.actions.fork_input import ForkInput
 from reflection_app.actions.fork_run import fork_run
+from reflection_app.core.audit import Actor
+from reflection_app.core.event import Event
 from reflection_app.loops.completeness.words import operation_key
-from reflection_app.models.audit import Actor
-from reflection_app.models.completeness import CompletenessCheck, Supplement
-from reflection_app.models.event import Event
-from reflection_app.models.run import Run, Step
+from reflection_app.repairs.models.completeness import CompletenessCheck, Supplement
 from reflection_app.runner.advance import advance
 from reflection_app.runner.recurring import withdraw_what_recurred
+from reflection_app.runs.models.run import Run, Step
 from tests.completeness import SAVE, completeness_check, planned_run, reading_project, supplemented
 from tests.loops.completeness.scenes import checked, wanted
 

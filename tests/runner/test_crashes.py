@@ -8,17 +8,17 @@ import pytest
 from django.utils import timezone
 
 from reflection_app.actions.cancel_run import cancel_run
+from reflection_app.core.audit import Actor
+from reflection_app.core.event import Event
 from reflection_app.llm import scripted
-from reflection_app.models.attempt import Attempt, Verdict
-from reflection_app.models.audit import Actor
-from reflection_app.models.event import Event
-from reflection_app.models.run import Run, RunState, Step, StepState
 from reflection_app.runner import advance as advancing
 from reflection_app.runner import journal_writes, performing
 from reflection_app.runner.advance import advance
 from reflection_app.runner.journal import Journal
 from reflection_app.runner.lease import LeaseLost, claim, keeper
 from reflection_app.runner.sweep import find_unclaimed, take_back_expired
+from reflection_app.runs.models.attempt import Attempt, Verdict
+from reflection_app.runs.models.run import Run, RunState, Step, StepState
 from tests.critiques import critique
 from tests.runner.scripts import RIGHT, WRONG, code_run, scripted_run
 

@@ -11,19 +11,19 @@ import pytest
 
 from notebook_app.models import Entry
 from reflection_app.actions.answer_question import AnswerInput, answer_question
+from reflection_app.core.audit import Actor
+from reflection_app.core.event import Event
+from reflection_app.core.models.project import Project
 from reflection_app.loops.questions import Choice
-from reflection_app.models.audit import Actor
-from reflection_app.models.completeness import CompletenessCheck, Supplement
-from reflection_app.models.event import Event
-from reflection_app.models.project import Project
-from reflection_app.models.question import Question
-from reflection_app.models.report import AgentInstruction, Report
-from reflection_app.models.run import Run, RunState
-from reflection_app.models.ticket import Ticket
-from reflection_app.models.tool_failure import FixPair, ToolFailure
+from reflection_app.repairs.models.completeness import CompletenessCheck, Supplement
+from reflection_app.repairs.models.report import AgentInstruction, Report
+from reflection_app.repairs.models.ticket import Ticket
+from reflection_app.repairs.models.tool_failure import FixPair, ToolFailure
 from reflection_app.runner import journal_writes
 from reflection_app.runner.advance import advance
 from reflection_app.runner.sweep import take_back_expired
+from reflection_app.runs.models.question import Question
+from reflection_app.runs.models.run import Run, RunState
 from tests.critiques import critique
 from tests.factories import make_project
 from tests.loops.completeness.scenes import checked, wanted

@@ -9,14 +9,14 @@ from django.forms.models import model_to_dict
 
 from reflection_app.actions.fork_input import ForkInput
 from reflection_app.actions.fork_run import fork_run
-from reflection_app.models.attempt import Attempt, Verdict
-from reflection_app.models.audit import Actor
-from reflection_app.models.completeness import CompletenessCheck, Supplement
-from reflection_app.models.question import Question
-from reflection_app.models.report import Report
-from reflection_app.models.run import Run, Step
-from reflection_app.models.ticket import Ticket
-from reflection_app.models.tool_failure import ToolFailure
+from reflection_app.core.audit import Actor
+from reflection_app.repairs.models.completeness import CompletenessCheck, Supplement
+from reflection_app.repairs.models.report import Report
+from reflection_app.repairs.models.ticket import Ticket
+from reflection_app.repairs.models.tool_failure import ToolFailure
+from reflection_app.runs.models.attempt import Attempt, Verdict
+from reflection_app.runs.models.question import Question
+from reflection_app.runs.models.run import Run, Step
 from tests.outgoing.conftest import loopback
 from tests.outgoing.server import RawServer, Reply
 from tests.runner.scripts import scripted_run

@@ -12,16 +12,16 @@ from notebook_app.public import DESK, EntryKind, Proposal, approve, keep, retire
 from reflection_app.actions.fork_input import ForkInput
 from reflection_app.actions.fork_run import fork_run
 from reflection_app.actions.redo_run import RedoInput, redo_run
+from reflection_app.core.audit import Actor
+from reflection_app.core.models.project import Project
 from reflection_app.loops.effects import Lessons
 from reflection_app.loops.lessons import RecallLessons
-from reflection_app.models.audit import Actor
-from reflection_app.models.project import Project
-from reflection_app.models.run import Run, Step
 from reflection_app.runner import journal_writes
 from reflection_app.runner import lessons as runner_lessons
 from reflection_app.runner.advance import advance
 from reflection_app.runner.lessons import recall_lessons
 from reflection_app.runner.sweep import take_back_expired
+from reflection_app.runs.models.run import Run, Step
 from tests.critiques import critique
 from tests.factories import make_project
 from tests.runner.scripts import scripted_run

@@ -5,9 +5,9 @@ import json
 import pytest
 from django.test import Client
 
-from reflection_app.models.attempt import Verdict
-from reflection_app.models.run import Run, Step
 from reflection_app.runner.advance import advance
+from reflection_app.runs.models.attempt import Verdict
+from reflection_app.runs.models.run import Run, Step
 from tests.critiques import critique
 from tests.factories import make_project
 from tests.runner.scripts import scripted_run

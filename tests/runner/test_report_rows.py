@@ -3,16 +3,14 @@
 import pytest
 
 from notebook_app.models import Entry
+from reflection_app.core.models.project import Project
 from reflection_app.loops.effects import FindSimilarIssues
 from reflection_app.loops.protocol.error_classes import ErrorClass, SimilarIssues
 from reflection_app.loops.protocol.handling import instruction_for, proposals_for
 from reflection_app.loops.protocol.reports import KeptReport
 from reflection_app.loops.protocol.stages import AntiPattern
 from reflection_app.loops.verdicts import Issue, IssueCategory
-from reflection_app.models.attempt import Attempt
-from reflection_app.models.project import Project
-from reflection_app.models.report import AgentInstruction, Report
-from reflection_app.models.run import Run
+from reflection_app.repairs.models.report import AgentInstruction, Report
 from reflection_app.runner.batch import Batch
 from reflection_app.runner.report_rows import (
     MOST_REPORTS,
@@ -22,6 +20,8 @@ from reflection_app.runner.report_rows import (
     keep_proposal,
     write_report,
 )
+from reflection_app.runs.models.attempt import Attempt
+from reflection_app.runs.models.run import Run
 from tests.actions.forking import forked
 from tests.factories import make_project
 from tests.reports import begun_run, kept_report, revised_run

@@ -10,16 +10,16 @@ from reflection_app import tools
 from reflection_app.actions.errors import InvalidInput
 from reflection_app.actions.tool_input import ToolInput
 from reflection_app.actions.tools import create_tool
-from reflection_app.models.attempt import Attempt, Verdict
-from reflection_app.models.audit import Actor
-from reflection_app.models.event import Event
-from reflection_app.models.project import Project
-from reflection_app.models.question import Question
-from reflection_app.models.run import Run, Step, StepState
+from reflection_app.core.audit import Actor
+from reflection_app.core.event import Event
+from reflection_app.core.models.project import Project
 from reflection_app.runner import advance as advancing
 from reflection_app.runner import journal_writes
 from reflection_app.runner.advance import advance
 from reflection_app.runner.sweep import take_back_expired
+from reflection_app.runs.models.attempt import Attempt, Verdict
+from reflection_app.runs.models.question import Question
+from reflection_app.runs.models.run import Run, Step, StepState
 from tests.critiques import critique
 from tests.factories import make_project
 from tests.loops.completeness.scenes import checked

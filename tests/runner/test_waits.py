@@ -7,16 +7,16 @@ import pytest
 from django.utils import timezone
 
 from reflection_app.actions.cancel_run import cancel_run
+from reflection_app.core.audit import Actor
 from reflection_app.llm.errors import ModelUnavailable
 from reflection_app.loops.effects import Performed, Wait
-from reflection_app.models.audit import Actor
-from reflection_app.models.run import Run, RunState, Step, StepState
 from reflection_app.runner.advance import advance
 from reflection_app.runner.consequences import consequences
 from reflection_app.runner.journal import Journal
 from reflection_app.runner.lease import Lease, claim
 from reflection_app.runner.sweep import find_unclaimed
 from reflection_app.runner.waiting import wait_for
+from reflection_app.runs.models.run import Run, RunState, Step, StepState
 from tests.factories import make_project, submit
 from tests.runner.scripts import code_run
 

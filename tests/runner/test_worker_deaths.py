@@ -15,14 +15,14 @@ from django.db.models import F
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from reflection_app.models.attempt import Attempt
-from reflection_app.models.event import Event
-from reflection_app.models.run import Run, RunState, Step
+from reflection_app.core.event import Event
 from reflection_app.runner import journal_writes, performing
 from reflection_app.runner import lease as leases
 from reflection_app.runner.advance import advance
 from reflection_app.runner.lease import claim, keeper, lapsed, silent_s
 from reflection_app.runner.sweep import MOST_BESIDE_A_QUEUE, find_unclaimed, take_back_expired
+from reflection_app.runs.models.attempt import Attempt
+from reflection_app.runs.models.run import Run, RunState, Step
 from tests.critiques import critique
 from tests.pace import PATIENCE_S
 from tests.runner.scripts import RIGHT, code_run, scripted_run

@@ -6,17 +6,17 @@ import pytest
 from django.db import DataError, OperationalError, connection
 from django.utils import timezone
 
+from reflection_app.core.event import Event
 from reflection_app.llm import warm_up
 from reflection_app.llm.model_loop import stop_model_loop
 from reflection_app.llm.scripted import ScriptedAnswer, register_script
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.models.attempt import Attempt, Verdict
-from reflection_app.models.event import Event
-from reflection_app.models.run import Run, RunState, Step, StepState
 from reflection_app.runner import journal_writes
 from reflection_app.runner.advance import advance
 from reflection_app.runner.lease import claim
 from reflection_app.runner.sweep import MOST_DEATHS, take_back_expired
+from reflection_app.runs.models.attempt import Attempt, Verdict
+from reflection_app.runs.models.run import Run, RunState, Step, StepState
 from tests.critiques import critique
 from tests.openai_server import OpenAIServer, Reply
 from tests.runner.scripts import RIGHT, code_run, scripted_run

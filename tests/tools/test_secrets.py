@@ -14,10 +14,10 @@ from pytest_django import Settings
 from reflection_app.actions.errors import InvalidInput
 from reflection_app.actions.secrets import SecretInput, delete_secret, save_secret
 from reflection_app.actions.tools import try_tool
+from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.models.project import Project
 from reflection_app.loops.tool_calls import ToolFailure
-from reflection_app.models.audit import Actor, AuditEntry
-from reflection_app.models.project import Project
-from reflection_app.models.tool import Secret
+from reflection_app.teams.models.tool import Secret
 from reflection_app.tools.secret_values import Secrets, decrypt
 from tests.factories import make_project
 from tests.outgoing.server import Heard, RawServer, by_path, reply

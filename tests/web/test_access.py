@@ -13,13 +13,13 @@ from reflection_app.actions.invitations import create_invitation
 from reflection_app.actions.tools import add_builtin_tools
 from reflection_app.actions.transcript_submission import TranscriptSubmission
 from reflection_app.actions.transcripts import open_transcript
-from reflection_app.models.audit import Actor
-from reflection_app.models.comment import About
-from reflection_app.models.judged_item import JudgedItem, JudgementImport
-from reflection_app.models.project import Role
-from reflection_app.models.report import AgentInstruction
-from reflection_app.models.tool import Secret
-from reflection_app.models.webhook import Delivery, Webhook
+from reflection_app.core.audit import Actor
+from reflection_app.core.models.project import Role
+from reflection_app.metrics.models.judged_item import JudgedItem, JudgementImport
+from reflection_app.repairs.models.report import AgentInstruction
+from reflection_app.reviews.models.comment import About
+from reflection_app.teams.models.tool import Secret
+from reflection_app.teams.models.webhook import Delivery, Webhook
 from reflection_app.web.urls import project_pages
 from tests.bulk import done_bulk
 from tests.factories import make_api_key, make_member, make_project
@@ -144,7 +144,7 @@ def test_a_projects_things_are_not_found_under_another_slug(client: Client, addr
 
 
 def test_an_address_that_only_acts_leads_to_its_page(client: Client, addresses: dict[str, str]) -> None:
-    from reflection_app.models.project import Project
+    from reflection_app.core.models.project import Project
 
     logged_in(client, Project.objects.get(slug="walked"))
     pages = {"close_ticket": "ticket", "next_review": "reviews", "create_key": "keys"}
@@ -154,7 +154,7 @@ def test_an_address_that_only_acts_leads_to_its_page(client: Client, addresses: 
 
 
 def test_a_viewer_reads_and_changes_nothing(client: Client, addresses: dict[str, str]) -> None:
-    from reflection_app.models.project import Project
+    from reflection_app.core.models.project import Project
 
     client.force_login(make_member(Project.objects.get(slug="walked"), Role.VIEWER))
     for name in (
@@ -185,7 +185,7 @@ def test_a_viewer_reads_and_changes_nothing(client: Client, addresses: dict[str,
 
 
 def test_a_reviewer_cannot_change_settings_or_keys(client: Client, addresses: dict[str, str]) -> None:
-    from reflection_app.models.project import Project
+    from reflection_app.core.models.project import Project
 
     client.force_login(make_member(Project.objects.get(slug="walked"), Role.REVIEWER))
     for name in (*MANAGE, "settings", "create_key", "revoke_key", *CHANGE_TOOLS, *TOOL_PAGES - {"tool"}):

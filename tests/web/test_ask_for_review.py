@@ -1,10 +1,10 @@
 import pytest
 from django.test import Client
 
-from reflection_app.models.panel import Panel
-from reflection_app.models.project import Project, Role
-from reflection_app.models.review import Review
-from reflection_app.models.run import Run
+from reflection_app.core.models.project import Project, Role
+from reflection_app.reviews.models.panel import Panel
+from reflection_app.reviews.models.review import Review
+from reflection_app.runs.models.run import Run
 from tests.api.stories import finished_run
 from tests.factories import make_member, make_project
 from tests.runner.scripts import scripted_run

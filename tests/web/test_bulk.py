@@ -9,10 +9,10 @@ from django.urls import reverse
 
 from reflection_app.actions.begin_bulk import BulkInput, begin_bulk
 from reflection_app.actions.bulk_items import work_through
-from reflection_app.models.audit import Actor
-from reflection_app.models.bulk import BulkDecision
-from reflection_app.models.project import Project, Role
-from reflection_app.models.review import Review
+from reflection_app.core.audit import Actor
+from reflection_app.core.models.project import Project, Role
+from reflection_app.reviews.models.bulk import BulkDecision
+from reflection_app.reviews.models.review import Review
 from tests.factories import make_member, make_project
 from tests.web.stories import HOSTILE, logged_in, unsure_project, waiting_review
 

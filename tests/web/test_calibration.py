@@ -8,8 +8,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
-from reflection_app.models.judged_item import CriticJudgement, JudgedItem, JudgementImport
-from reflection_app.models.project import Project, Role
+from reflection_app.core.models.project import Project, Role
+from reflection_app.metrics.models.judged_item import CriticJudgement, JudgedItem, JudgementImport
 from tests.factories import make_project
 from tests.judgements import imported, lines, row
 from tests.web.stories import HOSTILE, logged_in

@@ -6,11 +6,11 @@ from django.test import Client
 from notebook_app.public import propose
 from reflection_app.actions.claim_review import claim_review
 from reflection_app.actions.comments import CommentInput, add_comment
-from reflection_app.models.audit import Actor
-from reflection_app.models.comment import About, Comment
-from reflection_app.models.notification import Notification
-from reflection_app.models.project import Membership, Role
-from reflection_app.models.review import Review
+from reflection_app.core.audit import Actor
+from reflection_app.core.models.project import Membership, Role
+from reflection_app.reviews.models.comment import About, Comment
+from reflection_app.reviews.models.review import Review
+from reflection_app.teams.models.notification import Notification
 from tests.actions.test_comments import blind_seat
 from tests.factories import make_member, make_project, make_user
 from tests.web.stories import HOSTILE, claimed_by, logged_in, unsure_project, waiting_review

@@ -5,8 +5,8 @@ import json
 import pytest
 from django.test import Client
 
-from reflection_app.models.run import Run
-from reflection_app.models.task import Task
+from reflection_app.runs.models.run import Run
+from reflection_app.tasks.models.task import Task
 from tests.outgoing.conftest import loopback
 from tests.tools.making import http_tool
 from tests.web.stories import logged_in

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import URLPattern
 
-from reflection_app.models.profile import Profile
+from reflection_app.core.models.profile import Profile
 from reflection_app.web.account_urls import urlpatterns
 from reflection_app.web.live_pages import is_logged_in
 from reflection_app.web.login_links import one_time_login_path

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reflection_app.models.comment import Comment
+from reflection_app.reviews.models.comment import Comment
 from reflection_app.web.comment_text import render_comment
 from reflection_app.web.comments import MOST_LAID_OUT, laid_out
 

@@ -5,6 +5,7 @@ from enum import Enum
 import pytest
 from django.utils import translation
 
+from reflection_app.core.models.project import Role
 from reflection_app.loops.diagnosis.diagnoses import FailureSeverity
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.graph_values import EdgeKind
@@ -12,9 +13,8 @@ from reflection_app.loops.graph_words import ASKED_FOR, OUTCOMES, REFEREES, end_
 from reflection_app.loops.protocol.classification import NAMES
 from reflection_app.loops.protocol.stages import Effort, RepairStatus
 from reflection_app.loops.verdicts import IssueCategory, Severity
-from reflection_app.models.project import Role
-from reflection_app.models.run import RunState, StepState
-from reflection_app.models.ticket import TicketState
+from reflection_app.repairs.models.ticket import TicketState
+from reflection_app.runs.models.run import RunState, StepState
 from reflection_app.web.labels import LABELS, in_words
 from reflection_app.web.settings_page import ROLES
 from reflection_app.web.template_filters import duration, shortened

@@ -6,9 +6,9 @@ from django.test import Client
 from notebook_app.models import Entry
 from reflection_app.actions.transcript_submission import TranscriptSubmission
 from reflection_app.actions.transcripts import open_transcript
-from reflection_app.models.audit import Actor
-from reflection_app.models.project import Project, Role
-from reflection_app.models.transcript import Transcript
+from reflection_app.core.audit import Actor
+from reflection_app.core.models.project import Project, Role
+from reflection_app.sessions.models.transcript import Transcript
 from tests.api.caller import make_caller
 from tests.factories import make_project
 from tests.looking_back import (

@@ -3,11 +3,11 @@ import time
 import pytest
 from django.test import Client
 
+from reflection_app.core.models.project import Project
 from reflection_app.live.watching import is_watched
-from reflection_app.models.project import Project
-from reflection_app.models.run import Run
-from reflection_app.models.task import Task
-from reflection_app.models.tool import Tool
+from reflection_app.runs.models.run import Run
+from reflection_app.tasks.models.task import Task
+from reflection_app.teams.models.tool import Tool
 from tests.factories import make_project
 from tests.pace import PATIENCE_S
 from tests.web.stories import logged_in

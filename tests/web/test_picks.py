@@ -6,10 +6,10 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from reflection_app.core.models.project import Project, Role
 from reflection_app.loops.code_tests import FailureReason, TestReport, TestResult
-from reflection_app.models.attempt import Verdict
-from reflection_app.models.project import Project, Role
-from reflection_app.models.review import Review, ReviewState
+from reflection_app.reviews.models.review import Review, ReviewState
+from reflection_app.runs.models.attempt import Verdict
 from reflection_app.web.code_differences import MOST_LINES, differences
 from reflection_app.web.compared_answers import compare_answers
 from tests.factories import make_project

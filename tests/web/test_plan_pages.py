@@ -8,11 +8,11 @@ from django.test import Client
 
 from reflection_app.actions.tool_input import ToolInput
 from reflection_app.actions.tools import create_tool
-from reflection_app.models.audit import Actor
-from reflection_app.models.project import Membership, Project
-from reflection_app.models.run import Run, Step
+from reflection_app.core.audit import Actor
+from reflection_app.core.models.project import Membership, Project
 from reflection_app.runner import advance as advancing
 from reflection_app.runner.advance import advance
+from reflection_app.runs.models.run import Run, Step
 from reflection_app.web.live_pages import fragments_of
 from reflection_app.web.plan_view import plans_of
 from reflection_app.web.run_story import tell

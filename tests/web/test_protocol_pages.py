@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from reflection_app.models.project import Project, Role
-from reflection_app.models.run import Run, Step
-from reflection_app.models.ticket import Ticket, TicketState
+from reflection_app.core.models.project import Project, Role
+from reflection_app.repairs.models.ticket import Ticket, TicketState
 from reflection_app.runner.advance import advance
+from reflection_app.runs.models.run import Run, Step
 from reflection_app.web.protocol_view import rounds_of
 from tests.critiques import critique
 from tests.factories import make_member, make_project

@@ -3,12 +3,12 @@
 import pytest
 from django.test import Client
 
+from reflection_app.core.models.project import Role
 from reflection_app.loops.questions import Choice, QuestionKind
 from reflection_app.loops.questions import Question as Asked
-from reflection_app.models.project import Role
-from reflection_app.models.question import Question
-from reflection_app.models.report import AgentInstruction
-from reflection_app.models.run import Run, RunState
+from reflection_app.repairs.models.report import AgentInstruction
+from reflection_app.runs.models.question import Question
+from reflection_app.runs.models.run import Run, RunState
 from tests.factories import make_member, make_project
 from tests.questions import waiting_question
 from tests.web.stories import HOSTILE, logged_in

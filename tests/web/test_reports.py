@@ -7,13 +7,13 @@ import pytest
 from django.test import Client
 
 from reflection_app.actions.correct_class import CorrectionInput, correct_class
+from reflection_app.core.audit import Actor
+from reflection_app.core.models.project import Project, Role
 from reflection_app.loops.protocol.error_classes import ErrorClass, FailureFacts, SimilarIssue, SimilarIssues
 from reflection_app.loops.protocol.reports import RepairAction
 from reflection_app.loops.protocol.stages import AntiPattern
 from reflection_app.loops.verdicts import Issue, IssueCategory
-from reflection_app.models.audit import Actor
-from reflection_app.models.project import Project, Role
-from reflection_app.models.report import AgentInstruction, ClassCorrection, Report
+from reflection_app.repairs.models.report import AgentInstruction, ClassCorrection, Report
 from tests.factories import make_project
 from tests.loops.reporting import AGENT
 from tests.reports import begun_run, kept_report, revised_run

@@ -8,10 +8,10 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from notebook_app.public import propose
-from reflection_app.models.project import Project, Role
-from reflection_app.models.review import Review
-from reflection_app.models.run import Run
+from reflection_app.core.models.project import Project, Role
+from reflection_app.reviews.models.review import Review
 from reflection_app.runner.advance import advance
+from reflection_app.runs.models.run import Run
 from tests.critiques import critique
 from tests.factories import make_project
 from tests.picks import unsettled_pick

@@ -10,14 +10,14 @@ from pytest_django import DjangoAssertNumQueries
 from reflection_app.actions.claim_review import claim_next, claim_review
 from reflection_app.actions.decide_review import DecisionInput, decide_review
 from reflection_app.actions.skip_review import skip_review
+from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.models.project import Project, Role
 from reflection_app.loops.effects import Decision
-from reflection_app.models.attempt import Verdict
-from reflection_app.models.audit import Actor, AuditEntry
-from reflection_app.models.panel import Panel, PanelState
-from reflection_app.models.project import Project, Role
-from reflection_app.models.review import Review, ReviewState
-from reflection_app.models.run import Run
-from reflection_app.models.task import Task
+from reflection_app.reviews.models.panel import Panel, PanelState
+from reflection_app.reviews.models.review import Review, ReviewState
+from reflection_app.runs.models.attempt import Verdict
+from reflection_app.runs.models.run import Run
+from reflection_app.tasks.models.task import Task
 from reflection_app.web.list_pages import PAGE
 from tests.factories import make_member, make_project
 from tests.waiting_rows import waiting_rows

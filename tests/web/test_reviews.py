@@ -4,12 +4,12 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from reflection_app.core.models.project import Project, Role
 from reflection_app.llm.scripted import register_script
-from reflection_app.models.project import Project, Role
-from reflection_app.models.review import Review, ReviewState
-from reflection_app.models.run import Run
-from reflection_app.models.ticket import Ticket
+from reflection_app.repairs.models.ticket import Ticket
+from reflection_app.reviews.models.review import Review, ReviewState
 from reflection_app.runner.advance import advance
+from reflection_app.runs.models.run import Run
 from tests.critiques import critique
 from tests.factories import make_member
 from tests.web.stories import claimed_by, logged_in, unsure_project, waiting_review

@@ -5,9 +5,9 @@ from django.test import Client
 from django.urls import URLPattern, reverse
 
 from reflection_app.config.guarded_routes import guarded_routes
+from reflection_app.core.models.project import Project, Role
+from reflection_app.core.permissions import GRANTS, Permission
 from reflection_app.management.commands.write_permissions import WHERE, written
-from reflection_app.models.permissions import GRANTS, Permission
-from reflection_app.models.project import Project, Role
 from reflection_app.web.permission_words import PERMISSIONS
 from reflection_app.web.urls import project_pages
 from tests.factories import make_member, make_project

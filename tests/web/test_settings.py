@@ -3,8 +3,8 @@ from django.test import Client
 from pytest_django import Settings
 
 from reflection_app.actions.tools import add_builtin_tools
-from reflection_app.models.audit import Actor, AuditEntry
-from reflection_app.models.project import Project
+from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.models.project import Project
 from tests.factories import make_project, submit
 from tests.web.stories import logged_in
 

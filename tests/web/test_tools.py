@@ -6,9 +6,9 @@ import pytest
 from django.test import Client
 
 from reflection_app.actions.tools import add_builtin_tools
-from reflection_app.models.audit import Actor, AuditEntry
-from reflection_app.models.project import Project, Role
-from reflection_app.models.tool import Secret, Tool
+from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.models.project import Project, Role
+from reflection_app.teams.models.tool import Secret, Tool
 from tests.factories import make_member, make_project
 from tests.outgoing.conftest import loopback
 from tests.outgoing.server import RawServer, reply

@@ -8,8 +8,8 @@ from django.utils import timezone
 
 from reflection_app.actions.assemble_traces import LATE, assemble_due
 from reflection_app.actions.take_spans import take_spans
-from reflection_app.models.agent_trace import AgentTrace
-from reflection_app.models.transcript import Transcript
+from reflection_app.sessions.models.agent_trace import AgentTrace
+from reflection_app.sessions.models.transcript import Transcript
 from tests.factories import make_project
 from tests.otlp.spans import TRACE_ID, agent, chat, text
 from tests.web.stories import HOSTILE, logged_in

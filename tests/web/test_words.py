@@ -5,11 +5,11 @@ from django.test import Client
 
 from reflection_app.actions.fork_input import ForkInput
 from reflection_app.actions.fork_run import fork_run
+from reflection_app.core.audit import Actor
 from reflection_app.loops.verdicts import Referee
-from reflection_app.models.attempt import Verdict
-from reflection_app.models.audit import Actor
-from reflection_app.models.run import Run, RunState, Step
 from reflection_app.runner.advance import advance
+from reflection_app.runs.models.attempt import Verdict
+from reflection_app.runs.models.run import Run, RunState, Step
 from reflection_app.web.live_pages import fragments_of
 from reflection_app.web.run_graph import TALLEST_OPEN, draw
 from reflection_app.web.run_story import tell

@@ -26,14 +26,14 @@ from reflection_app.actions.project_archive.reading import MOST_BYTES, Archive, 
 from reflection_app.actions.project_archive.rows_read import Renewal
 from reflection_app.actions.project_archive.tables import OF_PROJECT, TABLES
 from reflection_app.actions.project_archive.writing import MANIFEST
+from reflection_app.core.audit import Actor, audit
+from reflection_app.core.models.project import Membership, Project, Role
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.metrics.figuring import rebuild
-from reflection_app.models.audit import Actor, audit
-from reflection_app.models.project import Membership, Project, Role
-from reflection_app.models.review import Review, ReviewState
-from reflection_app.models.run import Run, RunState
-from reflection_app.models.task import Task
+from reflection_app.reviews.models.review import Review, ReviewState
+from reflection_app.runs.models.run import Run, RunState
+from reflection_app.tasks.models.task import Task
 
 ROWS_AT_ONCE = 200
 LONGEST_SLUG, LONGEST_NAME = 60, 120

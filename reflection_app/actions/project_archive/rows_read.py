@@ -11,7 +11,7 @@ from notebook_app.public import Row, TakenTable
 from reflection_app.actions.project_archive.identities import UUIDS, Identities
 from reflection_app.actions.project_archive.reading import refuse
 from reflection_app.actions.project_archive.tables import TABLES, Column, columns_of, is_of_person, key_in_file
-from reflection_app.models.project import Project
+from reflection_app.core.models.project import Project
 
 FILE_OF = {table.model: table.name for table in TABLES}
 

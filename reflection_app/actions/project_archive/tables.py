@@ -11,30 +11,30 @@ from django.contrib.auth.models import User
 from django.db import models
 
 from notebook_app.public import TAKEN, Row, TakenTable
-from reflection_app.models.agent_trace import AgentSpan, AgentTrace
-from reflection_app.models.attempt import Attempt, Verdict
-from reflection_app.models.audit import AuditEntry
-from reflection_app.models.bulk import BulkDecision, BulkItem, BulkState
-from reflection_app.models.comment import Comment
-from reflection_app.models.completeness import CompletenessCheck, Supplement
-from reflection_app.models.event import Event
-from reflection_app.models.judged_item import CriticJudgement, JudgedItem, JudgementImport, PersonsJudgement
-from reflection_app.models.panel import Panel
-from reflection_app.models.project import Membership, Project
-from reflection_app.models.question import Question
-from reflection_app.models.referee_measurement import RefereeMeasurement
-from reflection_app.models.reflector import Reflector
-from reflection_app.models.report import AgentInstruction, ClassCorrection, Report
-from reflection_app.models.retention import RetentionRun
-from reflection_app.models.review import Review, ReviewSkip, ReviewState
-from reflection_app.models.run import Run, RunState, Step
-from reflection_app.models.run_figures import RunFigure, RunSpend
-from reflection_app.models.task import Task, TaskFile
-from reflection_app.models.ticket import Ticket
-from reflection_app.models.tool import Tool
-from reflection_app.models.tool_failure import FixPair, ToolFailure
-from reflection_app.models.transcript import Transcript, TranscriptFile, TranscriptTurn
-from reflection_app.models.webhook import Webhook
+from reflection_app.core.audit import AuditEntry
+from reflection_app.core.event import Event
+from reflection_app.core.models.project import Membership, Project
+from reflection_app.metrics.models.judged_item import CriticJudgement, JudgedItem, JudgementImport, PersonsJudgement
+from reflection_app.metrics.models.referee_measurement import RefereeMeasurement
+from reflection_app.metrics.models.run_figures import RunFigure, RunSpend
+from reflection_app.repairs.models.completeness import CompletenessCheck, Supplement
+from reflection_app.repairs.models.report import AgentInstruction, ClassCorrection, Report
+from reflection_app.repairs.models.ticket import Ticket
+from reflection_app.repairs.models.tool_failure import FixPair, ToolFailure
+from reflection_app.reviews.models.bulk import BulkDecision, BulkItem, BulkState
+from reflection_app.reviews.models.comment import Comment
+from reflection_app.reviews.models.panel import Panel
+from reflection_app.reviews.models.review import Review, ReviewSkip, ReviewState
+from reflection_app.runs.models.attempt import Attempt, Verdict
+from reflection_app.runs.models.question import Question
+from reflection_app.runs.models.run import Run, RunState, Step
+from reflection_app.sessions.models.agent_trace import AgentSpan, AgentTrace
+from reflection_app.sessions.models.reflector import Reflector
+from reflection_app.sessions.models.transcript import Transcript, TranscriptFile, TranscriptTurn
+from reflection_app.tasks.models.task import Task, TaskFile
+from reflection_app.teams.models.retention import RetentionRun
+from reflection_app.teams.models.tool import Tool
+from reflection_app.teams.models.webhook import Webhook
 
 # Fields of models are generic for the type checker alone.
 type Column = "models.Field[Any, Any]"

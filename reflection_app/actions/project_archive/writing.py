@@ -26,9 +26,9 @@ from reflection_app.actions.project_archive.tables import (
     key_in_file,
     rows_of,
 )
-from reflection_app.models.audit import Actor, audit
-from reflection_app.models.project import Project
-from reflection_app.models.tool import Secret
+from reflection_app.core.audit import Actor, audit
+from reflection_app.core.models.project import Project
+from reflection_app.teams.models.tool import Secret
 
 FORMAT = "reflection-desk-project"
 VERSION = 1

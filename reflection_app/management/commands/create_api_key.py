@@ -7,9 +7,9 @@ from django.utils import timezone
 
 from reflection_app.actions.api_keys import USUAL_SCOPES, create_api_key
 from reflection_app.actions.errors import InvalidInput
-from reflection_app.models.api_key import Scope
-from reflection_app.models.audit import Actor
-from reflection_app.models.project import Project
+from reflection_app.core.audit import Actor
+from reflection_app.core.models.api_key import Scope
+from reflection_app.core.models.project import Project
 
 
 class Command(BaseCommand):

@@ -10,8 +10,8 @@ from django.db import transaction
 from reflection_app.actions.errors import InvalidInput
 from reflection_app.actions.import_judgements import Shown, apply_judgements, preview_judgements
 from reflection_app.actions.judgement_rows import read_lines
+from reflection_app.core.audit import Actor
 from reflection_app.management.commands.create_api_key import get_project
-from reflection_app.models.audit import Actor
 
 MOST_TOLD = 20
 

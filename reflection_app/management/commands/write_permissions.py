@@ -9,16 +9,16 @@ from django.core.management.base import BaseCommand
 from django.utils import translation
 
 from reflection_app.config.guarded_routes import GuardedRoute, guarded_routes
-from reflection_app.models.api_key import Scope
-from reflection_app.models.permissions import GRANTS, Grant, Permission
-from reflection_app.models.project import Role
+from reflection_app.core.models.api_key import Scope
+from reflection_app.core.models.project import Role
+from reflection_app.core.permissions import GRANTS, Grant, Permission
 from reflection_app.web.permission_words import PERMISSIONS
 
 WHERE = Path(settings.BASE_DIR) / "docs" / "permissions.md"
 
 HEAD = """# Who may do what
 
-One table in the code (`reflection_app/models/permissions.py`) says it for pages, REST and MCP alike; this page is
+One table in the code (`reflection_app/core/permissions.py`) says it for pages, REST and MCP alike; this page is
 written from it by `manage.py write_permissions`, and a test compares them. A member's role may do all that the roles
 before it may. A key needs one of the scopes, or all of them where they are joined by "and"; `admin` stands for each.
 Whoever is no member of a project is told that there is none, and another project's things are not found.

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from reflection_app.actions.project_archive.writing import write_project
-from reflection_app.models.audit import Actor
-from reflection_app.models.project import Project
+from reflection_app.core.audit import Actor
+from reflection_app.core.models.project import Project
 
 Rows = list[dict[str, Any]]
 MANIFEST = "manifest.json"

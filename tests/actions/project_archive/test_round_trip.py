@@ -19,17 +19,17 @@ from reflection_app.actions.project_archive.identities import Identities
 from reflection_app.actions.project_archive.importing import Wishes, import_project
 from reflection_app.actions.project_archive.tables import STAYS, TABLES, columns_of, key_in_file
 from reflection_app.actions.tools import add_builtin_tools
+from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.event import Event, EventType
+from reflection_app.core.models.project import Membership, Project, Role
 from reflection_app.loops.effects import Decision
 from reflection_app.metrics.figuring import figure_due
-from reflection_app.models.audit import Actor, AuditEntry
-from reflection_app.models.day_figures import DayFigure
-from reflection_app.models.event import Event, EventType
-from reflection_app.models.project import Membership, Project, Role
-from reflection_app.models.review import Review, ReviewState
-from reflection_app.models.run import Run, RunState
-from reflection_app.models.tool import Secret
-from reflection_app.models.webhook import Delivery, Webhook
+from reflection_app.metrics.models.day_figures import DayFigure
+from reflection_app.reviews.models.review import Review, ReviewState
 from reflection_app.runner.advance import advance
+from reflection_app.runs.models.run import Run, RunState
+from reflection_app.teams.models.tool import Secret
+from reflection_app.teams.models.webhook import Delivery, Webhook
 from tests.actions.project_archive.archives import manifest_of, rows_of, written
 from tests.factories import make_member, make_project, submit
 from tests.panels import open_panel, panel_project, people, say

@@ -1,0 +1,197 @@
+"""Reviews: verdicts that a person looks at, and what the person decided."""
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Q
+
+from reflection_app.core.identifiers import new_id
+from reflection_app.core.models.api_key import ApiKey
+from reflection_app.core.models.project import Project
+from reflection_app.loops.effects import Decision, DirectorsDecision, ReviewDecision, ReviewReason
+from reflection_app.loops.verdicts import Verdict as VerdictName
+from reflection_app.reviews.models.panel import Panel
+from reflection_app.runs.models.attempt import Attempt, Verdict
+from reflection_app.runs.models.run import Run, Step
+
+MEANS = {
+    VerdictName.PASS: DirectorsDecision.ACCEPT,
+    VerdictName.REVISE: DirectorsDecision.REDO,
+    VerdictName.REJECT: DirectorsDecision.CLOSE,
+}
+
+
+class ReviewState(models.TextChoices):
+    WAITING = "waiting", "Waiting"
+    CLAIMED = "claimed", "Claimed"
+    DECIDED = "decided", "Decided"
+    WITHDRAWN = "withdrawn", "Withdrawn"
+
+
+OPEN = (ReviewState.WAITING, ReviewState.CLAIMED)
+
+
+class Review(models.Model):
+    """An item of the queue, which one person decides.
+
+    `holds_run` tells a review that the run waits for from an audit, which it does not. Where several people judge
+    blindly, each has a review of their own, a seat of the `panel`; what is said there is kept in `opinion` and becomes
+    a verdict only when the panel is settled. Who decides, or holds it, is in the labels even where it is no user.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="reviews")
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="reviews")
+    attempt = models.ForeignKey(Attempt, on_delete=models.CASCADE, related_name="reviews")
+    verdict = models.ForeignKey(Verdict, on_delete=models.CASCADE, related_name="reviews")
+    # What asked for it. A person may ask as well, outside of the journal.
+    step = models.ForeignKey(Step, null=True, blank=True, on_delete=models.CASCADE, related_name="reviews")
+    panel = models.ForeignKey(Panel, null=True, blank=True, on_delete=models.CASCADE, related_name="seats")
+    reason = models.CharField(max_length=20, choices=[(reason.value, reason.value) for reason in ReviewReason])
+    holds_run = models.BooleanField()
+    state = models.CharField(max_length=10, choices=ReviewState, default=ReviewState.WAITING)
+
+    holder = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="held_reviews"
+    )
+    holder_label = models.CharField(max_length=200, blank=True, default="")
+    # The person who answers for who holds it (`Actor.person_id`): somebody and the keys they made are one.
+    holder_person = models.IntegerField(null=True, blank=True)
+    # Whose work is judged, as the run has it: they are not given it. A copy, so that claiming joins nothing.
+    handed_in_by = ArrayField(models.CharField(max_length=40), default=list, blank=True)
+    lease_token = models.UUIDField(null=True, blank=True)
+    lease_until = models.DateTimeField(null=True, blank=True)
+    # Kept for this person: nobody else is given it as the next one.
+    assignee = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="assigned_reviews"
+    )
+    # What the person who asked for it, or who assigned it or handed it over, said.
+    note = models.TextField(blank=True, default="")
+    note_by_label = models.CharField(max_length=200, blank=True, default="")
+
+    opinion = models.JSONField(null=True, blank=True)
+    decision = models.CharField(
+        max_length=10, null=True, blank=True, choices=[(decision.value, decision.value) for decision in Decision]
+    )
+    decided_verdict = models.ForeignKey(
+        Verdict, null=True, blank=True, on_delete=models.SET_NULL, related_name="decided_by_reviews"
+    )
+    decision_reason = models.TextField(blank=True, default="")
+    decided_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="decided_reviews"
+    )
+    decided_by_label = models.CharField(max_length=200, blank=True, default="")
+    # The key that decided, where it was no person.
+    decided_by_key = models.ForeignKey(
+        ApiKey, null=True, blank=True, on_delete=models.SET_NULL, related_name="decided_reviews"
+    )
+    decided_at = models.DateTimeField(null=True, blank=True)
+    # The number of the run's event that told of the decision: once outsiders know it, it stands.
+    decided_seq = models.PositiveIntegerField(null=True, blank=True)
+    # The run that was begun because an audited verdict was overruled.
+    ordered_run = models.ForeignKey(Run, null=True, blank=True, on_delete=models.SET_NULL, related_name="ordered_by")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = (
+            # Nobody has two seats of a panel, in whatever tabs and with whichever keys they claim.
+            models.UniqueConstraint(
+                fields=("panel", "holder_person"),
+                name="seat_once",
+                condition=Q(panel__isnull=False, state__in=("claimed", "decided")) & ~Q(reason="adjudication"),
+            ),
+        )
+        indexes = (
+            models.Index(
+                fields=("project", "-holds_run", "created_at", "id"),
+                name="review_open_first",
+                condition=Q(state__in=("waiting", "claimed")),
+            ),
+            models.Index(
+                fields=("project", "created_at", "id"),
+                name="review_oldest",
+                condition=Q(state__in=("waiting", "claimed")),
+            ),
+            models.Index(
+                fields=("project", "-holds_run", "created_at", "id"),
+                name="review_next",
+                condition=Q(state__in=("waiting", "claimed"), assignee__isnull=True),
+            ),
+            models.Index(
+                fields=("assignee", "project", "-holds_run", "created_at", "id"),
+                name="review_assigned",
+                condition=Q(state__in=("waiting", "claimed"), assignee__isnull=False),
+            ),
+            models.Index(
+                fields=("project", "reason"), name="review_by_reason", condition=Q(state__in=("waiting", "claimed"))
+            ),
+            models.Index(fields=("project", "-decided_at", "-id"), name="review_decided", condition=Q(state="decided")),
+            models.Index(fields=("run",), name="review_of_run"),
+        )
+
+    def __str__(self) -> str:
+        return f"review {self.id}"
+
+    @property
+    def is_open(self) -> bool:
+        return self.state in OPEN
+
+    @property
+    def is_pick(self) -> bool:
+        """Whether the question is which attempt to keep."""
+        return self.reason in (ReviewReason.UNSETTLED_PICK, ReviewReason.BROKEN_TESTS)
+
+    @property
+    def is_for_director(self) -> bool:
+        """Whether a rejected attempt waits for a person to order it again, accept it anyway or close it."""
+        return self.holds_run and self.verdict.verdict == VerdictName.REJECT and not self.is_pick
+
+    def directors_decision_with(self, verdict: str) -> DirectorsDecision | None:
+        """What giving this verdict amounts to, of a review that is the director's."""
+        return MEANS[VerdictName(verdict)] if self.is_for_director else None
+
+    @property
+    def directors_decision(self) -> DirectorsDecision | None:
+        """What was decided about a REJECT; None while nothing is, and of every other review."""
+        return self.directors_decision_with(self.decided_verdict.verdict) if self.decided_verdict else None
+
+    @property
+    def why(self) -> list[str]:
+        """What the loop tells the reviewer of its reasons, as its step keeps it."""
+        return [str(reason) for reason in self._request.get("why", ())]
+
+    @property
+    def rule(self) -> int | None:
+        """The number of the run's policy rule that asks, from 1; None where something else does."""
+        number = self._request.get("rule")
+        return number if isinstance(number, int) else None
+
+    @property
+    def _request(self) -> dict[str, Any]:
+        request = self.step.request if self.step else None
+        return request if isinstance(request, dict) else {}
+
+    @property
+    def is_seat(self) -> bool:
+        """Whether it is one of several blind opinions."""
+        return self.panel_id is not None and self.reason != ReviewReason.ADJUDICATION
+
+    def get_opinion(self) -> ReviewDecision | None:
+        """What was said at a seat of a panel; None where nothing was yet, and of every other review."""
+        return ReviewDecision.model_validate(self.opinion) if self.opinion else None
+
+
+class ReviewSkip(models.Model):
+    """That somebody passed an item on: it is not given to them again as the next one."""
+
+    review = models.ForeignKey(Review, on_delete=models.CASCADE, related_name="skips")
+    by_label = models.CharField(max_length=200)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("review", "by_label"), name="skip_once"),)
+
+    def __str__(self) -> str:
+        return f"skipped by {self.by_label}"

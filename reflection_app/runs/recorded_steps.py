@@ -1,0 +1,139 @@
+"""A run's steps as its context graph needs them: a few facts of each, picked out by the database.
+
+Requests and answers may be megabytes and the graph is drawn often, so they never leave the database for it.
+"""
+
+from typing import Any
+
+from django.db.models import Case, F, Func, IntegerField, JSONField, Value, When
+from django.utils.text import Truncator
+
+from reflection_app.loops.graph import graph_of
+from reflection_app.loops.graph_values import Graph, RecordedStep
+from reflection_app.loops.verdicts import Referee
+from reflection_app.loops.verdicts import Verdict as VerdictName
+from reflection_app.runs.models.run import Run, Step
+
+MOST_STEPS = 2_000
+LONGEST_ERROR = 400
+
+COLUMNS = (
+    "seq",
+    "key",
+    "kind",
+    "state",
+    "role",
+    "attempt_number",
+    "error",
+    "timed_out",
+    "is_inherited",
+    "edited_by_label",
+)
+# Of which kinds of step a fact is picked out: looking into the request of every model call would read all prompts.
+FACTS = {
+    "judged": ("record_verdict", "result__verdict"),
+    "judged_score": ("record_verdict", "result__score"),
+    "judged_by": ("record_verdict", "result__referee"),
+    "judged_surely": ("record_verdict", "result__confidence"),
+    "decided": ("ask_reviewer", "result__verdict"),
+    "decision": ("ask_reviewer", "result__decision"),
+    "reviewer": ("ask_reviewer", "result__reviewer"),
+    "tool": ("call_tool", "request__tool"),
+    "tool_ok": ("call_tool", "result__ok"),
+    "tool_error": ("call_tool", "result__error"),
+    "tool_failure": ("call_tool", "result__failure"),
+    "mode": ("choose_loop", "result__mode"),
+    "error_class": ("record_stage", "result__output__type"),
+    "completeness": ("record_completeness", "result__state"),
+    "choice": ("ask_person", "result__choice"),
+    "fault": ("generate", "result__fault"),
+    "cut_off": ("keep_attempt", "request__cut_off"),
+}
+COUNTS = {
+    "tests_total": ("run_tests", "$.results[*]"),
+    "tests_failed": ("run_tests", '$.results[*] ? (@.passed == false && !(@.reason == "broken_test"))'),
+    "tests_broken": ("run_tests", '$.results[*] ? (@.reason == "broken_test")'),
+    "requirements_total": ("record_verdict", "$.requirements.results[*]"),
+    "requirements_unmet": ("record_verdict", "$.requirements.results[*] ? (@.met == false)"),
+    "plan_issues": ("record_plan", "$.issues[*]"),
+}
+
+
+def graph_of_run(run: Run) -> tuple[Graph, int]:
+    """The run's graph and how many of its first steps were left out of it, where there are very many."""
+    steps, left_out = recorded_steps(run)
+    graph = graph_of(
+        steps,
+        outcome=run.outcome or "",
+        error=run.error,
+        best_attempt=run.best_attempt.number if run.best_attempt else None,
+        parting_step=run.forked_from_step,
+    )
+    return graph, left_out
+
+
+def recorded_steps(run: Run) -> tuple[list[RecordedStep], int]:
+    """The last steps of the run, oldest first, and how many came before them."""
+    rows = (
+        Step.objects.filter(run=run)
+        .annotate(**{name: _fact(*where) for name, where in FACTS.items()})
+        .annotate(**{name: _count(*where) for name, where in COUNTS.items()})
+        .order_by("-seq")
+        .values(*COLUMNS, *FACTS, *COUNTS)[:MOST_STEPS]
+    )
+    steps = [_recorded(row) for row in reversed(rows)]
+    return steps, steps[0].seq - 1 if len(steps) == MOST_STEPS else 0
+
+
+def _fact(kind: str, path: str) -> Case:
+    return Case(When(kind=kind, then=F(path)), output_field=JSONField())
+
+
+def _count(kind: str, path: str) -> Case:
+    """How many things `path` finds in the result of a step of `kind`."""
+    found = Func(
+        F("result"),
+        Value(path),
+        template="jsonb_array_length(jsonb_path_query_array(%(expressions)s::jsonpath))",
+        output_field=IntegerField(),
+    )
+    return Case(When(kind=kind, result__isnull=False, then=found), default=0)
+
+
+def _recorded(row: dict[str, Any]) -> RecordedStep:
+    is_void = row["judged_by"] == Referee.TESTS and row["judged_surely"] == 0 and row["judged"] != VerdictName.PASS
+    return RecordedStep(
+        seq=row["seq"],
+        key=row["key"],
+        kind=row["kind"],
+        state=row["state"],
+        role=row["role"],
+        attempt=row["attempt_number"],
+        error=Truncator(row["error"]).chars(LONGEST_ERROR),
+        timed_out=row["timed_out"],
+        is_inherited=row["is_inherited"],
+        is_edited=bool(row["edited_by_label"]),
+        verdict="" if is_void else _text(row["judged"]) or _text(row["decided"]),
+        score=row["judged_score"] if isinstance(row["judged_score"], int | float) and not is_void else None,
+        referee=row["judged_by"] if isinstance(row["judged_by"], int) else None,
+        decision=_text(row["decision"]),
+        reviewer=_text(row["reviewer"]),
+        tests_total=row["tests_total"],
+        tests_failed=row["tests_failed"],
+        tests_broken=row["tests_broken"],
+        requirements_total=row["requirements_total"],
+        requirements_unmet=row["requirements_unmet"],
+        tool=_text(row["tool"]),
+        tool_ok=row["tool_ok"] if isinstance(row["tool_ok"], bool) else None,
+        tool_error=_text(row["tool_error"]) or _text(row["tool_failure"]),
+        mode=_text(row["mode"]),
+        plan_issues=row["plan_issues"],
+        error_class=_text(row["error_class"]),
+        completeness=_text(row["completeness"]),
+        choice=_text(row["choice"]),
+        fault="cut_off" if row["cut_off"] is True else _text(row["fault"]),
+    )
+
+
+def _text(value: Any) -> str:
+    return value[:LONGEST_ERROR] if isinstance(value, str) else ""

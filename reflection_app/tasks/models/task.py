@@ -1,0 +1,68 @@
+"""Tasks: one objective each, handed in by a person or a pipeline."""
+
+from django.conf import settings
+from django.db import models
+
+from reflection_app.core.identifiers import new_id
+from reflection_app.core.models.project import Project
+from reflection_app.loops.task_spec import Execution
+
+
+class Task(models.Model):
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="tasks")
+    external_id = models.CharField(max_length=200, null=True, blank=True)
+    objective = models.TextField()
+    kind = models.CharField(max_length=60, blank=True, default="")
+    mode = models.CharField(max_length=20)
+    agent = models.CharField(max_length=120, blank=True, default="")
+    execution = models.CharField(
+        max_length=10,
+        choices=[(execution.value, execution.value) for execution in Execution],
+        default=Execution.MANAGED.value,
+    )
+    tests = models.JSONField(null=True, blank=True)
+    output_schema = models.JSONField(null=True, blank=True)
+    requirements = models.JSONField(null=True, blank=True)
+    phase = models.CharField(max_length=120, blank=True, default="")
+    tools = models.JSONField(default=list, blank=True)
+    tool_call = models.JSONField(null=True, blank=True)
+    # When its runs are reflected on, where the task says so; else as the project has it.
+    reflection = models.CharField(max_length=8, blank=True, default="")
+    chain_of_thought = models.BooleanField(default=False)
+    limits = models.JSONField(default=dict)
+    metadata = models.JSONField(default=dict, blank=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        indexes = (
+            models.Index(fields=("project", "-created_at", "-id"), name="task_newest"),
+            models.Index(fields=("project", "external_id"), name="task_external_id"),
+        )
+
+    def __str__(self) -> str:
+        return self.title
+
+    @property
+    def title(self) -> str:
+        """The first line of the objective, without Markdown's marks and shortened for lists."""
+        lines = (line.strip().lstrip("#").strip().replace("`", "") for line in self.objective.splitlines())
+        first = next((line for line in lines if line), "")
+        return first if len(first) <= 110 else first[:109].rstrip() + "…"
+
+
+class TaskFile(models.Model):
+    """A text file handed in with a task, for its tools to read."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    task = models.ForeignKey(Task, on_delete=models.CASCADE, related_name="files")
+    path = models.CharField(max_length=400)
+    content = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ("path",)
+        constraints = (models.UniqueConstraint(fields=("task", "path"), name="task_file_once"),)
+
+    def __str__(self) -> str:
+        return self.path
