@@ -9,9 +9,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from reflection_app.actions.admins import revoke_invitations_of_key
-from reflection_app.actions.errors import InvalidInput
 from reflection_app.actions.members import remove_member
 from reflection_app.core.audit import Actor, audit
+from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models.api_key import ApiKey, Scope, digest_of, new_secret
 from reflection_app.core.models.project import Membership, Project, Role
 

@@ -10,8 +10,8 @@ from django.utils.translation import gettext as _
 from pydantic import AfterValidator, Field
 
 from reflection_app.actions.assign_review import AssignInput, assign_review
-from reflection_app.actions.errors import AskedAlready, InvalidInput
 from reflection_app.core.audit import Actor, audit
+from reflection_app.core.errors import AskedAlready, InvalidInput
 from reflection_app.live.doorbell import ring
 from reflection_app.loops.effects import ReviewReason
 from reflection_app.loops.review_rules import MOST_REVIEWERS

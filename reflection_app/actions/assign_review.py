@@ -11,12 +11,12 @@ from django.utils.translation import gettext as _
 from pydantic import AfterValidator, Field
 
 from reflection_app.actions.claim_review import NOBODY, gone, lost, why_closed
-from reflection_app.actions.errors import AlreadyDecided, InvalidInput, ReviewHeld
 from reflection_app.actions.notifications import MAY_REVIEW, tell_of_review
-from reflection_app.actions.own_work import allows_own_work, is_own
 from reflection_app.core.audit import Actor, audit
+from reflection_app.core.errors import AlreadyDecided, InvalidInput, ReviewHeld
 from reflection_app.core.event import EventType, add_event
 from reflection_app.core.models.project import Membership
+from reflection_app.core.own_work import allows_own_work, is_own
 from reflection_app.live.doorbell import ring, ring_reviews
 from reflection_app.loops.storable import storable
 from reflection_app.loops.values import Value

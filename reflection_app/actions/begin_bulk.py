@@ -9,8 +9,8 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from pydantic import AfterValidator, Field
 
-from reflection_app.actions.errors import InvalidInput
 from reflection_app.core.audit import Actor, audit
+from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models.project import Project
 from reflection_app.loops.effects import Decision
 from reflection_app.loops.storable import storable

@@ -15,8 +15,8 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 from pydantic import Field
 
-from reflection_app.actions.errors import InvalidInput, PolicyMovedOn
 from reflection_app.core.audit import Actor, audit
+from reflection_app.core.errors import InvalidInput, PolicyMovedOn
 from reflection_app.core.models.project import OwnWork, Project
 from reflection_app.loops.review_rules import MOST_RULES, ReviewPolicy, ReviewRule, RuleAction
 

@@ -4,7 +4,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.utils.translation import gettext as _
 
-from reflection_app.actions.errors import InvalidInput
+from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models.profile import Profile, Theme
 
 

@@ -6,8 +6,8 @@ from django.conf import settings
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from reflection_app.actions.errors import InvalidInput
 from reflection_app.core.audit import Actor, audit
+from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models.project import Project
 from reflection_app.loops.completeness.checks import CompletenessSettings
 from reflection_app.loops.task_spec import Thresholds, UsualLimits

@@ -10,11 +10,11 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from reflection_app.actions.errors import ActionError, AlreadyDecided, NotFound, ReviewHeld, ReviewLeaseLost
-from reflection_app.actions.own_work import refuse_own_work, work_of_others
 from reflection_app.actions.tell_pages import tell_pages
 from reflection_app.core.audit import Actor, audit
+from reflection_app.core.errors import ActionError, AlreadyDecided, NotFound, ReviewHeld, ReviewLeaseLost
 from reflection_app.core.models.project import Project
+from reflection_app.core.own_work import refuse_own_work, work_of_others
 from reflection_app.loops.effects import ReviewReason
 from reflection_app.reviews.models.blindness import is_hidden
 from reflection_app.reviews.models.review import Review, ReviewSkip, ReviewState

@@ -9,9 +9,9 @@ from django.utils.translation import gettext as _
 from pydantic import AfterValidator, Field
 
 from notebook_app.public import name_of
-from reflection_app.actions.errors import Conflict, InvalidInput, NotFound, NotTheAuthor
 from reflection_app.actions.notifications import notify
 from reflection_app.core.audit import Actor, audit
+from reflection_app.core.errors import Conflict, InvalidInput, NotFound, NotTheAuthor
 from reflection_app.core.event import EventType, add_event
 from reflection_app.core.models.project import Membership, Project
 from reflection_app.live.doorbell import ring, ring_reviews

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from notebook_app.public import compare, due
 from reflection_app.actions.notebook_trail import ring_notebook
-from reflection_app.actions.turn import Turn
+from reflection_app.core.turn import Turn
 
 log = logging.getLogger(__name__)
 

@@ -4,8 +4,8 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, JsonValue, StringConstraints, model_validator
 
-from reflection_app.actions.json_sizes import at_most
 from reflection_app.actions.task_submission import LARGEST_METADATA
+from reflection_app.core.json_sizes import at_most
 from reflection_app.loops.completeness.checks import CompletenessSettings, HistoryStep
 from reflection_app.loops.storable import is_storable
 from reflection_app.loops.task_spec import Limits

@@ -10,9 +10,9 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from reflection_app.actions.errors import ActionError, InvalidInput
 from reflection_app.actions.members import add_member
 from reflection_app.core.audit import Actor, audit
+from reflection_app.core.errors import ActionError, InvalidInput
 from reflection_app.core.models.project import Project, Role
 from reflection_app.loops.storable import storable
 

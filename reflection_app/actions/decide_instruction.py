@@ -8,11 +8,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from pydantic import AfterValidator, Field
 
-from reflection_app.actions.errors import AlreadyDecided, Conflict, InvalidInput
-from reflection_app.actions.own_work import refuse_own_work
 from reflection_app.actions.submit_task import MOST_INSTRUCTIONS
 from reflection_app.core.audit import Actor, audit
+from reflection_app.core.errors import AlreadyDecided, Conflict, InvalidInput
 from reflection_app.core.models.project import Project
+from reflection_app.core.own_work import refuse_own_work
 from reflection_app.loops.protocol.handling import LONGEST_INSTRUCTION
 from reflection_app.loops.storable import storable
 from reflection_app.loops.values import Value

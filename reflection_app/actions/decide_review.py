@@ -6,10 +6,10 @@ from django.utils import timezone
 from reflection_app.actions.claim_review import lost
 from reflection_app.actions.decision_in_force import put_in_force
 from reflection_app.actions.decision_input import DecisionInput
-from reflection_app.actions.own_work import refuse_own_work
 from reflection_app.actions.panel_opinions import keep_opinion, settle_dispute
 from reflection_app.actions.reviewers_decision import Decided, decided_by
 from reflection_app.core.audit import Actor, audit
+from reflection_app.core.own_work import refuse_own_work
 from reflection_app.reviews.models.review import Review, ReviewState
 from reflection_app.runs.models.run import Run
 

@@ -4,8 +4,8 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from reflection_app.actions.errors import InvalidInput, NotFound
 from reflection_app.core.audit import Actor, audit
+from reflection_app.core.errors import InvalidInput, NotFound
 from reflection_app.core.models.api_key import ApiKey
 from reflection_app.core.models.project import Project
 from reflection_app.runs.jobs import enqueue_taking_away

@@ -4,7 +4,7 @@ The design seed calls that person the Director. Loops know approving and overrul
 """
 
 from reflection_app.actions.decision_input import DecisionInput
-from reflection_app.actions.errors import InvalidInput
+from reflection_app.core.errors import InvalidInput
 from reflection_app.loops.effects import Decision, DirectorsDecision
 from reflection_app.loops.verdicts import Issue, IssueCategory, Severity
 from reflection_app.loops.verdicts import Verdict as VerdictName

@@ -3,9 +3,9 @@
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from reflection_app.actions.errors import Conflict
 from reflection_app.actions.notifications import tell_of_adjudication
 from reflection_app.core.audit import Actor, audit
+from reflection_app.core.errors import Conflict
 from reflection_app.core.event import EventType, add_event
 from reflection_app.loops.effects import ReviewReason
 from reflection_app.reviews.models.comment import About

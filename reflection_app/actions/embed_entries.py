@@ -25,7 +25,7 @@ from notebook_app.public import (
     lacking_vectors,
     wanted_space,
 )
-from reflection_app.actions.turn import Turn
+from reflection_app.core.turn import Turn
 from reflection_app.llm import ModelError, TextRefused, embed, embedding_model
 
 log = logging.getLogger(__name__)

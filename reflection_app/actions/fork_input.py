@@ -6,10 +6,10 @@ from typing import Annotated, Any
 from django.utils.translation import gettext as _
 from pydantic import AfterValidator, ConfigDict, Field, JsonValue, ValidationError, model_validator
 
-from reflection_app.actions.errors import InvalidInput
 from reflection_app.actions.reviewers_decision import score_within
 from reflection_app.actions.task_submission import LimitsOverride, invalid_input
 from reflection_app.core.audit import Actor
+from reflection_app.core.errors import InvalidInput
 from reflection_app.loops.catalogue import LOOPS
 from reflection_app.loops.effects import (
     AnyEffect,

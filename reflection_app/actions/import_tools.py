@@ -9,7 +9,6 @@ from django.db import connection, transaction
 from django.utils.translation import gettext as _
 from pydantic import Field, ValidationError
 
-from reflection_app.actions.errors import InvalidInput
 from reflection_app.actions.task_submission import invalid_input
 from reflection_app.actions.tool_input import (
     IMPORT_ADDRESS,
@@ -19,6 +18,7 @@ from reflection_app.actions.tool_input import (
     schema_problem,
 )
 from reflection_app.core.audit import Actor, audit
+from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models.project import Project
 from reflection_app.loops.storable import storable
 from reflection_app.loops.tool_calls import ToolSpec

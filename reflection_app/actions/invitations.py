@@ -15,9 +15,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from reflection_app.actions.admins import check_may_give
-from reflection_app.actions.errors import ActionError, Conflict, InvalidInput
 from reflection_app.actions.members import add_member, read_role
 from reflection_app.core.audit import Actor, audit
+from reflection_app.core.errors import ActionError, Conflict, InvalidInput
 from reflection_app.core.models.api_key import digest_of
 from reflection_app.core.models.project import Membership, Project
 from reflection_app.teams.models.invitation import Invitation

@@ -14,11 +14,11 @@ from pydantic import Field
 from notebook_app import public
 from notebook_app.public import KeptEntry
 from reflection_app.actions import notebook_curation as curation
-from reflection_app.actions.errors import ActionError, Conflict, NotFound, NotYours
 from reflection_app.actions.notebook_input import CurationInput, OwnerInput, Reason, Tags, TagsInput, UndoInput
 from reflection_app.actions.notebook_refusals import no_such_entry, wrong
 from reflection_app.actions.notebook_undo import may_undo_deed, undo_curation
 from reflection_app.core.audit import Actor, AuditEntry, Target, audit
+from reflection_app.core.errors import ActionError, Conflict, NotFound, NotYours
 from reflection_app.core.identifiers import new_id
 from reflection_app.core.models.project import Project
 from reflection_app.loops.values import Value

@@ -15,12 +15,12 @@ from pydantic import Field
 
 from notebook_app import public
 from notebook_app.public import ConflictMovedOn, ConflictState, NoSuchConflict, SeenConflict, Settlement, Settling
-from reflection_app.actions.errors import AskedAlready, ConflictSettled, NotFound
 from reflection_app.actions.notebook_input import MergedWords, Reason, Version
 from reflection_app.actions.notebook_own_words import refuse_rewording
 from reflection_app.actions.notebook_refusals import refusals_told, wrong
 from reflection_app.actions.notebook_trail import by_of, note, ring_notebook
 from reflection_app.core.audit import Actor, Target, audit
+from reflection_app.core.errors import AskedAlready, ConflictSettled, NotFound
 from reflection_app.core.models.project import Project
 from reflection_app.loops.merging import EntryToMerge
 from reflection_app.loops.task_spec import Limits, Mode, TaskSpec

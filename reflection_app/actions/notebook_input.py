@@ -6,7 +6,7 @@ from uuid import UUID
 from pydantic import AfterValidator, Field
 
 from notebook_app.public import EntryKind
-from reflection_app.actions.json_sizes import at_most
+from reflection_app.core.json_sizes import at_most
 from reflection_app.loops.storable import Text, storable, storable_value
 from reflection_app.loops.values import Value
 

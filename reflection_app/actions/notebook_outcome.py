@@ -7,8 +7,8 @@ from django.utils.translation import gettext as _
 from pydantic import AfterValidator, Field
 
 from notebook_app.public import settle, was_drawn_for
-from reflection_app.actions.errors import Conflict, NotFound
 from reflection_app.core.audit import Actor, audit
+from reflection_app.core.errors import Conflict, NotFound
 from reflection_app.core.identifiers import id_from
 from reflection_app.core.models.project import Project
 from reflection_app.loops.storable import Text

@@ -7,8 +7,8 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 
 from notebook_app.public import ChangedMeanwhile, NoSuchEntry, NotPossibleNow, Refused
-from reflection_app.actions.errors import EntryMovedOn, InvalidInput, NotFound
 from reflection_app.actions.notebook_words import change_words, state_words
+from reflection_app.core.errors import EntryMovedOn, InvalidInput, NotFound
 
 
 @contextmanager

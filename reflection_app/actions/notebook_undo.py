@@ -8,13 +8,13 @@ from django.utils.translation import gettext as _
 
 from notebook_app import public
 from notebook_app.public import Change, KeptEntry, KeptVersion
-from reflection_app.actions.errors import Conflict, NotYours
 from reflection_app.actions.notebook_input import UndoInput
 from reflection_app.actions.notebook_refusals import no_such_entry, refusals_told
 from reflection_app.actions.notebook_trail import KIND, by_of, note
-from reflection_app.actions.undo_others import may_undo_others
 from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.errors import Conflict, NotYours
 from reflection_app.core.models.project import Project
+from reflection_app.core.undo_others import may_undo_others
 
 UNDONE = "entry.undone"
 

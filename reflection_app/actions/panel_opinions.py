@@ -12,12 +12,12 @@ from django.utils.translation import gettext as _
 from reflection_app.actions.claim_review import lease_end
 from reflection_app.actions.decision_in_force import put_in_force
 from reflection_app.actions.dispute import drop_dispute, open_dispute
-from reflection_app.actions.errors import Conflict
 from reflection_app.actions.panel_consensus import consensus
 from reflection_app.actions.reviewers_decision import Decided
 from reflection_app.actions.take_back import take_back
 from reflection_app.actions.tell_pages import tell_pages
 from reflection_app.core.audit import Actor, audit
+from reflection_app.core.errors import Conflict
 from reflection_app.core.event import EventType, add_event
 from reflection_app.reviews.models.panel import Panel, PanelState
 from reflection_app.reviews.models.review import Review, ReviewState

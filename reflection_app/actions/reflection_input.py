@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, JsonValue
 
-from reflection_app.actions.json_sizes import at_most
+from reflection_app.core.json_sizes import at_most
 from reflection_app.loops.notebook_settings import ReflectionMode
 from reflection_app.loops.storable import is_storable
 from reflection_app.loops.values import Value

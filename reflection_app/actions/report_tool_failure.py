@@ -10,11 +10,11 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from reflection_app.actions.errors import InvalidInput
-from reflection_app.actions.own_work import hands_of
 from reflection_app.actions.tool_failure_submission import ToolFailureSubmission
 from reflection_app.core.audit import Actor, audit
+from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models.project import Project
+from reflection_app.core.own_work import hands_of
 from reflection_app.loops.diagnosis.diagnoses import Diagnosis, FailedCall
 from reflection_app.loops.diagnosis.diagnosing import by_memory_or_rules
 from reflection_app.loops.diagnosis.signatures import signature_of, symptoms_of

@@ -6,8 +6,8 @@ from django.utils.translation import gettext as _
 
 from reflection_app.actions.decision_input import DecisionInput
 from reflection_app.actions.directors_decision import as_approved_or_overruled
-from reflection_app.actions.errors import InvalidInput
 from reflection_app.core.audit import Actor
+from reflection_app.core.errors import InvalidInput
 from reflection_app.loops.best_attempt import strongest_judgements
 from reflection_app.loops.effects import Decision, ReviewDecision
 from reflection_app.loops.task_spec import Thresholds

@@ -13,7 +13,7 @@ from redis import RedisError
 from notebook_app.public import Unread, keep_reading, unread
 from reflection_app.actions.embed_entries import stopping
 from reflection_app.actions.notebook_trail import ring_notebook
-from reflection_app.actions.turn import Turn
+from reflection_app.core.turn import Turn
 from reflection_app.llm import ModelError, embed, screening_model
 
 log = logging.getLogger(__name__)

@@ -6,8 +6,8 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 from pydantic import Field, SecretStr
 
-from reflection_app.actions.errors import InvalidInput, NotFound
 from reflection_app.core.audit import Actor, audit
+from reflection_app.core.errors import InvalidInput, NotFound
 from reflection_app.core.models.project import Project
 from reflection_app.loops.values import Value
 from reflection_app.outgoing import AddressRefused, origin_of

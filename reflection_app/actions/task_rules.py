@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 from django.utils.translation import gettext as _
 
-from reflection_app.actions.errors import InvalidInput
 from reflection_app.actions.requirement_rules import problems_of
+from reflection_app.core.errors import InvalidInput
 from reflection_app.loops.json_schema import SchemaRefused, check_schema
 from reflection_app.loops.scripts.checking import check_script
 from reflection_app.loops.scripts.syntax import ScriptRefused

@@ -7,10 +7,10 @@ from django.utils.translation import gettext as _
 from pydantic import AfterValidator, AliasChoices, BaseModel, Field, JsonValue, ValidationError, model_validator
 from pydantic.fields import FieldInfo
 
-from reflection_app.actions.errors import MOST_ERRORS, InvalidInput
-from reflection_app.actions.json_sizes import at_most
 from reflection_app.actions.reflection_input import AnyReflection, Files, ReflectionInput
 from reflection_app.actions.task_rules import check_it_can_run
+from reflection_app.core.errors import MOST_ERRORS, InvalidInput
+from reflection_app.core.json_sizes import at_most
 from reflection_app.loops.code_tests import CodeTests
 from reflection_app.loops.requirements import Requirements
 from reflection_app.loops.storable import is_storable

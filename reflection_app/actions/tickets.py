@@ -9,8 +9,8 @@ from django.utils.translation import gettext as _
 from pydantic import AfterValidator, Field
 
 from reflection_app.actions.cancel_run import cancel_run
-from reflection_app.actions.errors import InvalidInput, MakesItsOwn, TicketMovedOn
 from reflection_app.core.audit import Actor, audit
+from reflection_app.core.errors import InvalidInput, MakesItsOwn, TicketMovedOn
 from reflection_app.core.event import EventType, add_event
 from reflection_app.live.doorbell import ring
 from reflection_app.loops.storable import storable

@@ -5,8 +5,8 @@ from uuid import UUID
 
 from pydantic import AfterValidator, AliasChoices, Field, JsonValue, model_validator
 
-from reflection_app.actions.json_sizes import at_most
 from reflection_app.actions.tool_input import LONGEST_DESCRIPTION, schema_problem
+from reflection_app.core.json_sizes import at_most
 from reflection_app.loops.diagnosis.diagnoses import LONGEST_DELAY_S, FailedCall
 from reflection_app.loops.storable import is_storable
 from reflection_app.loops.tool_arguments import DEEPEST, is_too_deep

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 from django.utils.translation import gettext as _
 from pydantic import AfterValidator, Field, JsonValue, ValidationError
 
-from reflection_app.actions.errors import InvalidInput
 from reflection_app.actions.task_submission import invalid_input
+from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models.project import Project
 from reflection_app.loops.storable import is_storable
 from reflection_app.loops.tool_arguments import SchemaUnusable, is_too_deep, violations

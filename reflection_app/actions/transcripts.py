@@ -12,7 +12,6 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from reflection_app.actions.errors import InvalidInput, TurnsConflict
 from reflection_app.actions.session_run import start_session_run, wake
 from reflection_app.actions.transcript_submission import (
     MOST_TURNS,
@@ -20,6 +19,7 @@ from reflection_app.actions.transcript_submission import (
     TurnsInput,
 )
 from reflection_app.core.audit import Actor, audit
+from reflection_app.core.errors import InvalidInput, TurnsConflict
 from reflection_app.core.models.project import Project
 from reflection_app.live.doorbell import ring
 from reflection_app.loops.session_messages import calls_in, message_text, tool_name_of

@@ -9,12 +9,12 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from reflection_app.actions.claim_review import gone
-from reflection_app.actions.errors import Conflict, NotYours, StillStands
 from reflection_app.actions.panel_opinions import reopen_dispute, take_back_opinion
 from reflection_app.actions.take_back import hold_again, take_back
 from reflection_app.actions.take_back_refusals import why_it_stands
-from reflection_app.actions.undo_others import may_undo_others
 from reflection_app.core.audit import Actor, AuditEntry, audit
+from reflection_app.core.errors import Conflict, NotYours, StillStands
+from reflection_app.core.undo_others import may_undo_others
 from reflection_app.reviews.models.blindness import UNDONE
 from reflection_app.reviews.models.comment import About
 from reflection_app.reviews.models.review import Review, ReviewState

@@ -5,7 +5,7 @@ from typing import Annotated
 from django.utils.translation import gettext as _
 from pydantic import AfterValidator, Field
 
-from reflection_app.actions.errors import InvalidInput
+from reflection_app.core.errors import InvalidInput
 from reflection_app.core.event import EventType
 from reflection_app.loops.storable import is_storable
 from reflection_app.loops.values import Value

@@ -4,11 +4,11 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from reflection_app.actions.errors import Conflict
 from reflection_app.actions.webhook_payload import test_message
 from reflection_app.actions.webhook_sending import LEASE
 from reflection_app.actions.webhooks import lock
 from reflection_app.core.audit import Actor, audit
+from reflection_app.core.errors import Conflict
 from reflection_app.teams.models.webhook import TEST, Delivery, DeliveryState, Webhook
 
 # Somebody waits for the answer.

@@ -9,7 +9,6 @@ from rest_framework.response import Response
 
 from reflection_app.actions.begin_bulk import BulkInput, begin_bulk
 from reflection_app.actions.bulk_items import undo_bulk
-from reflection_app.actions.errors import NotFound
 from reflection_app.api.answer import Answer
 from reflection_app.api.desk_view import DeskView, NoParameters, Nothing
 from reflection_app.api.idempotency import idempotent
@@ -17,6 +16,7 @@ from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.schema import described_get, described_post
 from reflection_app.core.audit import Actor
+from reflection_app.core.errors import NotFound
 from reflection_app.core.models.project import Project
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.effects import Decision

@@ -8,7 +8,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from reflection_app.actions.comments import CommentInput, add_comment, edit_comment, take_back_comment
-from reflection_app.actions.errors import NotFound
 from reflection_app.api.comment_answers import CommentAnswer, CommentPage, comment_answer
 from reflection_app.api.desk_view import DeskView
 from reflection_app.api.idempotency import idempotent
@@ -17,6 +16,7 @@ from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.schema import described_get, described_post
 from reflection_app.core.audit import Actor
+from reflection_app.core.errors import NotFound
 from reflection_app.core.models.project import Project
 from reflection_app.core.permissions import Permission, key_may
 from reflection_app.notices.reading import comments_seen_by

@@ -9,7 +9,6 @@ from rest_framework.response import Response
 
 from reflection_app.actions.check_completeness import check_completeness
 from reflection_app.actions.completeness_submission import CheckSubmission
-from reflection_app.actions.errors import NotFound
 from reflection_app.api.completeness_answers import (
     CheckAnswer,
     CheckPage,
@@ -26,6 +25,7 @@ from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.schema import described_get, described_post
 from reflection_app.api.waiting import WaitQuery, wait_until_settled
+from reflection_app.core.errors import NotFound
 from reflection_app.core.models.project import Project
 from reflection_app.core.permissions import Permission
 from reflection_app.runs.models.run import Run

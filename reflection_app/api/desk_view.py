@@ -8,7 +8,6 @@ from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from reflection_app.actions.client_address import client_address, counted_address
 from reflection_app.api.negotiation import AlwaysJson
 from reflection_app.api.permissions import Permissions, needs, permission_for
 from reflection_app.api.rate_limits import (
@@ -22,6 +21,7 @@ from reflection_app.api.rate_limits import (
 from reflection_app.api.reading import read_query
 from reflection_app.api.telling import note_told
 from reflection_app.core.audit import Actor
+from reflection_app.core.client_address import client_address, counted_address
 from reflection_app.core.models.api_key import ApiKey
 from reflection_app.core.models.project import Project
 from reflection_app.core.permissions import GRANTS

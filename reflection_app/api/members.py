@@ -10,7 +10,6 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from reflection_app.actions.errors import NotFound
 from reflection_app.actions.invitations import MOST_DAYS, USUAL_DAYS, create_invitation, revoke_invitation
 from reflection_app.actions.members import change_role, remove_member
 from reflection_app.api.desk_view import DeskView
@@ -19,6 +18,7 @@ from reflection_app.api.pages import NEWEST_FIRST, Number, Order, PageQuery, get
 from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.schema import described_get, described_post
+from reflection_app.core.errors import NotFound
 from reflection_app.core.models.project import Membership, Role
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.moments import Moment

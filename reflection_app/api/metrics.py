@@ -8,7 +8,6 @@ from pydantic import ConfigDict, Field
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from reflection_app.actions.errors import InvalidInput
 from reflection_app.api.desk_view import DeskView, NoParameters
 from reflection_app.api.metrics_answers import (
     DefinitionAnswer,
@@ -25,6 +24,7 @@ from reflection_app.api.pages import NEWEST_FIRST, PageQuery, get_page
 from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_query
 from reflection_app.api.schema import described_get
+from reflection_app.core.errors import InvalidInput
 from reflection_app.core.permissions import Permission
 from reflection_app.metrics.definitions import DEFINITIONS
 from reflection_app.metrics.figures import metrics_of

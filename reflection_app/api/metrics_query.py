@@ -8,8 +8,8 @@ from django.utils.translation import gettext as _
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
 from rest_framework.request import Request
 
-from reflection_app.actions.errors import InvalidInput
 from reflection_app.api.reading import read_query
+from reflection_app.core.errors import InvalidInput
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import Mode
 from reflection_app.metrics.values import LONGEST_DAYS, Chosen

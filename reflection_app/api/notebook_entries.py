@@ -10,7 +10,6 @@ from rest_framework.response import Response
 
 from notebook_app import public
 from notebook_app.public import EntryFilter, EntryKind, EntryState, KeptEntry, Listing
-from reflection_app.actions.errors import InvalidInput, NotFound
 from reflection_app.actions.notebook_curation import edit_entry, owner_named
 from reflection_app.actions.notebook_input import EntryEdit, EntryInput
 from reflection_app.actions.notebook_proposing import propose_entry
@@ -23,6 +22,7 @@ from reflection_app.api.pages import NEWEST_FIRST, Number, Order, PageQuery, get
 from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.schema import described_get, described_post
+from reflection_app.core.errors import InvalidInput, NotFound
 from reflection_app.core.models.project import Project
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.moments import Moment

@@ -9,7 +9,6 @@ from rest_framework.response import Response
 
 from notebook_app import public
 from notebook_app.public import KEPT, Listing
-from reflection_app.actions.errors import NotFound
 from reflection_app.actions.notebook_input import Version
 from reflection_app.api.access import get_run_for
 from reflection_app.api.desk_view import DeskView
@@ -28,6 +27,7 @@ from reflection_app.api.pages import NEWEST_FIRST, Number, Order, PageQuery, get
 from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_query
 from reflection_app.api.schema import described_get
+from reflection_app.core.errors import NotFound
 from reflection_app.core.permissions import Permission
 
 NEWEST_VERSION_FIRST = Order(("number",), descending=True, position=TypeAdapter(tuple[Number]))

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from rest_framework.exceptions import APIException
 from rest_framework.response import Response
 
-from reflection_app.actions.errors import ActionError
+from reflection_app.core.errors import ActionError
 
 log = logging.getLogger(__name__)
 

@@ -7,7 +7,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from reflection_app.actions.answer_question import AnswerInput, answer_question
-from reflection_app.actions.errors import NotFound
 from reflection_app.api.desk_view import DeskView, NoParameters
 from reflection_app.api.idempotency import idempotent
 from reflection_app.api.pages import NEWEST_FIRST, PageQuery, get_page
@@ -15,6 +14,7 @@ from reflection_app.api.permissions import needs
 from reflection_app.api.question_answers import QuestionAnswer, QuestionPage, question_answer
 from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.schema import described_get, described_post
+from reflection_app.core.errors import NotFound
 from reflection_app.core.models.project import Project
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.questions import QuestionKind

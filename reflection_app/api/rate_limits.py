@@ -16,7 +16,7 @@ from redis import Redis, RedisError
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from reflection_app.actions.errors import ActionError
+from reflection_app.core.errors import ActionError
 
 log = logging.getLogger(__name__)
 

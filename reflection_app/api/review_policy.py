@@ -10,14 +10,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from reflection_app.actions.change_policy import PolicyInput, change_policy, digest_of, read_rules
-from reflection_app.actions.errors import InvalidInput
-from reflection_app.actions.own_work import change_own_work
 from reflection_app.api.desk_view import DeskView, NoParameters
 from reflection_app.api.idempotency import idempotent
 from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.schema import described_get, described_post
+from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models.project import OwnWork, Project
+from reflection_app.core.own_work import change_own_work
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.review_rules import ReviewPolicy
 from reflection_app.metrics.policy_trial import Example, PolicyTrial, try_policy

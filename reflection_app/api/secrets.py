@@ -5,7 +5,6 @@ from typing import ClassVar
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from reflection_app.actions.errors import NotFound
 from reflection_app.actions.secrets import SecretInput, delete_secret, save_secret
 from reflection_app.api.desk_view import DeskView
 from reflection_app.api.idempotency import idempotent
@@ -14,6 +13,7 @@ from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.schema import described_get, described_post
 from reflection_app.api.tool_answers import SecretAnswer, SecretPage, secret_answer
+from reflection_app.core.errors import NotFound
 from reflection_app.core.permissions import Permission
 from reflection_app.teams.models.tool import Secret
 

@@ -9,7 +9,6 @@ from pydantic import BaseModel, Field
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from reflection_app.actions.errors import NotFound
 from reflection_app.actions.report_fix_outcome import report_fix_outcome
 from reflection_app.actions.report_tool_failure import report_tool_failure
 from reflection_app.actions.tool_failure_submission import FixOutcomeSubmission, ToolFailureSubmission
@@ -31,6 +30,7 @@ from reflection_app.api.tool_failure_answers import (
     tool_failure_answer,
 )
 from reflection_app.api.waiting import WaitQuery, wait_until_settled
+from reflection_app.core.errors import NotFound
 from reflection_app.core.models.api_key import ApiKey
 from reflection_app.core.models.project import Project
 from reflection_app.core.permissions import Permission

@@ -6,7 +6,6 @@ from pydantic import Field
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from reflection_app.actions.errors import NotFound
 from reflection_app.actions.import_tools import McpServerInput, fetch_tools, keep_tools, read_server
 from reflection_app.actions.tool_input import ToolInput
 from reflection_app.actions.tools import ToolChange, change_tool, create_tool, delete_tool
@@ -17,6 +16,7 @@ from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_body, read_input, read_query
 from reflection_app.api.schema import described_get, described_post
 from reflection_app.api.tool_answers import ToolAnswer, ToolImportAnswer, ToolPage, import_answer, tool_answer
+from reflection_app.core.errors import NotFound
 from reflection_app.core.models.project import Project
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.tool_calls import ToolSpec

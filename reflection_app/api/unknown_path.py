@@ -3,8 +3,8 @@ from typing import Any
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from reflection_app.actions.errors import NotFound
 from reflection_app.api.negotiation import AlwaysJson
+from reflection_app.core.errors import NotFound
 
 
 class NoSuchPath(APIView):

@@ -6,7 +6,6 @@ from pydantic import Field
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from reflection_app.actions.errors import NotFound
 from reflection_app.actions.webhook_messages import TEST_DEADLINE_S, begin_test, redeliver
 from reflection_app.actions.webhook_sending import send_one
 from reflection_app.api.desk_view import DeskView, NoParameters, Nothing
@@ -23,6 +22,7 @@ from reflection_app.api.webhook_answers import (
     delivery_detail,
 )
 from reflection_app.api.webhooks import get_webhook_for
+from reflection_app.core.errors import NotFound
 from reflection_app.core.permissions import Permission
 from reflection_app.teams.models.webhook import Delivery, DeliveryState, Webhook
 

@@ -7,7 +7,6 @@ from pydantic import Field
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from reflection_app.actions.errors import NotFound
 from reflection_app.actions.webhook_input import WebhookChange, WebhookInput
 from reflection_app.actions.webhooks import (
     LONGEST_OVERLAP_H,
@@ -26,6 +25,7 @@ from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.schema import described_get, described_post
 from reflection_app.api.webhook_answers import NewSecretAnswer, WebhookAnswer, WebhookPage, webhook_answer
+from reflection_app.core.errors import NotFound
 from reflection_app.core.models.project import Project
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.values import Value

@@ -11,9 +11,9 @@ from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 
-from reflection_app.actions.client_address import client_address
-from reflection_app.actions.errors import ActionError
 from reflection_app.core.audit import Actor
+from reflection_app.core.client_address import client_address
+from reflection_app.core.errors import ActionError
 from reflection_app.core.models.api_key import ApiKey
 from reflection_app.core.models.project import Membership, Project
 from reflection_app.core.permissions import Permission, member_may

@@ -21,10 +21,10 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from reflection_app.actions.client_address import client_address
-from reflection_app.actions.errors import ActionError
 from reflection_app.actions.invitations import accept_invitation, find_invitation
 from reflection_app.core.audit import Actor
+from reflection_app.core.client_address import client_address
+from reflection_app.core.errors import ActionError
 from reflection_app.teams.models.invitation import Invitation
 from reflection_app.web.language import greet
 

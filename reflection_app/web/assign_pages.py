@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from pydantic import ValidationError
 
 from reflection_app.actions.assign_review import AssignInput, HandOverInput, assign_review, hand_over
-from reflection_app.actions.errors import ActionError, Conflict, InvalidInput
+from reflection_app.core.errors import ActionError, Conflict, InvalidInput
 from reflection_app.core.permissions import Permission
 from reflection_app.web.access import DeskRequest, get_review_for, project_page
 from reflection_app.web.action_addresses import post_only

@@ -14,8 +14,8 @@ from pydantic import ValidationError
 from reflection_app.actions.begin_bulk import MOST_ITEMS, BulkInput, begin_bulk
 from reflection_app.actions.bulk_items import may_undo_bulk, undo_bulk
 from reflection_app.actions.claim_review import IN_ORDER
-from reflection_app.actions.errors import InvalidInput
 from reflection_app.core.audit import Actor
+from reflection_app.core.errors import InvalidInput
 from reflection_app.core.identifiers import id_from
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.effects import Decision

@@ -19,7 +19,7 @@ from reflection_app.actions.comments import (
     is_author,
     take_back_comment,
 )
-from reflection_app.actions.errors import InvalidInput, NotFound
+from reflection_app.core.errors import InvalidInput, NotFound
 from reflection_app.core.permissions import Permission
 from reflection_app.notices.reading import comments_seen_by
 from reflection_app.reviews.models.comment import About, Comment

@@ -21,7 +21,6 @@ from notebook_app.public import (
     list_conflicts,
     occurrences_of,
 )
-from reflection_app.actions.errors import ActionError
 from reflection_app.actions.notebook_conflicts import (
     SettleInput,
     UnsettleInput,
@@ -31,6 +30,7 @@ from reflection_app.actions.notebook_conflicts import (
     unsettle,
 )
 from reflection_app.actions.task_submission import invalid_input
+from reflection_app.core.errors import ActionError
 from reflection_app.core.identifiers import id_from
 from reflection_app.core.permissions import Permission
 from reflection_app.web.access import DeskRequest, Place, project_page

@@ -8,7 +8,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from notebook_app.public import KeptEntry, page_of_entries
-from reflection_app.actions.errors import ActionError, InvalidInput
+from reflection_app.core.errors import ActionError, InvalidInput
 from reflection_app.core.identifiers import id_from
 from reflection_app.web.access import DeskRequest
 from reflection_app.web.entry_page import get_entry_for, render_entry

@@ -13,7 +13,6 @@ from django.views.decorators.http import require_safe
 from pydantic import ValidationError
 
 from notebook_app.public import KeptEntry, last_version_of
-from reflection_app.actions.errors import ActionError, InvalidInput
 from reflection_app.actions.notebook_curation import (
     approve_entry,
     clear_flags,
@@ -25,6 +24,7 @@ from reflection_app.actions.notebook_curation import (
     tag_entry,
 )
 from reflection_app.actions.notebook_input import CurationInput, OwnerInput, RestoreInput, TagsInput
+from reflection_app.core.errors import ActionError, InvalidInput
 from reflection_app.core.permissions import Permission
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.action_addresses import post_only

@@ -11,10 +11,10 @@ from django.views.decorators.http import require_http_methods
 from pydantic import ValidationError
 
 from notebook_app.public import Change, EntryKind, KeptEntry, may
-from reflection_app.actions.errors import ActionError, EntryMovedOn, InvalidInput
 from reflection_app.actions.notebook_curation import edit_entry
 from reflection_app.actions.notebook_input import EntryEdit, EntryInput
 from reflection_app.actions.notebook_proposing import propose_entry
+from reflection_app.core.errors import ActionError, EntryMovedOn, InvalidInput
 from reflection_app.core.permissions import Permission
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.complaints import complaints_of_entry

@@ -20,9 +20,9 @@ from notebook_app.public import (
     page_of_entries,
     similar,
 )
-from reflection_app.actions.errors import ActionError, InvalidInput
 from reflection_app.actions.notebook_input import EntryInput, MergeInput, SplitInput, SupersedeInput
 from reflection_app.actions.notebook_merging import merge_entries, split_entry, supersede_entry
+from reflection_app.core.errors import ActionError, InvalidInput
 from reflection_app.core.identifiers import id_from
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.storable import storable

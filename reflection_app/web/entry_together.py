@@ -13,7 +13,6 @@ from django.views.decorators.http import require_POST
 from pydantic import ValidationError
 
 from notebook_app.public import KeptEntry, entries_by_id
-from reflection_app.actions.errors import ActionError, InvalidInput
 from reflection_app.actions.notebook_bulk import (
     MOST_ENTRIES,
     BulkCuration,
@@ -24,6 +23,7 @@ from reflection_app.actions.notebook_bulk import (
 )
 from reflection_app.actions.notebook_input import UndoInput
 from reflection_app.actions.notebook_undo import undo_curation
+from reflection_app.core.errors import ActionError, InvalidInput
 from reflection_app.core.identifiers import id_from
 from reflection_app.core.permissions import Permission
 from reflection_app.web.access import DeskRequest, project_page

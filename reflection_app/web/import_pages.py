@@ -11,8 +11,8 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
 from notebook_app.public import HandedIn, Import, ImportStep, Planned
-from reflection_app.actions.errors import InvalidInput
 from reflection_app.actions.notebook_import import apply_import, get_import, preview_import
+from reflection_app.core.errors import InvalidInput
 from reflection_app.core.permissions import Permission
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.action_addresses import post_only

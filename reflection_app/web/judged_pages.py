@@ -9,7 +9,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
-from reflection_app.actions.errors import InvalidInput
 from reflection_app.actions.import_judgements import (
     Shown,
     apply_judgements,
@@ -18,6 +17,7 @@ from reflection_app.actions.import_judgements import (
 )
 from reflection_app.actions.judgement_plan import RowStep
 from reflection_app.actions.judgement_rows import ReadRows, read_lines
+from reflection_app.core.errors import InvalidInput
 from reflection_app.core.permissions import Permission, member_may
 from reflection_app.metrics.compared import majority
 from reflection_app.metrics.imported_judgements import judged_items

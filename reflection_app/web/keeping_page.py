@@ -13,8 +13,8 @@ from django.views.decorators.http import require_http_methods
 from pydantic import ValidationError
 
 from reflection_app.actions.delete_project import delete_project
-from reflection_app.actions.errors import InvalidInput
 from reflection_app.actions.retention import Kept, change_retention, order_retention, preview_retention
+from reflection_app.core.errors import InvalidInput
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.retention_settings import LONGEST_DAYS, RetentionSettings
 from reflection_app.teams.models.retention import RetentionRun

@@ -13,8 +13,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from reflection_app.actions.claim_review import claim_next, free, skipped_by
-from reflection_app.actions.own_work import work_of_others
 from reflection_app.actions.review_views import QueueSort, QueueView, SortedFilter, held, mine
+from reflection_app.core.own_work import work_of_others
 from reflection_app.core.permissions import Permission
 from reflection_app.reviews.models.review import OPEN, Review, ReviewState
 from reflection_app.web.access import DeskRequest

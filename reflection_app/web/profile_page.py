@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from reflection_app.actions.change_profile import change_profile
-from reflection_app.actions.errors import InvalidInput
+from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models.api_key import ApiKey
 from reflection_app.core.models.profile import Profile
 from reflection_app.core.models.project import Project

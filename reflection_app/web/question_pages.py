@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 from pydantic import ValidationError
 
 from reflection_app.actions.answer_question import AnswerInput, answer_question
-from reflection_app.actions.errors import ActionError, Conflict, InvalidInput
+from reflection_app.core.errors import ActionError, Conflict, InvalidInput
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.questions import Choice
 from reflection_app.runs.models.question import Question, QuestionState

@@ -10,8 +10,8 @@ from django.utils.translation import gettext_lazy
 from pydantic import ValidationError
 
 from reflection_app.actions.decide_review import DecisionInput, decide_review
-from reflection_app.actions.errors import Conflict, InvalidInput, ReviewLeaseLost
-from reflection_app.actions.own_work import OwnWorkRefused
+from reflection_app.core.errors import Conflict, InvalidInput, ReviewLeaseLost
+from reflection_app.core.own_work import OwnWorkRefused
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.effects import Decision
 from reflection_app.web.access import DeskRequest, get_review_for, project_page

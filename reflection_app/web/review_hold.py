@@ -10,9 +10,9 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 
 from reflection_app.actions.claim_review import claim_review, hold_end, keep_review, release_review
-from reflection_app.actions.errors import Conflict
-from reflection_app.actions.own_work import OwnWorkRefused
+from reflection_app.core.errors import Conflict
 from reflection_app.core.identifiers import id_from
+from reflection_app.core.own_work import OwnWorkRefused
 from reflection_app.core.permissions import Permission
 from reflection_app.web.access import DeskRequest, get_review_for, project_page
 from reflection_app.web.action_addresses import post_only

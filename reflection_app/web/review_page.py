@@ -9,8 +9,8 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from reflection_app.actions.errors import ActionError
-from reflection_app.actions.own_work import allows_own_work, is_own, nobody_else_may, why_refused
+from reflection_app.core.errors import ActionError
+from reflection_app.core.own_work import allows_own_work, is_own, nobody_else_may, why_refused
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.verdicts import IssueCategory, Severity
 from reflection_app.loops.verdicts import Verdict as VerdictName

@@ -9,8 +9,8 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from reflection_app.actions.claim_review import IN_ORDER
-from reflection_app.actions.errors import InvalidInput
 from reflection_app.actions.review_views import QueueView, held
+from reflection_app.core.errors import InvalidInput
 from reflection_app.core.identifiers import id_from
 from reflection_app.core.models.project import Project
 from reflection_app.core.permissions import Permission

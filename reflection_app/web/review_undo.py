@@ -8,9 +8,9 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 
-from reflection_app.actions.errors import StillStands
 from reflection_app.actions.take_back_refusals import why_it_stands
 from reflection_app.actions.undo_decision import may_undo, undo_decision
+from reflection_app.core.errors import StillStands
 from reflection_app.core.permissions import Permission
 from reflection_app.reviews.models.review import Review, ReviewState
 from reflection_app.web.access import DeskRequest, get_review_for, project_page

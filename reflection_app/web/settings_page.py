@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods
 from pydantic import ValidationError
 
 from reflection_app.actions.change_settings import change_settings
-from reflection_app.actions.errors import InvalidInput
+from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models.project import Project
 from reflection_app.core.permissions import Permission
 from reflection_app.llm.errors import ModelError

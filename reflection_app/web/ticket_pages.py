@@ -12,9 +12,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 from pydantic import ValidationError
 
-from reflection_app.actions.errors import InvalidInput
 from reflection_app.actions.redo_run import why_no_redo
 from reflection_app.actions.tickets import ClosingInput, close_ticket
+from reflection_app.core.errors import InvalidInput
 from reflection_app.core.identifiers import id_from
 from reflection_app.core.models.project import Project
 from reflection_app.core.permissions import Permission

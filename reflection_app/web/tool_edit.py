@@ -8,9 +8,9 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
-from reflection_app.actions.errors import InvalidInput
 from reflection_app.actions.import_tools import Imported, fetch_tools, keep_tools, read_server
 from reflection_app.actions.tools import ToolChange, change_tool, create_tool
+from reflection_app.core.errors import InvalidInput
 from reflection_app.core.permissions import Permission
 from reflection_app.teams.models.tool import Tool, ToolKind
 from reflection_app.tools.config import BODY_METHODS

@@ -13,10 +13,10 @@ from django.utils.translation import gettext_noop
 from django.views.decorators.http import require_safe
 from pydantic import ValidationError
 
-from reflection_app.actions.errors import InvalidInput
 from reflection_app.actions.report_fix_outcome import report_fix_outcome
 from reflection_app.actions.task_submission import invalid_input
 from reflection_app.actions.tool_failure_submission import FixOutcomeSubmission
+from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models.project import Project
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.diagnosis.diagnoses import ErrorType

@@ -8,9 +8,9 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from reflection_app.actions.errors import InvalidInput
 from reflection_app.actions.secrets import SecretInput, delete_secret, save_secret, tools_with
 from reflection_app.actions.tools import add_builtin_tools
+from reflection_app.core.errors import InvalidInput
 from reflection_app.core.permissions import Permission
 from reflection_app.teams.models.tool import Secret, Tool
 from reflection_app.tools.builtin import SPECS

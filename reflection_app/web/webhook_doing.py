@@ -8,7 +8,6 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
-from reflection_app.actions.errors import InvalidInput
 from reflection_app.actions.webhook_input import WebhookChange
 from reflection_app.actions.webhook_messages import TEST_DEADLINE_S, begin_test, redeliver
 from reflection_app.actions.webhook_sending import send_one
@@ -20,6 +19,7 @@ from reflection_app.actions.webhooks import (
     resume_webhook,
     rotate_secret,
 )
+from reflection_app.core.errors import InvalidInput
 from reflection_app.core.permissions import Permission
 from reflection_app.web.access import DeskRequest, get_delivery_for, get_webhook_for, project_page
 from reflection_app.web.action_addresses import post_only

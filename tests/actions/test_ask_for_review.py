@@ -5,8 +5,8 @@ import pytest
 from reflection_app.actions.ask_for_review import AskInput, ask_for_review
 from reflection_app.actions.claim_review import claim_next, claim_review
 from reflection_app.actions.decide_review import DecisionInput, decide_review
-from reflection_app.actions.errors import AskedAlready, InvalidInput
 from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.errors import AskedAlready, InvalidInput
 from reflection_app.core.event import Event
 from reflection_app.core.models.project import Role
 from reflection_app.loops.effects import Decision

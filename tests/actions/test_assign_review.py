@@ -14,9 +14,9 @@ from reflection_app.actions.assign_review import (
 )
 from reflection_app.actions.claim_review import claim_next, claim_review
 from reflection_app.actions.decide_review import decide_review
-from reflection_app.actions.errors import AlreadyDecided, InvalidInput, ReviewHeld, ReviewLeaseLost
 from reflection_app.actions.skip_review import skip_review
 from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.errors import AlreadyDecided, InvalidInput, ReviewHeld, ReviewLeaseLost
 from reflection_app.core.event import Event
 from reflection_app.core.models.project import Membership, Role
 from reflection_app.reviews.models.panel import Panel

@@ -4,9 +4,9 @@ import pytest
 
 from reflection_app.actions.claim_review import claim_review
 from reflection_app.actions.decide_review import DecisionInput, decide_review
-from reflection_app.actions.errors import ReviewLeaseLost
 from reflection_app.actions.undo_decision import taken_back_by_holder, undo_decision
 from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.errors import ReviewLeaseLost
 from reflection_app.core.models.project import Role
 from reflection_app.loops.effects import Decision
 from reflection_app.loops.verdicts import Verdict

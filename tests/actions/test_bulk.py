@@ -11,8 +11,8 @@ from reflection_app.actions.begin_bulk import BulkInput, begin_bulk
 from reflection_app.actions.bulk_items import undo_bulk, work_through
 from reflection_app.actions.claim_review import claim_review
 from reflection_app.actions.decide_review import DecisionInput, decide_review
-from reflection_app.actions.errors import Conflict, InvalidInput
 from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.errors import Conflict, InvalidInput
 from reflection_app.core.models.project import Membership, Project, Role
 from reflection_app.reviews.models.bulk import BulkDecision, BulkItem, BulkState
 from reflection_app.reviews.models.review import Review, ReviewState

@@ -4,8 +4,8 @@ import pytest
 
 from notebook_app.models import Entry
 from reflection_app.actions.correct_class import CorrectionInput, correct_class
-from reflection_app.actions.errors import ClassMovedOn, InvalidInput
 from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.errors import ClassMovedOn, InvalidInput
 from reflection_app.core.event import Event, EventType
 from reflection_app.core.models.project import Project
 from reflection_app.loops.protocol.error_classes import ErrorClass

@@ -9,10 +9,10 @@ from django.db import connection
 from notebook_app.public import propose
 from reflection_app.actions.comments import CommentInput, add_comment
 from reflection_app.actions.delete_project import delete_project
-from reflection_app.actions.errors import InvalidInput, NotFound
 from reflection_app.actions.take_project_away import deleted_projects, take_project_away
 from reflection_app.actions.tools import add_builtin_tools
 from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.errors import InvalidInput, NotFound
 from reflection_app.core.event import EventType
 from reflection_app.core.models.project import Project, Role
 from reflection_app.reviews.models.comment import About

@@ -4,8 +4,8 @@ import pytest
 
 from reflection_app.actions.claim_review import claim_review
 from reflection_app.actions.decide_review import DecisionInput, decide_review
-from reflection_app.actions.errors import AlreadyDecided, InvalidInput
 from reflection_app.core.audit import AuditEntry
+from reflection_app.core.errors import AlreadyDecided, InvalidInput
 from reflection_app.loops.effects import Decision, DirectorsDecision
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.repairs.models.ticket import Ticket

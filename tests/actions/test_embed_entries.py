@@ -13,7 +13,7 @@ from notebook_app.models import Embedding, EmbeddingSpace
 from notebook_app.people import DESK
 from notebook_app.public import edit, embedding_status
 from reflection_app.actions.embed_entries import BATCH, TURN, embed_waiting, resting_key
-from reflection_app.actions.turn import Turn
+from reflection_app.core.turn import Turn
 from reflection_app.llm import embed
 from reflection_app.llm.embedding import WHEELS_MODEL
 from tests.notebook.embedding_rows import kept

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from reflection_app.actions.errors import CannotFork, InvalidInput
+from reflection_app.core.errors import CannotFork, InvalidInput
 from reflection_app.loops.task_spec import Mode
 from reflection_app.reviews.models.review import Review
 from reflection_app.runs.models.run import Run, Step

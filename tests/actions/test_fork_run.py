@@ -9,8 +9,8 @@ from django.db import connection
 from reflection_app.actions.cancel_run import cancel_run
 from reflection_app.actions.claim_review import claim_review
 from reflection_app.actions.decide_review import DecisionInput, decide_review
-from reflection_app.actions.errors import CannotFork
 from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.errors import CannotFork
 from reflection_app.core.event import Event, EventType
 from reflection_app.loops import catalogue
 from reflection_app.loops.effects import Decision, ReviewDecision

@@ -15,9 +15,9 @@ from django.utils import timezone
 
 from reflection_app.actions.claim_review import claim_next, claim_review
 from reflection_app.actions.decide_review import DecisionInput, decide_review
-from reflection_app.actions.errors import ActionError, ReviewHeld, ReviewLeaseLost
 from reflection_app.actions.skip_review import skip_review
 from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.errors import ActionError, ReviewHeld, ReviewLeaseLost
 from reflection_app.core.event import Event
 from reflection_app.core.models.project import Project
 from reflection_app.loops.effects import Decision

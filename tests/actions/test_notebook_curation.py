@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from notebook_app.models import Entry
-from reflection_app.actions.errors import ActionError, Conflict, EntryMovedOn, InvalidInput, NotYours
 from reflection_app.actions.notebook_bulk import BulkCuration, BulkDeed, curate_together, undo_together
 from reflection_app.actions.notebook_curation import approve_entry, edit_entry, own_entry, reject_entry
 from reflection_app.actions.notebook_input import (
@@ -20,6 +19,7 @@ from reflection_app.actions.notebook_merging import split_entry
 from reflection_app.actions.notebook_proposing import propose_entry
 from reflection_app.actions.notebook_undo import undo_curation
 from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.errors import ActionError, Conflict, EntryMovedOn, InvalidInput, NotYours
 from reflection_app.core.models.project import Project, Role
 from tests.factories import make_api_key, make_member, make_project
 from tests.notebook.at_once import at_once

@@ -5,9 +5,9 @@ from django.utils import timezone
 
 from reflection_app.actions.claim_review import claim_review
 from reflection_app.actions.decide_review import DecisionInput, decide_review
-from reflection_app.actions.errors import AlreadyDecided, Conflict
 from reflection_app.actions.undo_decision import undo_decision
 from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.errors import AlreadyDecided, Conflict
 from reflection_app.core.event import Event
 from reflection_app.loops.effects import Decision
 from reflection_app.loops.verdicts import Verdict as VerdictName

@@ -8,8 +8,8 @@ from django.utils import timezone
 from reflection_app.actions.cancel_run import cancel_run
 from reflection_app.actions.claim_review import claim_next, claim_review
 from reflection_app.actions.decide_review import DecisionInput, decide_review
-from reflection_app.actions.errors import AlreadyDecided, ReviewHeld
 from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.errors import AlreadyDecided, ReviewHeld
 from reflection_app.core.event import Event
 from reflection_app.core.models.project import Role
 from reflection_app.loops.effects import Decision, DirectorsDecision

@@ -6,8 +6,8 @@ import pytest
 
 from reflection_app.actions.claim_review import claim_review
 from reflection_app.actions.decide_review import DecisionInput, decide_review
-from reflection_app.actions.errors import InvalidInput
 from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.errors import InvalidInput
 from reflection_app.loops.effects import Decision
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.reviews.models.review import Review, ReviewState

@@ -3,9 +3,9 @@
 import pytest
 
 from reflection_app.actions.cancel_run import cancel_run
-from reflection_app.actions.errors import CannotRedo, InvalidInput
 from reflection_app.actions.redo_run import RedoInput, redo_run
 from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.errors import CannotRedo, InvalidInput
 from reflection_app.core.event import Event
 from reflection_app.loops.task_spec import Mode
 from reflection_app.repairs.models.report import AgentInstruction, InstructionState

@@ -9,8 +9,8 @@ from django.utils import timezone
 from reflection_app.actions.cancel_run import cancel_run
 from reflection_app.actions.claim_review import claim_next, claim_review, keep_review, release_review
 from reflection_app.actions.decide_review import DecisionInput, decide_review
-from reflection_app.actions.errors import ActionError, AlreadyDecided, InvalidInput, ReviewHeld, ReviewLeaseLost
 from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.errors import ActionError, AlreadyDecided, InvalidInput, ReviewHeld, ReviewLeaseLost
 from reflection_app.core.event import Event
 from reflection_app.core.models.project import Project
 from reflection_app.loops.effects import Decision

@@ -3,11 +3,11 @@
 import pytest
 
 from reflection_app.actions.cancel_run import cancel_run
-from reflection_app.actions.errors import InvalidInput, MakesItsOwn, TicketMovedOn
 from reflection_app.actions.hand_in_attempt import AttemptInput, hand_in_attempt
 from reflection_app.actions.next_attempt import next_attempt_of
 from reflection_app.actions.tickets import ClosingInput, close_ticket, start_ticket
 from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.errors import InvalidInput, MakesItsOwn, TicketMovedOn
 from reflection_app.core.event import Event
 from reflection_app.repairs.models.ticket import Ticket, TicketState
 from reflection_app.runner.advance import advance

@@ -7,8 +7,8 @@ from uuid import uuid4
 import pytest
 from django.db import connection
 
-from reflection_app.actions.errors import InvalidInput, OutcomeKnown
 from reflection_app.core.audit import AuditEntry
+from reflection_app.core.errors import InvalidInput, OutcomeKnown
 from reflection_app.loops.diagnosis.shown_fixes import changed_params, without_values
 from reflection_app.metrics.cheat_sheet import cheat_sheet
 from reflection_app.metrics.cheat_sheet_markdown import markdown_of

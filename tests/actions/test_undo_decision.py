@@ -7,9 +7,9 @@ import pytest
 from django.db.models import F
 
 from notebook_app.models import Entry
-from reflection_app.actions.errors import Conflict, NotYours
 from reflection_app.actions.undo_decision import taken_back_by_holder, undo_decision
 from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.errors import Conflict, NotYours
 from reflection_app.core.event import Event
 from reflection_app.core.models.project import Project, Role
 from reflection_app.repairs.models.report import AgentInstruction, Report

@@ -7,9 +7,9 @@ import pytest
 from django.db import connection
 
 from reflection_app.actions import undo_decision as undoing
-from reflection_app.actions.errors import ActionError
 from reflection_app.actions.undo_decision import undo_decision
 from reflection_app.core.audit import AuditEntry
+from reflection_app.core.errors import ActionError
 from reflection_app.llm import scripted
 from reflection_app.repairs.models.ticket import Ticket
 from reflection_app.reviews.models.review import Review

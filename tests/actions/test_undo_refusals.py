@@ -10,7 +10,6 @@ from reflection_app.actions.cancel_run import cancel_run
 from reflection_app.actions.claim_review import release_review
 from reflection_app.actions.correct_class import CorrectionInput, correct_class
 from reflection_app.actions.decide_instruction import InstructionDecision, InstructionInput, decide_instruction
-from reflection_app.actions.errors import StillStands
 from reflection_app.actions.fork_input import ForkInput
 from reflection_app.actions.fork_run import fork_run
 from reflection_app.actions.hand_in_attempt import AttemptInput, hand_in_attempt
@@ -19,6 +18,7 @@ from reflection_app.actions.tickets import ClosingInput, close_ticket
 from reflection_app.actions.tools import add_builtin_tools
 from reflection_app.actions.undo_decision import undo_decision
 from reflection_app.core.audit import Actor
+from reflection_app.core.errors import StillStands
 from reflection_app.loops import catalogue
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.task_spec import Mode

@@ -7,8 +7,8 @@ from django.http import Http404, UnreadablePostError
 from psycopg.errors import DiskFull
 from rest_framework.exceptions import Throttled, ValidationError
 
-from reflection_app.actions import errors
 from reflection_app.api.problems import problem_of, problem_response
+from reflection_app.core import errors
 from tests.api.caller import Caller, assert_problem
 
 SECRET = "host=10.0.0.1 password=hunter2"

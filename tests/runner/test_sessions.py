@@ -7,11 +7,11 @@ import pytest
 from django.db import OperationalError, connections, transaction
 
 from reflection_app.actions.cancel_run import cancel_run
-from reflection_app.actions.errors import TurnsConflict
 from reflection_app.actions.session_state import reflections_of, session_state
 from reflection_app.actions.transcript_submission import TranscriptSubmission, TurnsInput
 from reflection_app.actions.transcripts import add_turns, end_transcript, open_transcript
 from reflection_app.core.audit import Actor
+from reflection_app.core.errors import TurnsConflict
 from reflection_app.core.event import Event
 from reflection_app.runner import journal_writes, waiting
 from reflection_app.runner.advance import advance

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from reflection_app import tools
-from reflection_app.actions.errors import InvalidInput
 from reflection_app.actions.tool_input import ToolInput
 from reflection_app.actions.tools import create_tool
 from reflection_app.core.audit import Actor
+from reflection_app.core.errors import InvalidInput
 from reflection_app.core.event import Event
 from reflection_app.core.models.project import Project
 from reflection_app.runner import advance as advancing

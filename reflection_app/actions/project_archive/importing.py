@@ -20,13 +20,13 @@ from pydantic import ValidationError
 
 from notebook_app.public import Row, TakenTable
 from reflection_app.actions.cancel_run import cancel_run
-from reflection_app.actions.errors import shortened
 from reflection_app.actions.project_archive.identities import UUIDS, Identities, cycle_in
 from reflection_app.actions.project_archive.reading import MOST_BYTES, Archive, opened, refuse
 from reflection_app.actions.project_archive.rows_read import Renewal
 from reflection_app.actions.project_archive.tables import OF_PROJECT, TABLES
 from reflection_app.actions.project_archive.writing import MANIFEST
 from reflection_app.core.audit import Actor, audit
+from reflection_app.core.errors import shortened
 from reflection_app.core.models.project import Membership, Project, Role
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import TaskSpec

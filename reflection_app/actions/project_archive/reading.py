@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from reflection_app.actions.errors import InvalidInput, shortened
 from reflection_app.actions.project_archive.tables import TABLES
 from reflection_app.actions.project_archive.writing import FORMAT, MANIFEST, VERSION
+from reflection_app.core.errors import InvalidInput, shortened
 
 # Larger ones are taken in by whoever raises them on purpose: the command has an option for it.
 MOST_BYTES = 8 * 2**30

@@ -6,8 +6,8 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from reflection_app.actions.api_keys import USUAL_SCOPES, create_api_key
-from reflection_app.actions.errors import InvalidInput
 from reflection_app.core.audit import Actor
+from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models.api_key import Scope
 from reflection_app.core.models.project import Project
 

@@ -15,9 +15,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from reflection_app.actions.admins import PeopleOnly
-from reflection_app.actions.errors import ActionError, InvalidInput
 from reflection_app.actions.notifications import MAY_REVIEW
 from reflection_app.core.audit import Actor, audit, hand_of
+from reflection_app.core.errors import ActionError, InvalidInput
 from reflection_app.core.models.project import Membership, OwnWork, Project
 from reflection_app.core.permissions import GRANTS, Permission, key_may
 from reflection_app.reviews.models.review import Review
