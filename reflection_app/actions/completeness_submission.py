@@ -4,7 +4,6 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, JsonValue, StringConstraints, model_validator
 
-from reflection_app.actions.task_submission import LARGEST_METADATA
 from reflection_app.core.json_sizes import at_most
 from reflection_app.loops.completeness.checks import CompletenessSettings, HistoryStep
 from reflection_app.loops.storable import is_storable
@@ -12,6 +11,7 @@ from reflection_app.loops.task_spec import Limits
 from reflection_app.loops.tool_arguments import DEEPEST, is_too_deep
 from reflection_app.loops.tool_calls import ToolSpec
 from reflection_app.loops.values import Value
+from reflection_app.tasks.task_submission import LARGEST_METADATA
 
 MOST_STEPS = 500
 MOST_TOOLS = 100

@@ -8,7 +8,6 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from pydantic import AfterValidator, Field
 
-from reflection_app.actions.submit_task import MOST_INSTRUCTIONS
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import AlreadyDecided, Conflict, InvalidInput
 from reflection_app.core.models.project import Project
@@ -18,6 +17,7 @@ from reflection_app.loops.storable import storable
 from reflection_app.loops.values import Value
 from reflection_app.repairs.models.report import AgentInstruction, InstructionState
 from reflection_app.runs.models.run import Run
+from reflection_app.tasks.submit_task import MOST_INSTRUCTIONS
 
 
 class InstructionDecision(StrEnum):

@@ -9,7 +9,6 @@ from django.db import connection, transaction
 from django.utils.translation import gettext as _
 from pydantic import Field, ValidationError
 
-from reflection_app.actions.task_submission import invalid_input
 from reflection_app.actions.tool_input import (
     IMPORT_ADDRESS,
     LONGEST_DESCRIPTION,
@@ -24,6 +23,7 @@ from reflection_app.loops.storable import storable
 from reflection_app.loops.tool_calls import ToolSpec
 from reflection_app.loops.values import Value
 from reflection_app.outgoing import OutgoingError
+from reflection_app.tasks.task_submission import invalid_input
 from reflection_app.teams.models.tool import Tool, ToolKind
 from reflection_app.tools.config import Headers, McpConfig, ServerUrl
 from reflection_app.tools.errors import Misconfigured

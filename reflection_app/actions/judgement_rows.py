@@ -8,12 +8,12 @@ from typing import Annotated, Any
 from django.utils.translation import gettext as _
 from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
-from reflection_app.actions.task_submission import invalid_input
 from reflection_app.core.errors import InvalidInput, shortened
 from reflection_app.loops.json_bounds import has_more_values
 from reflection_app.loops.storable import Text, storable
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Confidence, Verdict
+from reflection_app.tasks.task_submission import invalid_input
 
 MOST_ROWS = 20_000
 MOST_PEOPLE = 100

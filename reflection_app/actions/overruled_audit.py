@@ -3,12 +3,12 @@
 The run is over and stays as it is; the attempt goes back by a run of its own, with the person's issues on its ticket.
 """
 
-from reflection_app.actions.redo_run import RedoInput, redo_run, why_no_redo
 from reflection_app.core.audit import Actor
 from reflection_app.loops.verdicts import Issue
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.reviews.models.review import Review
 from reflection_app.runs.models.run import Run
+from reflection_app.tasks.redo_run import RedoInput, redo_run, why_no_redo
 
 LONGEST = 10_000
 

@@ -4,13 +4,13 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, JsonValue, model_validator
 
-from reflection_app.actions.reflection_input import AnyReflection, Files, ReflectionInput, ToolErrors
-from reflection_app.actions.task_submission import LARGEST_METADATA, LimitsOverride
 from reflection_app.core.json_sizes import at_most, check_size
 from reflection_app.loops.session_messages import ROLES
 from reflection_app.loops.storable import is_storable
 from reflection_app.loops.task_spec import MOST_REFLECTIONS, Limits
 from reflection_app.loops.values import Value
+from reflection_app.tasks.reflection_input import AnyReflection, Files, ReflectionInput, ToolErrors
+from reflection_app.tasks.task_submission import LARGEST_METADATA, LimitsOverride
 
 MOST_MESSAGES_AT_ONCE = 500
 MOST_TURNS = 10_000

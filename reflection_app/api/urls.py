@@ -27,7 +27,6 @@ from reflection_app.api import (
     notebook_rules,
     project_export,
     questions,
-    redo,
     reflectors,
     reports,
     review_policy,
@@ -38,7 +37,6 @@ from reflection_app.api import (
     run_history,
     runs,
     secrets,
-    tasks,
     tickets,
     tool_failures,
     tools,
@@ -47,6 +45,7 @@ from reflection_app.api import (
     webhooks,
 )
 from reflection_app.api.unknown_path import NoSuchPath
+from reflection_app.tasks.api import redo, tasks
 
 urlpatterns = [
     path("tasks", tasks.TaskList.as_view(), name="api-tasks"),

@@ -7,8 +7,8 @@ from django.utils.translation import gettext_noop
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from reflection_app.actions.task_submission import too_many_errors
 from reflection_app.core.errors import capped
+from reflection_app.tasks.task_submission import too_many_errors
 
 SHARE = gettext_noop("A number from 0 to 1.")
 SCORE = gettext_noop("A number from 0 to 100.")

@@ -29,10 +29,10 @@ from reflection_app.actions.notebook_conflicts import (
     suggest_merge,
     unsettle,
 )
-from reflection_app.actions.task_submission import invalid_input
 from reflection_app.core.errors import ActionError
 from reflection_app.core.identifiers import id_from
 from reflection_app.core.permissions import Permission
+from reflection_app.tasks.task_submission import invalid_input
 from reflection_app.web.access import DeskRequest, Place, project_page
 from reflection_app.web.conflict_view import KINDS, STATES, ConflictView, Suggested
 from reflection_app.web.entry_evidence import lines_of

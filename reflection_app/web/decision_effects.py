@@ -7,11 +7,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from reflection_app.actions.overruled_audit import goes_back
-from reflection_app.actions.redo_run import redo_mode, why_no_redo
 from reflection_app.loops.task_spec import Execution, Mode
 from reflection_app.loops.verdicts import Verdict
 from reflection_app.reviews.models.review import Review
 from reflection_app.runs.models.run import Run
+from reflection_app.tasks.redo_run import redo_mode, why_no_redo
 from reflection_app.web.what_is_left import Left, what_is_left
 
 

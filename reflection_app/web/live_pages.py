@@ -11,12 +11,12 @@ from django.db import connection, transaction
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 
-from reflection_app.actions.redo_run import why_no_redo
 from reflection_app.core.models.project import Membership
 from reflection_app.core.permissions import Permission, member_may
 from reflection_app.live.page_state import Fragment, Look, Refusal
 from reflection_app.live.partial_text import PartialText
 from reflection_app.runs.models.run import Run, RunState, Step, StepState
+from reflection_app.tasks.redo_run import why_no_redo
 from reflection_app.web.access import get_membership_for
 from reflection_app.web.completeness_view import checks_of
 from reflection_app.web.first_password import must_change_password

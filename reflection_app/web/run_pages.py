@@ -9,9 +9,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from reflection_app.actions.cancel_run import cancel_run
-from reflection_app.actions.redo_run import why_no_redo
 from reflection_app.core.permissions import Permission
 from reflection_app.reviews.models.comment import About
+from reflection_app.tasks.pages.redo_page import redo_form_of
+from reflection_app.tasks.redo_run import why_no_redo
 from reflection_app.web.access import DeskRequest, get_run_for, get_step_for, project_page
 from reflection_app.web.comments import opened_thread
 from reflection_app.web.completeness_view import checks_of
@@ -20,7 +21,6 @@ from reflection_app.web.learned import learned_from_run
 from reflection_app.web.looking_back import looked_back_at, looking_back_context
 from reflection_app.web.plan_view import has_plans, plans_of
 from reflection_app.web.protocol_view import has_protocol, rounds_of
-from reflection_app.web.redo_page import redo_form_of
 from reflection_app.web.run_graph import draw
 from reflection_app.web.run_lineage import lineage_of
 from reflection_app.web.run_story import tell

@@ -8,8 +8,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 from pydantic import ValidationError
 
-from reflection_app.actions.task_submission import invalid_input
 from reflection_app.actions.tool_input import ToolInput
+from reflection_app.tasks.task_submission import invalid_input
 from reflection_app.teams.models.tool import Tool, ToolKind
 from reflection_app.web.forms import Typed, blame
 from reflection_app.web.typed_json import NotJson, read_typed_json

@@ -3,6 +3,7 @@
 from django.urls import URLPattern, URLResolver, include, path
 from django.views.i18n import set_language
 
+from reflection_app.tasks.pages import new_task, redo_page
 from reflection_app.web import (
     account_urls,
     agreement_page,
@@ -33,7 +34,6 @@ from reflection_app.web import (
     members_page,
     metrics_urls,
     new_project,
-    new_task,
     notebook_browse,
     notebook_inbox,
     notebook_settings_page,
@@ -44,7 +44,6 @@ from reflection_app.web import (
     project_export,
     question_pages,
     recall_page,
-    redo_page,
     report_pages,
     review_ahead,
     review_decision,

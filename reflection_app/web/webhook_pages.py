@@ -15,11 +15,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 from pydantic import ValidationError
 
-from reflection_app.actions.task_submission import invalid_input
 from reflection_app.actions.webhook_input import LONGEST_DESCRIPTION, USUAL, WebhookChange, WebhookInput
 from reflection_app.actions.webhooks import MOST_WEBHOOKS, change_webhook, create_webhook
 from reflection_app.core.errors import Conflict, InvalidInput
 from reflection_app.core.permissions import Permission
+from reflection_app.tasks.task_submission import invalid_input
 from reflection_app.teams.models.webhook import Delivery, DeliveryState, Webhook
 from reflection_app.web.access import DeskRequest, get_delivery_for, get_webhook_for, project_page
 from reflection_app.web.forms import Typed, blame, read_typed

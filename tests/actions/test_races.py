@@ -11,7 +11,6 @@ from reflection_app.actions.cancel_run import cancel_run
 from reflection_app.actions.correct_class import CorrectionInput, correct_class
 from reflection_app.actions.decide_instruction import InstructionDecision, InstructionInput, decide_instruction
 from reflection_app.actions.hand_in_attempt import AttemptInput, hand_in_attempt
-from reflection_app.actions.redo_run import RedoInput, redo_run
 from reflection_app.actions.tickets import ClosingInput, close_ticket, start_ticket
 from reflection_app.core.audit import Actor
 from reflection_app.core.event import Event
@@ -22,6 +21,7 @@ from reflection_app.repairs.models.ticket import Ticket
 from reflection_app.runner.advance import advance
 from reflection_app.runs.models.question import Question
 from reflection_app.runs.models.run import Run, RunState, Step, StepState
+from reflection_app.tasks.redo_run import RedoInput, redo_run
 from tests.actions.test_reviews import together
 from tests.critiques import critique
 from tests.factories import make_project

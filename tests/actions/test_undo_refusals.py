@@ -13,7 +13,6 @@ from reflection_app.actions.decide_instruction import InstructionDecision, Instr
 from reflection_app.actions.fork_input import ForkInput
 from reflection_app.actions.fork_run import fork_run
 from reflection_app.actions.hand_in_attempt import AttemptInput, hand_in_attempt
-from reflection_app.actions.redo_run import RedoInput, redo_run
 from reflection_app.actions.tickets import ClosingInput, close_ticket
 from reflection_app.actions.tools import add_builtin_tools
 from reflection_app.actions.undo_decision import undo_decision
@@ -26,6 +25,7 @@ from reflection_app.repairs.models.report import AgentInstruction, Report
 from reflection_app.repairs.models.ticket import Ticket
 from reflection_app.reviews.models.review import Review
 from reflection_app.runs.models.run import Run, Step
+from reflection_app.tasks.redo_run import RedoInput, redo_run
 from tests.actions.test_undo_decision import (
     BAD,
     GOOD,

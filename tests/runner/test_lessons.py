@@ -11,7 +11,6 @@ from notebook_app.models import Entry, Exposure
 from notebook_app.public import DESK, EntryKind, Proposal, approve, keep, retire, sum_recalls, without_notebook
 from reflection_app.actions.fork_input import ForkInput
 from reflection_app.actions.fork_run import fork_run
-from reflection_app.actions.redo_run import RedoInput, redo_run
 from reflection_app.core.audit import Actor
 from reflection_app.core.models.project import Project
 from reflection_app.loops.effects import Lessons
@@ -22,6 +21,7 @@ from reflection_app.runner.advance import advance
 from reflection_app.runner.lessons import recall_lessons
 from reflection_app.runner.sweep import take_back_expired
 from reflection_app.runs.models.run import Run, Step
+from reflection_app.tasks.redo_run import RedoInput, redo_run
 from tests.critiques import critique
 from tests.factories import make_project
 from tests.runner.scripts import scripted_run

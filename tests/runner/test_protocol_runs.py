@@ -8,7 +8,6 @@ import pytest
 from notebook_app.models import Entry
 from reflection_app.actions.answer_question import AnswerInput, answer_question
 from reflection_app.actions.hand_in_attempt import AttemptInput, hand_in_attempt
-from reflection_app.actions.redo_run import RedoInput, redo_run
 from reflection_app.core.audit import Actor
 from reflection_app.core.models.project import Project
 from reflection_app.loops.questions import Choice
@@ -19,6 +18,7 @@ from reflection_app.runner.advance import advance
 from reflection_app.runs.models.attempt import Attempt
 from reflection_app.runs.models.question import Question
 from reflection_app.runs.models.run import Run, RunState, Step
+from reflection_app.tasks.redo_run import RedoInput, redo_run
 from tests.critiques import critique
 from tests.factories import make_project
 from tests.loops.protocol.playing import PLAN, REFLECTION

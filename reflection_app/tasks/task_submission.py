@@ -7,8 +7,6 @@ from django.utils.translation import gettext as _
 from pydantic import AfterValidator, AliasChoices, BaseModel, Field, JsonValue, ValidationError, model_validator
 from pydantic.fields import FieldInfo
 
-from reflection_app.actions.reflection_input import AnyReflection, Files, ReflectionInput
-from reflection_app.actions.task_rules import check_it_can_run
 from reflection_app.core.errors import MOST_ERRORS, InvalidInput
 from reflection_app.core.json_sizes import at_most
 from reflection_app.loops.code_tests import CodeTests
@@ -18,6 +16,8 @@ from reflection_app.loops.task_spec import MOST_ATTEMPTS, Execution, Limits, Mod
 from reflection_app.loops.tool_arguments import DEEPEST, is_too_deep
 from reflection_app.loops.tool_calls import ToolCall
 from reflection_app.loops.values import Value
+from reflection_app.tasks.reflection_input import AnyReflection, Files, ReflectionInput
+from reflection_app.tasks.task_rules import check_it_can_run
 
 # Each list of tasks repeats the metadata of all its tasks, and each attempt is given all of the tests.
 LARGEST_METADATA = 16_384

@@ -5,7 +5,6 @@ from uuid import UUID
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from reflection_app.actions.redo_run import RedoInput, redo_run
 from reflection_app.api.access import get_run_for
 from reflection_app.api.desk_view import DeskView
 from reflection_app.api.idempotency import idempotent
@@ -14,6 +13,7 @@ from reflection_app.api.reading import read_input
 from reflection_app.api.run_answers import RunAnswer, run_answer
 from reflection_app.api.schema import described_post
 from reflection_app.core.permissions import Permission
+from reflection_app.tasks.redo_run import RedoInput, redo_run
 
 ORDERS = {
     "The best attempt": {"instructions": "Keep the structure, and give a source for every number."},

@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING
 
 from django.utils.translation import gettext as _
 
-from reflection_app.actions.requirement_rules import problems_of
 from reflection_app.core.errors import InvalidInput
 from reflection_app.loops.json_schema import SchemaRefused, check_schema
 from reflection_app.loops.scripts.checking import check_script
 from reflection_app.loops.scripts.syntax import ScriptRefused
 from reflection_app.loops.task_spec import Execution, Mode, TaskKind
+from reflection_app.tasks.requirement_rules import problems_of
 
 if TYPE_CHECKING:
-    from reflection_app.actions.task_submission import TaskSubmission
+    from reflection_app.tasks.task_submission import TaskSubmission
 
 # Each decides in a way of its own whether an attempt is right; of two, one would be ignored.
 SIGNALS = ("tests", "output_schema", "tool_call", "tools")

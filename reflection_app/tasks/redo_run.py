@@ -11,7 +11,6 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 from pydantic import AfterValidator, Field
 
-from reflection_app.actions.submit_task import accepted_instructions
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import CannotRedo, InvalidInput
 from reflection_app.core.event import EventType, add_event
@@ -26,6 +25,7 @@ from reflection_app.runner.begin_run import Origin, begin_run
 from reflection_app.runner.lessons import lessons_of
 from reflection_app.runs.models.attempt import Attempt, Verdict
 from reflection_app.runs.models.run import Run
+from reflection_app.tasks.submit_task import accepted_instructions
 
 # Judged by what a model thinks of it: such work is done again by the six steps. Others keep their real signal.
 BY_SIX_STEPS = frozenset({Mode.ACTOR_CRITIC, Mode.REFLEXION, Mode.REFLECTION_PROTOCOL})

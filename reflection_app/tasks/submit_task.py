@@ -7,8 +7,6 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from reflection_app.actions.next_start import hints_for
-from reflection_app.actions.task_rules import check_it_can_run
-from reflection_app.actions.task_submission import TaskSubmission
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models.project import Project
@@ -26,6 +24,8 @@ from reflection_app.runner.begin_run import begin_run, is_scripted
 from reflection_app.runner.lessons import lessons_of
 from reflection_app.runs.models.run import Run
 from reflection_app.tasks.models.task import Task, TaskFile
+from reflection_app.tasks.task_rules import check_it_can_run
+from reflection_app.tasks.task_submission import TaskSubmission
 from reflection_app.teams.models.tool import Tool
 
 NO_CRITIC = "This project has no critic: its critic's model is “none”. Choose another mode."

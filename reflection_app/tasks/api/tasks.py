@@ -8,8 +8,6 @@ from pydantic import Field
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from reflection_app.actions.submit_task import submit_task
-from reflection_app.actions.task_submission import TaskSubmission, read_submission
 from reflection_app.api.access import get_task_for
 from reflection_app.api.desk_view import DeskView, NoParameters
 from reflection_app.api.idempotency import idempotent
@@ -17,13 +15,15 @@ from reflection_app.api.pages import NEWEST_FIRST, PageQuery, get_page
 from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_body, read_query
 from reflection_app.api.schema import described_get, described_post
-from reflection_app.api.task_answers import BatchAnswer, TaskAnswer, TaskPage, submitted_answers, task_answers
 from reflection_app.core.errors import ActionError, InvalidInput, capped
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.values import Value
 from reflection_app.runs.models.run import NOT_OF_THE_DESK
+from reflection_app.tasks.answers.task_answers import BatchAnswer, TaskAnswer, TaskPage, submitted_answers, task_answers
 from reflection_app.tasks.models.task import Task
+from reflection_app.tasks.submit_task import submit_task
+from reflection_app.tasks.task_submission import TaskSubmission, read_submission
 
 MOST_IN_A_BATCH = 500
 

@@ -9,12 +9,12 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 from pydantic import ValidationError
 
-from reflection_app.actions.submit_task import submit_task
-from reflection_app.actions.task_submission import TaskSubmission
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.permissions import Permission
 from reflection_app.live.watching import UNTIL_ITS_PAGE_IS_OPEN_S, mark_watched
 from reflection_app.loops.task_spec import Mode, TaskKind
+from reflection_app.tasks.submit_task import submit_task
+from reflection_app.tasks.task_submission import TaskSubmission
 from reflection_app.teams.models.tool import Tool
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.complaints import complaints
@@ -25,7 +25,7 @@ LIMITS = ("max_iterations", "token_budget", "time_budget_s", "cost_budget_usd")
 JSON_FIELDS = ("tests", "output_schema", "requirements")
 MORE = ("kind", "output_schema", "requirements", "tools", "chain_of_thought", "reflection")
 FIELDS = ("objective", "mode", *JSON_FIELDS, "kind", "chain_of_thought", "tools", "external_id", "reflection", *LIMITS)
-# What the rules of actions/task_rules.py call by the names of the interface, and the form by others.
+# What the rules of tasks/task_rules.py call by the names of the interface, and the form by others.
 WORDS = {
     "an output_schema, a tool_call, tools": "a schema of the answer, tools",
     "output_schema": "a schema of the answer",
