@@ -10,7 +10,7 @@ from reflection_app.actions.tools import create_tool
 from reflection_app.core.audit import Actor
 from reflection_app.core.models.project import Project
 from reflection_app.llm.scripted import ScriptedAnswer, register_script
-from reflection_app.runner.advance import advance
+from reflection_app.runs.advance import advance
 from reflection_app.runs.models.run import Run
 from reflection_app.teams.models.tool import Tool
 from tests.critiques import critique

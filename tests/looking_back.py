@@ -6,8 +6,8 @@ from typing import Any
 
 from reflection_app.core.models.project import Project
 from reflection_app.llm.scripted import register_script
-from reflection_app.runner.advance import advance
 from reflection_app.runner.reflectors import begin_due_reflectors
+from reflection_app.runs.advance import advance
 from reflection_app.runs.models.run import Run
 from reflection_app.sessions.models.reflector import Reflector, ReflectorKind
 from reflection_app.sessions.models.transcript import Transcript

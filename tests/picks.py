@@ -6,7 +6,7 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.models.project import Project
 from reflection_app.llm.scripted import register_script
 from reflection_app.reviews.models.review import Review
-from reflection_app.runner.advance import advance
+from reflection_app.runs.advance import advance
 from reflection_app.runs.models.run import Run
 from reflection_app.tasks.submit_task import submit_task
 from reflection_app.tasks.task_submission import read_submission

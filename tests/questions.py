@@ -4,11 +4,11 @@ from reflection_app.core.models.project import Project
 from reflection_app.loops.effects import AskPerson
 from reflection_app.loops.questions import Choice, QuestionKind
 from reflection_app.loops.questions import Question as Asked
-from reflection_app.runner.consequences import consequences
-from reflection_app.runner.journal import Journal
-from reflection_app.runner.lease import claim
-from reflection_app.runner.waiting import wait_for
+from reflection_app.runs.consequences import consequences
+from reflection_app.runs.journal import Journal
+from reflection_app.runs.lease import claim
 from reflection_app.runs.models.question import Question
+from reflection_app.runs.waiting import wait_for
 from tests.factories import submit
 
 KNOWLEDGE = Asked(

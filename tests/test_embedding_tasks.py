@@ -8,8 +8,8 @@ from pytest_django.fixtures import Settings
 from reflection_app.actions.embed_entries import TURN
 from reflection_app.config import jobs
 from reflection_app.core.turn import Turn
-from reflection_app.runner.enqueuing import Outage
 from reflection_app.runs import jobs as tasks
+from reflection_app.runs.enqueuing import Outage
 from tests.notebook.embedding_rows import kept
 
 

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from reflection_app.actions.hand_in_attempt import AttemptInput, hand_in_attempt
 from reflection_app.core.audit import Actor
 from reflection_app.core.models.project import Project
 from reflection_app.repairs.models.ticket import Ticket
-from reflection_app.runner.advance import advance
+from reflection_app.runs.advance import advance
+from reflection_app.runs.hand_in_attempt import AttemptInput, hand_in_attempt
 from reflection_app.runs.models.run import Run
 from tests.critiques import critique
 from tests.factories import make_project

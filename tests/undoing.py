@@ -16,7 +16,7 @@ from reflection_app.repairs.models.ticket import Ticket
 from reflection_app.repairs.models.tool_failure import FixPair, ToolFailure
 from reflection_app.reviews.models.panel import Panel
 from reflection_app.reviews.models.review import Review
-from reflection_app.runner.advance import advance
+from reflection_app.runs.advance import advance
 from reflection_app.runs.models.attempt import Attempt, Verdict
 from reflection_app.runs.models.question import Question
 from reflection_app.runs.models.run import Run, Step

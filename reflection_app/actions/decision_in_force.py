@@ -4,16 +4,16 @@ Of a run that did not wait, an accepted attempt that a person sends back is done
 """
 
 from reflection_app.actions.overruled_audit import order_again
-from reflection_app.actions.resume_run import resume_run
 from reflection_app.actions.reviewers_decision import Decided
 from reflection_app.actions.tell_pages import tell_pages
 from reflection_app.core.audit import Actor
 from reflection_app.core.event import EventType, add_event
 from reflection_app.reviews.models.review import Review
-from reflection_app.runner.best_so_far import best_of
-from reflection_app.runner.first_attempt import settle_first_attempt
+from reflection_app.runs.best_so_far import best_of
+from reflection_app.runs.first_attempt import settle_first_attempt
 from reflection_app.runs.models.attempt import Verdict
 from reflection_app.runs.models.run import Run
+from reflection_app.runs.resume_run import resume_run
 
 
 def put_in_force(review: Review, run: Run, decided: Decided, *, actor: Actor) -> None:

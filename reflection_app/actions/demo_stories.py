@@ -11,7 +11,7 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.models.project import Membership, Project, Role
 from reflection_app.loops.effects import Decision
 from reflection_app.reviews.models.review import Review, ReviewState
-from reflection_app.runner.advance import advance
+from reflection_app.runs.advance import advance
 from reflection_app.runs.models.run import Run
 from reflection_app.tasks.submit_task import submit_task
 from reflection_app.tasks.task_submission import TaskSubmission

@@ -25,7 +25,7 @@ from reflection_app.core.models.project import Project
 from reflection_app.loops.merging import EntryToMerge
 from reflection_app.loops.task_spec import Limits, Mode, TaskSpec
 from reflection_app.loops.values import Value
-from reflection_app.runner.begin_run import begin_run
+from reflection_app.runs.begin_run import begin_run
 from reflection_app.runs.models.run import Run, RunState
 from reflection_app.tasks.models.task import Task
 

@@ -23,8 +23,8 @@ from reflection_app.loops.tool_calls import ToolSpec
 from reflection_app.loops.tool_diagnosis import PLACE
 from reflection_app.metrics.models.run_figures import FigureDue
 from reflection_app.repairs.models.tool_failure import ToolFailure
-from reflection_app.runner.begin_run import begin_run
 from reflection_app.runner.fix_pairs import best_fix
+from reflection_app.runs.begin_run import begin_run
 from reflection_app.runs.models.run import Run
 from reflection_app.tasks.models.task import Task
 

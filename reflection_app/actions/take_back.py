@@ -15,11 +15,11 @@ from reflection_app.actions.tell_pages import tell_pages
 from reflection_app.core.audit import Actor
 from reflection_app.core.event import EventType, add_event
 from reflection_app.reviews.models.review import Review, ReviewState
-from reflection_app.runner.best_so_far import best_of
-from reflection_app.runner.first_attempt import settle_first_attempt
-from reflection_app.runner.taking_back import TakenBack, take_back_run, take_back_steps
+from reflection_app.runs.best_so_far import best_of
+from reflection_app.runs.first_attempt import settle_first_attempt
 from reflection_app.runs.models.attempt import Verdict
 from reflection_app.runs.models.run import Run
+from reflection_app.runs.taking_back import TakenBack, take_back_run, take_back_steps
 
 FORGOTTEN: dict[str, Any] = {
     "opinion": None,

@@ -14,11 +14,11 @@ from django.apps import apps
 from django.db import models, transaction
 
 from notebook_app.public import forget_some
-from reflection_app.actions.cancel_run import cancel_run
 from reflection_app.actions.taking_away import PIECE, take_rows, take_tasks, take_transcripts, until_nothing_is_left
 from reflection_app.core.audit import Actor, AuditEntry, audit
 from reflection_app.core.errors import RunFinished
 from reflection_app.core.models.project import Membership, Project
+from reflection_app.runs.cancel_run import cancel_run
 from reflection_app.runs.models.run import Run, RunState
 from reflection_app.sessions.models.transcript import Transcript
 from reflection_app.tasks.models.task import Task

@@ -11,7 +11,7 @@ from reflection_app.actions.agent_spans import row_of
 from reflection_app.core.identifiers import new_id
 from reflection_app.core.models.project import Project
 from reflection_app.otlp.spans import Span
-from reflection_app.runner.batch import Batch
+from reflection_app.runs.batch import Batch
 from reflection_app.sessions.models.agent_trace import AgentSpan, AgentTrace
 
 MOST_SPANS_IN_A_TRACE = 5_000

@@ -8,7 +8,6 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from pydantic import AfterValidator, Field
 
-from reflection_app.actions.cancel_run import cancel_run
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import InvalidInput, MakesItsOwn, TicketMovedOn
 from reflection_app.core.event import EventType, add_event
@@ -18,6 +17,7 @@ from reflection_app.loops.task_spec import Execution
 from reflection_app.loops.values import Value
 from reflection_app.repairs.models.ticket import Ticket, TicketState
 from reflection_app.runner.ticket_rows import OPEN_STATES, begin_ticket
+from reflection_app.runs.cancel_run import cancel_run
 from reflection_app.runs.models.run import Run
 
 

@@ -24,9 +24,9 @@ from reflection_app.core.models.project import Project
 from reflection_app.live.doorbell import ring
 from reflection_app.loops.session_messages import calls_in, message_text, tool_name_of
 from reflection_app.loops.tool_failures import is_tool_failure
-from reflection_app.runner.batch import Batch
 from reflection_app.runner.reflection_mode import reflection_mode
 from reflection_app.runner.reflectors import begin_reflectors_for_transcript
+from reflection_app.runs.batch import Batch
 from reflection_app.runs.models.run import Run
 from reflection_app.sessions.models.transcript import Transcript, TranscriptFile, TranscriptTurn
 

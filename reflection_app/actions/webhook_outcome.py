@@ -15,7 +15,7 @@ from reflection_app.actions.webhook_retries import Meaning, is_to_pause, meaning
 from reflection_app.actions.webhooks import give_up_waiting
 from reflection_app.core.audit import Actor, audit
 from reflection_app.outgoing import origin_of
-from reflection_app.runner.batch import Batch
+from reflection_app.runs.batch import Batch
 from reflection_app.teams.models.notification import NotificationKind
 from reflection_app.teams.models.webhook import TEST, Delivery, DeliveryState, DeliveryTry, Webhook
 from reflection_app.tools.http import retry_after_s

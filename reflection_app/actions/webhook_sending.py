@@ -13,7 +13,6 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
-from reflection_app.actions.told import mark_events_told
 from reflection_app.actions.webhook_outcome import Tried, record
 from reflection_app.actions.webhook_payload import body_of, event_message
 from reflection_app.actions.webhook_retries import hold_s
@@ -22,7 +21,8 @@ from reflection_app.core.event import Event
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import OF_THE_DESK
 from reflection_app.outgoing import Message, OutgoingError, Posted, Receiver, signed_headers
-from reflection_app.runner.batch import Batch
+from reflection_app.runs.batch import Batch
+from reflection_app.runs.told import mark_events_told
 from reflection_app.teams.models.webhook import OF_STEPS, Delivery, DeliveryState, DeliveryTry, Webhook
 
 DEADLINE_S = 15.0

@@ -35,7 +35,7 @@ from reflection_app.core.models.project import Project
 from reflection_app.core.permissions import Permission
 from reflection_app.llm.query_vectors import query_vector
 from reflection_app.loops.storable import Text
-from reflection_app.runner.first_attempt import can_still_count
+from reflection_app.runs.first_attempt import can_still_count
 from reflection_app.runs.models.run import Run
 
 LONGEST_ASKED = 2_000

@@ -8,13 +8,13 @@ from django.db.models import QuerySet
 from pydantic import AwareDatetime, Field
 
 from reflection_app.api.answer import Answer, PageAnswer
-from reflection_app.api.journal_answers import VerdictAnswer, verdict_answer
 from reflection_app.api.panel_answers import PanelAnswer, panel_answers
-from reflection_app.api.run_answers import decisive_scores
 from reflection_app.core.audit import Actor
 from reflection_app.loops.effects import Decision, DirectorsDecision, ReviewReason
 from reflection_app.reviews.models.blindness import is_hidden
 from reflection_app.reviews.models.review import Review, ReviewState
+from reflection_app.runs.answers.journal_answers import VerdictAnswer, verdict_answer
+from reflection_app.runs.answers.run_answers import decisive_scores
 from reflection_app.runs.models.attempt import Attempt
 
 

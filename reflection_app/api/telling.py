@@ -2,20 +2,20 @@
 
 Every answer passes through here. It is searched for the runs that it tells of, so that no route is forgotten, and each
 such run is marked with its newest event. Nothing is written while no decision could be taken back, nor where nothing is
-new (actions/told.py, which webhooks call, too).
+new (runs/told.py, which webhooks call, too).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from uuid import UUID
 
-from reflection_app.actions.told import mark_told
 from reflection_app.core.identifiers import id_from
 from reflection_app.core.models.api_key import ApiKey, Scope
 from reflection_app.core.models.project import Project
 from reflection_app.repairs.models.report import Report
 from reflection_app.repairs.models.ticket import Ticket
 from reflection_app.reviews.models.review import Review
+from reflection_app.runs.told import mark_told
 
 # What a reviewer's program may call with these alone tells a person, and no agent.
 REVIEWERS = frozenset({Scope.REVIEWS_WRITE})

@@ -4,7 +4,6 @@ from reflection_app.api import (
     agreement,
     ask_for_review,
     assigning,
-    attempts,
     audit_entries,
     bulk,
     calibration,
@@ -26,16 +25,12 @@ from reflection_app.api import (
     notebook_recall,
     notebook_rules,
     project_export,
-    questions,
     reflectors,
     reports,
     review_policy,
     review_skips,
     review_undo,
     reviews,
-    run_graph,
-    run_history,
-    runs,
     secrets,
     tickets,
     tool_failures,
@@ -45,6 +40,7 @@ from reflection_app.api import (
     webhooks,
 )
 from reflection_app.api.unknown_path import NoSuchPath
+from reflection_app.runs.api import attempts, questions, run_graph, run_history, runs
 from reflection_app.tasks.api import redo, tasks
 
 urlpatterns = [

@@ -64,7 +64,7 @@ def warn_beside(*, threads: int = 0) -> None:
 def warn(*, threads: int) -> None:
     """Warns of what does not fit this process of so many threads, as far as the database can be asked."""
     # Models are not there yet where this module is imported.
-    from reflection_app.runner.lease import KEEPER
+    from reflection_app.runs.lease import KEEPER
 
     pool = settings.DATABASE_POOL_SIZE
     if not pool:

@@ -1,6 +1,6 @@
 """What every effect is: a frozen value that a loop awaits, and what comes back with its price.
 
-Awaiting an effect hands it to whoever drives the loop (see runner/advance.py) and gives back what was performed, fresh
+Awaiting an effect hands it to whoever drives the loop (see runs/advance.py) and gives back what was performed, fresh
 or from the journal. `key` names the effect within its run and must not depend on anything but the loop's own path.
 """
 

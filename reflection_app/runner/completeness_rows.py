@@ -13,7 +13,7 @@ from reflection_app.loops.completeness.words import operation_key
 from reflection_app.loops.effects import RecordCompleteness, RecordPlan, RecordSupplements
 from reflection_app.loops.plans import CheckedPlan
 from reflection_app.repairs.models.completeness import CompletenessCheck, Supplement
-from reflection_app.runner.batch import Batch
+from reflection_app.runs.batch import Batch
 from reflection_app.runs.models.run import Run, Step
 from reflection_app.tasks.models.task import Task
 

@@ -15,7 +15,7 @@ from reflection_app.loops.protocol.similarity import similar_issues
 from reflection_app.loops.verdicts import Issue
 from reflection_app.repairs.models.report import AgentInstruction, Report
 from reflection_app.repairs.models.ticket import Ticket
-from reflection_app.runner.batch import Batch
+from reflection_app.runs.batch import Batch
 from reflection_app.runs.models.attempt import Attempt
 from reflection_app.runs.models.run import Run, Step
 

@@ -7,7 +7,7 @@ from reflection_app.live.doorbell import ring_reviews
 from reflection_app.loops.effects import AskReviewer, RequestAudit, ReviewReason
 from reflection_app.reviews.models.panel import Panel
 from reflection_app.reviews.models.review import Review
-from reflection_app.runner.batch import Batch
+from reflection_app.runs.batch import Batch
 from reflection_app.runs.models.attempt import Attempt, Verdict
 from reflection_app.runs.models.run import Run, Step
 

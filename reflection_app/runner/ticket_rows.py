@@ -12,7 +12,7 @@ from reflection_app.core.event import EventType, add_event, next_event
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.tickets import Ticket as IssuedTicket
 from reflection_app.repairs.models.ticket import Ticket, TicketState
-from reflection_app.runner.batch import Batch
+from reflection_app.runs.batch import Batch
 from reflection_app.runs.models.attempt import Attempt
 from reflection_app.runs.models.run import Run, Step
 

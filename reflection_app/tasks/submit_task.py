@@ -6,7 +6,6 @@ from typing import Any
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from reflection_app.actions.next_start import hints_for
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models.project import Project
@@ -19,10 +18,11 @@ from reflection_app.loops.review_rules import ReviewPolicy
 from reflection_app.loops.task_spec import Execution, Mode, TaskSpec
 from reflection_app.loops.tool_calls import ToolSpec
 from reflection_app.repairs.models.report import AgentInstruction, InstructionState
-from reflection_app.runner.batch import Batch
-from reflection_app.runner.begin_run import begin_run, is_scripted
-from reflection_app.runner.lessons import lessons_of
+from reflection_app.runs.batch import Batch
+from reflection_app.runs.begin_run import begin_run, is_scripted
+from reflection_app.runs.lessons import lessons_of
 from reflection_app.runs.models.run import Run
+from reflection_app.runs.next_start import hints_for
 from reflection_app.tasks.models.task import Task, TaskFile
 from reflection_app.tasks.task_rules import check_it_can_run
 from reflection_app.tasks.task_submission import TaskSubmission

@@ -19,10 +19,10 @@ from reflection_app.repairs.models.report import AgentInstruction, InstructionSt
 from reflection_app.reviews.models.review import OPEN, Review
 from reflection_app.runs.models.question import Question, QuestionState
 from reflection_app.runs.models.run import NOT_OF_THE_DESK, Run, RunState
+from reflection_app.runs.pages.runs import runs_for_list
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.metrics_headline import Shown, shown_figures
 from reflection_app.web.metrics_links import Links
-from reflection_app.web.runs import runs_for_list
 
 SHOWN = 6
 WEEK = timedelta(days=7)

@@ -11,15 +11,15 @@ from reflection_app.loops.code_tests import TestReport
 from reflection_app.loops.requirements import RequirementsReport
 from reflection_app.reviews.models.review import Review
 from reflection_app.runs.models.attempt import Verdict
-from reflection_app.web.attempt_cards import AttemptCard
+from reflection_app.runs.views.attempt_cards import AttemptCard
+from reflection_app.runs.views.pick_story import tell_pick
+from reflection_app.runs.views.tool_view import is_tool_run
+from reflection_app.runs.views.what_is_left import what_is_left
 from reflection_app.web.decision_effects import effects_of
 from reflection_app.web.earlier_attempts import earlier_attempts
 from reflection_app.web.hidden_characters import hidden_in, revealed
-from reflection_app.web.pick_story import tell_pick
 from reflection_app.web.rendering import LONGEST_LAID_OUT, render_markdown
 from reflection_app.web.review_calls import calls_before
-from reflection_app.web.tool_view import is_tool_run
-from reflection_app.web.what_is_left import what_is_left
 from reflection_app.web.why_here import why_here
 
 LONGEST_ASKED = 1_500

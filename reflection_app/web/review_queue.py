@@ -18,6 +18,7 @@ from reflection_app.loops.effects import ReviewReason
 from reflection_app.loops.verdicts import Verdict
 from reflection_app.reviews.models.review import OPEN, Review
 from reflection_app.runs.models.question import Question, QuestionState
+from reflection_app.runs.pages.runs import MODES
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.list_pages import list_response
@@ -26,7 +27,6 @@ from reflection_app.web.queue_counts import count_up_to, count_views, open_revie
 from reflection_app.web.queue_filter import AskedQueue, carried, read_queue
 from reflection_app.web.queue_list import queue_page
 from reflection_app.web.queue_words import SORTS, VIEWS, Tab, tab
-from reflection_app.web.runs import MODES
 
 __all__ = ["count", "go_to_next", "queue", "take_next"]
 

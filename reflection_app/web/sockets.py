@@ -2,9 +2,9 @@
 
 from django.urls import URLPattern, path, re_path
 
-from reflection_app.live.consumers import NoSuchSocket, RunConsumer
 from reflection_app.live.nudges import ReviewsConsumer
-from reflection_app.web.live_pages import draw_partial, look_at_run, may_hear_reviews
+from reflection_app.runs.consumers import NoSuchSocket, RunConsumer
+from reflection_app.runs.views.live_pages import draw_partial, look_at_run, may_hear_reviews
 
 websocket_urlpatterns: list[URLPattern] = [
     path("ws/p/<slug:slug>/runs/<uuid:run_id>", RunConsumer.as_asgi(look=look_at_run, draw_partial=draw_partial)),

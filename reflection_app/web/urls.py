@@ -3,6 +3,7 @@
 from django.urls import URLPattern, URLResolver, include, path
 from django.views.i18n import set_language
 
+from reflection_app.runs.pages import compare_page, fork_pages, question_pages, run_pages, runs
 from reflection_app.tasks.pages import new_task, redo_page
 from reflection_app.web import (
     account_urls,
@@ -15,7 +16,6 @@ from reflection_app.web import (
     calibration_urls,
     cheat_sheet_page,
     comment_pages,
-    compare_page,
     completeness_page,
     conflict_pages,
     entry_curation,
@@ -24,7 +24,6 @@ from reflection_app.web import (
     entry_page,
     entry_together,
     export_pages,
-    fork_pages,
     import_pages,
     instruction_pages,
     keeping_page,
@@ -42,7 +41,6 @@ from reflection_app.web import (
     permissions_page,
     policy_page,
     project_export,
-    question_pages,
     recall_page,
     report_pages,
     review_ahead,
@@ -53,8 +51,6 @@ from reflection_app.web import (
     review_skip,
     review_undo,
     rules_page,
-    run_pages,
-    runs,
     sessions,
     settings_page,
     ticket_pages,

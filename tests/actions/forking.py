@@ -4,12 +4,12 @@ from typing import Any
 
 from django.core import serializers
 
-from reflection_app.actions.fork_input import ForkInput
-from reflection_app.actions.fork_run import fork_run
 from reflection_app.core.audit import Actor
 from reflection_app.core.event import Event, EventType
 from reflection_app.reviews.models.review import Review
-from reflection_app.runner.advance import advance
+from reflection_app.runs.advance import advance
+from reflection_app.runs.fork_input import ForkInput
+from reflection_app.runs.fork_run import fork_run
 from reflection_app.runs.models.attempt import Attempt, Verdict
 from reflection_app.runs.models.run import Run, Step
 from tests.critiques import critique

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from reflection_app.actions.answer_question import AnswerInput, answer_question
-from reflection_app.actions.cancel_run import cancel_run
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import AlreadyAnswered, InvalidInput
 from reflection_app.core.event import Event, EventType
 from reflection_app.loops.questions import Choice, PersonsAnswer
+from reflection_app.runs.answer_question import AnswerInput, answer_question
+from reflection_app.runs.cancel_run import cancel_run
 from reflection_app.runs.models.question import Question, QuestionState
 from reflection_app.runs.models.run import Run, RunState, StepState
 from tests.factories import make_member, make_project

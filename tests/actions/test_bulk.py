@@ -16,7 +16,7 @@ from reflection_app.core.errors import Conflict, InvalidInput
 from reflection_app.core.models.project import Membership, Project, Role
 from reflection_app.reviews.models.bulk import BulkDecision, BulkItem, BulkState
 from reflection_app.reviews.models.review import Review, ReviewState
-from reflection_app.runner.advance import advance
+from reflection_app.runs.advance import advance
 from reflection_app.runs.models.attempt import Verdict
 from reflection_app.runs.models.run import RunState
 from tests.factories import make_member, make_project

@@ -10,7 +10,7 @@ from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import AlreadyDecided, Conflict, InvalidInput
 from reflection_app.core.models.project import Project
 from reflection_app.repairs.models.report import AgentInstruction, InstructionState
-from reflection_app.runner.advance import advance
+from reflection_app.runs.advance import advance
 from reflection_app.runs.models.run import Step
 from reflection_app.tasks.submit_task import MOST_INSTRUCTIONS
 from tests.actions.test_reviews import together

@@ -10,7 +10,7 @@ from reflection_app.loops.effects import Decision, DirectorsDecision
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.repairs.models.ticket import Ticket
 from reflection_app.reviews.models.review import Review, ReviewState
-from reflection_app.runner.advance import advance
+from reflection_app.runs.advance import advance
 from reflection_app.runs.models.attempt import Verdict
 from tests.actions.test_reviews import reviewer, together, waiting_review
 from tests.critiques import critique

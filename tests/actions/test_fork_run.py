@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from reflection_app.actions.cancel_run import cancel_run
 from reflection_app.actions.claim_review import claim_review
 from reflection_app.actions.decide_review import DecisionInput, decide_review
 from reflection_app.core.audit import Actor, AuditEntry
@@ -17,8 +16,9 @@ from reflection_app.loops.effects import Decision, ReviewDecision
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.reviews.models.review import Review
-from reflection_app.runner import journal_writes
-from reflection_app.runner.advance import advance
+from reflection_app.runs import journal_writes
+from reflection_app.runs.advance import advance
+from reflection_app.runs.cancel_run import cancel_run
 from reflection_app.runs.models.attempt import Attempt, Verdict
 from reflection_app.runs.models.run import Run, RunState, Step, StepState
 from tests.actions.forking import TWICE, advanced, everything_of, forked, kept, step_of, text_run

@@ -10,7 +10,7 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.models.project import Project
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.repairs.models.report import Report
-from reflection_app.runner.advance import advance
+from reflection_app.runs.advance import advance
 from reflection_app.runs.models.run import Run, Step
 from tests.critiques import critique
 from tests.factories import make_project, submit

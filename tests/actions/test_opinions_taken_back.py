@@ -15,7 +15,7 @@ from reflection_app.metrics.panel_agreement import complete_panels
 from reflection_app.reviews.models.blindness import hidden_entries
 from reflection_app.reviews.models.panel import PanelState
 from reflection_app.reviews.models.review import Review, ReviewState
-from reflection_app.runner.advance import advance
+from reflection_app.runs.advance import advance
 from reflection_app.runs.models.attempt import Verdict
 from reflection_app.runs.models.run import RunState
 from reflection_app.teams.models.notification import Notification

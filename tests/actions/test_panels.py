@@ -5,7 +5,6 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from reflection_app.actions.cancel_run import cancel_run
 from reflection_app.actions.claim_review import claim_next, claim_review
 from reflection_app.actions.decide_review import DecisionInput, decide_review
 from reflection_app.core.audit import Actor, AuditEntry
@@ -17,7 +16,8 @@ from reflection_app.loops.verdicts import Issue
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.reviews.models.panel import Panel, PanelState
 from reflection_app.reviews.models.review import Review, ReviewState
-from reflection_app.runner.advance import advance
+from reflection_app.runs.advance import advance
+from reflection_app.runs.cancel_run import cancel_run
 from reflection_app.runs.models.attempt import Verdict
 from reflection_app.runs.models.run import RunState
 from reflection_app.teams.models.notification import Notification

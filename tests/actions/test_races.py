@@ -6,11 +6,8 @@ from typing import Any
 
 import pytest
 
-from reflection_app.actions.answer_question import AnswerInput, answer_question
-from reflection_app.actions.cancel_run import cancel_run
 from reflection_app.actions.correct_class import CorrectionInput, correct_class
 from reflection_app.actions.decide_instruction import InstructionDecision, InstructionInput, decide_instruction
-from reflection_app.actions.hand_in_attempt import AttemptInput, hand_in_attempt
 from reflection_app.actions.tickets import ClosingInput, close_ticket, start_ticket
 from reflection_app.core.audit import Actor
 from reflection_app.core.event import Event
@@ -18,7 +15,10 @@ from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.questions import Choice
 from reflection_app.repairs.models.report import AgentInstruction, ClassCorrection, Report
 from reflection_app.repairs.models.ticket import Ticket
-from reflection_app.runner.advance import advance
+from reflection_app.runs.advance import advance
+from reflection_app.runs.answer_question import AnswerInput, answer_question
+from reflection_app.runs.cancel_run import cancel_run
+from reflection_app.runs.hand_in_attempt import AttemptInput, hand_in_attempt
 from reflection_app.runs.models.question import Question
 from reflection_app.runs.models.run import Run, RunState, Step, StepState
 from reflection_app.tasks.redo_run import RedoInput, redo_run

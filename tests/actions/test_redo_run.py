@@ -2,13 +2,13 @@
 
 import pytest
 
-from reflection_app.actions.cancel_run import cancel_run
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import CannotRedo, InvalidInput
 from reflection_app.core.event import Event
 from reflection_app.loops.task_spec import Mode
 from reflection_app.repairs.models.report import AgentInstruction, InstructionState
-from reflection_app.runner.advance import advance
+from reflection_app.runs.advance import advance
+from reflection_app.runs.cancel_run import cancel_run
 from reflection_app.runs.models.run import Run
 from reflection_app.tasks.redo_run import RedoInput, redo_run
 from tests.actions.forking import everything_of, text_run

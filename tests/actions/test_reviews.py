@@ -6,7 +6,6 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from reflection_app.actions.cancel_run import cancel_run
 from reflection_app.actions.claim_review import claim_next, claim_review, keep_review, release_review
 from reflection_app.actions.decide_review import DecisionInput, decide_review
 from reflection_app.core.audit import Actor, AuditEntry
@@ -17,7 +16,8 @@ from reflection_app.loops.effects import Decision
 from reflection_app.loops.verdicts import Issue
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.reviews.models.review import Review, ReviewState
-from reflection_app.runner.advance import advance
+from reflection_app.runs.advance import advance
+from reflection_app.runs.cancel_run import cancel_run
 from reflection_app.runs.models.attempt import Verdict
 from reflection_app.runs.models.run import Run, RunState
 from tests.critiques import critique

@@ -2,16 +2,16 @@
 
 import pytest
 
-from reflection_app.actions.cancel_run import cancel_run
-from reflection_app.actions.hand_in_attempt import AttemptInput, hand_in_attempt
-from reflection_app.actions.next_attempt import next_attempt_of
 from reflection_app.actions.tickets import ClosingInput, close_ticket, start_ticket
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import InvalidInput, MakesItsOwn, TicketMovedOn
 from reflection_app.core.event import Event
 from reflection_app.repairs.models.ticket import Ticket, TicketState
-from reflection_app.runner.advance import advance
+from reflection_app.runs.advance import advance
+from reflection_app.runs.cancel_run import cancel_run
+from reflection_app.runs.hand_in_attempt import AttemptInput, hand_in_attempt
 from reflection_app.runs.models.run import Step
+from reflection_app.runs.next_attempt import next_attempt_of
 from tests.actions.forking import forked
 from tests.actions.test_reviews import together
 from tests.factories import make_api_key, make_project

@@ -12,8 +12,8 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.event import Event, EventType
 from reflection_app.core.models.project import Project, Role
 from reflection_app.reviews.models.review import Review
-from reflection_app.runner import taking_back_reflectors
-from reflection_app.runner.advance import advance
+from reflection_app.runs import taking_back_reflectors
+from reflection_app.runs.advance import advance
 from reflection_app.runs.models.run import Run, Step
 from reflection_app.sessions.models.reflector import Reflector
 from tests.actions.test_reviews import together

@@ -13,11 +13,11 @@ from reflection_app.core.errors import ActionError
 from reflection_app.llm import scripted
 from reflection_app.repairs.models.ticket import Ticket
 from reflection_app.reviews.models.review import Review
-from reflection_app.runner import journal_writes
-from reflection_app.runner.advance import advance
-from reflection_app.runner.sweep import take_back_expired
+from reflection_app.runs import journal_writes
+from reflection_app.runs.advance import advance
 from reflection_app.runs.models.attempt import Attempt
 from reflection_app.runs.models.run import Run, RunState, Step
+from reflection_app.runs.sweep import take_back_expired
 from tests.actions.test_races import check_it_is_consistent
 from tests.actions.test_reviews import together
 from tests.actions.test_undo_decision import BAD, person, waiting

@@ -2,7 +2,7 @@
 
 from reflection_app.core.models.project import Project
 from reflection_app.reviews.models.review import Review
-from reflection_app.runner.advance import advance
+from reflection_app.runs.advance import advance
 from reflection_app.runs.models.run import Run
 from tests.critiques import critique
 from tests.runner.scripts import scripted_run

@@ -10,7 +10,7 @@ from pytest_django.fixtures import Settings
 
 from reflection_app.core.models.api_key import Scope
 from reflection_app.llm import warm_up
-from reflection_app.runner.advance import advance
+from reflection_app.runs.advance import advance
 from reflection_app.runs.models.attempt import Attempt, Verdict
 from reflection_app.runs.models.run import Run, Step
 from tests.api.caller import Answer, Caller, assert_problem, fields, make_caller

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from django.db import connection, connections
 
-from reflection_app.actions.cancel_run import cancel_run
 from reflection_app.api import waiting
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.event import Event
-from reflection_app.runner.advance import advance
+from reflection_app.runs.advance import advance
+from reflection_app.runs.cancel_run import cancel_run
 from reflection_app.runs.models.attempt import Attempt
 from reflection_app.runs.models.run import Run, RunState, Step
 from tests.api.caller import Answer, Caller, assert_problem, fields

@@ -6,7 +6,7 @@ import pytest
 
 from reflection_app.core.models.api_key import Scope
 from reflection_app.core.models.project import Project
-from reflection_app.runner.advance import advance
+from reflection_app.runs.advance import advance
 from reflection_app.runs.models.run import Run
 from tests.api.caller import Caller, assert_problem, fields, make_caller
 from tests.critiques import critique

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from reflection_app.llm.scripted import register_script
-from reflection_app.runner.advance import advance
+from reflection_app.runs.advance import advance
 from reflection_app.runs.models.run import Run
 from tests.api.caller import Caller, make_caller
 from tests.critiques import critique

@@ -14,7 +14,7 @@ from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import ConflictSettled
 from reflection_app.core.models.api_key import Scope
 from reflection_app.llm.scripted import register_script
-from reflection_app.runner.advance import advance
+from reflection_app.runs.advance import advance
 from reflection_app.runs.models.run import Run
 from tests.actions.test_reviews import together
 from tests.api.caller import Answer, Caller, assert_problem, make_caller

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import pytest
 from django.db import connection, connections
 
-from reflection_app.actions.cancel_run import cancel_run
 from reflection_app.api import waiting
 from reflection_app.core.audit import Actor
+from reflection_app.runs.cancel_run import cancel_run
 from tests.api.caller import Answer, Caller, assert_problem, fields
 from tests.api.stories import waiting_review
 from tests.factories import submit

@@ -29,7 +29,7 @@ from reflection_app.core.permissions import Permission
 from reflection_app.repairs.models.report import AgentInstruction
 from reflection_app.reviews.models.bulk import BulkDecision
 from reflection_app.reviews.models.review import Review
-from reflection_app.runner.advance import advance
+from reflection_app.runs.advance import advance
 from reflection_app.runs.models.run import Run, Step
 from tests.api.caller import BASE, Answer, Caller, assert_problem, make_caller
 from tests.critiques import critique

@@ -10,13 +10,13 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
-from reflection_app.actions.cancel_run import cancel_run
 from reflection_app.actions.claim_review import claim_review
-from reflection_app.actions.fork_input import ForkInput
-from reflection_app.actions.fork_run import fork_run
 from reflection_app.core.audit import Actor
 from reflection_app.core.models.project import Project, Role
 from reflection_app.reviews.models.review import Review
+from reflection_app.runs.cancel_run import cancel_run
+from reflection_app.runs.fork_input import ForkInput
+from reflection_app.runs.fork_run import fork_run
 from reflection_app.runs.models.run import Run, Step
 from reflection_app.tasks.models.task import Task
 from tests.browser.conftest import Server, Visitor
@@ -99,7 +99,7 @@ def test_a_running_step_tells_for_how_long(visit: Visit) -> None:
 
 
 def finished_run(run: Run) -> None:
-    from reflection_app.runner.advance import advance
+    from reflection_app.runs.advance import advance
 
     advance(run.pk)
 

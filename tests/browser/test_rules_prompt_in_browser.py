@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from reflection_app.core.models.project import Role
-from reflection_app.runner.advance import advance
+from reflection_app.runs.advance import advance
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
 from tests.factories import make_member, make_project

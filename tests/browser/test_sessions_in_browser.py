@@ -9,7 +9,7 @@ from reflection_app.actions.transcript_submission import TranscriptSubmission, T
 from reflection_app.actions.transcripts import add_turns, end_transcript, open_transcript
 from reflection_app.core.audit import Actor
 from reflection_app.core.models.project import Role
-from reflection_app.runner.advance import advance
+from reflection_app.runs.advance import advance
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
 from tests.factories import make_member

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from reflection_app.core.models.project import Project
 from reflection_app.llm.scripted import register_script
 from reflection_app.reviews.models.review import Review
-from reflection_app.runner.advance import advance
+from reflection_app.runs.advance import advance
 from reflection_app.runs.models.run import Run
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean

@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 from playwright.sync_api import expect
 
-from reflection_app.runner.advance import advance
+from reflection_app.runs.advance import advance
 from reflection_app.runs.models.run import Step, StepState
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean

@@ -12,7 +12,7 @@ from pytest_django.fixtures import Settings
 from reflection_app.config import connections, processes
 from reflection_app.config.connections import misfit_of_server, misfit_of_threads
 from reflection_app.config.services import NAMES_OF_CONNECTIONS
-from reflection_app.runner.lease import KEEPER
+from reflection_app.runs.lease import KEEPER
 
 
 def test_the_defaults_fit() -> None:

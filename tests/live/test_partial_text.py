@@ -8,10 +8,10 @@ from django.test import Client
 
 from reflection_app.core.event import Event
 from reflection_app.core.models.project import Project
-from reflection_app.live.page_state import NOTHING_WRITTEN
 from reflection_app.live.partial_text import MOST_BYTES, PartialText, typist
 from reflection_app.llm.scripted import ScriptedAnswer, register_script
 from reflection_app.runs.models.run import Run, RunState, Step
+from reflection_app.runs.page_state import NOTHING_WRITTEN
 from tests.critiques import critique
 from tests.factories import make_project, submit
 from tests.live.test_run_socket import connected, go_on, in_thread, member_of, play

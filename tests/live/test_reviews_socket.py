@@ -18,7 +18,7 @@ from reflection_app.config.asgi import application
 from reflection_app.core.audit import Actor
 from reflection_app.core.models.project import Membership, Project
 from reflection_app.live import nudges
-from reflection_app.live.consumers import RunConsumer
+from reflection_app.runs.consumers import RunConsumer
 from tests.factories import make_member, make_project, submit
 from tests.live.test_run_socket import SOON_S, play
 from tests.waiting_rows import waiting_rows

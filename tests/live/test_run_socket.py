@@ -17,10 +17,10 @@ from django.utils import timezone
 
 from reflection_app.config.asgi import application
 from reflection_app.core.models.project import Membership, Project
-from reflection_app.live import consumers
 from reflection_app.live.doorbell import group_of_run
 from reflection_app.reviews.models.review import Review
-from reflection_app.runner.advance import advance
+from reflection_app.runs import consumers
+from reflection_app.runs.advance import advance
 from reflection_app.runs.models.run import Run
 from tests.factories import make_member, make_user, submit
 from tests.live.browser_model import Page

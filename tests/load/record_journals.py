@@ -37,7 +37,7 @@ def pytest_runtest_teardown(item: pytest.Item) -> None:
 
 
 def _kept(step: Any) -> dict[str, Any]:
-    from reflection_app.runner.journal import spent_by
+    from reflection_app.runs.journal import spent_by
 
     kept = {name: getattr(step, name) for name in ("key", "kind", "state", "result", "error", "timed_out")}
     return kept | {"spent": spent_by(step).model_dump(mode="json", exclude_defaults=True)}

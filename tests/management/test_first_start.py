@@ -19,7 +19,7 @@ from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.repairs.models.report import AgentInstruction, Report
 from reflection_app.repairs.models.tool_failure import FixPair, ToolFailure
 from reflection_app.reviews.models.review import Review
-from reflection_app.runner.advance import advance
+from reflection_app.runs.advance import advance
 from reflection_app.runs.models.run import Run, Step
 from reflection_app.teams.models.notification import Notification
 

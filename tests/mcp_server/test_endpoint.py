@@ -13,7 +13,7 @@ from reflection_app.core.audit import AuditEntry
 from reflection_app.loops.diagnosis.diagnoses import ErrorType
 from reflection_app.mcp_server.catalogue import TOOLS
 from reflection_app.repairs.models.tool_failure import ToolFailure
-from reflection_app.runner.advance import advance
+from reflection_app.runs.advance import advance
 from reflection_app.runs.models.attempt import Attempt
 from reflection_app.runs.models.run import Run, RunState
 from reflection_app.tasks.models.task import Task

@@ -6,8 +6,6 @@ import pytest
 from django.utils import timezone
 
 from reflection_app.actions.ask_for_review import AskInput, ask_for_review
-from reflection_app.actions.fork_input import ForkInput
-from reflection_app.actions.fork_run import fork_run
 from reflection_app.core.audit import Actor
 from reflection_app.core.models.project import Project
 from reflection_app.loops.verdicts import Verdict as VerdictName
@@ -17,7 +15,9 @@ from reflection_app.metrics.figuring import figure_due
 from reflection_app.metrics.models.run_figures import RunFigure
 from reflection_app.reviews.models.panel import Panel
 from reflection_app.reviews.models.review import Review
-from reflection_app.runner.advance import advance
+from reflection_app.runs.advance import advance
+from reflection_app.runs.fork_input import ForkInput
+from reflection_app.runs.fork_run import fork_run
 from reflection_app.runs.models.run import Run, Step
 from reflection_app.tasks.models.task import Task
 from tests.factories import make_project

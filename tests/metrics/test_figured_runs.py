@@ -14,7 +14,7 @@ from reflection_app.metrics.figuring import figure_due, rebuild
 from reflection_app.metrics.models.run_figures import FigureDue
 from reflection_app.metrics.runs_behind import runs_behind
 from reflection_app.reviews.models.review import Review
-from reflection_app.runner.advance import advance
+from reflection_app.runs.advance import advance
 from reflection_app.runs.models.run import Run
 from tests.critiques import critique
 from tests.factories import make_member, make_project

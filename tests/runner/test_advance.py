@@ -5,8 +5,8 @@ from django.utils import timezone
 
 from reflection_app.core.event import Event
 from reflection_app.reviews.models.review import Review
-from reflection_app.runner.advance import advance
-from reflection_app.runner.lease import claim
+from reflection_app.runs.advance import advance
+from reflection_app.runs.lease import claim
 from reflection_app.runs.models.attempt import Attempt, Verdict
 from reflection_app.runs.models.run import Run, RunState, Step, StepState
 from tests.critiques import critique

@@ -4,7 +4,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from reflection_app.core.event import EventType, next_event
-from reflection_app.runner.batch import Batch, RowGone
+from reflection_app.runs.batch import Batch, RowGone
 from reflection_app.runs.models.run import Run, Step
 from tests.factories import make_project, submit
 from tests.pace import within

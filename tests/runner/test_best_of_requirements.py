@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from reflection_app.runner.advance import advance
+from reflection_app.runs.advance import advance
 from tests.critiques import critique
 from tests.factories import make_project
 from tests.runner.scripts import scripted_run

@@ -7,7 +7,7 @@ from reflection_app.actions.decide_review import DecisionInput, decide_review
 from reflection_app.core.audit import Actor
 from reflection_app.core.models.project import Project
 from reflection_app.reviews.models.review import Review
-from reflection_app.runner.advance import advance
+from reflection_app.runs.advance import advance
 from reflection_app.runs.models.run import Step
 from tests.broken_tests import RIGHT, WRONG, run_with_script
 from tests.factories import make_project, make_user

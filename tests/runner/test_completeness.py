@@ -8,14 +8,14 @@ import pytest
 from django.db import connection, transaction
 
 from notebook_app.models import Entry
-from reflection_app.actions.fork_input import ForkInput
-from reflection_app.actions.fork_run import fork_run
 from reflection_app.core.audit import Actor
 from reflection_app.core.event import Event
 from reflection_app.loops.completeness.words import operation_key
 from reflection_app.repairs.models.completeness import CompletenessCheck, Supplement
-from reflection_app.runner.advance import advance
 from reflection_app.runner.recurring import withdraw_what_recurred
+from reflection_app.runs.advance import advance
+from reflection_app.runs.fork_input import ForkInput
+from reflection_app.runs.fork_run import fork_run
 from reflection_app.runs.models.run import Run, Step
 from tests.completeness import SAVE, completeness_check, planned_run, reading_project, supplemented
 from tests.loops.completeness.scenes import checked, wanted

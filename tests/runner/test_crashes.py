@@ -7,18 +7,18 @@ from uuid import uuid4
 import pytest
 from django.utils import timezone
 
-from reflection_app.actions.cancel_run import cancel_run
 from reflection_app.core.audit import Actor
 from reflection_app.core.event import Event
 from reflection_app.llm import scripted
-from reflection_app.runner import advance as advancing
-from reflection_app.runner import journal_writes, performing
-from reflection_app.runner.advance import advance
-from reflection_app.runner.journal import Journal
-from reflection_app.runner.lease import LeaseLost, claim, keeper
-from reflection_app.runner.sweep import find_unclaimed, take_back_expired
+from reflection_app.runs import advance as advancing
+from reflection_app.runs import journal_writes, performing
+from reflection_app.runs.advance import advance
+from reflection_app.runs.cancel_run import cancel_run
+from reflection_app.runs.journal import Journal
+from reflection_app.runs.lease import LeaseLost, claim, keeper
 from reflection_app.runs.models.attempt import Attempt, Verdict
 from reflection_app.runs.models.run import Run, RunState, Step, StepState
+from reflection_app.runs.sweep import find_unclaimed, take_back_expired
 from tests.critiques import critique
 from tests.runner.scripts import RIGHT, WRONG, code_run, scripted_run
 
@@ -150,7 +150,7 @@ def test_a_sandbox_that_breaks_is_tried_again_and_never_blamed_on_the_code(
     def broken(*args: object, **kwargs: object) -> None:
         raise OSError("no space left on device")
 
-    monkeypatch.setattr("reflection_app.runner.performing.run_tests", broken)
+    monkeypatch.setattr("reflection_app.runs.performing.run_tests", broken)
     delays = []
     for _ in range(3):
         delays.append(advance(run.pk))
@@ -189,7 +189,7 @@ def test_a_run_cancelled_under_a_workers_hands_stays_cancelled_and_what_was_paid
         cancel_run(run, actor=Actor())
         return result
 
-    monkeypatch.setattr("reflection_app.runner.advance.perform", cancelled_meanwhile)
+    monkeypatch.setattr("reflection_app.runs.advance.perform", cancelled_meanwhile)
     assert advance(run.pk) is None
 
     run.refresh_from_db()

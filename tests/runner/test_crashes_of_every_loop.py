@@ -12,11 +12,11 @@ from reflection_app.actions.tools import create_tool
 from reflection_app.core.audit import Actor
 from reflection_app.core.event import Event
 from reflection_app.core.models.project import Project
-from reflection_app.runner import journal_writes
-from reflection_app.runner.advance import advance
-from reflection_app.runner.sweep import take_back_expired
+from reflection_app.runs import journal_writes
+from reflection_app.runs.advance import advance
 from reflection_app.runs.models.attempt import Attempt, Verdict
 from reflection_app.runs.models.run import Run, RunState, Step
+from reflection_app.runs.sweep import take_back_expired
 from tests.critiques import critique
 from tests.factories import make_project
 from tests.loops.completeness.scenes import checked, wanted

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from notebook_app.models import Entry
-from reflection_app.actions.answer_question import AnswerInput, answer_question
 from reflection_app.core.audit import Actor
 from reflection_app.core.event import Event
 from reflection_app.core.models.project import Project
@@ -19,11 +18,12 @@ from reflection_app.repairs.models.completeness import CompletenessCheck, Supple
 from reflection_app.repairs.models.report import AgentInstruction, Report
 from reflection_app.repairs.models.ticket import Ticket
 from reflection_app.repairs.models.tool_failure import FixPair, ToolFailure
-from reflection_app.runner import journal_writes
-from reflection_app.runner.advance import advance
-from reflection_app.runner.sweep import take_back_expired
+from reflection_app.runs import journal_writes
+from reflection_app.runs.advance import advance
+from reflection_app.runs.answer_question import AnswerInput, answer_question
 from reflection_app.runs.models.question import Question
 from reflection_app.runs.models.run import Run, RunState
+from reflection_app.runs.sweep import take_back_expired
 from tests.critiques import critique
 from tests.factories import make_project
 from tests.loops.completeness.scenes import checked, wanted

@@ -4,18 +4,18 @@ from decimal import Decimal
 
 import pytest
 
-from reflection_app.actions.fork_input import ForkInput
-from reflection_app.actions.fork_run import fork_run
-from reflection_app.actions.hand_in_attempt import AttemptInput, hand_in_attempt
 from reflection_app.core.audit import Actor
 from reflection_app.core.event import Event
 from reflection_app.loops import catalogue
 from reflection_app.loops.task_spec import Mode
-from reflection_app.runner import journal_writes
-from reflection_app.runner.advance import advance
-from reflection_app.runner.sweep import take_back_expired
+from reflection_app.runs import journal_writes
+from reflection_app.runs.advance import advance
+from reflection_app.runs.fork_input import ForkInput
+from reflection_app.runs.fork_run import fork_run
+from reflection_app.runs.hand_in_attempt import AttemptInput, hand_in_attempt
 from reflection_app.runs.models.attempt import Attempt, Verdict
 from reflection_app.runs.models.run import Run, RunState, Step
+from reflection_app.runs.sweep import take_back_expired
 from tests.factories import make_project
 from tests.runner.scripts import RIGHT, TESTS, WRONG, scripted_run
 from tests.runner.test_crashes import Killed, killing_after, let_lease_run_out

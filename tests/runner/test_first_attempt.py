@@ -7,7 +7,6 @@ import pytest
 
 from notebook_app.models import Exposure
 from notebook_app.public import KeptEntry
-from reflection_app.actions.cancel_run import cancel_run
 from reflection_app.actions.undo_decision import undo_decision
 from reflection_app.core.audit import Actor
 from reflection_app.core.models.project import Project, Role
@@ -15,8 +14,9 @@ from reflection_app.loops.ends import Outcome
 from reflection_app.loops.first_attempt import first_attempt_succeeded
 from reflection_app.loops.verdicts import Judgement, Referee, Verdict
 from reflection_app.reviews.models.review import Review
-from reflection_app.runner.advance import advance
-from reflection_app.runner.first_attempt import can_still_count
+from reflection_app.runs.advance import advance
+from reflection_app.runs.cancel_run import cancel_run
+from reflection_app.runs.first_attempt import can_still_count
 from reflection_app.runs.models.run import Run, RunState
 from tests.critiques import critique
 from tests.factories import make_member, make_project

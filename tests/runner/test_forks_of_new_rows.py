@@ -7,13 +7,13 @@ import pytest
 from django.db.models import Model
 from django.forms.models import model_to_dict
 
-from reflection_app.actions.fork_input import ForkInput
-from reflection_app.actions.fork_run import fork_run
 from reflection_app.core.audit import Actor
 from reflection_app.repairs.models.completeness import CompletenessCheck, Supplement
 from reflection_app.repairs.models.report import Report
 from reflection_app.repairs.models.ticket import Ticket
 from reflection_app.repairs.models.tool_failure import ToolFailure
+from reflection_app.runs.fork_input import ForkInput
+from reflection_app.runs.fork_run import fork_run
 from reflection_app.runs.models.attempt import Attempt, Verdict
 from reflection_app.runs.models.question import Question
 from reflection_app.runs.models.run import Run, Step

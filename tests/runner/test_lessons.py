@@ -9,18 +9,18 @@ from django.db import connection
 
 from notebook_app.models import Entry, Exposure
 from notebook_app.public import DESK, EntryKind, Proposal, approve, keep, retire, sum_recalls, without_notebook
-from reflection_app.actions.fork_input import ForkInput
-from reflection_app.actions.fork_run import fork_run
 from reflection_app.core.audit import Actor
 from reflection_app.core.models.project import Project
 from reflection_app.loops.effects import Lessons
 from reflection_app.loops.lessons import RecallLessons
-from reflection_app.runner import journal_writes
-from reflection_app.runner import lessons as runner_lessons
-from reflection_app.runner.advance import advance
-from reflection_app.runner.lessons import recall_lessons
-from reflection_app.runner.sweep import take_back_expired
+from reflection_app.runs import journal_writes
+from reflection_app.runs import lessons as runner_lessons
+from reflection_app.runs.advance import advance
+from reflection_app.runs.fork_input import ForkInput
+from reflection_app.runs.fork_run import fork_run
+from reflection_app.runs.lessons import recall_lessons
 from reflection_app.runs.models.run import Run, Step
+from reflection_app.runs.sweep import take_back_expired
 from reflection_app.tasks.redo_run import RedoInput, redo_run
 from tests.critiques import critique
 from tests.factories import make_project

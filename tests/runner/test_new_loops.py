@@ -5,7 +5,7 @@ import json
 import pytest
 from django.test import Client
 
-from reflection_app.runner.advance import advance
+from reflection_app.runs.advance import advance
 from reflection_app.runs.models.attempt import Verdict
 from reflection_app.runs.models.run import Run, Step
 from tests.critiques import critique

@@ -10,19 +10,20 @@ from pytest_django.fixtures import Settings
 
 from notebook_app.models import Entry, Evidence, Exposure
 from notebook_app.public import By, Drawn, approve, propose, record_exposures
-from reflection_app.actions.cancel_run import cancel_run
-from reflection_app.actions.fork_input import ForkInput
-from reflection_app.actions.fork_run import fork_run
 from reflection_app.core.audit import Actor
 from reflection_app.core.event import Event, EventType
 from reflection_app.core.models.project import Project
 from reflection_app.loops.ends import Ended, Outcome
-from reflection_app.runner import journal_writes, reflectors
-from reflection_app.runner.advance import advance
-from reflection_app.runner.ending import end_run
+from reflection_app.runner import reflectors
 from reflection_app.runner.reflector_proposals import name_of_finding
-from reflection_app.runner.sweep import take_back_expired
+from reflection_app.runs import journal_writes
+from reflection_app.runs.advance import advance
+from reflection_app.runs.cancel_run import cancel_run
+from reflection_app.runs.ending import end_run
+from reflection_app.runs.fork_input import ForkInput
+from reflection_app.runs.fork_run import fork_run
 from reflection_app.runs.models.run import Run, RunState, Step
+from reflection_app.runs.sweep import take_back_expired
 from reflection_app.sessions.models.reflector import Reflector
 from tests.factories import make_api_key, make_member
 from tests.looking_back import (

@@ -15,11 +15,11 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.event import Event, EventType
 from reflection_app.core.models.project import Project
 from reflection_app.llm.model_loop import stop_model_loop
-from reflection_app.runner import journal_writes
-from reflection_app.runner.advance import advance
 from reflection_app.runner.looked_back_at import readable_files, turns_of
-from reflection_app.runner.sweep import take_back_expired
+from reflection_app.runs import journal_writes
+from reflection_app.runs.advance import advance
 from reflection_app.runs.models.run import Run, Step
+from reflection_app.runs.sweep import take_back_expired
 from reflection_app.sessions.models.reflector import Reflector
 from reflection_app.sessions.models.transcript import Transcript, TranscriptTurn
 from reflection_app.tasks.models.task import TaskFile

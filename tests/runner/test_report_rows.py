@@ -11,7 +11,6 @@ from reflection_app.loops.protocol.reports import KeptReport
 from reflection_app.loops.protocol.stages import AntiPattern
 from reflection_app.loops.verdicts import Issue, IssueCategory
 from reflection_app.repairs.models.report import AgentInstruction, Report
-from reflection_app.runner.batch import Batch
 from reflection_app.runner.report_rows import (
     MOST_REPORTS,
     find_similar_issues,
@@ -20,6 +19,7 @@ from reflection_app.runner.report_rows import (
     keep_proposal,
     write_report,
 )
+from reflection_app.runs.batch import Batch
 from reflection_app.runs.models.attempt import Attempt
 from reflection_app.runs.models.run import Run
 from tests.actions.forking import forked

@@ -9,10 +9,6 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from reflection_app.actions.answer_question import AnswerInput, answer_question
-from reflection_app.actions.fork_input import ForkInput
-from reflection_app.actions.fork_run import fork_run
-from reflection_app.actions.hand_in_attempt import AttemptInput, hand_in_attempt
 from reflection_app.actions.report_fix_outcome import report_fix_outcome
 from reflection_app.actions.report_tool_failure import report_tool_failure
 from reflection_app.actions.tool_failure_submission import FixOutcomeSubmission, ToolFailureSubmission
@@ -22,12 +18,16 @@ from reflection_app.core.models.project import Project
 from reflection_app.llm.scripted import register_script
 from reflection_app.loops.questions import Choice
 from reflection_app.repairs.models.tool_failure import FixPair, ToolFailure
-from reflection_app.runner import advance as advancing
-from reflection_app.runner import journal_writes
-from reflection_app.runner.advance import advance
-from reflection_app.runner.sweep import take_back_expired
+from reflection_app.runs import advance as advancing
+from reflection_app.runs import journal_writes
+from reflection_app.runs.advance import advance
+from reflection_app.runs.answer_question import AnswerInput, answer_question
+from reflection_app.runs.fork_input import ForkInput
+from reflection_app.runs.fork_run import fork_run
+from reflection_app.runs.hand_in_attempt import AttemptInput, hand_in_attempt
 from reflection_app.runs.models.question import Question
 from reflection_app.runs.models.run import Run, RunState, Step, StepState
+from reflection_app.runs.sweep import take_back_expired
 from tests.factories import make_project
 from tests.loops.tool_playing import call_text
 from tests.outgoing.conftest import loopback

@@ -13,13 +13,13 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.event import Event
 from reflection_app.core.models.project import Project
-from reflection_app.runner import advance as advancing
-from reflection_app.runner import journal_writes
-from reflection_app.runner.advance import advance
-from reflection_app.runner.sweep import take_back_expired
+from reflection_app.runs import advance as advancing
+from reflection_app.runs import journal_writes
+from reflection_app.runs.advance import advance
 from reflection_app.runs.models.attempt import Attempt, Verdict
 from reflection_app.runs.models.question import Question
 from reflection_app.runs.models.run import Run, Step, StepState
+from reflection_app.runs.sweep import take_back_expired
 from tests.critiques import critique
 from tests.factories import make_project
 from tests.loops.completeness.scenes import checked
@@ -178,7 +178,7 @@ def called(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         calls.append(effect.key)
         return call_tool(effect, **kwargs)
 
-    monkeypatch.setattr("reflection_app.runner.performing.call_tool", counted)
+    monkeypatch.setattr("reflection_app.runs.performing.call_tool", counted)
     return calls
 
 

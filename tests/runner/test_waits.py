@@ -6,17 +6,17 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from reflection_app.actions.cancel_run import cancel_run
 from reflection_app.core.audit import Actor
 from reflection_app.llm.errors import ModelUnavailable
 from reflection_app.loops.effects import Performed, Wait
-from reflection_app.runner.advance import advance
-from reflection_app.runner.consequences import consequences
-from reflection_app.runner.journal import Journal
-from reflection_app.runner.lease import Lease, claim
-from reflection_app.runner.sweep import find_unclaimed
-from reflection_app.runner.waiting import wait_for
+from reflection_app.runs.advance import advance
+from reflection_app.runs.cancel_run import cancel_run
+from reflection_app.runs.consequences import consequences
+from reflection_app.runs.journal import Journal
+from reflection_app.runs.lease import Lease, claim
 from reflection_app.runs.models.run import Run, RunState, Step, StepState
+from reflection_app.runs.sweep import find_unclaimed
+from reflection_app.runs.waiting import wait_for
 from tests.factories import make_project, submit
 from tests.runner.scripts import code_run
 
@@ -100,7 +100,7 @@ def put_off(run: Run, monkeypatch: pytest.MonkeyPatch, *, asked_s: float) -> Run
     def busy(*_: Any, **__: Any) -> None:
         raise ModelUnavailable("429: slow down", retry_after_s=asked_s)
 
-    monkeypatch.setattr("reflection_app.runner.performing.complete", busy)
+    monkeypatch.setattr("reflection_app.runs.performing.complete", busy)
     advance(run.pk)
     run.refresh_from_db()
     return run

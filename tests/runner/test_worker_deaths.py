@@ -16,13 +16,13 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from reflection_app.core.event import Event
-from reflection_app.runner import journal_writes, performing
-from reflection_app.runner import lease as leases
-from reflection_app.runner.advance import advance
-from reflection_app.runner.lease import claim, keeper, lapsed, silent_s
-from reflection_app.runner.sweep import MOST_BESIDE_A_QUEUE, find_unclaimed, take_back_expired
+from reflection_app.runs import journal_writes, performing
+from reflection_app.runs import lease as leases
+from reflection_app.runs.advance import advance
+from reflection_app.runs.lease import claim, keeper, lapsed, silent_s
 from reflection_app.runs.models.attempt import Attempt
 from reflection_app.runs.models.run import Run, RunState, Step
+from reflection_app.runs.sweep import MOST_BESIDE_A_QUEUE, find_unclaimed, take_back_expired
 from tests.critiques import critique
 from tests.pace import PATIENCE_S
 from tests.runner.scripts import RIGHT, code_run, scripted_run
@@ -96,7 +96,7 @@ def a_run_slowly_answered(monkeypatch: pytest.MonkeyPatch, meanwhile: Any) -> tu
             meanwhile(run)
         return result
 
-    monkeypatch.setattr("reflection_app.runner.advance.perform", slowly)
+    monkeypatch.setattr("reflection_app.runs.advance.perform", slowly)
     return run, calls
 
 
@@ -226,7 +226,7 @@ def test_a_lease_that_was_renewed_since_it_was_looked_at_is_not_taken_back(
         Run.objects.update(lease_until=leases.lease_end())
         return found
 
-    monkeypatch.setattr("reflection_app.runner.sweep.lapsed", and_renewed)
+    monkeypatch.setattr("reflection_app.runs.sweep.lapsed", and_renewed)
     assert take_back_expired() == []
     silent_run.refresh_from_db()
     assert silent_run.state == RunState.RUNNING

@@ -11,12 +11,12 @@ from reflection_app.llm import warm_up
 from reflection_app.llm.model_loop import stop_model_loop
 from reflection_app.llm.scripted import ScriptedAnswer, register_script
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.runner import journal_writes
-from reflection_app.runner.advance import advance
-from reflection_app.runner.lease import claim
-from reflection_app.runner.sweep import MOST_DEATHS, take_back_expired
+from reflection_app.runs import journal_writes
+from reflection_app.runs.advance import advance
+from reflection_app.runs.lease import claim
 from reflection_app.runs.models.attempt import Attempt, Verdict
 from reflection_app.runs.models.run import Run, RunState, Step, StepState
+from reflection_app.runs.sweep import MOST_DEATHS, take_back_expired
 from tests.critiques import critique
 from tests.openai_server import OpenAIServer, Reply
 from tests.runner.scripts import RIGHT, code_run, scripted_run
@@ -130,7 +130,7 @@ def test_an_error_with_characters_that_cannot_be_stored_is_kept_readable(monkeyp
     def broken(*args: object, **kwargs: object) -> None:
         raise OSError("bad \x00 byte")
 
-    monkeypatch.setattr("reflection_app.runner.advance.perform", broken)
+    monkeypatch.setattr("reflection_app.runs.advance.perform", broken)
     assert advance(run.pk) == 5.0
     run.refresh_from_db()
     assert "bad \N{REPLACEMENT CHARACTER} byte" in run.error

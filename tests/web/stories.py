@@ -9,7 +9,7 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.models.project import Membership, Project, Role
 from reflection_app.llm.scripted import register_script
 from reflection_app.reviews.models.review import Review
-from reflection_app.runner.advance import advance
+from reflection_app.runs.advance import advance
 from reflection_app.runs.models.run import Run
 from tests.critiques import critique
 from tests.factories import make_member, make_project, submit

@@ -6,16 +6,16 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from reflection_app.actions.fork_input import ForkInput
-from reflection_app.actions.fork_run import fork_run
 from reflection_app.core.audit import Actor
 from reflection_app.core.models.project import Role
 from reflection_app.loops import catalogue
 from reflection_app.loops.task_spec import Mode
-from reflection_app.runner.advance import advance
+from reflection_app.runs.advance import advance
+from reflection_app.runs.fork_input import ForkInput
+from reflection_app.runs.fork_run import fork_run
 from reflection_app.runs.models.attempt import Attempt
 from reflection_app.runs.models.run import Run, Step
-from reflection_app.web.fork_form import prefilled
+from reflection_app.runs.views.fork_form import prefilled
 from reflection_app.web.text_diff import marked
 from tests.critiques import critique
 from tests.factories import make_member, make_project

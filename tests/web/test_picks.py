@@ -10,8 +10,8 @@ from reflection_app.core.models.project import Project, Role
 from reflection_app.loops.code_tests import FailureReason, TestReport, TestResult
 from reflection_app.reviews.models.review import Review, ReviewState
 from reflection_app.runs.models.attempt import Verdict
-from reflection_app.web.code_differences import MOST_LINES, differences
-from reflection_app.web.compared_answers import compare_answers
+from reflection_app.runs.views.code_differences import MOST_LINES, differences
+from reflection_app.runs.views.compared_answers import compare_answers
 from tests.factories import make_project
 from tests.picks import OPEN_PICK, answer, kept_against_a_test, move_on, unsettled_pick
 from tests.web.stories import HOSTILE, claimed_by, logged_in, unsure_project, waiting_review

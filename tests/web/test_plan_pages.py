@@ -10,13 +10,13 @@ from reflection_app.actions.tool_input import ToolInput
 from reflection_app.actions.tools import create_tool
 from reflection_app.core.audit import Actor
 from reflection_app.core.models.project import Membership, Project
-from reflection_app.runner import advance as advancing
-from reflection_app.runner.advance import advance
+from reflection_app.runs import advance as advancing
+from reflection_app.runs.advance import advance
 from reflection_app.runs.models.run import Run, Step
-from reflection_app.web.live_pages import fragments_of
-from reflection_app.web.plan_view import plans_of
-from reflection_app.web.run_story import tell
-from reflection_app.web.tool_view import call_of_attempt
+from reflection_app.runs.views.live_pages import fragments_of
+from reflection_app.runs.views.plan_view import plans_of
+from reflection_app.runs.views.run_story import tell
+from reflection_app.runs.views.tool_view import call_of_attempt
 from tests.critiques import critique
 from tests.factories import submit
 from tests.loops.completeness.scenes import checked

@@ -8,7 +8,7 @@ from reflection_app.core.models.project import Project, Role
 from reflection_app.llm.scripted import register_script
 from reflection_app.repairs.models.ticket import Ticket
 from reflection_app.reviews.models.review import Review, ReviewState
-from reflection_app.runner.advance import advance
+from reflection_app.runs.advance import advance
 from reflection_app.runs.models.run import Run
 from tests.critiques import critique
 from tests.factories import make_member

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from reflection_app.actions.hand_in_attempt import AttemptInput, hand_in_attempt
 from reflection_app.actions.transcript_submission import TranscriptSubmission, TurnsInput
 from reflection_app.actions.transcripts import add_turns, end_transcript, open_transcript
 from reflection_app.core.audit import Actor
 from reflection_app.core.models.project import Project
-from reflection_app.runner.advance import advance
+from reflection_app.runs.advance import advance
+from reflection_app.runs.hand_in_attempt import AttemptInput, hand_in_attempt
 from reflection_app.runs.models.run import Run
 from reflection_app.sessions.models.transcript import Transcript
 from tests.factories import make_project, submit

@@ -15,7 +15,7 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.models.project import Project, Role
 from reflection_app.metrics.cheat_sheet import MOST_ROWS
 from reflection_app.repairs.models.tool_failure import FixPair, ToolFailure
-from reflection_app.runner.advance import advance
+from reflection_app.runs.advance import advance
 from reflection_app.runs.models.run import Run
 from tests.critiques import critique
 from tests.factories import make_member, make_project

@@ -11,7 +11,7 @@ from reflection_app.actions.skip_review import skip_review
 from reflection_app.core.audit import Actor
 from reflection_app.core.models.project import Membership, Project, Role
 from reflection_app.reviews.models.review import Review, ReviewState
-from reflection_app.runner.advance import advance
+from reflection_app.runs.advance import advance
 from reflection_app.runs.models.run import Run
 from tests.factories import make_member
 from tests.web.stories import claimed_by, logged_in, unsure_project, waiting_review

@@ -19,7 +19,6 @@ from django.db.models import F, Func, OuterRef, Subquery
 from pydantic import ValidationError
 
 from notebook_app.public import Row, TakenTable
-from reflection_app.actions.cancel_run import cancel_run
 from reflection_app.actions.project_archive.identities import UUIDS, Identities, cycle_in
 from reflection_app.actions.project_archive.reading import MOST_BYTES, Archive, opened, refuse
 from reflection_app.actions.project_archive.rows_read import Renewal
@@ -32,6 +31,7 @@ from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.metrics.figuring import rebuild
 from reflection_app.reviews.models.review import Review, ReviewState
+from reflection_app.runs.cancel_run import cancel_run
 from reflection_app.runs.models.run import Run, RunState
 from reflection_app.tasks.models.task import Task
 

@@ -11,10 +11,10 @@ from typing import IO
 from asgiref.sync import sync_to_async
 
 from reflection_app.actions.project_archive.writing import write_project
-from reflection_app.actions.told import mark_told
 from reflection_app.core.audit import Actor
 from reflection_app.core.models.project import Project
 from reflection_app.runs.models.run import Run
+from reflection_app.runs.told import mark_told
 
 PIECE = 256 * 1024
 RUNS_AT_ONCE = 5_000

@@ -26,7 +26,7 @@ class RunState(models.TextChoices):
 
 
 class Run(models.Model):
-    """`state` and the lease are changed only by conditional updates (runner/lease.py, actions)."""
+    """`state` and the lease are changed only by conditional updates (runs/lease.py, actions)."""
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="runs", db_index=False)

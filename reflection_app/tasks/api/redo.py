@@ -10,9 +10,9 @@ from reflection_app.api.desk_view import DeskView
 from reflection_app.api.idempotency import idempotent
 from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_input
-from reflection_app.api.run_answers import RunAnswer, run_answer
 from reflection_app.api.schema import described_post
 from reflection_app.core.permissions import Permission
+from reflection_app.runs.answers.run_answers import RunAnswer, run_answer
 from reflection_app.tasks.redo_run import RedoInput, redo_run
 
 ORDERS = {

@@ -26,7 +26,7 @@ from reflection_app.loops.effects import Decision
 from reflection_app.metrics.figuring import figure_due
 from reflection_app.metrics.models.day_figures import DayFigure
 from reflection_app.reviews.models.review import Review, ReviewState
-from reflection_app.runner.advance import advance
+from reflection_app.runs.advance import advance
 from reflection_app.runs.models.run import Run, RunState
 from reflection_app.teams.models.tool import Secret
 from reflection_app.teams.models.webhook import Delivery, Webhook

@@ -1,0 +1,192 @@
+"""Moving a run on: replay its loop against the journal, perform what is new, until it ends or has to wait."""
+
+import logging
+from datetime import timedelta
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.db import connection
+from django.utils import timezone
+
+from reflection_app.core.event import EventType, add_event
+from reflection_app.loops.catalogue import run_loop, version_of
+from reflection_app.loops.effects import (
+    AnyEffect,
+    AwaitAttempt,
+    EffectFailed,
+    Generate,
+    Performed,
+    Performing,
+    Waiting,
+)
+from reflection_app.loops.ends import Ended, Outcome
+from reflection_app.loops.messages import Message
+from reflection_app.loops.storable import storable
+from reflection_app.loops.task_spec import Mode, TaskSpec
+from reflection_app.runs.consequences import consequences
+from reflection_app.runs.ending import end_run
+from reflection_app.runs.journal import LONGEST_ERROR, Journal, JournalMismatch
+from reflection_app.runs.journal_writes import Unstorable
+from reflection_app.runs.lease import Lease, LeaseLost, claim, due_in_s, keeper
+from reflection_app.runs.models.run import Run, RunState
+from reflection_app.runs.notebook_writes import has_for_notebook, write_to_notebook
+from reflection_app.runs.noting import value_of
+from reflection_app.runs.performing import TryLater, model_of, perform
+from reflection_app.runs.waiting import wait_for
+
+log = logging.getLogger(__name__)
+
+MOST_FAILURES = 3
+LONGEST_RETRY_DELAY_S = 900.0
+PROVIDER_ASKED = "as the model's provider asked"
+
+Result = Performed[Any] | EffectFailed
+
+
+def advance(run_id: UUID) -> float | None:
+    """Moves the run on as far as it goes. Does nothing where another worker has it or it is not queued.
+
+    Returns after how many seconds the run wants to be tried again, or None where it does not.
+    """
+    try:
+        lease = claim(run_id)
+        if lease is None:
+            return due_in_s(run_id)
+        with keeper.keep(lease):
+            return _advance_leased(lease)
+    except LeaseLost:
+        log.info("run %s was taken over or ended from outside", run_id)
+        return None
+    finally:
+        connection.close()
+
+
+def _advance_leased(lease: Lease) -> float | None:
+    journal = Journal(lease)
+    try:
+        _check_version(lease.run)
+        ended = _drive(journal, lease.run.get_spec(), edited_prompts=lease.run.edited_prompts)
+        if ended is not None:
+            journal.commit(lambda run: end_run(run, ended))
+    except LeaseLost:
+        raise
+    except (JournalMismatch, Unstorable) as error:
+        failed = Ended(outcome=Outcome.FAILED, error=str(error))
+        journal.commit(lambda run: end_run(run, failed))
+    except TryLater as error:
+        return _retry_later(journal, str(error), after_s=error.after_s)
+    except Exception as error:  # whatever went wrong, the run is tried again or ends with the error; it never hangs
+        log.exception("run %s could not be advanced", lease.run_id)
+        return _retry_later(journal, f"{type(error).__name__}: {error}")
+    return journal.wakes_after_s
+
+
+def _check_version(run: Run) -> None:
+    mode = Mode(run.spec["mode"])
+    if run.loop_version != version_of(mode):
+        raise JournalMismatch(
+            f"this run began under version {run.loop_version} of its loop ({mode.value}), and this is version "
+            f"{version_of(mode)}; fork the run to go on."
+        )
+
+
+def _drive(journal: Journal, spec: TaskSpec, *, edited_prompts: dict[str, Any]) -> Ended | None:
+    """Runs the loop until it ends, or has to wait (None)."""
+    loop = run_loop(spec)
+    resume = partial(loop.send, None)
+    try:
+        while True:
+            try:
+                effect = resume()
+            except StopIteration as stop:
+                journal.check_it_is_used_up()
+                ended: Ended = stop.value
+                return ended
+            result = _result_of(with_edited_prompt(effect, edited_prompts), journal=journal, spec=spec)
+            if result is None:
+                return None
+            resume = partial(loop.throw, result) if isinstance(result, EffectFailed) else partial(loop.send, result)
+    finally:
+        loop.close()
+
+
+def with_edited_prompt(effect: AnyEffect, edited_prompts: dict[str, Any]) -> AnyEffect:
+    """The effect with the messages that a person wrote for it when this run was forked, where there are any."""
+    written = edited_prompts.get(effect.key)
+    if written is None or not isinstance(effect, Generate | AwaitAttempt):
+        return effect
+    return effect.model_copy(update={"messages": tuple(Message.model_validate(message) for message in written)})
+
+
+def _result_of(effect: AnyEffect, *, journal: Journal, spec: TaskSpec) -> Result | None:
+    """The effect's result, from the journal or fresh; None where the run has to wait for it."""
+    recalled = journal.recall(effect)
+    if recalled is not None:
+        write_to_notebook(effect, journal=journal)
+        return recalled
+    if isinstance(effect, Performing):
+        return _perform(effect, journal=journal, spec=spec)
+    if isinstance(effect, Waiting):
+        follow = consequences(effect, attempts=journal.attempts, judgements=journal.judgements)
+        return wait_for(effect, journal=journal, follow=follow)
+    value = value_of(effect, run_id=journal.lease.run_id)
+    follow = consequences(effect, value, attempts=journal.attempts, judgements=journal.judgements)
+    noted = journal.note(effect, value, follow=follow, owes_notebook=has_for_notebook(effect, value))
+    write_to_notebook(effect, journal=journal)
+    return noted
+
+
+def _perform(effect: Performing, *, journal: Journal, spec: TaskSpec) -> Result:
+    model, failure = "", None
+    try:
+        model = model_of(effect, spec=spec)
+    except EffectFailed as error:
+        failure = error
+    step = journal.start(effect, model=model)
+    try:
+        if failure is None:
+            performed = perform(
+                effect,
+                run_id=journal.lease.run_id,
+                model=model,
+                seq=step.seq,
+                tries=step.tries,
+                used_s=step.duration_s,
+            )
+            follow = consequences(effect, performed.value, attempts=journal.attempts, judgements=journal.judgements)
+            return journal.complete(step, effect, performed, follow=follow)
+    except EffectFailed as error:
+        failure = error
+    except TryLater as error:
+        journal.put_off(step, duration_s=error.duration_s, tries=error.tries)
+        raise
+    assert failure is not None
+    return journal.fail(step, failure)
+
+
+def _retry_later(journal: Journal, error: str, *, after_s: float | None = None) -> float | None:
+    """Puts the run back into the queue, for later; the third time in a row without progress ends it as failed.
+
+    After `after_s` where the model's provider asked for that.
+    """
+    delays_s: list[float] = []
+
+    def put_back(run: Run) -> None:
+        run.failures += 1
+        if run.failures >= MOST_FAILURES:
+            end_run(run, Ended(outcome=Outcome.FAILED, error=error))
+            return
+        usual_s = min(settings.RUN_RETRY_DELAY_S * 2 ** (run.failures - 1), LONGEST_RETRY_DELAY_S)
+        delay_s = after_s or usual_s
+        run.waiting_for = PROVIDER_ASKED if after_s else ""
+        run.state, run.error = RunState.QUEUED, storable(error)[:LONGEST_ERROR]
+        run.lease_token = run.lease_until = None
+        run.not_before = run.enqueued_at = timezone.now() + timedelta(seconds=delay_s)
+        add_event(run, EventType.RUN_RETRIED, error=run.error, delay_s=delay_s)
+        run.save()
+        delays_s[:] = [delay_s]
+
+    journal.commit(put_back)
+    return delays_s[0] if delays_s else None

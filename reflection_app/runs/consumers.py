@@ -1,0 +1,175 @@
+"""The socket of a run's page. The event table is the truth; a ring only says that it is worth a look.
+
+What the page shows is drawn by a function that is handed in (web/sockets.py), since pages are a layer above.
+"""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from typing import Any, Protocol
+from uuid import UUID
+
+from asgiref.sync import sync_to_async
+from channels.generic.websocket import AsyncWebsocketConsumer
+from django.contrib.auth.models import AnonymousUser, User
+from django.db import DatabaseError, connection
+from django.utils import translation
+
+from reflection_app.live.doorbell import group_of_person, group_of_run
+from reflection_app.live.partial_text import PartialText
+from reflection_app.live.watching import mark_watched
+from reflection_app.runs.language import language_of
+from reflection_app.runs.page_state import Look, PageState, Refusal
+
+log = logging.getLogger(__name__)
+
+# A lost ring delays news by this much. Each look also tells the browser that the connection is alive.
+LOOK_EVERY_S = 10.0
+# That a worker is silent is no event: it shows with a look, and within ten seconds of its last sign of life.
+LOOK_AT_RUN_EVERY_S = 4.0
+# While text streams in, rings may be far apart; who is removed from the project reads on for no longer than this.
+ALLOWED_FOR_S = 2.0
+# A run counts as watched this much longer than two looks: one that is late, or finds the database away, ends nothing.
+WATCHED_ON_S = 5.0
+STILL_HERE = "<!-- nothing new -->"
+LISTS = ("run-attempts", "run-steps")
+
+
+class LookAtRun(Protocol):
+    def __call__(
+        self, user: User | AnonymousUser, *, session_key: str | None, slug: str, run_id: UUID, after: int
+    ) -> Look | Refusal:
+        """What changed in the run after event `after` (0: all of it), or why this user may not know."""
+
+
+class DrawPartial(Protocol):
+    def __call__(self, partial: PartialText) -> str:
+        """The text so far as the page shows it, escaped; nothing where there is no text."""
+
+
+def groups_of_caller(scope: Mapping[str, Any]) -> list[str]:
+    """The group that rings when what the page's user may see has changed; none where nobody is logged in."""
+    user = scope["user"]
+    return [group_of_person(user.pk)] if user.is_authenticated else []
+
+
+class NoSuchSocket(AsyncWebsocketConsumer):  # type: ignore[misc]
+    """Tells who asks for a path that is none that it is none."""
+
+    async def connect(self) -> None:
+        await self.accept()
+        await self.close(code=Refusal.NOT_FOUND.value)
+
+
+class RunConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
+    """Accepts, sends a snapshot, then changes only. A socket refused before accept would be retried for ever."""
+
+    look_every_s = LOOK_AT_RUN_EVERY_S
+
+    def __init__(self, look: LookAtRun, draw_partial: DrawPartial, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._look_at = look
+        self._draw_partial = draw_partial
+        # When the user was last found to be allowed to see the run, by the loop's clock.
+        self._allowed_at: float | None = None
+        self._page = PageState()
+        self._busy = asyncio.Lock()
+        self._looking: asyncio.Task[None] | None = None
+        self._groups: list[str] = []
+
+    async def connect(self) -> None:
+        await self.accept()
+        # Joined before the snapshot is taken: what happens in between rings, and is not missed.
+        self._groups = [group_of_run(self.scope["url_route"]["kwargs"]["run_id"]), *groups_of_caller(self.scope)]
+        await self._join()
+        await self._tell(whole=True)
+        self._looking = asyncio.create_task(self._look_regularly())
+
+    async def _join(self) -> None:
+        try:
+            for group in self._groups:
+                await self.channel_layer.group_add(group, self.channel_name)
+        except OSError as error:
+            log.warning("a page listens without a bell, the broker is away: %s", error)
+
+    async def disconnect(self, code: int) -> None:
+        if self._looking is not None:
+            self._looking.cancel()
+        try:
+            for group in self._groups:
+                await self.channel_layer.group_discard(group, self.channel_name)
+        except OSError as error:
+            log.warning("a page could not leave its bell, the broker is away: %s", error)
+
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        """Whatever a page sends asks for a fresh snapshot: it slept, and does not trust what it shows."""
+        await self._tell(whole=True)
+
+    async def ring(self, _event: dict[str, Any]) -> None:
+        await self._tell(whole=False)
+
+    async def access(self, _event: dict[str, Any]) -> None:
+        """Looks at once, and closes where the user may see the run no more."""
+        await self._tell(whole=False)
+
+    async def partial(self, event: dict[str, Any]) -> None:
+        """Shows what a model has written so far, to whoever was allowed to see the run a moment ago."""
+        now = asyncio.get_running_loop().time()
+        if self._allowed_at is None or now - self._allowed_at > ALLOWED_FOR_S:
+            await self._tell(whole=False)
+        async with self._busy:
+            if self._allowed_at is None:
+                return
+            partial = PartialText.from_message(event)
+            with translation.override(language_of(self.scope)):
+                drawn = self._draw_partial(partial)
+            message = self._page.written(drawn, step=partial.step, order=partial.order)
+            if message:
+                await self.send(text_data=message)
+
+    async def _look_regularly(self) -> None:
+        while True:
+            await asyncio.sleep(self.look_every_s)
+            await self._tell(whole=False, or_else=STILL_HERE)
+
+    async def _tell(self, *, whole: bool, or_else: str = "") -> None:
+        async with self._busy:
+            look = await self._look(after=0 if whole else self._page.seq)
+            if look is None:
+                return
+            self._allowed_at = None if isinstance(look, Refusal) else asyncio.get_running_loop().time()
+            if isinstance(look, Refusal):
+                await self.close(code=look.value)
+                return
+            if not look.is_last:
+                mark_watched(self.scope["url_route"]["kwargs"]["run_id"], for_s=2 * self.look_every_s + WATCHED_ON_S)
+            message = self._page.snapshot(look, lists=LISTS) if whole else self._page.changes(look)
+            if message or or_else:
+                await self.send(text_data=message or or_else)
+            if look.is_last:
+                await self.close(code=1000)
+
+    async def _look(self, *, after: int) -> Look | Refusal | None:
+        """The look, or None where the database is away: the page stays as it is until the next look."""
+        kwargs = self.scope["url_route"]["kwargs"]
+        session = self.scope.get("session")
+        try:
+            # All consumers of a process would share one thread, were it thread-sensitive.
+            return await sync_to_async(self._look_and_let_go, thread_sensitive=False)(
+                self.scope["user"],
+                session_key=session.session_key if session is not None else None,
+                slug=kwargs["slug"],
+                run_id=kwargs["run_id"],
+                after=after,
+            )
+        except DatabaseError:
+            log.warning("a page could not look at its run", exc_info=True)
+            return None
+
+    def _look_and_let_go(self, user: User | AnonymousUser, **what: Any) -> Look | Refusal:
+        try:
+            with translation.override(language_of(self.scope)):
+                return self._look_at(user, **what)
+        finally:
+            # Here, and not around it: what closes connections outside of this context sees none to close.
+            connection.close()

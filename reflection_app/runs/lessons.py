@@ -1,0 +1,116 @@
+"""Recalling lessons for a run, drawing which of them it is told, and the rows that remember it."""
+
+import logging
+import time
+from secrets import SystemRandom
+from typing import Any
+from uuid import UUID
+
+from django.db import connection, transaction
+
+from notebook_app.public import (
+    Drawn,
+    EntryFilter,
+    RecalledEntry,
+    Told,
+    bounded,
+    fitting,
+    has_approved,
+    new_boundary,
+    recall,
+    record_exposures,
+    told_of,
+    withhold,
+)
+from reflection_app.core.models.project import Project
+from reflection_app.llm.query_vectors import query_vector
+from reflection_app.loops.effects import Lesson, Lessons, Performed, RecallLessons, Spent
+from reflection_app.loops.notebook_settings import LessonSettings
+from reflection_app.loops.storable import storable
+from reflection_app.runs.first_attempt import can_still_count
+from reflection_app.runs.models.run import Run
+
+log = logging.getLogger(__name__)
+
+# Lessons are a help: no run waits long for them.
+EMBED_WITHIN_S = 2.0
+LOOK_WITHIN_MS = 3_000
+
+
+def lessons_of(project: Project, *, is_managed: bool) -> LessonSettings | None:
+    """How many lessons a new run is told; None where it is told none, also because the notebook has none yet."""
+    settings = project.get_notebook().lessons
+    if settings is None or not is_managed or not has_approved(project.pk):
+        return None
+    return settings
+
+
+def recall_lessons(effect: RecallLessons, *, run_id: UUID) -> Performed[Any]:
+    """What the run is told. Whatever goes wrong, the run goes on without lessons, and the result says why."""
+    began = time.monotonic()
+    try:
+        value = _recalled(effect, run_id=run_id)
+    except Exception as error:  # lessons are a help, and no run fails for want of them
+        log.exception("no lessons could be recalled for run %s", run_id)
+        value = Lessons(problem=storable(f"{type(error).__name__}: {error}")[:400])
+    finally:
+        connection.close()
+    return Performed(value=value, spent=Spent(duration_s=time.monotonic() - began))
+
+
+def _recalled(effect: RecallLessons, *, run_id: UUID) -> Lessons:
+    vector = query_vector(effect.question, timeout_s=EMBED_WITHIN_S)
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute(f"SET LOCAL statement_timeout = {LOOK_WITHIN_MS}")
+        project_id = Run.objects.values_list("project_id", flat=True).get(pk=run_id)
+        among = EntryFilter(agent=effect.agent)
+        found = recall(project_id, effect.question, vector=vector, among=among, limit=effect.most)
+    boundary = new_boundary()
+    told = [told_of(one.entry) for one in found.entries]
+    # Before the draws: what does not fit would not have been told, and is no hold-out.
+    room = len(fitting(told, boundary=boundary, most=effect.most_characters))
+    drawn = withhold(found.entries[:room], share=effect.share, chance=SystemRandom().random)
+    lessons = tuple(_lesson(one, draw, text=text) for one, draw, text in zip(found.entries, drawn, told, strict=False))
+    given = [text for text, draw in zip(told, drawn, strict=False) if not draw.is_withheld]
+    return Lessons(
+        block=bounded(given, boundary=boundary, most=effect.most_characters),
+        lessons=lessons,
+        used_meaning=found.used_meaning,
+    )
+
+
+def _lesson(one: RecalledEntry, draw: Drawn, *, text: Told) -> Lesson:
+    return Lesson(
+        entry_id=one.entry.id,
+        version=one.entry.version,
+        kind=one.entry.kind.value,
+        name=one.entry.name,
+        text="" if draw.is_withheld else text.text,
+        rank=draw.rank,
+        score=draw.score,
+        words=one.words,
+        likeness=one.likeness,
+        share=draw.share,
+        draw=draw.draw,
+        is_withheld=draw.is_withheld,
+    )
+
+
+def write_exposures(run: Run, *, told: Lessons) -> None:
+    """Keeps who was told what, in the transaction that keeps the step."""
+    if not told.lessons:
+        return
+    drawn = [
+        Drawn(
+            entry_id=one.entry_id,
+            entry_version=one.version,
+            rank=one.rank,
+            score=one.score,
+            share=one.share,
+            draw=one.draw,
+            is_withheld=one.is_withheld,
+        )
+        for one in told.lessons
+    ]
+    record_exposures(run.project_id, subject=str(run.pk), drawn=drawn, is_counted=can_still_count(run))

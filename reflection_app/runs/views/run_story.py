@@ -1,0 +1,142 @@
+"""A run as its page tells it: the header, the steps and the attempts with what was said of them."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cached_property
+
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+
+from reflection_app.actions.session_state import reflections_of
+from reflection_app.loops.effects import Pick, Route
+from reflection_app.loops.ends import Outcome
+from reflection_app.loops.task_spec import TaskSpec
+from reflection_app.loops.verdicts import Referee
+from reflection_app.reviews.models.review import Review
+from reflection_app.runs.lease import lease_end, silent_s
+from reflection_app.runs.models.question import Question, QuestionState
+from reflection_app.runs.models.run import Run, RunState, Step
+from reflection_app.runs.next_attempt import NextAttempt, next_attempt_of
+from reflection_app.runs.views.attempt_cards import AttemptCard, attempt_cards
+from reflection_app.runs.views.choice_view import pick_of
+from reflection_app.runs.views.chosen_loop import chosen_loop
+from reflection_app.runs.views.run_lineage import go_on_from
+from reflection_app.runs.views.step_lines import StepLine
+from reflection_app.runs.views.tool_view import is_tool_run
+from reflection_app.sessions.models.transcript import Transcript
+from reflection_app.web.failure_view import failures_by_place
+from reflection_app.web.rendering import render_markdown
+from reflection_app.web.template_filters import money
+
+
+@dataclass(frozen=True)
+class RunStory:
+    run: Run
+    steps: tuple[StepLine, ...]
+    attempts: tuple[AttemptCard, ...]
+
+    @cached_property
+    def spec(self) -> TaskSpec:
+        return self.run.get_spec()
+
+    @cached_property
+    def asked(self) -> NextAttempt | None:
+        """What the run waits for from its outside agent."""
+        return next_attempt_of(self.run)
+
+    @cached_property
+    def open_question(self) -> Question | None:
+        """The question that the run waits for a person to answer."""
+        return Question.objects.filter(run=self.run, state=QuestionState.OPEN).first()
+
+    @cached_property
+    def session(self) -> Transcript | None:
+        """The session that the run reflects on."""
+        return Transcript.objects.filter(run=self.run).first()
+
+    @cached_property
+    def reflections_made(self) -> int:
+        return len(reflections_of(self.run))
+
+    @property
+    def is_code(self) -> bool:
+        return bool(self.run.spec.get("tests"))
+
+    @cached_property
+    def has_broken_tests(self) -> bool:
+        """Whether a person had to decide, or nothing could, since tests that came with the task are broken."""
+        best = self.run.best_attempt
+        verdicts = best.verdicts.filter(referee=Referee.TESTS) if best else ()
+        return any(bool(report.broken) for verdict in verdicts if (report := verdict.get_tests()) is not None)
+
+    @cached_property
+    def pick(self) -> Pick | None:
+        """Which attempt stands by the evidence of tests that a model wrote."""
+        return pick_of(self.run)
+
+    @property
+    def error(self) -> str:
+        """What went wrong; empty where the run's error is the reason of a pick, which is told with the pick."""
+        return "" if self.run.outcome == Outcome.UNVERIFIED and self.pick else self.run.error
+
+    @property
+    def is_call(self) -> bool:
+        return is_tool_run(self.run.spec)
+
+    @cached_property
+    def route(self) -> Route | None:
+        return chosen_loop(self.run, self.spec)
+
+    @cached_property
+    def objective(self) -> SafeString:
+        return render_markdown(self.run.task.objective)
+
+    @property
+    def budget_used(self) -> str:
+        """How far the run went over its tokens or its money, whichever ran out."""
+        limits, run = self.spec.limits, self.run
+        if limits.cost_budget_usd is not None and run.total_tokens < limits.token_budget:
+            return _("%(used)s of %(limit)s") % {"used": money(run.cost_usd), "limit": money(limits.cost_budget_usd)}
+        tokens = {"used": f"{run.total_tokens:,}", "limit": f"{limits.token_budget:,}"}
+        return _("%(used)s of %(limit)s tokens") % tokens
+
+    @property
+    def worker_is_silent(self) -> bool:
+        """Whether its worker missed two renewals of the lease: where it is gone, another takes over."""
+        silent = Q(lease_until__lt=lease_end() - timedelta(seconds=silent_s()))
+        return Run.objects.filter(silent, pk=self.run.pk, state=RunState.RUNNING).exists()
+
+    @property
+    def waits_until(self) -> datetime | None:
+        """When the run goes on by itself; None once it is only a worker that it waits for."""
+        until = self.run.not_before
+        return until if until is not None and until > timezone.now() else None
+
+    @property
+    def best(self) -> AttemptCard | None:
+        return next((card for card in self.attempts if card.is_best), None)
+
+    @cached_property
+    def go_on_from(self) -> int | None:
+        """Where a fork would go on, if the run stopped short."""
+        return go_on_from(self.run)
+
+    @property
+    def waiting_review(self) -> Review | None:
+        """The open review that the run waits for."""
+        open_reviews = (review for card in self.attempts for review in card.open_reviews if review.holds_run)
+        return next(open_reviews, None)
+
+
+def tell(run: Run, *, after: int = 0) -> RunStory:
+    """The story of `run`; of its steps only those that events after number `after` have touched.
+
+    `run` has to be read before this is called: what changes in between comes again with the next look, while the
+    other way round it would never come.
+    """
+    steps = Step.objects.filter(run=run, last_event_seq__gt=after) if after else Step.objects.filter(run=run)
+    failures = failures_by_place(run)
+    lines = tuple(StepLine(step, failure=failures.get(step.key)) for step in steps)
+    return RunStory(run=run, steps=lines, attempts=attempt_cards(run))
