@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from reflection_app.actions.claim_review import claim_review
-from reflection_app.actions.decide_review import DecisionInput, decide_review
 from reflection_app.core.audit import Actor
 from reflection_app.core.models.project import Project
 from reflection_app.loops.effects import Decision
 from reflection_app.loops.verdicts import Verdict as VerdictName
+from reflection_app.reviews.claim_review import claim_review
+from reflection_app.reviews.decide_review import DecisionInput, decide_review
 from reflection_app.reviews.models.review import Review
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models.run import Run

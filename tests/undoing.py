@@ -5,8 +5,6 @@ from typing import Any
 from django.db.models import Model
 
 from notebook_app.models import Entry, EntryVersion, Evidence
-from reflection_app.actions.claim_review import claim_review
-from reflection_app.actions.decide_review import DecisionInput, decide_review
 from reflection_app.core.audit import Actor
 from reflection_app.core.event import Event
 from reflection_app.core.models.project import Project
@@ -14,6 +12,8 @@ from reflection_app.repairs.models.completeness import CompletenessCheck, Supple
 from reflection_app.repairs.models.report import AgentInstruction, Report
 from reflection_app.repairs.models.ticket import Ticket
 from reflection_app.repairs.models.tool_failure import FixPair, ToolFailure
+from reflection_app.reviews.claim_review import claim_review
+from reflection_app.reviews.decide_review import DecisionInput, decide_review
 from reflection_app.reviews.models.panel import Panel
 from reflection_app.reviews.models.review import Review
 from reflection_app.runs.advance import advance

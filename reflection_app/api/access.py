@@ -3,12 +3,12 @@
 from uuid import UUID
 
 from reflection_app.api.report_answers import reports_to_show
-from reflection_app.api.review_answers import reviews_to_show
 from reflection_app.api.ticket_answers import tickets_to_show
 from reflection_app.core.errors import NotFound
 from reflection_app.core.models.project import Project
 from reflection_app.repairs.models.report import AgentInstruction, Report
 from reflection_app.repairs.models.ticket import Ticket
+from reflection_app.reviews.answers.review_answers import reviews_to_show
 from reflection_app.reviews.models.review import Review
 from reflection_app.runs.answers.run_answers import runs_to_show
 from reflection_app.runs.models.run import Run

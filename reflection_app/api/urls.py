@@ -1,13 +1,8 @@
 from django.urls import path, re_path
 
 from reflection_app.api import (
-    agreement,
-    ask_for_review,
-    assigning,
     audit_entries,
-    bulk,
     calibration,
-    comments,
     completeness,
     docs,
     instructions,
@@ -27,10 +22,6 @@ from reflection_app.api import (
     project_export,
     reflectors,
     reports,
-    review_policy,
-    review_skips,
-    review_undo,
-    reviews,
     secrets,
     tickets,
     tool_failures,
@@ -40,6 +31,17 @@ from reflection_app.api import (
     webhooks,
 )
 from reflection_app.api.unknown_path import NoSuchPath
+from reflection_app.reviews.api import (
+    agreement,
+    ask_for_review,
+    assigning,
+    bulk,
+    comments,
+    review_policy,
+    review_skips,
+    review_undo,
+    reviews,
+)
 from reflection_app.runs.api import attempts, questions, run_graph, run_history, runs
 from reflection_app.tasks.api import redo, tasks
 

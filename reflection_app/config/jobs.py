@@ -11,8 +11,6 @@ from django.utils import timezone
 
 from notebook_app.public import open_imports, refresh_search, sum_recalls
 from reflection_app.actions.assemble_traces import assemble_due, forget_spans
-from reflection_app.actions.assign_review import lapse_assignments
-from reflection_app.actions.bulk_items import work_through
 from reflection_app.actions.compare_entries import compare_due
 from reflection_app.actions.embed_entries import embed_waiting, stopping
 from reflection_app.actions.notebook_import import carry_out_import
@@ -23,6 +21,8 @@ from reflection_app.actions.webhook_outcome import switch_off_forgotten
 from reflection_app.actions.webhook_sending import due_webhooks, send_due
 from reflection_app.metrics.figuring import AT_ONCE, figure_due
 from reflection_app.notices.outbox import send_waiting_mail
+from reflection_app.reviews.assign_review import lapse_assignments
+from reflection_app.reviews.bulk_items import work_through
 from reflection_app.reviews.models.bulk import BulkDecision, BulkState
 from reflection_app.runs.jobs import (
     COMPARE_ENTRIES,

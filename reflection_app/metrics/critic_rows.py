@@ -17,11 +17,11 @@ from reflection_app.loops.review_rules import ReviewPolicy
 from reflection_app.loops.verdicts import Referee
 from reflection_app.metrics.calibration import Judged
 from reflection_app.metrics.compared import Compared, Critic, JudgementSource
-from reflection_app.metrics.policy_trial import cost_then
 from reflection_app.metrics.review_chance import chance_of_review
-from reflection_app.metrics.trial_decisions import Facts
 from reflection_app.reviews.models.panel import PanelState
 from reflection_app.reviews.models.review import OPEN, Review, ReviewState
+from reflection_app.reviews.policy_trial import cost_then
+from reflection_app.reviews.trial_decisions import Facts
 from reflection_app.runs.models.run import Step
 
 # The newest ones count; so many are compared in a moment.

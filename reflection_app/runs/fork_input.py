@@ -6,7 +6,6 @@ from typing import Annotated, Any
 from django.utils.translation import gettext as _
 from pydantic import AfterValidator, ConfigDict, Field, JsonValue, ValidationError, model_validator
 
-from reflection_app.actions.reviewers_decision import score_within
 from reflection_app.core.audit import Actor
 from reflection_app.core.errors import InvalidInput
 from reflection_app.loops.catalogue import LOOPS
@@ -38,6 +37,7 @@ from reflection_app.loops.task_spec import NOT_FOR_TASKS, Execution, Mode, TaskS
 from reflection_app.loops.tickets import Ticket
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Judgement, Referee, Verdict
+from reflection_app.reviews.reviewers_decision import score_within
 from reflection_app.runs.models.run import Step
 from reflection_app.tasks.task_submission import LimitsOverride, invalid_input
 

@@ -45,7 +45,7 @@ class DeskRequest(HttpRequest):
 
     user: User
     place: Place
-    # What this request has decided, for the words of its answer (web/last_decision.py).
+    # What this request has decided, for the words of its answer (reviews/views/last_decision.py).
     last_decision: Any
 
 

@@ -17,8 +17,8 @@ from notebook_app.public import (
 )
 from reflection_app.core.permissions import Permission
 from reflection_app.reviews.models.comment import About
+from reflection_app.reviews.views.comments import opened_thread
 from reflection_app.web.access import DeskRequest, Place, project_page
-from reflection_app.web.comments import opened_thread
 from reflection_app.web.entry_evidence import lines_of
 from reflection_app.web.entry_versions import version_lines
 from reflection_app.web.entry_view import EntryView, views_of

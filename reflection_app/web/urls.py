@@ -3,19 +3,29 @@
 from django.urls import URLPattern, URLResolver, include, path
 from django.views.i18n import set_language
 
+from reflection_app.reviews.pages import (
+    agreement_page,
+    ask_for_review_page,
+    assign_pages,
+    beside_review,
+    bulk_pages,
+    comment_pages,
+    policy_page,
+    review_ahead,
+    review_decision,
+    review_hold,
+    review_page,
+    review_queue,
+    review_skip,
+    review_undo,
+)
 from reflection_app.runs.pages import compare_page, fork_pages, question_pages, run_pages, runs
 from reflection_app.tasks.pages import new_task, redo_page
 from reflection_app.web import (
     account_urls,
-    agreement_page,
-    ask_for_review_page,
-    assign_pages,
     audit_page,
-    beside_review,
-    bulk_pages,
     calibration_urls,
     cheat_sheet_page,
-    comment_pages,
     completeness_page,
     conflict_pages,
     entry_curation,
@@ -39,17 +49,9 @@ from reflection_app.web import (
     notification_pages,
     overview,
     permissions_page,
-    policy_page,
     project_export,
     recall_page,
     report_pages,
-    review_ahead,
-    review_decision,
-    review_hold,
-    review_page,
-    review_queue,
-    review_skip,
-    review_undo,
     rules_page,
     sessions,
     settings_page,

@@ -2,15 +2,15 @@
 
 import pytest
 
-from reflection_app.actions.ask_for_review import AskInput, ask_for_review
-from reflection_app.actions.claim_review import claim_next, claim_review
-from reflection_app.actions.decide_review import DecisionInput, decide_review
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import AskedAlready, InvalidInput
 from reflection_app.core.event import Event
 from reflection_app.core.models.project import Role
 from reflection_app.loops.effects import Decision
 from reflection_app.loops.verdicts import Verdict as VerdictName
+from reflection_app.reviews.ask_for_review import AskInput, ask_for_review
+from reflection_app.reviews.claim_review import claim_next, claim_review
+from reflection_app.reviews.decide_review import DecisionInput, decide_review
 from reflection_app.reviews.models.panel import Panel
 from reflection_app.reviews.models.review import Review, ReviewState
 from reflection_app.runs.advance import advance

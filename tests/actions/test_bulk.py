@@ -7,13 +7,13 @@ from uuid import uuid4
 import pytest
 from django.db import connection
 
-from reflection_app.actions.begin_bulk import BulkInput, begin_bulk
-from reflection_app.actions.bulk_items import undo_bulk, work_through
-from reflection_app.actions.claim_review import claim_review
-from reflection_app.actions.decide_review import DecisionInput, decide_review
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import Conflict, InvalidInput
 from reflection_app.core.models.project import Membership, Project, Role
+from reflection_app.reviews.begin_bulk import BulkInput, begin_bulk
+from reflection_app.reviews.bulk_items import undo_bulk, work_through
+from reflection_app.reviews.claim_review import claim_review
+from reflection_app.reviews.decide_review import DecisionInput, decide_review
 from reflection_app.reviews.models.bulk import BulkDecision, BulkItem, BulkState
 from reflection_app.reviews.models.review import Review, ReviewState
 from reflection_app.runs.advance import advance

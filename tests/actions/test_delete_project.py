@@ -7,7 +7,6 @@ from django.apps import apps
 from django.db import connection
 
 from notebook_app.public import propose
-from reflection_app.actions.comments import CommentInput, add_comment
 from reflection_app.actions.delete_project import delete_project
 from reflection_app.actions.take_project_away import deleted_projects, take_project_away
 from reflection_app.actions.tools import add_builtin_tools
@@ -15,6 +14,7 @@ from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import InvalidInput, NotFound
 from reflection_app.core.event import EventType
 from reflection_app.core.models.project import Project, Role
+from reflection_app.reviews.comments import CommentInput, add_comment
 from reflection_app.reviews.models.comment import About
 from reflection_app.runs.models.run import Run, RunState
 from reflection_app.teams.models.webhook import Webhook

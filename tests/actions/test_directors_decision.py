@@ -2,13 +2,13 @@
 
 import pytest
 
-from reflection_app.actions.claim_review import claim_review
-from reflection_app.actions.decide_review import DecisionInput, decide_review
 from reflection_app.core.audit import AuditEntry
 from reflection_app.core.errors import AlreadyDecided, InvalidInput
 from reflection_app.loops.effects import Decision, DirectorsDecision
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.repairs.models.ticket import Ticket
+from reflection_app.reviews.claim_review import claim_review
+from reflection_app.reviews.decide_review import DecisionInput, decide_review
 from reflection_app.reviews.models.review import Review, ReviewState
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models.attempt import Verdict

@@ -6,8 +6,6 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from reflection_app.actions.claim_review import claim_review
-from reflection_app.actions.decide_review import DecisionInput, decide_review
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import CannotFork
 from reflection_app.core.event import Event, EventType
@@ -15,6 +13,8 @@ from reflection_app.loops import catalogue
 from reflection_app.loops.effects import Decision, ReviewDecision
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.verdicts import Verdict as VerdictName
+from reflection_app.reviews.claim_review import claim_review
+from reflection_app.reviews.decide_review import DecisionInput, decide_review
 from reflection_app.reviews.models.review import Review
 from reflection_app.runs import journal_writes
 from reflection_app.runs.advance import advance

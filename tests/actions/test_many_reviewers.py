@@ -13,16 +13,16 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from reflection_app.actions.claim_review import claim_next, claim_review
-from reflection_app.actions.decide_review import DecisionInput, decide_review
-from reflection_app.actions.skip_review import skip_review
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import ActionError, ReviewHeld, ReviewLeaseLost
 from reflection_app.core.event import Event
 from reflection_app.core.models.project import Project
 from reflection_app.loops.effects import Decision
+from reflection_app.reviews.claim_review import claim_next, claim_review
+from reflection_app.reviews.decide_review import DecisionInput, decide_review
 from reflection_app.reviews.models.panel import Panel
 from reflection_app.reviews.models.review import OPEN, Review, ReviewState
+from reflection_app.reviews.skip_review import skip_review
 from reflection_app.runs.models.attempt import Verdict
 from reflection_app.runs.models.run import Run, RunState, Step, StepState
 from tests.actions.test_reviews import together

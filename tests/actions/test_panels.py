@@ -5,8 +5,6 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from reflection_app.actions.claim_review import claim_next, claim_review
-from reflection_app.actions.decide_review import DecisionInput, decide_review
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import AlreadyDecided, ReviewHeld
 from reflection_app.core.event import Event
@@ -14,6 +12,8 @@ from reflection_app.core.models.project import Role
 from reflection_app.loops.effects import Decision, DirectorsDecision
 from reflection_app.loops.verdicts import Issue
 from reflection_app.loops.verdicts import Verdict as VerdictName
+from reflection_app.reviews.claim_review import claim_next, claim_review
+from reflection_app.reviews.decide_review import DecisionInput, decide_review
 from reflection_app.reviews.models.panel import Panel, PanelState
 from reflection_app.reviews.models.review import Review, ReviewState
 from reflection_app.runs.advance import advance

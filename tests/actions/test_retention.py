@@ -5,8 +5,6 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from reflection_app.actions.ask_for_review import AskInput, ask_for_review
-from reflection_app.actions.comments import CommentInput, add_comment
 from reflection_app.actions.retention import (
     begin_due_retention,
     carry_out_retention,
@@ -19,6 +17,8 @@ from reflection_app.core.event import Event
 from reflection_app.core.models.project import Project
 from reflection_app.loops.retention_settings import RetentionSettings
 from reflection_app.repairs.models.tool_failure import ToolFailure
+from reflection_app.reviews.ask_for_review import AskInput, ask_for_review
+from reflection_app.reviews.comments import CommentInput, add_comment
 from reflection_app.reviews.models.comment import About, Comment
 from reflection_app.reviews.models.review import Review, ReviewState
 from reflection_app.runs.models.attempt import Attempt

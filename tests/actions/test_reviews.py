@@ -6,8 +6,6 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from reflection_app.actions.claim_review import claim_next, claim_review, keep_review, release_review
-from reflection_app.actions.decide_review import DecisionInput, decide_review
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import ActionError, AlreadyDecided, InvalidInput, ReviewHeld, ReviewLeaseLost
 from reflection_app.core.event import Event
@@ -15,6 +13,8 @@ from reflection_app.core.models.project import Project
 from reflection_app.loops.effects import Decision
 from reflection_app.loops.verdicts import Issue
 from reflection_app.loops.verdicts import Verdict as VerdictName
+from reflection_app.reviews.claim_review import claim_next, claim_review, keep_review, release_review
+from reflection_app.reviews.decide_review import DecisionInput, decide_review
 from reflection_app.reviews.models.review import Review, ReviewState
 from reflection_app.runs.advance import advance
 from reflection_app.runs.cancel_run import cancel_run

@@ -5,14 +5,14 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from reflection_app.actions.claim_review import claim_review, lost
-from reflection_app.actions.comments import CommentInput, add_comment
-from reflection_app.actions.skip_review import skip_review
-from reflection_app.actions.undo_decision import undo_decision
 from reflection_app.core.audit import Actor
 from reflection_app.core.errors import NotFound, StillStands
+from reflection_app.reviews.claim_review import claim_review, lost
+from reflection_app.reviews.comments import CommentInput, add_comment
 from reflection_app.reviews.models.comment import About, Comment
 from reflection_app.reviews.models.review import Review
+from reflection_app.reviews.skip_review import skip_review
+from reflection_app.reviews.undo_decision import undo_decision
 from tests.actions.test_undo_decision import BAD, person
 from tests.factories import make_project
 from tests.runner.scripts import scripted_run

@@ -7,7 +7,6 @@ import pytest
 from django.db.models import F
 
 from notebook_app.models import Entry
-from reflection_app.actions.undo_decision import taken_back_by_holder, undo_decision
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import Conflict, NotYours
 from reflection_app.core.event import Event
@@ -15,6 +14,7 @@ from reflection_app.core.models.project import Project, Role
 from reflection_app.repairs.models.report import AgentInstruction, Report
 from reflection_app.repairs.models.ticket import Ticket
 from reflection_app.reviews.models.review import Review, ReviewState
+from reflection_app.reviews.undo_decision import taken_back_by_holder, undo_decision
 from reflection_app.runs.models.run import Run, RunState
 from reflection_app.teams.models.notification import Notification
 from tests.actions.test_reviews import together

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from reflection_app.actions import undo_decision as undoing
-from reflection_app.actions.undo_decision import undo_decision
 from reflection_app.core.audit import AuditEntry
 from reflection_app.core.errors import ActionError
 from reflection_app.llm import scripted
 from reflection_app.repairs.models.ticket import Ticket
+from reflection_app.reviews import undo_decision as undoing
 from reflection_app.reviews.models.review import Review
+from reflection_app.reviews.undo_decision import undo_decision
 from reflection_app.runs import journal_writes
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models.attempt import Attempt

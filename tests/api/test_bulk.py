@@ -2,7 +2,7 @@
 
 import pytest
 
-from reflection_app.actions.bulk_items import work_through
+from reflection_app.reviews.bulk_items import work_through
 from reflection_app.reviews.models.bulk import BulkDecision
 from reflection_app.reviews.models.review import Review
 from tests.api.caller import Caller

@@ -5,12 +5,12 @@ import json
 import pytest
 from django.test import Client
 
-from reflection_app.actions.begin_bulk import BulkInput, begin_bulk
-from reflection_app.actions.bulk_items import work_through
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.models.api_key import Scope
 from reflection_app.core.models.project import Membership, Role
 from reflection_app.loops.verdicts import Verdict
+from reflection_app.reviews.begin_bulk import BulkInput, begin_bulk
+from reflection_app.reviews.bulk_items import work_through
 from reflection_app.reviews.models.bulk import BulkDecision, BulkItem
 from reflection_app.reviews.models.panel import Panel
 from reflection_app.reviews.models.review import Review

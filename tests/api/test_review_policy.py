@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from reflection_app.api.review_policy import EXAMPLES
 from reflection_app.core.audit import AuditEntry
 from reflection_app.core.models.api_key import Scope
 from reflection_app.core.models.project import Project
 from reflection_app.loops.review_rules import ReviewPolicy
+from reflection_app.reviews.api.review_policy import EXAMPLES
 from tests.api.caller import Answer, Caller, assert_problem, fields, make_caller
 from tests.metrics.judged import judged_run
 

@@ -10,7 +10,6 @@ from django.urls import URLPattern
 from django.urls.resolvers import RoutePattern
 
 from notebook_app.models import Conflict, ImportBatch
-from reflection_app.actions.comments import CommentInput, add_comment
 from reflection_app.actions.invitations import create_invitation
 from reflection_app.actions.notebook_bulk import BulkCuration, BulkDeed, curate_together
 from reflection_app.actions.tools import add_builtin_tools
@@ -24,6 +23,7 @@ from reflection_app.core.models.api_key import Scope
 from reflection_app.core.permissions import GRANTS, Grant, Permission
 from reflection_app.metrics.models.judged_item import JudgementImport
 from reflection_app.repairs.models.report import AgentInstruction
+from reflection_app.reviews.comments import CommentInput, add_comment
 from reflection_app.reviews.models.comment import About
 from reflection_app.teams.models.tool import Secret
 from reflection_app.teams.models.webhook import Delivery, Webhook

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import expect
 
-from reflection_app.actions.comments import CommentInput, add_comment
 from reflection_app.core.audit import Actor
+from reflection_app.reviews.comments import CommentInput, add_comment
 from reflection_app.reviews.models.comment import About, Comment
 from reflection_app.reviews.models.review import Review
 from reflection_app.teams.models.notification import Notification

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from reflection_app.actions.claim_review import claim_next, claim_review
 from reflection_app.core.audit import Actor
 from reflection_app.core.models.project import Membership, Project
+from reflection_app.reviews.claim_review import claim_next, claim_review
 from reflection_app.reviews.models.review import Review, ReviewState
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean

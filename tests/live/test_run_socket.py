@@ -185,10 +185,10 @@ def test_the_snapshot_and_all_that_follows_equal_a_fresh_snapshot(project: Proje
     client = member_of(project)
 
     def decide() -> None:
-        from reflection_app.actions.decide_review import DecisionInput, decide_review
         from reflection_app.core.audit import Actor
         from reflection_app.loops.effects import Decision
         from reflection_app.loops.verdicts import Verdict
+        from reflection_app.reviews.decide_review import DecisionInput, decide_review
 
         review = claimed_by(client, Review.objects.get(run=run))
         overruled = DecisionInput(

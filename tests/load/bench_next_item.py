@@ -85,10 +85,10 @@ def first_of(many: int) -> "Review":
     """The first of so many reviews of verdicts of which the critic was not sure, held by the desk's admin."""
     from django.contrib.auth.models import User
 
-    from reflection_app.actions.claim_review import claim_next
     from reflection_app.core.audit import Actor
     from reflection_app.core.models.project import Project
     from reflection_app.loops.effects import ReviewReason
+    from reflection_app.reviews.claim_review import claim_next
     from reflection_app.reviews.models.review import Review
     from reflection_app.runs.models.attempt import Verdict
     from tests.waiting_rows import waiting_rows

@@ -9,8 +9,6 @@ from django.test import Client
 from pytest_django.fixtures import Settings
 
 from notebook_app.models import Entry
-from reflection_app.actions.claim_review import claim_review
-from reflection_app.actions.decide_review import DecisionInput, decide_review
 from reflection_app.config.desk_address import note_address
 from reflection_app.core.audit import Actor
 from reflection_app.core.models.project import Project, Role
@@ -18,6 +16,8 @@ from reflection_app.loops.effects import Decision
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.repairs.models.report import AgentInstruction, Report
 from reflection_app.repairs.models.tool_failure import FixPair, ToolFailure
+from reflection_app.reviews.claim_review import claim_review
+from reflection_app.reviews.decide_review import DecisionInput, decide_review
 from reflection_app.reviews.models.review import Review
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models.run import Run, Step

@@ -5,7 +5,6 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from reflection_app.actions.ask_for_review import AskInput, ask_for_review
 from reflection_app.core.audit import Actor
 from reflection_app.core.models.project import Project
 from reflection_app.loops.verdicts import Verdict as VerdictName
@@ -13,6 +12,7 @@ from reflection_app.metrics.compared import Compared, JudgementSource
 from reflection_app.metrics.critic_rows import Judging, compared_verdicts, still_to_come
 from reflection_app.metrics.figuring import figure_due
 from reflection_app.metrics.models.run_figures import RunFigure
+from reflection_app.reviews.ask_for_review import AskInput, ask_for_review
 from reflection_app.reviews.models.panel import Panel
 from reflection_app.reviews.models.review import Review
 from reflection_app.runs.advance import advance

@@ -4,7 +4,6 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from reflection_app.actions.undo_decision import undo_decision
 from reflection_app.config import jobs
 from reflection_app.core.audit import Actor
 from reflection_app.core.models.project import Role
@@ -14,6 +13,7 @@ from reflection_app.metrics.figuring import figure_due, rebuild
 from reflection_app.metrics.models.run_figures import FigureDue
 from reflection_app.metrics.runs_behind import runs_behind
 from reflection_app.reviews.models.review import Review
+from reflection_app.reviews.undo_decision import undo_decision
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models.run import Run
 from tests.critiques import critique

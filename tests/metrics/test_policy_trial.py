@@ -14,9 +14,9 @@ from reflection_app.core.models.project import Project
 from reflection_app.loops.review_rules import ReviewPolicy, ReviewRule, RuleAction
 from reflection_app.loops.verdicts import Judgement, Referee
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.metrics import policy_trial
-from reflection_app.metrics.policy_trial import seen_lately, try_policy
-from reflection_app.metrics.trial_decisions import Counted, Facts, chance_of
+from reflection_app.reviews import policy_trial
+from reflection_app.reviews.policy_trial import seen_lately, try_policy
+from reflection_app.reviews.trial_decisions import Counted, Facts, chance_of
 from reflection_app.runs.models.attempt import Verdict
 from reflection_app.runs.models.run import Run, Step
 from reflection_app.tasks.models.task import Task

@@ -7,13 +7,13 @@ import pytest
 
 from notebook_app.models import Exposure
 from notebook_app.public import KeptEntry
-from reflection_app.actions.undo_decision import undo_decision
 from reflection_app.core.audit import Actor
 from reflection_app.core.models.project import Project, Role
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.first_attempt import first_attempt_succeeded
 from reflection_app.loops.verdicts import Judgement, Referee, Verdict
 from reflection_app.reviews.models.review import Review
+from reflection_app.reviews.undo_decision import undo_decision
 from reflection_app.runs.advance import advance
 from reflection_app.runs.cancel_run import cancel_run
 from reflection_app.runs.first_attempt import can_still_count

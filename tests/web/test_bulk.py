@@ -7,10 +7,10 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from reflection_app.actions.begin_bulk import BulkInput, begin_bulk
-from reflection_app.actions.bulk_items import work_through
 from reflection_app.core.audit import Actor
 from reflection_app.core.models.project import Project, Role
+from reflection_app.reviews.begin_bulk import BulkInput, begin_bulk
+from reflection_app.reviews.bulk_items import work_through
 from reflection_app.reviews.models.bulk import BulkDecision
 from reflection_app.reviews.models.review import Review
 from tests.factories import make_member, make_project

@@ -4,10 +4,10 @@ import pytest
 from django.test import Client
 
 from notebook_app.public import propose
-from reflection_app.actions.claim_review import claim_review
-from reflection_app.actions.comments import CommentInput, add_comment
 from reflection_app.core.audit import Actor
 from reflection_app.core.models.project import Membership, Role
+from reflection_app.reviews.claim_review import claim_review
+from reflection_app.reviews.comments import CommentInput, add_comment
 from reflection_app.reviews.models.comment import About, Comment
 from reflection_app.reviews.models.review import Review
 from reflection_app.teams.models.notification import Notification

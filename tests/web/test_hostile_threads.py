@@ -3,8 +3,8 @@
 import pytest
 
 from reflection_app.reviews.models.comment import Comment
-from reflection_app.web.comment_text import render_comment
-from reflection_app.web.comments import MOST_LAID_OUT, laid_out
+from reflection_app.reviews.views.comment_text import render_comment
+from reflection_app.reviews.views.comments import MOST_LAID_OUT, laid_out
 
 NOBODY: frozenset[str] = frozenset()
 

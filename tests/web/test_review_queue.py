@@ -7,14 +7,14 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from reflection_app.actions.claim_review import claim_next, claim_review
-from reflection_app.actions.decide_review import DecisionInput, decide_review
-from reflection_app.actions.skip_review import skip_review
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.models.project import Project, Role
 from reflection_app.loops.effects import Decision
+from reflection_app.reviews.claim_review import claim_next, claim_review
+from reflection_app.reviews.decide_review import DecisionInput, decide_review
 from reflection_app.reviews.models.panel import Panel, PanelState
 from reflection_app.reviews.models.review import Review, ReviewState
+from reflection_app.reviews.skip_review import skip_review
 from reflection_app.runs.models.attempt import Verdict
 from reflection_app.runs.models.run import Run
 from reflection_app.tasks.models.task import Task

@@ -7,10 +7,10 @@ from django.db.models import F
 from django.test import Client
 from django.utils import timezone
 
-from reflection_app.actions.skip_review import skip_review
 from reflection_app.core.audit import Actor
 from reflection_app.core.models.project import Membership, Project, Role
 from reflection_app.reviews.models.review import Review, ReviewState
+from reflection_app.reviews.skip_review import skip_review
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models.run import Run
 from tests.factories import make_member

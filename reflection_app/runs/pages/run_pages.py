@@ -10,6 +10,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from reflection_app.core.permissions import Permission
 from reflection_app.reviews.models.comment import About
+from reflection_app.reviews.views.comments import opened_thread
 from reflection_app.runs.cancel_run import cancel_run
 from reflection_app.runs.pages.run_undo import undo_on_run
 from reflection_app.runs.views.plan_view import has_plans, plans_of
@@ -22,7 +23,6 @@ from reflection_app.runs.views.told_view import told_to
 from reflection_app.tasks.pages.redo_page import redo_form_of
 from reflection_app.tasks.redo_run import why_no_redo
 from reflection_app.web.access import DeskRequest, get_run_for, get_step_for, project_page
-from reflection_app.web.comments import opened_thread
 from reflection_app.web.completeness_view import checks_of
 from reflection_app.web.failure_view import failures_by_place
 from reflection_app.web.learned import learned_from_run

@@ -2,9 +2,9 @@
 
 from reflection_app.reviews.models.blindness import is_hidden
 from reflection_app.reviews.models.review import Review, ReviewState
+from reflection_app.reviews.pages.review_undo import undo_offer
 from reflection_app.runs.models.run import Run
 from reflection_app.web.access import DeskRequest
-from reflection_app.web.review_undo import undo_offer
 
 
 def undo_on_run(request: DeskRequest, run: Run) -> Review | None:

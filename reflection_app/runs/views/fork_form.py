@@ -16,9 +16,9 @@ from reflection_app.loops.effects import (
     RequestAudit,
 )
 from reflection_app.loops.verdicts import Referee
+from reflection_app.reviews.views.decision_form import ISSUE_FIELDS, MOST_ROWS, SPARE_ROWS, read_issue_rows
 from reflection_app.runs.models.run import Run, Step
 from reflection_app.web.complaints import SENTENCES
-from reflection_app.web.decision_form import ISSUE_FIELDS, MOST_ROWS, SPARE_ROWS, read_issue_rows
 from reflection_app.web.forms import TypedField
 from reflection_app.web.template_filters import pretty_json
 from reflection_app.web.typed_json import NotJson, read_typed_json

@@ -10,8 +10,6 @@ from django.apps import apps
 from django.core.management import call_command
 
 from notebook_app.public import propose
-from reflection_app.actions.claim_review import claim_review
-from reflection_app.actions.decide_review import DecisionInput, decide_review
 from reflection_app.actions.demo_notebook import fill_demo_notebook
 from reflection_app.actions.demo_stories import tell_demo_stories
 from reflection_app.actions.demo_talk import talk_in_demo
@@ -25,6 +23,8 @@ from reflection_app.core.models.project import Membership, Project, Role
 from reflection_app.loops.effects import Decision
 from reflection_app.metrics.figuring import figure_due
 from reflection_app.metrics.models.day_figures import DayFigure
+from reflection_app.reviews.claim_review import claim_review
+from reflection_app.reviews.decide_review import DecisionInput, decide_review
 from reflection_app.reviews.models.review import Review, ReviewState
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models.run import Run, RunState

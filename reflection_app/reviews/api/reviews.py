@@ -1,0 +1,185 @@
+"""Reviews: the queue, and a reviewer's way through it: claim, heartbeat, decide or release."""
+
+from uuid import UUID
+
+from pydantic import Field
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from reflection_app.api.access import get_review_for
+from reflection_app.api.desk_view import DeskView, NoParameters
+from reflection_app.api.idempotency import idempotent
+from reflection_app.api.pages import NEWEST_FIRST, PageQuery, get_page
+from reflection_app.api.permissions import needs
+from reflection_app.api.reading import read_input, read_query
+from reflection_app.api.schema import described_get, described_post
+from reflection_app.core.permissions import Permission
+from reflection_app.loops.values import Value
+from reflection_app.reviews.answers.review_answers import (
+    ClaimAnswer,
+    HeartbeatAnswer,
+    ReviewAnswer,
+    ReviewPage,
+    review_answer,
+    review_answers,
+    reviews_to_show,
+)
+from reflection_app.reviews.claim_review import claim_next, claim_review, keep_review, release_review
+from reflection_app.reviews.decide_review import DecisionInput, decide_review
+from reflection_app.reviews.models.review import Review, ReviewState
+from reflection_app.reviews.review_views import QueueFilter
+
+DECISIONS = {
+    "Approve": {"lease_token": "7f9c24e5-1d0b-4a0c-9f3e-2f1f0a4b6c8d", "decision": "approve"},
+    "Overrule": {
+        "lease_token": "7f9c24e5-1d0b-4a0c-9f3e-2f1f0a4b6c8d",
+        "decision": "overrule",
+        "verdict": "REVISE",
+        "issues": [{"category": "correctness", "severity": "high", "description": "The total is wrong."}],
+        "reason": "Add up the second column again.",
+    },
+    "Redo with instructions (of a REJECT)": {
+        "lease_token": "7f9c24e5-1d0b-4a0c-9f3e-2f1f0a4b6c8d",
+        "decision": "redo",
+        "instructions": "Search in cs.LG as well, and find five papers at least.",
+    },
+    "Accept anyway (of a REJECT)": {
+        "lease_token": "7f9c24e5-1d0b-4a0c-9f3e-2f1f0a4b6c8d",
+        "decision": "accept",
+        "reason": "Three papers are enough for the first draft.",
+    },
+    "Close (of a REJECT)": {"lease_token": "7f9c24e5-1d0b-4a0c-9f3e-2f1f0a4b6c8d", "decision": "close"},
+    "Keep another attempt (of an unsettled pick)": {
+        "lease_token": "7f9c24e5-1d0b-4a0c-9f3e-2f1f0a4b6c8d",
+        "decision": "overrule",
+        "verdict": "PASS",
+        "attempt": 2,
+    },
+}
+
+
+class ReviewFilters(PageQuery, QueueFilter):
+    state: ReviewState | None = None
+    run: UUID | None = Field(default=None, description="the id of a run")
+
+
+class ClaimInput(Value):
+    """Which review to claim; without one, the next in the queue, which `among` narrows."""
+
+    review_id: UUID | None = None
+    among: QueueFilter | None = Field(default=None, description="filters as of the list of reviews")
+
+
+class LeaseInput(Value):
+    """The token that came with the claim."""
+
+    lease_token: UUID
+
+
+class ReviewList(DeskView):
+    permissions = needs(get=Permission.READ_QUEUE)
+
+    @described_get("list_reviews", summary="Reviews, newest first", query=ReviewFilters, answer=ReviewPage)
+    def get(self, request: Request) -> Response:
+        query = read_query(request, ReviewFilters)
+        wanted = query.model_dump(exclude_none=True, include={"state", "run"})
+        reviews = reviews_to_show(Review.objects.filter(query.where(self.actor), project=self.project, **wanted))
+        page = get_page(reviews, request=request, query=query, order=NEWEST_FIRST)
+        return Response(page.with_results(review_answers(page.rows, reader=self.actor)))
+
+
+class ReviewDetail(DeskView):
+    permissions = needs(get=Permission.READ_QUEUE)
+
+    @described_get("get_review", summary="One review", answer=ReviewAnswer, problems=(404,))
+    def get(self, request: Request, review_id: UUID) -> Response:
+        read_query(request, NoParameters)
+        return Response(
+            review_answer(get_review_for(self.project, review_id), reader=self.actor).model_dump(mode="json")
+        )
+
+
+class ClaimReview(DeskView):
+    permissions = needs(post=Permission.REVIEW)
+
+    @described_post(
+        "claim_review",
+        summary="Hold the next review, or a certain one",
+        body=ClaimInput,
+        answers={200: ClaimAnswer, 204: None},
+        problems=(404, 409),
+        examples={
+            "The next": {},
+            "The next of some": {"among": {"reason": "audit"}},
+            "A certain one": {"review_id": "01890a5d-ac96-774b-bcce-b302099a8057"},
+        },
+    )
+    @idempotent
+    def post(self, request: Request) -> Response:
+        review = self.claim(read_input(request, ClaimInput, what="claim"))
+        if review is None:
+            return Response(status=204)
+        assert review.lease_token is not None
+        claimed = ClaimAnswer(review=review_answer(review, reader=self.actor), lease_token=review.lease_token)
+        return Response(claimed.model_dump(mode="json"))
+
+    def claim(self, wanted: ClaimInput) -> Review | None:
+        if wanted.review_id is not None:
+            return claim_review(get_review_for(self.project, wanted.review_id), actor=self.actor)
+        among = wanted.among.where(self.actor) if wanted.among else None
+        return claim_next(self.project, actor=self.actor, among=among)
+
+
+class Heartbeat(DeskView):
+    permissions = needs(post=Permission.REVIEW)
+
+    @described_post(
+        "keep_review",
+        summary="Hold a claimed review longer",
+        body=LeaseInput,
+        answers={200: HeartbeatAnswer},
+        problems=(404, 409),
+    )
+    @idempotent
+    def post(self, request: Request, review_id: UUID) -> Response:
+        review = get_review_for(self.project, review_id)
+        token = read_input(request, LeaseInput, what="heartbeat").lease_token
+        return Response(HeartbeatAnswer(lease_until=keep_review(review, lease_token=token)).model_dump(mode="json"))
+
+
+class Decide(DeskView):
+    permissions = needs(post=Permission.REVIEW)
+
+    @described_post(
+        "decide_review",
+        summary="Approve or overrule the verdict, or decide what becomes of a REJECT; the run goes on",
+        body=DecisionInput,
+        answers={200: ReviewAnswer},
+        problems=(404, 409),
+        examples=DECISIONS,
+    )
+    @idempotent
+    def post(self, request: Request, review_id: UUID) -> Response:
+        review = get_review_for(self.project, review_id)
+        decided = decide_review(review, read_input(request, DecisionInput, what="decision"), actor=self.actor)
+        return Response(review_answer(decided, reader=self.actor).model_dump(mode="json"))
+
+
+class Release(DeskView):
+    permissions = needs(post=Permission.REVIEW)
+
+    @described_post(
+        "release_review",
+        summary="Give a claimed review back to the queue",
+        body=LeaseInput,
+        answers={200: ReviewAnswer},
+        problems=(404, 409),
+    )
+    @idempotent
+    def post(self, request: Request, review_id: UUID) -> Response:
+        review = get_review_for(self.project, review_id)
+        token = read_input(request, LeaseInput, what="release").lease_token
+        release_review(review, lease_token=token, actor=self.actor)
+        return Response(
+            review_answer(get_review_for(self.project, review_id), reader=self.actor).model_dump(mode="json")
+        )

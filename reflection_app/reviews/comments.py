@@ -1,0 +1,166 @@
+"""Comments on reviews, runs and entries of the notebook: added, edited by who wrote them, taken back."""
+
+from typing import Annotated
+from uuid import UUID
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from pydantic import AfterValidator, Field
+
+from notebook_app.public import name_of
+from reflection_app.actions.notifications import notify
+from reflection_app.core.audit import Actor, audit
+from reflection_app.core.errors import Conflict, InvalidInput, NotFound, NotTheAuthor
+from reflection_app.core.event import EventType, add_event
+from reflection_app.core.models.project import Membership, Project
+from reflection_app.live.doorbell import ring, ring_reviews
+from reflection_app.loops.storable import storable
+from reflection_app.loops.values import Value
+from reflection_app.notices.reading import is_blind
+from reflection_app.reviews.mentions import names_mentioned
+from reflection_app.reviews.models.comment import About, Comment
+from reflection_app.reviews.models.review import Review
+from reflection_app.runs.models.run import Run
+from reflection_app.teams.models.notification import Notification, NotificationKind
+
+LONGEST_COMMENT = 10_000
+
+
+class CommentInput(Value):
+    """What somebody says, in Markdown. `@name` tells a member of the project."""
+
+    text: Annotated[str, Field(max_length=LONGEST_COMMENT), AfterValidator(storable)]
+
+
+@transaction.atomic
+def add_comment(project: Project, about: About, about_id: UUID, told: CommentInput, *, actor: Actor) -> Comment:
+    """The comment. Raises NotFound where the project has no such thing, or InvalidInput: nothing is kept then."""
+    text = _worded(told)
+    title, run = _commented(project, about, about_id)
+    comment = Comment.objects.create(
+        project=project,
+        about=about.value,
+        about_id=about_id,
+        author=actor.user,
+        author_label=actor.label,
+        text=text,
+    )
+    if run is not None:
+        add_event(run, EventType.COMMENT_ADDED, comment=str(comment.pk), about=about.value, about_id=str(about_id))
+        run.save(update_fields=["last_event_seq"])
+        run_id = run.pk
+        transaction.on_commit(lambda: ring(run_id, project_id=project.pk))
+    _tell(comment, title=title, actor=actor)
+    audit(project.pk, actor, "comment.added", target=comment, after={"about": about.value, "about_id": str(about_id)})
+    transaction.on_commit(lambda: ring_reviews(project.pk))
+    return comment
+
+
+@transaction.atomic
+def edit_comment(comment: Comment, told: CommentInput, *, actor: Actor) -> Comment:
+    """The comment with other words; who is mentioned anew is told. Raises NotTheAuthor, Conflict or InvalidInput."""
+    text = _worded(told)
+    locked = _locked(comment)
+    if not is_author(locked, actor):
+        raise NotTheAuthor(_("Only who wrote a comment can change its words."))
+    before, locked.text = locked.text, text
+    if before == text:
+        return locked
+    locked.edited_at = timezone.now()
+    locked.save(update_fields=["text", "edited_at"])
+    title, _run = _commented(locked.project, About(locked.about), locked.about_id, lock=False)
+    _tell(locked, title=title, actor=actor, kinds={NotificationKind.MENTIONED})
+    _trail(locked, "comment.edited", actor=actor, before=before, after=text)
+    return locked
+
+
+@transaction.atomic
+def take_back_comment(comment: Comment, *, actor: Actor, is_admin: bool) -> Comment:
+    """The comment without its text; that it was there stays. Raises NotTheAuthor, or Conflict where it is gone."""
+    locked = _locked(comment)
+    if not is_admin and not is_author(locked, actor):
+        raise NotTheAuthor(_("Only who wrote a comment, or an admin, can take it back."))
+    before, locked.text, locked.deleted_at = locked.text, "", timezone.now()
+    locked.save(update_fields=["text", "deleted_at"])
+    # Nobody is led to words that are gone.
+    Notification.objects.filter(comment=locked).delete()
+    _trail(locked, "comment.taken_back", actor=actor, before=before, after="")
+    return locked
+
+
+def is_author(comment: Comment, actor: Actor) -> bool:
+    """Whether this person, or this key, wrote the comment."""
+    if actor.user is None:
+        return comment.author_id is None and comment.author_label == actor.label
+    return comment.author_id == actor.user.pk
+
+
+def _worded(told: CommentInput) -> str:
+    if not told.text.strip():
+        message = _("Write something.")
+        raise InvalidInput(message, errors=[{"field": "text", "message": message}])
+    return told.text.strip()
+
+
+def _locked(comment: Comment) -> Comment:
+    locked = Comment.objects.select_for_update(of=("self",)).select_related("project").get(pk=comment.pk)
+    if locked.deleted_at:
+        raise Conflict(_("This comment was taken back already. Nothing was changed."))
+    return locked
+
+
+def _commented(project: Project, about: About, about_id: UUID, *, lock: bool = True) -> tuple[str, Run | None]:
+    """The title of what a comment is about, and the run that it belongs to, locked."""
+    if about is About.ENTRY:
+        name = name_of(project.pk, entry_id=about_id)
+        if name is None:
+            raise NotFound(_("There is no such entry."))
+        return name, None
+    # A review's run never changes, so that it may be looked up before it is locked.
+    of_review = Review.objects.filter(pk=about_id).values("run")
+    which = {"pk__in": of_review} if about is About.REVIEW else {"pk": about_id}
+    runs = Run.objects.filter(project=project, **which)
+    run = (runs.select_for_update() if lock else runs).first()
+    if run is None:
+        raise NotFound(_("There is no such review.") if about is About.REVIEW else _("There is no such run."))
+    return run.task.title, run
+
+
+def _tell(comment: Comment, *, title: str, actor: Actor, kinds: set[NotificationKind] | None = None) -> None:
+    """Tells who is mentioned, and who has to do with what the comment is about."""
+    members = Membership.objects.filter(project=comment.project_id).values_list("user__username", "user")
+    by_name = dict(members)
+    mentioned = {by_name[name] for name in names_mentioned(comment.text, by_name)}
+    told = {NotificationKind.MENTIONED: mentioned, NotificationKind.COMMENTED: _concerned(comment) - mentioned}
+    for kind, users in told.items():
+        if kinds is None or kind in kinds:
+            notify(
+                kind,
+                users=users,
+                project_id=comment.project_id,
+                about=About(comment.about),
+                about_id=comment.about_id,
+                actor=actor,
+                title=title,
+                comment=comment,
+            )
+
+
+def _concerned(comment: Comment) -> set[int]:
+    """Who holds, decided or is assigned what the comment is about, and who commented on it before."""
+    same = Comment.objects.filter(about=comment.about, about_id=comment.about_id, deleted_at=None)
+    found: set[int | None] = set(same.values_list("author", flat=True).distinct())
+    if comment.about != About.ENTRY:
+        which = {"run": comment.about_id} if comment.about == About.RUN else {"pk": comment.about_id}
+        for people in Review.objects.filter(**which).values_list("holder", "decided_by", "assignee"):
+            found |= set(people)
+    return {person for person in found if person is not None}
+
+
+def _trail(comment: Comment, action: str, *, actor: Actor, before: str, after: str) -> None:
+    """Keeps what it said, but not of a blind seat: who may read the trail may sit on that panel, too."""
+    blind = is_blind(comment.about, comment.about_id)
+    was, now = ({"characters": len(text)} if blind else {"text": text} for text in (before, after))
+    audit(comment.project_id, actor, action, target=comment, before=was, after=now)
+    transaction.on_commit(lambda: ring_reviews(comment.project_id))

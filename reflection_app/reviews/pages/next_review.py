@@ -1,0 +1,124 @@
+"""Going on to the next review of the view that the reader came from, and saying why where there is none."""
+
+from uuid import UUID
+
+from django.contrib import messages
+from django.db.models import Exists, Min, Q, QuerySet
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from reflection_app.core.own_work import work_of_others
+from reflection_app.core.permissions import Permission
+from reflection_app.reviews.claim_review import claim_next, free, skipped_by
+from reflection_app.reviews.models.review import OPEN, Review, ReviewState
+from reflection_app.reviews.review_views import QueueSort, QueueView, SortedFilter, held, mine
+from reflection_app.reviews.views.queue_counts import count_up_to
+from reflection_app.reviews.views.queue_filter import AskedQueue, carried
+from reflection_app.reviews.views.queue_list import ORDERS, order_of
+from reflection_app.web.access import DeskRequest
+
+# The id of no review.
+NONE = UUID(int=0)
+
+
+def go_to_next(request: DeskRequest) -> HttpResponse:
+    """To the review that the user holds, else to the next one, claimed; back to the view where there is none."""
+    return redirect(address_of_next(request, next_for(request)))
+
+
+def next_for(request: DeskRequest) -> Review | None:
+    """The review that the user holds, else the next one of the view, claimed; None where there is none."""
+    asked = carried(request).filter
+    return held_by(request) or claim_next(
+        request.place.project,
+        actor=request.place.actor,
+        among=claimable(request, asked),
+        order=claim_order(asked),
+    )
+
+
+def address_of_next(request: DeskRequest, review: Review | None) -> str:
+    """The review's page within the view; where there is none, the view, and a message that says why."""
+    asked, slug = carried(request), request.place.project.slug
+    if review is not None:
+        address = reverse("review", args=(slug, review.pk))
+        return f"{address}?{asked.within}" if asked.within else address
+    _say_why_none(request, asked)
+    address = reverse("reviews", args=(slug,))
+    return f"{address}?{asked.query}" if asked.query else address
+
+
+def held_by(request: DeskRequest, *, besides: UUID = NONE) -> Review | None:
+    """The review that the user holds now, the first in the queue's order; never `besides`."""
+    held = Review.objects.filter(
+        project=request.place.project,
+        state=ReviewState.CLAIMED,
+        holder=request.user,
+        lease_until__gt=timezone.now(),
+    )
+    return held.exclude(pk=besides).order_by("-holds_run", "created_at", "id").first()
+
+
+def claimable(request: DeskRequest, asked: SortedFilter) -> Q:
+    """What the next one may be: what fits the filters and, where the view is one of open reviews, the view."""
+    if asked.view is QueueView.MINE:
+        return asked.narrowing() & mine(request.place.actor, now=timezone.now())
+    return asked.narrowing()
+
+
+def claim_order(asked: SortedFilter) -> tuple[str, ...]:
+    """The order in which the next one is looked for: that of the view, as far as open reviews can have it."""
+    order = ORDERS[QueueSort.QUEUE] if asked.view.is_decided and asked.sort is None else order_of(asked)
+    # PostgreSQL puts what is not known last by itself.
+    return tuple("verdict__confidence" if field == "sure" else field for field in order)
+
+
+def _say_why_none(request: DeskRequest, asked: AskedQueue) -> None:
+    scope = Review.objects.filter(claimable(request, asked.filter), project=request.place.project, state__in=OPEN)
+    if not scope.exists():
+        is_part = asked.filter.is_narrowed or asked.filter.view is QueueView.MINE
+        said = _("Nothing of this view is waiting.") if is_part else _("Nothing is waiting for a review.")
+        return messages.info(request, said)
+    if skipped := _skipped(request, scope, asked):
+        messages.info(request, skipped)
+    own = _own(request, scope)
+    if own:
+        messages.info(request, own)
+    now = timezone.now()
+    others = scope.filter(held(now)).exclude(holder=request.user)
+    until = others.aggregate(Min("lease_until"))["lease_until__min"]
+    if until is not None:
+        said = _("Others hold what is left. The next one comes free at %(time)s UTC.")
+        messages.info(request, said % {"time": f"{until:%H:%M}"})
+    elif not skipped and not own:
+        said = _("What is left is for others: it is kept for them, or you have judged it yourself already.")
+        messages.info(request, said)
+    return None
+
+
+def _own(request: DeskRequest, scope: QuerySet[Review]) -> str:
+    """That some of them are the user's own work; nothing where none is, or the project lets them decide on it."""
+    place = request.place
+    if not scope.exclude(work_of_others(place.project, actor=place.actor)).exists():
+        return ""
+    said = _("What is left was handed in by you, or by a key that you made: somebody else has to decide on it.")
+    if not place.may(Permission.CHANGE_SETTINGS):
+        return said
+    address = reverse("review_policy", args=(place.project.slug,))
+    return format_html('{} <a href="{}#own-work">{}</a>', said, address, _("Who may decide on their own work"))
+
+
+def _skipped(request: DeskRequest, scope: QuerySet[Review], asked: AskedQueue) -> str:
+    """How many of them the user has skipped, with the way to them; nothing where there are none."""
+    many = count_up_to(scope.filter(Exists(skipped_by(request.place.actor)), free(timezone.now())))
+    if not many:
+        return ""
+    said = ngettext("You skipped %(many)s review.", "You skipped %(many)s reviews.", many) % {"many": many}
+    address = reverse("reviews", args=(request.place.project.slug,))
+    query = asked.with_view(QueueView.SKIPPED)
+    return format_html('{} <a href="{}?{}">{}</a>', said, address, query, _("Look at them again"))

@@ -1,0 +1,127 @@
+"""What a thread of comments shows. Pages of reviews and runs put it into their context as `thread`."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from django.urls import reverse
+from django.utils.safestring import SafeString
+
+from reflection_app.actions.notifications import read_about
+from reflection_app.core.models.project import Membership
+from reflection_app.core.permissions import Permission
+from reflection_app.notices.reading import comments_seen_by, is_blind
+from reflection_app.reviews.comments import LONGEST_COMMENT, is_author
+from reflection_app.reviews.models.comment import About, Comment
+from reflection_app.reviews.views.comment_text import render_comment
+from reflection_app.web.access import DeskRequest
+from reflection_app.web.rendering import render_plain
+
+# The newest; a thread that is longer is shown whole when asked for.
+SHOWN = 50
+SHOWN_WHOLE = 1000
+# The newest are laid out as far as this; what is older is shown as it was typed.
+MOST_LAID_OUT = 200_000
+# Of the members, as many as a line or two can name.
+NAMED = 30
+
+
+@dataclass(frozen=True)
+class Line:
+    comment: Comment
+    text: SafeString
+    is_own: bool
+    may_take_back: bool
+
+
+@dataclass(frozen=True)
+class Thread:
+    about: str
+    about_id: UUID
+    slug: str
+    lines: list[Line]
+    count: int
+    # How many older ones are not shown.
+    earlier: int
+    may_comment: bool
+    is_blind: bool
+    members: list[str]
+    is_whole: bool = False
+    typed: str = ""
+    errors: list[str] = field(default_factory=list)
+    longest: int = LONGEST_COMMENT
+
+    @property
+    def address(self) -> str:
+        return reverse("comments", args=(self.slug, self.about, self.about_id))
+
+    @property
+    def stamp(self) -> str:
+        """Changes with anything that the thread shows."""
+        changes = [self.lines[-1].comment.pk] if self.lines else []
+        times = [time for line in self.lines for time in (line.comment.edited_at, line.comment.deleted_at) if time]
+        newest = max(times).timestamp() if times else 0
+        return f"{self.count}-{len(self.lines)}-{changes[0] if changes else 0}-{newest}"
+
+
+def thread_of(
+    request: DeskRequest,
+    about: About,
+    about_id: UUID,
+    *,
+    whole: bool = False,
+    typed: str = "",
+    errors: list[str] | None = None,
+) -> Thread:
+    """The comments on it that the reader may see, the newest of them unless the `whole` is asked for."""
+    place = request.place
+    found = comments_seen_by(place.actor.label, project_id=place.project.pk).filter(
+        about=about.value, about_id=about_id
+    )
+    count = found.count()
+    newest = list(found.order_by("-created_at", "-id")[: SHOWN_WHOLE if whole else SHOWN])
+    members = [*_members(place.project.pk)]
+    names = frozenset(members)
+    is_admin = place.may(Permission.UNDO_OTHERS)
+    lines = [
+        Line(
+            comment,
+            text,
+            is_own=(own := is_author(comment, place.actor)) and not comment.deleted_at,
+            may_take_back=(own or is_admin) and not comment.deleted_at,
+        )
+        for comment, text in reversed([*laid_out(newest, names)])
+    ]
+    return Thread(
+        about=about.value,
+        about_id=about_id,
+        slug=place.project.slug,
+        lines=lines,
+        count=count,
+        earlier=count - len(lines),
+        may_comment=place.may(Permission.REVIEW),
+        is_blind=is_blind(about, about_id),
+        members=[name for name in members if name != place.actor.label][:NAMED],
+        is_whole=whole,
+        typed=typed,
+        errors=errors or [],
+    )
+
+
+def laid_out(newest: Iterable[Comment], names: frozenset[str]) -> Iterator[tuple[Comment, SafeString]]:
+    """Each comment with its text for the page, in bounded time whatever was written."""
+    left = MOST_LAID_OUT
+    for comment in newest:
+        left -= len(comment.text)
+        yield comment, render_comment(comment.text, names) if left >= 0 else render_plain(comment.text)
+
+
+def opened_thread(request: DeskRequest, about: About, about_id: UUID) -> Thread:
+    """The thread of a page that the reader has opened: what told them of it is read by that."""
+    read_about(request.user, project_id=request.place.project.pk, about=about, about_id=about_id)
+    return thread_of(request, about, about_id)
+
+
+def _members(project_id: UUID) -> list[str]:
+    members = Membership.objects.filter(project=project_id, user__is_active=True)
+    return list(members.order_by("user__username").values_list("user__username", flat=True))
