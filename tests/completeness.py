@@ -3,13 +3,13 @@
 from itertools import count
 from typing import Any
 
-from reflection_app.actions.check_completeness import check_completeness
-from reflection_app.actions.completeness_submission import CheckSubmission
 from reflection_app.actions.tool_input import ToolInput
 from reflection_app.actions.tools import create_tool
 from reflection_app.core.audit import Actor
 from reflection_app.core.models.project import Project
 from reflection_app.llm.scripted import ScriptedAnswer, register_script
+from reflection_app.repairs.check_completeness import check_completeness
+from reflection_app.repairs.completeness_submission import CheckSubmission
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models.run import Run
 from reflection_app.teams.models.tool import Tool

@@ -10,7 +10,7 @@ from reflection_app.loops.effects import RecordReport
 from reflection_app.loops.protocol.reports import KeptReport
 from reflection_app.repairs.models.report import Report
 from reflection_app.repairs.models.ticket import Ticket
-from reflection_app.runner.report_rows import write_report
+from reflection_app.repairs.report_rows import write_report
 from reflection_app.runs.batch import Batch
 from reflection_app.runs.models.attempt import Attempt
 from reflection_app.runs.models.run import Run, Step, StepState

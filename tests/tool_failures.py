@@ -4,13 +4,13 @@ import json
 from itertools import count
 from typing import Any
 
-from reflection_app.actions.report_fix_outcome import report_fix_outcome
-from reflection_app.actions.report_tool_failure import report_tool_failure
-from reflection_app.actions.tool_failure_submission import FixOutcomeSubmission, ToolFailureSubmission
 from reflection_app.core.audit import Actor
 from reflection_app.core.models.project import Project
 from reflection_app.llm.scripted import register_script
 from reflection_app.repairs.models.tool_failure import ToolFailure
+from reflection_app.repairs.report_fix_outcome import report_fix_outcome
+from reflection_app.repairs.report_tool_failure import report_tool_failure
+from reflection_app.repairs.tool_failure_submission import FixOutcomeSubmission, ToolFailureSubmission
 from tests.factories import make_project
 
 TIMEOUT = {"tool": "search_papers", "params": {"query": "multi-agent"}, "error_message": "Timeout after 30s"}

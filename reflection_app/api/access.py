@@ -2,10 +2,10 @@
 
 from uuid import UUID
 
-from reflection_app.api.report_answers import reports_to_show
-from reflection_app.api.ticket_answers import tickets_to_show
 from reflection_app.core.errors import NotFound
 from reflection_app.core.models.project import Project
+from reflection_app.repairs.answers.report_answers import reports_to_show
+from reflection_app.repairs.answers.ticket_answers import tickets_to_show
 from reflection_app.repairs.models.report import AgentInstruction, Report
 from reflection_app.repairs.models.ticket import Ticket
 from reflection_app.reviews.answers.review_answers import reviews_to_show

@@ -3,9 +3,7 @@ from django.urls import path, re_path
 from reflection_app.api import (
     audit_entries,
     calibration,
-    completeness,
     docs,
-    instructions,
     judgements,
     members,
     metrics,
@@ -21,16 +19,14 @@ from reflection_app.api import (
     notebook_rules,
     project_export,
     reflectors,
-    reports,
     secrets,
-    tickets,
-    tool_failures,
     tools,
     transcripts,
     webhook_deliveries,
     webhooks,
 )
 from reflection_app.api.unknown_path import NoSuchPath
+from reflection_app.repairs.api import completeness, instructions, reports, tickets, tool_failures
 from reflection_app.reviews.api import (
     agreement,
     ask_for_review,

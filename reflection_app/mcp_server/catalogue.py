@@ -6,15 +6,15 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from reflection_app.actions.completeness_submission import CheckSubmission
 from reflection_app.actions.notebook_input import EntryInput
-from reflection_app.actions.tool_failure_submission import FixOutcomeSubmission, ToolFailureSubmission
-from reflection_app.api.completeness_answers import CheckAnswer
 from reflection_app.api.notebook_answers import ProposalAnswer
 from reflection_app.api.notebook_recall import RecallAnswer, RecallInput
 from reflection_app.api.notebook_rules import RulesPromptAnswer, RulesQuery
-from reflection_app.api.tool_failure_answers import ToolFailureAnswer
 from reflection_app.api.waiting import WaitQuery
+from reflection_app.repairs.answers.completeness_answers import CheckAnswer
+from reflection_app.repairs.answers.tool_failure_answers import ToolFailureAnswer
+from reflection_app.repairs.completeness_submission import CheckSubmission
+from reflection_app.repairs.tool_failure_submission import FixOutcomeSubmission, ToolFailureSubmission
 from reflection_app.runs.answers.next_answer import HandedInAnswer, RunWithNext
 from reflection_app.runs.hand_in_attempt import AttemptInput
 from reflection_app.tasks.answers.task_answers import TaskAnswer

@@ -30,11 +30,11 @@ from reflection_app.loops.effects import (
     RequestAudit,
 )
 from reflection_app.loops.verdicts import Judgement
+from reflection_app.repairs.completeness_rows import write_what_is_missing
+from reflection_app.repairs.failure_rows import write_failure
+from reflection_app.repairs.report_rows import write_instruction, write_report
+from reflection_app.repairs.ticket_rows import begin_ticket, write_ticket
 from reflection_app.reviews.review_rows import open_reviews
-from reflection_app.runner.completeness_rows import write_what_is_missing
-from reflection_app.runner.failure_rows import write_failure
-from reflection_app.runner.report_rows import write_instruction, write_report
-from reflection_app.runner.ticket_rows import begin_ticket, write_ticket
 from reflection_app.runs.batch import Batch
 from reflection_app.runs.journal import Attempts
 from reflection_app.runs.journal_writes import Follow

@@ -15,10 +15,10 @@ from reflection_app.loops.effects import (
     RecordFixOutcome,
     RecordMemories,
 )
-from reflection_app.runner.failure_rows import keep_fix_outcome
-from reflection_app.runner.recurring import propose_what_recurs
+from reflection_app.repairs.failure_rows import keep_fix_outcome
+from reflection_app.repairs.recurring import propose_what_recurs
+from reflection_app.repairs.report_rows import keep_proposal
 from reflection_app.runner.reflector_rows import keep_what_was_found
-from reflection_app.runner.report_rows import keep_proposal
 from reflection_app.runs.journal import Journal
 from reflection_app.runs.models.run import Run, Step
 

@@ -36,9 +36,9 @@ from reflection_app.loops.effects import (
 )
 from reflection_app.loops.protocol.reports import KeptReport
 from reflection_app.loops.tickets import Ticket
-from reflection_app.runner.failure_rows import recall_fix
+from reflection_app.repairs.failure_rows import recall_fix
+from reflection_app.repairs.report_rows import find_similar_issues, is_ours
 from reflection_app.runner.looked_back_at import read_session
-from reflection_app.runner.report_rows import find_similar_issues, is_ours
 from reflection_app.runs.naming import named
 
 

@@ -16,8 +16,8 @@ from reflection_app.loops.effects import ProposeEntry, ProposeInstruction
 from reflection_app.loops.protocol.reports import Instruction, Proposal
 from reflection_app.repairs.models.completeness import Supplement
 from reflection_app.repairs.models.report import AgentInstruction, InstructionState, Report
-from reflection_app.runner.recurring import source_of, withdraw_what_recurred
-from reflection_app.runner.report_rows import entry_proposal
+from reflection_app.repairs.recurring import source_of, withdraw_what_recurred
+from reflection_app.repairs.report_rows import entry_proposal
 from reflection_app.runs.models.run import Run, Step, StepState
 
 

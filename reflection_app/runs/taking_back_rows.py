@@ -8,12 +8,12 @@ from django.db.models import QuerySet
 from reflection_app.core.event import Event, EventType
 from reflection_app.loops.effects import RecordFixOutcome, RecordReport, RecordSupplements
 from reflection_app.loops.protocol.reports import KeptReport
+from reflection_app.repairs.fix_pairs import uncount_outcome
 from reflection_app.repairs.models.completeness import CompletenessCheck, Supplement
 from reflection_app.repairs.models.report import Report
 from reflection_app.repairs.models.ticket import Ticket, TicketState
 from reflection_app.repairs.models.tool_failure import ToolFailure
-from reflection_app.runner.fix_pairs import uncount_outcome
-from reflection_app.runner.report_rows import report_values
+from reflection_app.repairs.report_rows import report_values
 from reflection_app.runs.models.run import Run, Step, StepState
 
 ENDED = (TicketState.RESOLVED, TicketState.CLOSED)

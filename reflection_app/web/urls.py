@@ -3,6 +3,14 @@
 from django.urls import URLPattern, URLResolver, include, path
 from django.views.i18n import set_language
 
+from reflection_app.repairs.pages import (
+    cheat_sheet_page,
+    completeness_page,
+    instruction_pages,
+    report_pages,
+    ticket_pages,
+    tool_failure_pages,
+)
 from reflection_app.reviews.pages import (
     agreement_page,
     ask_for_review_page,
@@ -25,8 +33,6 @@ from reflection_app.web import (
     account_urls,
     audit_page,
     calibration_urls,
-    cheat_sheet_page,
-    completeness_page,
     conflict_pages,
     entry_curation,
     entry_edit,
@@ -35,7 +41,6 @@ from reflection_app.web import (
     entry_together,
     export_pages,
     import_pages,
-    instruction_pages,
     keeping_page,
     keys_page,
     lift_page,
@@ -51,13 +56,10 @@ from reflection_app.web import (
     permissions_page,
     project_export,
     recall_page,
-    report_pages,
     rules_page,
     sessions,
     settings_page,
-    ticket_pages,
     tool_edit,
-    tool_failure_pages,
     tool_pages,
     tools_page,
     webhook_doing,

@@ -3,12 +3,12 @@
 import pytest
 
 from notebook_app.models import Entry
-from reflection_app.actions.correct_class import CorrectionInput, correct_class
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import ClassMovedOn, InvalidInput
 from reflection_app.core.event import Event, EventType
 from reflection_app.core.models.project import Project
 from reflection_app.loops.protocol.error_classes import ErrorClass
+from reflection_app.repairs.correct_class import CorrectionInput, correct_class
 from reflection_app.repairs.models.report import AgentInstruction, ClassCorrection, Report
 from reflection_app.runs.models.run import Run
 from tests.actions.test_reviews import together

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from reflection_app.actions.correct_class import CorrectionInput, correct_class
-from reflection_app.actions.decide_instruction import InstructionDecision, InstructionInput, decide_instruction
-from reflection_app.actions.tickets import ClosingInput, close_ticket, start_ticket
 from reflection_app.core.audit import Actor
 from reflection_app.core.event import Event
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.questions import Choice
+from reflection_app.repairs.correct_class import CorrectionInput, correct_class
+from reflection_app.repairs.decide_instruction import InstructionDecision, InstructionInput, decide_instruction
 from reflection_app.repairs.models.report import AgentInstruction, ClassCorrection, Report
 from reflection_app.repairs.models.ticket import Ticket
+from reflection_app.repairs.tickets import ClosingInput, close_ticket, start_ticket
 from reflection_app.runs.advance import advance
 from reflection_app.runs.answer_question import AnswerInput, answer_question
 from reflection_app.runs.cancel_run import cancel_run

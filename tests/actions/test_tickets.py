@@ -2,11 +2,11 @@
 
 import pytest
 
-from reflection_app.actions.tickets import ClosingInput, close_ticket, start_ticket
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import InvalidInput, MakesItsOwn, TicketMovedOn
 from reflection_app.core.event import Event
 from reflection_app.repairs.models.ticket import Ticket, TicketState
+from reflection_app.repairs.tickets import ClosingInput, close_ticket, start_ticket
 from reflection_app.runs.advance import advance
 from reflection_app.runs.cancel_run import cancel_run
 from reflection_app.runs.hand_in_attempt import AttemptInput, hand_in_attempt

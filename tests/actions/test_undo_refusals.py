@@ -6,17 +6,17 @@ from typing import Any
 import pytest
 
 from notebook_app.models import Entry
-from reflection_app.actions.correct_class import CorrectionInput, correct_class
-from reflection_app.actions.decide_instruction import InstructionDecision, InstructionInput, decide_instruction
-from reflection_app.actions.tickets import ClosingInput, close_ticket
 from reflection_app.actions.tools import add_builtin_tools
 from reflection_app.core.audit import Actor
 from reflection_app.core.errors import StillStands
 from reflection_app.loops import catalogue
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.task_spec import Mode
+from reflection_app.repairs.correct_class import CorrectionInput, correct_class
+from reflection_app.repairs.decide_instruction import InstructionDecision, InstructionInput, decide_instruction
 from reflection_app.repairs.models.report import AgentInstruction, Report
 from reflection_app.repairs.models.ticket import Ticket
+from reflection_app.repairs.tickets import ClosingInput, close_ticket
 from reflection_app.reviews.claim_review import release_review
 from reflection_app.reviews.models.review import Review
 from reflection_app.reviews.undo_decision import undo_decision

@@ -12,9 +12,9 @@ from django.core.handlers.asgi import ASGIRequest
 from pytest_django.fixtures import Settings
 from rest_framework.request import Request
 
-from reflection_app.actions.tool_failure_submission import ToolFailureSubmission
 from reflection_app.api.reading import read_body, read_input
 from reflection_app.core.errors import InvalidInput
+from reflection_app.repairs.tool_failure_submission import ToolFailureSubmission
 from reflection_app.tasks.models.task import Task
 from reflection_app.tasks.task_submission import TaskSubmission, validated
 from tests.api.caller import Caller, assert_problem, fields

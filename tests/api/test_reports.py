@@ -199,7 +199,7 @@ def test_reading_does_not_let_one_decide(project: Project) -> None:
 
 
 def test_the_answer_is_what_the_schema_says(project: Project, caller: Caller) -> None:
-    from reflection_app.api.report_answers import ReportAnswer
+    from reflection_app.repairs.answers.report_answers import ReportAnswer
 
     report = kept_report(revised_run(project), revised_attempt=2)
     body = caller.get(f"reports/{report.reflection_id}").body

@@ -33,7 +33,7 @@ def main() -> None:
 
 
 def measure(failures: int, *, rounds: int) -> None:
-    from reflection_app.metrics.cheat_sheet import cheat_sheet
+    from reflection_app.repairs.cheat_sheet import cheat_sheet
     from tests.factories import make_project
 
     project = make_project()

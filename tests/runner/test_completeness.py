@@ -12,7 +12,7 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.event import Event
 from reflection_app.loops.completeness.words import operation_key
 from reflection_app.repairs.models.completeness import CompletenessCheck, Supplement
-from reflection_app.runner.recurring import withdraw_what_recurred
+from reflection_app.repairs.recurring import withdraw_what_recurred
 from reflection_app.runs.advance import advance
 from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.fork_run import fork_run

@@ -11,7 +11,7 @@ from reflection_app.loops.protocol.reports import KeptReport
 from reflection_app.loops.protocol.stages import AntiPattern
 from reflection_app.loops.verdicts import Issue, IssueCategory
 from reflection_app.repairs.models.report import AgentInstruction, Report
-from reflection_app.runner.report_rows import (
+from reflection_app.repairs.report_rows import (
     MOST_REPORTS,
     find_similar_issues,
     is_ours,

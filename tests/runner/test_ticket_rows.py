@@ -5,7 +5,7 @@ import pytest
 from reflection_app.core.event import Event
 from reflection_app.core.models.project import Membership
 from reflection_app.repairs.models.ticket import Ticket, TicketState
-from reflection_app.runner.ticket_rows import end_tickets
+from reflection_app.repairs.ticket_rows import end_tickets
 from reflection_app.runs.advance import advance
 from reflection_app.runs.batch import Batch
 from reflection_app.runs.models.run import Run, Step

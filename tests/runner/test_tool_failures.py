@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from reflection_app.actions.report_fix_outcome import report_fix_outcome
-from reflection_app.actions.report_tool_failure import report_tool_failure
-from reflection_app.actions.tool_failure_submission import FixOutcomeSubmission, ToolFailureSubmission
 from reflection_app.core.audit import Actor
 from reflection_app.core.event import Event
 from reflection_app.core.models.project import Project
 from reflection_app.llm.scripted import register_script
 from reflection_app.loops.questions import Choice
 from reflection_app.repairs.models.tool_failure import FixPair, ToolFailure
+from reflection_app.repairs.report_fix_outcome import report_fix_outcome
+from reflection_app.repairs.report_tool_failure import report_tool_failure
+from reflection_app.repairs.tool_failure_submission import FixOutcomeSubmission, ToolFailureSubmission
 from reflection_app.runs import advance as advancing
 from reflection_app.runs import journal_writes
 from reflection_app.runs.advance import advance

@@ -9,12 +9,12 @@ from django.test.utils import CaptureQueriesContext
 
 from reflection_app.core.models.project import Membership
 from reflection_app.repairs.models.completeness import CompletenessCheck, Supplement
+from reflection_app.repairs.views.completeness_view import checks_of
 from reflection_app.runs import advance as advancing
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models.run import Run, Step
 from reflection_app.runs.views.live_pages import fragments_of
 from reflection_app.runs.views.run_story import tell
-from reflection_app.web.completeness_view import checks_of
 from tests.completeness import SAVE, completeness_check, planned_run, reading_project, supplemented
 from tests.factories import make_project
 from tests.loops.completeness.scenes import checked, wanted

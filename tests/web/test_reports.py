@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from reflection_app.actions.correct_class import CorrectionInput, correct_class
 from reflection_app.core.audit import Actor
 from reflection_app.core.models.project import Project, Role
 from reflection_app.loops.protocol.error_classes import ErrorClass, FailureFacts, SimilarIssue, SimilarIssues
 from reflection_app.loops.protocol.reports import RepairAction
 from reflection_app.loops.protocol.stages import AntiPattern
 from reflection_app.loops.verdicts import Issue, IssueCategory
+from reflection_app.repairs.correct_class import CorrectionInput, correct_class
 from reflection_app.repairs.models.report import AgentInstruction, ClassCorrection, Report
 from tests.factories import make_project
 from tests.loops.reporting import AGENT

@@ -3,12 +3,12 @@
 from pydantic import Field
 
 from reflection_app.api.answer import Answer
-from reflection_app.api.ticket_answers import SentBack, sent_back_answer
 from reflection_app.loops.messages import Message
 from reflection_app.loops.prompt_changes import changed_since
 from reflection_app.loops.protocol.stages import SubmitStatus, Submitted
 from reflection_app.loops.verdicts import Feedback, Issue
 from reflection_app.loops.verdicts import Verdict as VerdictName
+from reflection_app.repairs.answers.ticket_answers import SentBack, sent_back_answer
 from reflection_app.runs.answers.run_answers import RunAnswer, run_answer
 from reflection_app.runs.answers.run_completeness import RunCompleteness, completeness_of
 from reflection_app.runs.models.attempt import Verdict

@@ -8,13 +8,13 @@ from typing import Any
 from django.utils.safestring import SafeString
 
 from reflection_app.loops.effects import IssueTicket
+from reflection_app.repairs.views.failure_view import FailureShown, failures_by_place
 from reflection_app.reviews.models.review import Review
 from reflection_app.runs.models.attempt import Attempt, Verdict
 from reflection_app.runs.models.run import Run, Step, StepState
 from reflection_app.runs.views.agent_view import ArtifactLine, artifacts_of, self_check_of
 from reflection_app.runs.views.thought_view import ThoughtPart, parts_of
 from reflection_app.runs.views.tool_view import CallShown, call_of_attempt, is_tool_run
-from reflection_app.web.failure_view import FailureShown, failures_by_place
 from reflection_app.web.rendering import render_answer
 
 

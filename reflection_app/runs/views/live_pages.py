@@ -14,6 +14,7 @@ from django.template.loader import render_to_string
 from reflection_app.core.models.project import Membership
 from reflection_app.core.permissions import Permission, member_may
 from reflection_app.live.partial_text import PartialText
+from reflection_app.repairs.views.completeness_view import checks_of
 from reflection_app.runs.models.run import Run, RunState, Step, StepState
 from reflection_app.runs.page_state import Fragment, Look, Refusal
 from reflection_app.runs.views.plan_view import has_plans, plans_of
@@ -23,7 +24,6 @@ from reflection_app.runs.views.run_story import RunStory, tell
 from reflection_app.runs.views.told_view import told_to
 from reflection_app.tasks.redo_run import why_no_redo
 from reflection_app.web.access import get_membership_for
-from reflection_app.web.completeness_view import checks_of
 from reflection_app.web.first_password import must_change_password
 from reflection_app.web.looking_back import looking_back_context
 

@@ -14,6 +14,7 @@ from reflection_app.loops.effects import Pick, Route
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.loops.verdicts import Referee
+from reflection_app.repairs.views.failure_view import failures_by_place
 from reflection_app.reviews.models.review import Review
 from reflection_app.runs.lease import lease_end, silent_s
 from reflection_app.runs.models.question import Question, QuestionState
@@ -26,7 +27,6 @@ from reflection_app.runs.views.run_lineage import go_on_from
 from reflection_app.runs.views.step_lines import StepLine
 from reflection_app.runs.views.tool_view import is_tool_run
 from reflection_app.sessions.models.transcript import Transcript
-from reflection_app.web.failure_view import failures_by_place
 from reflection_app.web.rendering import render_markdown
 from reflection_app.web.template_filters import money
 

@@ -7,12 +7,12 @@ from typing import Any
 from reflection_app.loops.code_tests import TestReport
 from reflection_app.loops.effects import AskReviewer, Draw, Generate, RecordVerdict, RequestAudit, RunTests
 from reflection_app.loops.verdicts import Referee, Verdict
+from reflection_app.repairs.views.failure_view import FailureShown
 from reflection_app.runs.models.run import Step, StepState
 from reflection_app.runs.views.agent_view import AGENT_STEPS, turns_words
 from reflection_app.runs.views.choice_view import CHOICES, CHOOSING_ROLES
 from reflection_app.runs.views.protocol_lines import QUIET_PROTOCOL_KINDS, protocol_what, repair_place
 from reflection_app.runs.views.tool_view import QUIET_TOOL_KINDS, CallShown, call_of_step, place_of, what_of
-from reflection_app.web.failure_view import FailureShown
 
 QUIET_KINDS = frozenset({RecordVerdict.kind, Draw.kind, RequestAudit.kind})
 

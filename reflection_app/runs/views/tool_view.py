@@ -6,8 +6,8 @@ from typing import Any
 
 from reflection_app.loops.completeness.supplementing import PART
 from reflection_app.loops.effects import CallTool, Generate, KeepAttempt, RecordPlan, RecordPlanStep
+from reflection_app.repairs.views.failure_view import FailureShown
 from reflection_app.runs.models.run import Step
-from reflection_app.web.failure_view import FailureShown
 
 QUIET_TOOL_KINDS = frozenset({KeepAttempt.kind, RecordPlan.kind, RecordPlanStep.kind})
 LONGEST_READ = 1_000_000

@@ -6,16 +6,16 @@ from pydantic import Field
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from reflection_app.actions.decide_instruction import InstructionInput, decide_instruction
 from reflection_app.api.access import get_instruction_for
 from reflection_app.api.desk_view import DeskView
 from reflection_app.api.idempotency import idempotent
 from reflection_app.api.pages import NEWEST_FIRST, PageQuery, get_page
 from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_input, read_query
-from reflection_app.api.report_answers import InstructionAnswer, InstructionPage, instruction_answer
 from reflection_app.api.schema import described_get, described_post
 from reflection_app.core.permissions import Permission
+from reflection_app.repairs.answers.report_answers import InstructionAnswer, InstructionPage, instruction_answer
+from reflection_app.repairs.decide_instruction import InstructionInput, decide_instruction
 from reflection_app.repairs.models.report import AgentInstruction, InstructionState
 
 

@@ -12,8 +12,8 @@ from reflection_app.loops.protocol.classification import classify
 from reflection_app.loops.protocol.error_classes import ErrorClass, FailureFacts
 from reflection_app.loops.protocol.stages import RepairStatus
 from reflection_app.loops.tickets import Trigger
-from reflection_app.metrics.report_quality import ReportQuality, proposals_of
 from reflection_app.repairs.models.report import AgentInstruction, InstructionState, Report
+from reflection_app.repairs.report_quality import ReportQuality, proposals_of
 
 
 class ErrorAnalysis(BaseModel):

@@ -34,7 +34,7 @@ FROM counted FULL JOIN best USING (tool, error_type, signature)
 ORDER BY (id IS NULL), times DESC NULLS LAST, tool, error_type, signature
 LIMIT %(most)s
 """
-# The lower bound of the Wilson interval at 95 %, by which fixes are remembered, too (runner/fix_pairs.py).
+# The lower bound of the Wilson interval at 95 %, by which fixes are remembered, too (repairs/fix_pairs.py).
 RELIABILITY = """(
   (successes + 1.9207 - 1.96 * sqrt(successes::float8 * failures / (successes + failures) + 0.9604))
   / (successes + failures + 3.8416)

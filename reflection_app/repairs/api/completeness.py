@@ -7,17 +7,6 @@ from pydantic import BaseModel, Field
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from reflection_app.actions.check_completeness import check_completeness
-from reflection_app.actions.completeness_submission import CheckSubmission
-from reflection_app.api.completeness_answers import (
-    CheckAnswer,
-    CheckPage,
-    CheckStateAnswer,
-    check_answer,
-    check_line,
-    checks_to_show,
-    in_state,
-)
 from reflection_app.api.desk_view import DeskView
 from reflection_app.api.idempotency import idempotent, replayed
 from reflection_app.api.pages import NEWEST_FIRST, PageQuery, get_page
@@ -28,6 +17,17 @@ from reflection_app.api.waiting import WaitQuery, wait_until_settled
 from reflection_app.core.errors import NotFound
 from reflection_app.core.models.project import Project
 from reflection_app.core.permissions import Permission
+from reflection_app.repairs.answers.completeness_answers import (
+    CheckAnswer,
+    CheckPage,
+    CheckStateAnswer,
+    check_answer,
+    check_line,
+    checks_to_show,
+    in_state,
+)
+from reflection_app.repairs.check_completeness import check_completeness
+from reflection_app.repairs.completeness_submission import CheckSubmission
 from reflection_app.runs.models.run import Run
 
 EXAMPLES = {

@@ -9,7 +9,7 @@ from pydantic import AwareDatetime, Field, JsonValue
 from reflection_app.api.answer import Answer, PageAnswer
 from reflection_app.loops.diagnosis.checklist import FailureChecklist, checklist_of
 from reflection_app.loops.diagnosis.diagnoses import CorrectiveAction, ErrorType, FailureSeverity, Remedy, Source
-from reflection_app.metrics.cheat_sheet import CheatRow, CheatSheet
+from reflection_app.repairs.cheat_sheet import CheatRow, CheatSheet
 from reflection_app.repairs.models.tool_failure import FixPair, ToolFailure
 
 

@@ -10,13 +10,13 @@ from django.utils.translation import gettext_noop
 from django.views.decorators.http import require_safe
 from pydantic import ValidationError
 
-from reflection_app.actions.decide_instruction import InstructionInput, decide_instruction
 from reflection_app.core.errors import ActionError
 from reflection_app.core.permissions import Permission
+from reflection_app.repairs.decide_instruction import InstructionInput, decide_instruction
 from reflection_app.repairs.models.report import AgentInstruction, InstructionState
+from reflection_app.repairs.pages.report_pages import undecided
 from reflection_app.tasks.task_submission import invalid_input
 from reflection_app.web.access import DeskRequest, Place, project_page
-from reflection_app.web.report_pages import undecided
 
 MOST_SHOWN = 200
 SAID = {

@@ -8,8 +8,8 @@ from django.utils import timezone
 from reflection_app.core.event import EventType, add_event
 from reflection_app.loops.diagnosis.diagnoses import DiagnosedFailure, FixOutcome, FixRecall
 from reflection_app.loops.effects import RecallFix
+from reflection_app.repairs.fix_pairs import LONGEST_SIGNATURE, best_fix, keep_outcome
 from reflection_app.repairs.models.tool_failure import FixPair, ToolFailure
-from reflection_app.runner.fix_pairs import LONGEST_SIGNATURE, best_fix, keep_outcome
 from reflection_app.runs.batch import Batch
 from reflection_app.runs.models.run import Run, Step
 

@@ -12,7 +12,6 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 from pydantic import ValidationError
 
-from reflection_app.actions.tickets import ClosingInput, close_ticket
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.identifiers import id_from
 from reflection_app.core.models.project import Project
@@ -20,6 +19,7 @@ from reflection_app.core.permissions import Permission
 from reflection_app.loops.storable import storable
 from reflection_app.loops.tickets import Trigger
 from reflection_app.repairs.models.ticket import Ticket, TicketState
+from reflection_app.repairs.tickets import ClosingInput, close_ticket
 from reflection_app.tasks.redo_run import why_no_redo
 from reflection_app.web.access import DeskRequest, get_ticket_for, project_page
 from reflection_app.web.action_addresses import post_only

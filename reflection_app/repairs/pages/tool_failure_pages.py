@@ -13,18 +13,18 @@ from django.utils.translation import gettext_noop
 from django.views.decorators.http import require_safe
 from pydantic import ValidationError
 
-from reflection_app.actions.report_fix_outcome import report_fix_outcome
-from reflection_app.actions.tool_failure_submission import FixOutcomeSubmission
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models.project import Project
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.diagnosis.diagnoses import ErrorType
 from reflection_app.loops.storable import storable
 from reflection_app.repairs.models.tool_failure import ToolFailure
+from reflection_app.repairs.report_fix_outcome import report_fix_outcome
+from reflection_app.repairs.tool_failure_submission import FixOutcomeSubmission
+from reflection_app.repairs.views.failure_view import FailureShown
 from reflection_app.tasks.task_submission import invalid_input
 from reflection_app.web.access import DeskRequest, get_tool_failure_for, project_page
 from reflection_app.web.action_addresses import post_only
-from reflection_app.web.failure_view import FailureShown
 from reflection_app.web.forms import Typed, blame, read_typed
 from reflection_app.web.learned import learned_from_failure
 from reflection_app.web.list_pages import list_response, page_before

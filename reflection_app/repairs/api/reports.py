@@ -8,14 +8,17 @@ from pydantic import Field
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from reflection_app.actions.correct_class import CorrectionInput, correct_class
 from reflection_app.api.access import get_report_for
 from reflection_app.api.desk_view import DeskView, NoParameters
 from reflection_app.api.idempotency import idempotent
 from reflection_app.api.pages import NEWEST_FIRST, PageQuery, get_page
 from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_input, read_query
-from reflection_app.api.report_answers import (
+from reflection_app.api.schema import described_get, described_post
+from reflection_app.core.permissions import Permission
+from reflection_app.loops.protocol.error_classes import ErrorClass
+from reflection_app.loops.protocol.report_documents import markdown_of
+from reflection_app.repairs.answers.report_answers import (
     ReportAnswer,
     ReportDocument,
     ReportLine,
@@ -24,10 +27,7 @@ from reflection_app.api.report_answers import (
     report_body,
     reports_to_show,
 )
-from reflection_app.api.schema import described_get, described_post
-from reflection_app.core.permissions import Permission
-from reflection_app.loops.protocol.error_classes import ErrorClass
-from reflection_app.loops.protocol.report_documents import markdown_of
+from reflection_app.repairs.correct_class import CorrectionInput, correct_class
 from reflection_app.repairs.models.report import Report
 
 

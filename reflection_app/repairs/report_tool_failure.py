@@ -10,7 +10,6 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from reflection_app.actions.tool_failure_submission import ToolFailureSubmission
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models.project import Project
@@ -22,8 +21,9 @@ from reflection_app.loops.task_spec import Mode, TaskSpec
 from reflection_app.loops.tool_calls import ToolSpec
 from reflection_app.loops.tool_diagnosis import PLACE
 from reflection_app.metrics.models.run_figures import FigureDue
+from reflection_app.repairs.fix_pairs import best_fix
 from reflection_app.repairs.models.tool_failure import ToolFailure
-from reflection_app.runner.fix_pairs import best_fix
+from reflection_app.repairs.tool_failure_submission import ToolFailureSubmission
 from reflection_app.runs.begin_run import begin_run
 from reflection_app.runs.models.run import Run
 from reflection_app.tasks.models.task import Task

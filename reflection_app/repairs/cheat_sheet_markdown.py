@@ -2,7 +2,7 @@
 
 import re
 
-from reflection_app.metrics.cheat_sheet import CheatRow, CheatSheet
+from reflection_app.repairs.cheat_sheet import CheatRow, CheatSheet
 
 HEAD = "| Usual failure | Type | Seen | Fix | Worked |\n|---|---|---:|---|---|"
 SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")

@@ -4,7 +4,7 @@ from django.http import HttpResponse
 from django.views.decorators.http import require_safe
 
 from reflection_app.loops.storable import storable
-from reflection_app.metrics.cheat_sheet import cheat_sheet
+from reflection_app.repairs.cheat_sheet import cheat_sheet
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.list_pages import list_response
 

@@ -6,11 +6,11 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from reflection_app.actions.tool_failure_submission import FixOutcomeSubmission
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import OutcomeKnown
+from reflection_app.repairs.fix_pairs import keep_outcome
 from reflection_app.repairs.models.tool_failure import ToolFailure
-from reflection_app.runner.fix_pairs import keep_outcome
+from reflection_app.repairs.tool_failure_submission import FixOutcomeSubmission
 
 
 @transaction.atomic

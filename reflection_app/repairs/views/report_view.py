@@ -14,8 +14,8 @@ from reflection_app.loops.protocol.report_documents import without_number
 from reflection_app.loops.protocol.reports import Report as ReportValue
 from reflection_app.loops.protocol.stages import RepairStatus
 from reflection_app.loops.verdicts import Judgement
-from reflection_app.metrics.report_quality import ReportQuality, judgement_of, proposals_of
 from reflection_app.repairs.models.report import AgentInstruction, ClassCorrection, Report
+from reflection_app.repairs.report_quality import ReportQuality, judgement_of, proposals_of
 
 # What each class means, and what it has done, for whoever corrects it.
 MEANINGS = {

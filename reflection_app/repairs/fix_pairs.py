@@ -20,7 +20,7 @@ from reflection_app.loops.diagnosis.fallback_tools import is_reading
 from reflection_app.loops.diagnosis.shown_fixes import without_values
 from reflection_app.loops.task_spec import Execution
 from reflection_app.repairs.models.tool_failure import FixPair, ToolFailure
-from reflection_app.runner.offered_fixes import offer_fix, withdraw_fix
+from reflection_app.repairs.offered_fixes import offer_fix, withdraw_fix
 
 # The score of 95 % confidence: how bad a fix may be, given how often it was tried.
 Z = 1.96

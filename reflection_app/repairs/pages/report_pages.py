@@ -13,21 +13,21 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 from pydantic import ValidationError
 
-from reflection_app.actions.correct_class import CorrectionInput, correct_class
 from reflection_app.core.errors import ActionError, Conflict, InvalidInput
 from reflection_app.core.models.project import Project
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.report_documents import markdown_of
 from reflection_app.loops.storable import storable
+from reflection_app.repairs.correct_class import CorrectionInput, correct_class
 from reflection_app.repairs.models.report import AgentInstruction, InstructionState, Report
+from reflection_app.repairs.views.report_view import CLASSES, ReportShown
 from reflection_app.web.access import DeskRequest, Place, project_page
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.complaints import complaints
 from reflection_app.web.forms import Typed, blame, read_typed
 from reflection_app.web.learned import learned_from_report
 from reflection_app.web.list_pages import list_response, page_before
-from reflection_app.web.report_view import CLASSES, ReportShown
 
 MOST_AGENTS = 100
 CORRECTION = ("type", "reason", "before")

@@ -11,7 +11,7 @@ from reflection_app.core.models.project import Project
 from reflection_app.metrics.completeness_figures import Recurring, completeness_figures, recurring_supplements
 from reflection_app.metrics.supplement_value import FEWEST_RUNS, LEAST_GAIN, MOST_RUNS_PER_SUCCESS
 from reflection_app.repairs.models.completeness import CompletenessCheck
-from reflection_app.runner.recurring import RECURS_FROM, source_of
+from reflection_app.repairs.recurring import RECURS_FROM, source_of
 from reflection_app.web.access import DeskRequest, project_page
 
 NEWEST_SHOWN = 20

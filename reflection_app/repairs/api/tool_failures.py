@@ -9,16 +9,20 @@ from pydantic import BaseModel, Field
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from reflection_app.actions.report_fix_outcome import report_fix_outcome
-from reflection_app.actions.report_tool_failure import report_tool_failure
-from reflection_app.actions.tool_failure_submission import FixOutcomeSubmission, ToolFailureSubmission
 from reflection_app.api.desk_view import DeskView
 from reflection_app.api.idempotency import idempotent, replayed
 from reflection_app.api.pages import NEWEST_FIRST, PageQuery, get_page
 from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.schema import described_get, described_post
-from reflection_app.api.tool_failure_answers import (
+from reflection_app.api.waiting import WaitQuery, wait_until_settled
+from reflection_app.core.errors import NotFound
+from reflection_app.core.models.api_key import ApiKey
+from reflection_app.core.models.project import Project
+from reflection_app.core.permissions import Permission
+from reflection_app.loops.diagnosis.diagnoses import ErrorType
+from reflection_app.loops.values import Value
+from reflection_app.repairs.answers.tool_failure_answers import (
     CheatSheetAnswer,
     DiagnosisState,
     FixPairPage,
@@ -29,16 +33,12 @@ from reflection_app.api.tool_failure_answers import (
     state_of,
     tool_failure_answer,
 )
-from reflection_app.api.waiting import WaitQuery, wait_until_settled
-from reflection_app.core.errors import NotFound
-from reflection_app.core.models.api_key import ApiKey
-from reflection_app.core.models.project import Project
-from reflection_app.core.permissions import Permission
-from reflection_app.loops.diagnosis.diagnoses import ErrorType
-from reflection_app.loops.values import Value
-from reflection_app.metrics.cheat_sheet import cheat_sheet
-from reflection_app.metrics.cheat_sheet_markdown import markdown_of
+from reflection_app.repairs.cheat_sheet import cheat_sheet
+from reflection_app.repairs.cheat_sheet_markdown import markdown_of
 from reflection_app.repairs.models.tool_failure import FixPair, ToolFailure
+from reflection_app.repairs.report_fix_outcome import report_fix_outcome
+from reflection_app.repairs.report_tool_failure import report_tool_failure
+from reflection_app.repairs.tool_failure_submission import FixOutcomeSubmission, ToolFailureSubmission
 
 FAILURES = {
     "A search that timed out": {

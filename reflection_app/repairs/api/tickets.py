@@ -6,7 +6,6 @@ from pydantic import Field
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from reflection_app.actions.tickets import ClosingInput, close_ticket, start_ticket
 from reflection_app.api.access import get_ticket_for
 from reflection_app.api.desk_view import DeskView, NoParameters, Nothing
 from reflection_app.api.idempotency import idempotent
@@ -14,10 +13,17 @@ from reflection_app.api.pages import NEWEST_FIRST, PageQuery, get_page
 from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.schema import described_get, described_post
-from reflection_app.api.ticket_answers import ClosedAnswer, TicketAnswer, TicketPage, ticket_answer, tickets_to_show
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.tickets import Trigger
+from reflection_app.repairs.answers.ticket_answers import (
+    ClosedAnswer,
+    TicketAnswer,
+    TicketPage,
+    ticket_answer,
+    tickets_to_show,
+)
 from reflection_app.repairs.models.ticket import Ticket, TicketState
+from reflection_app.repairs.tickets import ClosingInput, close_ticket, start_ticket
 
 
 class TicketFilters(PageQuery):
