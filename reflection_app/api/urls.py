@@ -18,10 +18,8 @@ from reflection_app.api import (
     notebook_recall,
     notebook_rules,
     project_export,
-    reflectors,
     secrets,
     tools,
-    transcripts,
     webhook_deliveries,
     webhooks,
 )
@@ -39,6 +37,7 @@ from reflection_app.reviews.api import (
     reviews,
 )
 from reflection_app.runs.api import attempts, questions, run_graph, run_history, runs
+from reflection_app.sessions.api import reflectors, transcripts
 from reflection_app.tasks.api import redo, tasks
 
 urlpatterns = [

@@ -10,7 +10,6 @@ from django.conf import settings
 from django.utils import timezone
 
 from notebook_app.public import open_imports, refresh_search, sum_recalls
-from reflection_app.actions.assemble_traces import assemble_due, forget_spans
 from reflection_app.actions.compare_entries import compare_due
 from reflection_app.actions.embed_entries import embed_waiting, stopping
 from reflection_app.actions.notebook_import import carry_out_import
@@ -36,6 +35,7 @@ from reflection_app.runs.jobs import (
     enqueue_retention,
     enqueue_taking_away,
 )
+from reflection_app.sessions.assemble_traces import assemble_due, forget_spans
 
 # A bulk decision that is under way for longer than this may have lost its message or its worker.
 LOST_AFTER = timedelta(seconds=30)

@@ -1,8 +1,8 @@
 from django.urls import include, path
 
 from reflection_app.api.health import healthz, readyz
-from reflection_app.api.traces import TraceIntake
 from reflection_app.mcp_server.gate import McpGate
+from reflection_app.sessions.api.traces import TraceIntake
 
 urlpatterns = [
     path("healthz", healthz, name="healthz"),

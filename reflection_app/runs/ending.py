@@ -8,14 +8,14 @@ from reflection_app.live.doorbell import ring_reviews
 from reflection_app.loops.ends import Ended
 from reflection_app.loops.storable import storable
 from reflection_app.repairs.ticket_rows import end_tickets
-from reflection_app.runner.reflector_rows import end_reflector
-from reflection_app.runner.reflectors import may_be_looked_back_at
 from reflection_app.runs.batch import Batch
 from reflection_app.runs.best_so_far import best_of
 from reflection_app.runs.enqueuing import look_back_soon
 from reflection_app.runs.first_attempt import settle_first_attempt
 from reflection_app.runs.models.run import Run, RunState
 from reflection_app.sessions.models.reflector import LookBackDue
+from reflection_app.sessions.reflector_rows import end_reflector
+from reflection_app.sessions.reflectors import may_be_looked_back_at
 
 RUN_FIELDS = (
     "state",

@@ -18,9 +18,9 @@ from reflection_app.loops.effects import (
 from reflection_app.repairs.failure_rows import keep_fix_outcome
 from reflection_app.repairs.recurring import propose_what_recurs
 from reflection_app.repairs.report_rows import keep_proposal
-from reflection_app.runner.reflector_rows import keep_what_was_found
 from reflection_app.runs.journal import Journal
 from reflection_app.runs.models.run import Run, Step
+from reflection_app.sessions.reflector_rows import keep_what_was_found
 
 
 def has_for_notebook(effect: AnyEffect, value: Any) -> bool:

@@ -38,8 +38,8 @@ from reflection_app.loops.protocol.reports import KeptReport
 from reflection_app.loops.tickets import Ticket
 from reflection_app.repairs.failure_rows import recall_fix
 from reflection_app.repairs.report_rows import find_similar_issues, is_ours
-from reflection_app.runner.looked_back_at import read_session
 from reflection_app.runs.naming import named
+from reflection_app.sessions.looked_back_at import read_session
 
 
 def value_of(effect: Lookup | Naming | Noted, *, run_id: UUID) -> Any:

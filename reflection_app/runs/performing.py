@@ -37,10 +37,10 @@ from reflection_app.loops.effects import (
 from reflection_app.loops.progress import SHORTEST_CALL_S
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import TaskSpec
-from reflection_app.runner.looked_back_at import call_on_session
 from reflection_app.runs.journal import attempt_of
 from reflection_app.runs.lessons import recall_lessons
 from reflection_app.sandbox import SandboxUnavailable, run_tests
+from reflection_app.sessions.looked_back_at import call_on_session
 from reflection_app.tools import call_tool
 
 

@@ -7,10 +7,10 @@ from django.db import transaction
 from notebook_app.public import unlearn
 from reflection_app.live.doorbell import ring
 from reflection_app.loops.ends import Ended, Outcome
-from reflection_app.runner.reflector_proposals import evidence_of
 from reflection_app.runs.ending import end_run
 from reflection_app.runs.models.run import Run
 from reflection_app.sessions.models.reflector import LookBackDue, Reflector
+from reflection_app.sessions.reflector_proposals import evidence_of
 
 
 def take_back_reflectors(run: Run) -> None:

@@ -28,6 +28,8 @@ from reflection_app.reviews.pages import (
     review_undo,
 )
 from reflection_app.runs.pages import compare_page, fork_pages, question_pages, run_pages, runs
+from reflection_app.sessions.pages import sessions
+from reflection_app.sessions.views import looking_back
 from reflection_app.tasks.pages import new_task, redo_page
 from reflection_app.web import (
     account_urls,
@@ -44,7 +46,6 @@ from reflection_app.web import (
     keeping_page,
     keys_page,
     lift_page,
-    looking_back,
     members_page,
     metrics_urls,
     new_project,
@@ -57,7 +58,6 @@ from reflection_app.web import (
     project_export,
     recall_page,
     rules_page,
-    sessions,
     settings_page,
     tool_edit,
     tool_pages,

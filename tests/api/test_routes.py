@@ -13,8 +13,6 @@ from notebook_app.models import Conflict, ImportBatch
 from reflection_app.actions.invitations import create_invitation
 from reflection_app.actions.notebook_bulk import BulkCuration, BulkDeed, curate_together
 from reflection_app.actions.tools import add_builtin_tools
-from reflection_app.actions.transcript_submission import TranscriptSubmission
-from reflection_app.actions.transcripts import open_transcript
 from reflection_app.api.desk_view import DeskView
 from reflection_app.api.permissions import permission_for
 from reflection_app.api.urls import urlpatterns
@@ -25,6 +23,8 @@ from reflection_app.metrics.models.judged_item import JudgementImport
 from reflection_app.repairs.models.report import AgentInstruction
 from reflection_app.reviews.comments import CommentInput, add_comment
 from reflection_app.reviews.models.comment import About
+from reflection_app.sessions.transcript_submission import TranscriptSubmission
+from reflection_app.sessions.transcripts import open_transcript
 from reflection_app.teams.models.tool import Secret
 from reflection_app.teams.models.webhook import Delivery, Webhook
 from tests.api.caller import Caller, assert_problem, make_caller

@@ -23,18 +23,18 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from pytest_django.live_server_helper import LiveServer
 
-from reflection_app.actions import assemble_traces as assembling
-from reflection_app.actions.assemble_traces import assemble_due, forget_spans
-from reflection_app.actions.take_spans import MOST_SPANS_IN_A_TRACE, take_spans
-from reflection_app.actions.transcripts import open_transcript
-from reflection_app.api import traces
 from reflection_app.core.audit import AuditEntry
 from reflection_app.core.models.project import Project
-from reflection_app.otlp.decoding import JSON, PROTOBUF
-from reflection_app.otlp.spans import Span
+from reflection_app.sessions import assemble_traces as assembling
+from reflection_app.sessions.api import traces
+from reflection_app.sessions.assemble_traces import assemble_due, forget_spans
 from reflection_app.sessions.models.agent_trace import AgentSpan, AgentTrace
 from reflection_app.sessions.models.reflector import Reflector
 from reflection_app.sessions.models.transcript import Transcript, TranscriptTurn
+from reflection_app.sessions.otlp.decoding import JSON, PROTOBUF
+from reflection_app.sessions.otlp.spans import Span
+from reflection_app.sessions.take_spans import MOST_SPANS_IN_A_TRACE, take_spans
+from reflection_app.sessions.transcripts import open_transcript
 from tests.api.caller import Answer, Caller, make_caller
 from tests.factories import make_project
 from tests.looking_back import session_project

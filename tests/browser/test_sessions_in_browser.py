@@ -5,11 +5,11 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import expect
 
-from reflection_app.actions.transcript_submission import TranscriptSubmission, TurnsInput
-from reflection_app.actions.transcripts import add_turns, end_transcript, open_transcript
 from reflection_app.core.audit import Actor
 from reflection_app.core.models.project import Role
 from reflection_app.runs.advance import advance
+from reflection_app.sessions.transcript_submission import TranscriptSubmission, TurnsInput
+from reflection_app.sessions.transcripts import add_turns, end_transcript, open_transcript
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
 from tests.factories import make_member

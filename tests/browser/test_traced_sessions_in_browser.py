@@ -7,10 +7,10 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import expect
 
-from reflection_app.actions.assemble_traces import LATE, assemble_due
-from reflection_app.actions.take_spans import take_spans
 from reflection_app.core.models.project import Role
+from reflection_app.sessions.assemble_traces import LATE, assemble_due
 from reflection_app.sessions.models.transcript import Transcript
+from reflection_app.sessions.take_spans import take_spans
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
 from tests.factories import make_member, make_project

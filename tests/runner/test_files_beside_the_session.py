@@ -1,7 +1,7 @@
 """A file that came under the conversation's own name is found beside it, and takes no other file's place."""
 
 from reflection_app.loops.after.conversation import SESSION_FILE
-from reflection_app.runner.looked_back_at import beside_the_session
+from reflection_app.sessions.looked_back_at import beside_the_session
 
 
 def test_no_file_takes_the_place_of_another() -> None:

@@ -14,8 +14,6 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.event import Event, EventType
 from reflection_app.core.models.project import Project
 from reflection_app.loops.ends import Ended, Outcome
-from reflection_app.runner import reflectors
-from reflection_app.runner.reflector_proposals import name_of_finding
 from reflection_app.runs import journal_writes
 from reflection_app.runs.advance import advance
 from reflection_app.runs.cancel_run import cancel_run
@@ -24,7 +22,9 @@ from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.fork_run import fork_run
 from reflection_app.runs.models.run import Run, RunState, Step
 from reflection_app.runs.sweep import take_back_expired
+from reflection_app.sessions import reflectors
 from reflection_app.sessions.models.reflector import Reflector
+from reflection_app.sessions.reflector_proposals import name_of_finding
 from tests.factories import make_api_key, make_member
 from tests.looking_back import (
     BOTH,

@@ -9,19 +9,19 @@ from pytest_django.fixtures import Settings
 from notebook_app.models import Entry, Evidence
 from notebook_app.public import propose
 from notebook_app.rules_prompt import Told, bounded, new_boundary
-from reflection_app.actions.transcript_submission import TranscriptSubmission, TurnsInput
-from reflection_app.actions.transcripts import add_turns, end_transcript, open_transcript
 from reflection_app.core.audit import Actor
 from reflection_app.core.event import Event, EventType
 from reflection_app.core.models.project import Project
 from reflection_app.llm.model_loop import stop_model_loop
-from reflection_app.runner.looked_back_at import readable_files, turns_of
 from reflection_app.runs import journal_writes
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models.run import Run, Step
 from reflection_app.runs.sweep import take_back_expired
+from reflection_app.sessions.looked_back_at import readable_files, turns_of
 from reflection_app.sessions.models.reflector import Reflector
 from reflection_app.sessions.models.transcript import Transcript, TranscriptTurn
+from reflection_app.sessions.transcript_submission import TranscriptSubmission, TurnsInput
+from reflection_app.sessions.transcripts import add_turns, end_transcript, open_transcript
 from reflection_app.tasks.models.task import TaskFile
 from tests.looking_back import (
     BOTH,

@@ -5,13 +5,13 @@ import pytest
 from reflection_app.core.audit import Actor
 from reflection_app.loops.ends import Ended, Outcome
 from reflection_app.loops.questions import Choice
-from reflection_app.runner.looked_back_at import readable_files
-from reflection_app.runner.run_conversation import has_conversation, turns_of_run
 from reflection_app.runs.advance import advance
 from reflection_app.runs.answer_question import AnswerInput, answer_question
 from reflection_app.runs.ending import end_run
 from reflection_app.runs.hand_in_attempt import AttemptInput, hand_in_attempt
 from reflection_app.runs.models.run import Run
+from reflection_app.sessions.looked_back_at import readable_files
+from reflection_app.sessions.run_conversation import has_conversation, turns_of_run
 from tests.factories import make_project
 from tests.looking_back import BOTH, forks_of, watched_project
 from tests.questions import waiting_question

@@ -6,9 +6,6 @@ from typing import Any
 import pytest
 from django.db import OperationalError, connections, transaction
 
-from reflection_app.actions.session_state import reflections_of, session_state
-from reflection_app.actions.transcript_submission import TranscriptSubmission, TurnsInput
-from reflection_app.actions.transcripts import add_turns, end_transcript, open_transcript
 from reflection_app.core.audit import Actor
 from reflection_app.core.errors import TurnsConflict
 from reflection_app.core.event import Event
@@ -18,6 +15,9 @@ from reflection_app.runs.cancel_run import cancel_run
 from reflection_app.runs.models.run import Run, RunState, Step
 from reflection_app.runs.sweep import take_back_expired
 from reflection_app.sessions.models.transcript import Transcript, TranscriptTurn
+from reflection_app.sessions.session_state import reflections_of, session_state
+from reflection_app.sessions.transcript_submission import TranscriptSubmission, TurnsInput
+from reflection_app.sessions.transcripts import add_turns, end_transcript, open_transcript
 from tests.pace import PATIENCE_S
 from tests.runner.test_crashes import Killed, counted_calls, killing_after, let_lease_run_out
 from tests.sessions import INLINE, turns, watched_project

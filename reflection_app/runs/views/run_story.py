@@ -9,7 +9,6 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from reflection_app.actions.session_state import reflections_of
 from reflection_app.loops.effects import Pick, Route
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.task_spec import TaskSpec
@@ -27,6 +26,7 @@ from reflection_app.runs.views.run_lineage import go_on_from
 from reflection_app.runs.views.step_lines import StepLine
 from reflection_app.runs.views.tool_view import is_tool_run
 from reflection_app.sessions.models.transcript import Transcript
+from reflection_app.sessions.session_state import reflections_of
 from reflection_app.web.rendering import render_markdown
 from reflection_app.web.template_filters import money
 

@@ -5,8 +5,8 @@ from dataclasses import asdict
 from django.db.models import F, QuerySet, TextField
 from django.db.models.functions import Cast, Length
 
-from reflection_app.otlp.spans import Span, SpanEvent
 from reflection_app.sessions.models.agent_trace import AgentSpan, AgentTrace
+from reflection_app.sessions.otlp.spans import Span, SpanEvent
 
 SERVICE = "service.name"
 # What is read of one trace, in characters of its spans' attributes: more would be held in memory several times over.

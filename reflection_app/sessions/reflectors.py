@@ -15,13 +15,13 @@ from reflection_app.llm import can_look_back
 from reflection_app.loops.after import error_reflection, memory_reflection
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.task_spec import NOT_FOR_TASKS, Limits, Mode, TaskSpec
-from reflection_app.runner.reflection_mode import reflection_mode, said_mode
-from reflection_app.runner.run_conversation import has_conversation
 from reflection_app.runs.batch import Batch
 from reflection_app.runs.begin_run import begin_run, is_scripted
 from reflection_app.runs.models.run import Run
 from reflection_app.sessions.models.reflector import LookBackDue, Reflector, ReflectorKind
 from reflection_app.sessions.models.transcript import Transcript
+from reflection_app.sessions.reflection_mode import reflection_mode, said_mode
+from reflection_app.sessions.run_conversation import has_conversation
 from reflection_app.tasks.models.task import Task
 
 log = logging.getLogger(__name__)

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from reflection_app.otlp.messages import Message, messages_of, read_json
-from reflection_app.otlp.spans import Span, SpanEvent
+from reflection_app.sessions.otlp.messages import Message, messages_of, read_json
+from reflection_app.sessions.otlp.spans import Span, SpanEvent
 
 DETAILS = "gen_ai.client.inference.operation.details"
 ROLE_OF_EVENT = {

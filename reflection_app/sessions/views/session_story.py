@@ -6,10 +6,10 @@ from functools import cached_property
 
 from django.utils.safestring import SafeString
 
-from reflection_app.actions.session_state import SessionState, session_state
 from reflection_app.loops.session_messages import calls_in, content_text
 from reflection_app.loops.session_reflections import KeptReflection
 from reflection_app.sessions.models.transcript import Transcript, TranscriptTurn
+from reflection_app.sessions.session_state import SessionState, session_state
 from reflection_app.web.rendering import render_markdown
 from reflection_app.web.template_filters import shortened
 

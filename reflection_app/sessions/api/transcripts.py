@@ -7,9 +7,6 @@ from pydantic import BaseModel, Field
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from reflection_app.actions.session_state import session_state, tell_newest
-from reflection_app.actions.transcript_submission import TranscriptSubmission, TurnsInput
-from reflection_app.actions.transcripts import add_turns, end_transcript, open_transcript
 from reflection_app.api.access import get_transcript_for
 from reflection_app.api.desk_view import DeskView, NoParameters, Nothing
 from reflection_app.api.idempotency import idempotent, replayed
@@ -17,7 +14,9 @@ from reflection_app.api.pages import BY_SEQ, NEWEST_FIRST, PageQuery, get_page
 from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.schema import described_get, described_post
-from reflection_app.api.transcript_answers import (
+from reflection_app.api.waiting import WaitQuery, wait_until_settled
+from reflection_app.core.permissions import Permission
+from reflection_app.sessions.answers.transcript_answers import (
     TranscriptAnswer,
     TranscriptPage,
     TurnPage,
@@ -27,9 +26,10 @@ from reflection_app.api.transcript_answers import (
     turn_answer,
     turns_answer,
 )
-from reflection_app.api.waiting import WaitQuery, wait_until_settled
-from reflection_app.core.permissions import Permission
 from reflection_app.sessions.models.transcript import Transcript, TranscriptTurn
+from reflection_app.sessions.session_state import session_state, tell_newest
+from reflection_app.sessions.transcript_submission import TranscriptSubmission, TurnsInput
+from reflection_app.sessions.transcripts import add_turns, end_transcript, open_transcript
 
 EXAMPLES = {
     "The beginning of a session": {

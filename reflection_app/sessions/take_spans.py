@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from django.db import connection, transaction
 from django.utils import timezone
 
-from reflection_app.actions.agent_spans import row_of
 from reflection_app.core.identifiers import new_id
 from reflection_app.core.models.project import Project
-from reflection_app.otlp.spans import Span
 from reflection_app.runs.batch import Batch
+from reflection_app.sessions.agent_spans import row_of
 from reflection_app.sessions.models.agent_trace import AgentSpan, AgentTrace
+from reflection_app.sessions.otlp.spans import Span
 
 MOST_SPANS_IN_A_TRACE = 5_000
 TRACES_AT_ONCE = 500

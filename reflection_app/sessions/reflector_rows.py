@@ -18,11 +18,11 @@ from reflection_app.live.doorbell import ring
 from reflection_app.loops.after.findings import ErrorFound, MemoryFound
 from reflection_app.loops.effects import RecordFindings, RecordMemories
 from reflection_app.loops.ends import Outcome
-from reflection_app.runner.looked_back_at import REFLECTING, reflector_of
-from reflection_app.runner.reflector_proposals import proposal_of, work_of
 from reflection_app.runs.models.run import Run
+from reflection_app.sessions.looked_back_at import REFLECTING, reflector_of
 from reflection_app.sessions.models.reflector import Reflector, ReflectorKind
 from reflection_app.sessions.models.transcript import Transcript
+from reflection_app.sessions.reflector_proposals import proposal_of, work_of
 
 MOST_PARENTS = 20
 

@@ -3,7 +3,6 @@
 from django.db import transaction
 from django.utils import timezone
 
-from reflection_app.actions.transcript_submission import TranscriptSubmission
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.event import EventType, add_event
 from reflection_app.core.own_work import hands_of
@@ -15,6 +14,7 @@ from reflection_app.runs.jobs import enqueue
 from reflection_app.runs.models.run import Run, RunState, Step, StepState
 from reflection_app.runs.waiting import turns_for
 from reflection_app.sessions.models.transcript import Transcript, TranscriptTurn
+from reflection_app.sessions.transcript_submission import TranscriptSubmission
 from reflection_app.tasks.models.task import Task
 
 LONGEST_GUESSED = 1_000

@@ -14,18 +14,18 @@ from django.db import OperationalError, transaction
 from django.db.models import Q
 from django.utils.translation import gettext_noop
 
-from reflection_app.actions.agent_spans import spans_of
-from reflection_app.actions.transcript_submission import (
+from reflection_app.core.audit import Actor
+from reflection_app.sessions.agent_spans import spans_of
+from reflection_app.sessions.models.agent_trace import AgentSpan, AgentTrace
+from reflection_app.sessions.models.transcript import Transcript, TranscriptTurn
+from reflection_app.sessions.otlp.conversation import Conversation, conversation_of_spans
+from reflection_app.sessions.transcript_submission import (
     MOST_MESSAGES_AT_ONCE,
     MOST_TURNS,
     TranscriptSubmission,
     TurnsInput,
 )
-from reflection_app.actions.transcripts import add_turns, end_transcript, open_transcript
-from reflection_app.core.audit import Actor
-from reflection_app.otlp.conversation import Conversation, conversation_of_spans
-from reflection_app.sessions.models.agent_trace import AgentSpan, AgentTrace
-from reflection_app.sessions.models.transcript import Transcript, TranscriptTurn
+from reflection_app.sessions.transcripts import add_turns, end_transcript, open_transcript
 
 log = logging.getLogger(__name__)
 

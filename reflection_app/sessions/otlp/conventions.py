@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from reflection_app.otlp.messages import content_of, read_json, written
-from reflection_app.otlp.spans import Span
+from reflection_app.sessions.otlp.messages import content_of, read_json, written
+from reflection_app.sessions.otlp.spans import Span
 
 
 class SpanKind(StrEnum):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from reflection_app.loops.storable import storable
-from reflection_app.otlp.conventions import (
+from reflection_app.sessions.otlp.conventions import (
     SpanKind,
     agent_of,
     conversation_of,
@@ -21,9 +21,9 @@ from reflection_app.otlp.conventions import (
     tokens_of,
     tool_call_of,
 )
-from reflection_app.otlp.messages import Message, read_json
-from reflection_app.otlp.model_calls import Exchange, exchange_of
-from reflection_app.otlp.spans import Span
+from reflection_app.sessions.otlp.messages import Message, read_json
+from reflection_app.sessions.otlp.model_calls import Exchange, exchange_of
+from reflection_app.sessions.otlp.spans import Span
 
 NOT_KEPT = "(The trace does not hold what the tool answered.)"
 # As JSON, in bytes: together below what a session takes of one message.

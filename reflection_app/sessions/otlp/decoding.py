@@ -14,8 +14,8 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.trace.v1 import trace_pb2
 
 from reflection_app.loops.storable import storable, storable_value
-from reflection_app.otlp.bounds import has_many_parts, has_many_parts_of_json
-from reflection_app.otlp.spans import Span, SpanEvent
+from reflection_app.sessions.otlp.bounds import has_many_parts, has_many_parts_of_json
+from reflection_app.sessions.otlp.spans import Span, SpanEvent
 
 LARGEST_SPAN = 2_000_000
 LONGEST_NAME = 400

@@ -7,14 +7,14 @@ from django.http import HttpResponse
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from reflection_app.actions.take_spans import FULL, take_spans
 from reflection_app.api.desk_view import DeskView
 from reflection_app.api.permissions import needs
 from reflection_app.api.problems import UnsupportedBody
 from reflection_app.core.errors import ActionError, InvalidInput
 from reflection_app.core.permissions import Permission
-from reflection_app.otlp.answers import refusal, success
-from reflection_app.otlp.decoding import JSON, PROTOBUF, TooManyParts, Unreadable, read_export
+from reflection_app.sessions.otlp.answers import refusal, success
+from reflection_app.sessions.otlp.decoding import JSON, PROTOBUF, TooManyParts, Unreadable, read_export
+from reflection_app.sessions.take_spans import FULL, take_spans
 
 # Of what a gzip body unfolds to; the body itself is bounded like every other.
 LARGEST_UNFOLDED = 40_000_000

@@ -12,23 +12,23 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from reflection_app.actions.session_run import start_session_run, wake
-from reflection_app.actions.transcript_submission import (
-    MOST_TURNS,
-    TranscriptSubmission,
-    TurnsInput,
-)
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import InvalidInput, TurnsConflict
 from reflection_app.core.models.project import Project
 from reflection_app.live.doorbell import ring
 from reflection_app.loops.session_messages import calls_in, message_text, tool_name_of
 from reflection_app.loops.tool_failures import is_tool_failure
-from reflection_app.runner.reflection_mode import reflection_mode
-from reflection_app.runner.reflectors import begin_reflectors_for_transcript
 from reflection_app.runs.batch import Batch
 from reflection_app.runs.models.run import Run
 from reflection_app.sessions.models.transcript import Transcript, TranscriptFile, TranscriptTurn
+from reflection_app.sessions.reflection_mode import reflection_mode
+from reflection_app.sessions.reflectors import begin_reflectors_for_transcript
+from reflection_app.sessions.session_run import start_session_run, wake
+from reflection_app.sessions.transcript_submission import (
+    MOST_TURNS,
+    TranscriptSubmission,
+    TurnsInput,
+)
 
 # An answer comes soon after its call.
 TURNS_LOOKED_BACK_AT = 100

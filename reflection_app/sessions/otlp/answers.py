@@ -5,7 +5,7 @@ import json
 from google.protobuf.json_format import MessageToJson
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
-from reflection_app.otlp.decoding import JSON
+from reflection_app.sessions.otlp.decoding import JSON
 
 MOST_REASONS = 3
 # google.rpc.Code by HTTP status; https://github.com/googleapis/googleapis/blob/master/google/rpc/code.proto
