@@ -2,12 +2,8 @@ from django.urls import path, re_path
 
 from reflection_app.api import (
     audit_entries,
-    calibration,
     docs,
-    judgements,
     members,
-    metrics,
-    metrics_referees,
     notebook_bulk,
     notebook_conflicts,
     notebook_curation,
@@ -24,6 +20,7 @@ from reflection_app.api import (
     webhooks,
 )
 from reflection_app.api.unknown_path import NoSuchPath
+from reflection_app.metrics.api import calibration, judgements, metrics, metrics_referees
 from reflection_app.repairs.api import completeness, instructions, reports, tickets, tool_failures
 from reflection_app.reviews.api import (
     agreement,

@@ -3,6 +3,7 @@
 from django.urls import URLPattern, URLResolver, include, path
 from django.views.i18n import set_language
 
+from reflection_app.metrics import calibration_urls, metrics_urls
 from reflection_app.repairs.pages import (
     cheat_sheet_page,
     completeness_page,
@@ -34,7 +35,6 @@ from reflection_app.tasks.pages import new_task, redo_page
 from reflection_app.web import (
     account_urls,
     audit_page,
-    calibration_urls,
     conflict_pages,
     entry_curation,
     entry_edit,
@@ -47,7 +47,6 @@ from reflection_app.web import (
     keys_page,
     lift_page,
     members_page,
-    metrics_urls,
     new_project,
     notebook_browse,
     notebook_inbox,

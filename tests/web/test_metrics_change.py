@@ -4,8 +4,8 @@ import pytest
 
 from reflection_app.metrics.definitions import figure
 from reflection_app.metrics.values import Figure, Unit
-from reflection_app.web.metrics_headline import change, shown_figures
-from reflection_app.web.metrics_words import number_words
+from reflection_app.metrics.views.metrics_headline import change, shown_figures
+from reflection_app.metrics.views.metrics_words import number_words
 
 
 def share(successes: int, of: int) -> Figure:

@@ -7,11 +7,11 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
-from reflection_app.actions.import_judgements import Shown, apply_judgements, preview_judgements
-from reflection_app.actions.judgement_rows import read_lines
 from reflection_app.core.audit import Actor
 from reflection_app.core.errors import InvalidInput
 from reflection_app.management.commands.create_api_key import get_project
+from reflection_app.metrics.import_judgements import Shown, apply_judgements, preview_judgements
+from reflection_app.metrics.judgement_rows import read_lines
 
 MOST_TOLD = 20
 

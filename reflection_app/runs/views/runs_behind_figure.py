@@ -14,11 +14,11 @@ from reflection_app.metrics.definitions import DEFINITIONS
 from reflection_app.metrics.runs_behind import NO, YES, runs_behind
 from reflection_app.metrics.runs_behind_reviews import OF_NOW, OF_REVIEWS, runs_behind_reviews
 from reflection_app.metrics.values import ChosenHour, Unit
+from reflection_app.metrics.views.metrics_choice import Asked, as_fields, of_hour, read_asked
+from reflection_app.metrics.views.metrics_families import bar_words, family_title
+from reflection_app.metrics.views.metrics_words import FIGURES, mode_words, runs_words
 from reflection_app.runs.models.run import Run
 from reflection_app.web.access import DeskRequest
-from reflection_app.web.metrics_choice import Asked, as_fields, of_hour, read_asked
-from reflection_app.web.metrics_families import bar_words, family_title
-from reflection_app.web.metrics_words import FIGURES, mode_words, runs_words
 
 LONGEST_KEY = 300
 # Beyond these, nobody wants to know how many, and counting takes long.

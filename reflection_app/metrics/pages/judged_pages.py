@@ -9,18 +9,18 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
-from reflection_app.actions.import_judgements import (
+from reflection_app.core.errors import InvalidInput
+from reflection_app.core.permissions import Permission, member_may
+from reflection_app.metrics.compared import majority
+from reflection_app.metrics.import_judgements import (
     Shown,
     apply_judgements,
     get_judgement_import,
     preview_judgements,
 )
-from reflection_app.actions.judgement_plan import RowStep
-from reflection_app.actions.judgement_rows import ReadRows, read_lines
-from reflection_app.core.errors import InvalidInput
-from reflection_app.core.permissions import Permission, member_may
-from reflection_app.metrics.compared import majority
 from reflection_app.metrics.imported_judgements import judged_items
+from reflection_app.metrics.judgement_plan import RowStep
+from reflection_app.metrics.judgement_rows import ReadRows, read_lines
 from reflection_app.metrics.models.judged_item import JudgedItem
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.action_addresses import post_only

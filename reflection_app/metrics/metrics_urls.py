@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, path
 
-from reflection_app.web import (
+from reflection_app.metrics.pages import (
     metrics_export,
     metrics_lessons_page,
     metrics_page,

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from reflection_app.metrics.values import Chosen, ChosenHour, Point
-from reflection_app.web.metrics_choice import as_fields
+from reflection_app.metrics.views.metrics_choice import as_fields
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ from reflection_app.core.permissions import Permission
 from reflection_app.metrics.models.referee_measurement import RefereeMeasurement
 from reflection_app.metrics.pick_kinds import PickKind
 from reflection_app.metrics.referee_quality import RULES, RefereeQuality
+from reflection_app.metrics.views.chart_figures import Mark, bars, dots, share_axis
+from reflection_app.metrics.views.charts import CHARTS_POLICY, Cell, Chart
+from reflection_app.metrics.views.metrics_words import share_words
 from reflection_app.web.access import DeskRequest, project_page
-from reflection_app.web.chart_figures import Mark, bars, dots, share_axis
-from reflection_app.web.charts import CHARTS_POLICY, Cell, Chart
-from reflection_app.web.metrics_words import share_words
 
 # Each is computed anew where somebody measures, so few are of interest.
 MOST_SHOWN = 20

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from django.utils.translation import gettext as _
 
 from reflection_app.metrics.values import Bar, Figure, Metrics, Point
-from reflection_app.web.chart_figures import Mark, Series, bars, count_axis, lines, lying_bars, share_axis
-from reflection_app.web.charts import Cell, Chart
-from reflection_app.web.metrics_families import Family
-from reflection_app.web.metrics_links import Links
-from reflection_app.web.metrics_words import figure_words, interval_words, runs_words, share_words
+from reflection_app.metrics.views.chart_figures import Mark, Series, bars, count_axis, lines, lying_bars, share_axis
+from reflection_app.metrics.views.charts import Cell, Chart
+from reflection_app.metrics.views.metrics_families import Family
+from reflection_app.metrics.views.metrics_links import Links
+from reflection_app.metrics.views.metrics_words import figure_words, interval_words, runs_words, share_words
 
 MOST_BARS = 12
 

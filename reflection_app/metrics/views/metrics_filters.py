@@ -8,9 +8,9 @@ from urllib.parse import urlencode
 from django.utils.translation import gettext as _
 
 from reflection_app.loops.task_spec import Mode
+from reflection_app.metrics.views.metrics_choice import CUSTOM, PERIODS, Asked
+from reflection_app.metrics.views.metrics_words import mode_words
 from reflection_app.web.labels import in_words
-from reflection_app.web.metrics_choice import CUSTOM, PERIODS, Asked
-from reflection_app.web.metrics_words import mode_words
 
 
 @dataclass(frozen=True)

@@ -10,15 +10,20 @@ from reflection_app.core.permissions import Permission
 from reflection_app.metrics.figures import choices_of
 from reflection_app.metrics.review_figures import ReviewFigures, review_figures
 from reflection_app.metrics.values import Bar
+from reflection_app.metrics.views.charts import CHARTS_POLICY, Chart
+from reflection_app.metrics.views.metrics_charts import bar_chart
+from reflection_app.metrics.views.metrics_choice import read_asked
+from reflection_app.metrics.views.metrics_families import reasons_family
+from reflection_app.metrics.views.metrics_filters import filter_context
+from reflection_app.metrics.views.metrics_headline import shown_figures
+from reflection_app.metrics.views.metrics_links import Links
+from reflection_app.metrics.views.metrics_review_charts import (
+    ages_chart,
+    by_name_chart,
+    decision_time_chart,
+    overrule_chart,
+)
 from reflection_app.web.access import DeskRequest, project_page
-from reflection_app.web.charts import CHARTS_POLICY, Chart
-from reflection_app.web.metrics_charts import bar_chart
-from reflection_app.web.metrics_choice import read_asked
-from reflection_app.web.metrics_families import reasons_family
-from reflection_app.web.metrics_filters import filter_context
-from reflection_app.web.metrics_headline import shown_figures
-from reflection_app.web.metrics_links import Links
-from reflection_app.web.metrics_review_charts import ages_chart, by_name_chart, decision_time_chart, overrule_chart
 
 HEADLINE = (
     *("queue_length", "oldest_age_s", "decided"),

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 from reflection_app.metrics.intervals import Interval, difference
 from reflection_app.metrics.values import Figure, Unit
-from reflection_app.web.metrics_words import FIGURES, Words, figure_words, interval_words
+from reflection_app.metrics.views.metrics_words import FIGURES, Words, figure_words, interval_words
 
 HEADLINE = (
     "success_rate_with_reflection",

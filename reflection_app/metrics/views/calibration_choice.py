@@ -9,7 +9,7 @@ from reflection_app.metrics.calibration import VERDICTS
 from reflection_app.metrics.calibration_figures import CalibrationFigures
 from reflection_app.metrics.compared import Critic, CriticCalibration
 from reflection_app.metrics.critic_rows import Judging
-from reflection_app.web.metrics_choice import Asked
+from reflection_app.metrics.views.metrics_choice import Asked
 
 LONGEST_TEXT = 200
 

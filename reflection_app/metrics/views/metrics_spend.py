@@ -7,10 +7,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from reflection_app.metrics.values import Spend, TaskSpend
-from reflection_app.web.chart_figures import Mark, Series, lying_bars, stacked_bars, titled
-from reflection_app.web.charts import Cell, Chart
+from reflection_app.metrics.views.chart_figures import Mark, Series, lying_bars, stacked_bars, titled
+from reflection_app.metrics.views.charts import Cell, Chart
+from reflection_app.metrics.views.metrics_links import Links
 from reflection_app.web.labels import in_words
-from reflection_app.web.metrics_links import Links
 from reflection_app.web.template_filters import at_least, money
 
 MOST_MODELS = 8

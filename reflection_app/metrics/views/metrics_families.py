@@ -7,8 +7,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from reflection_app.loops.ends import Outcome
+from reflection_app.metrics.views.metrics_words import mode_words
 from reflection_app.web.labels import in_words
-from reflection_app.web.metrics_words import mode_words
 
 TONES = {
     Outcome.SUCCEEDED: "good",

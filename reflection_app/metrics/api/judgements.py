@@ -7,15 +7,6 @@ from pydantic import Field, model_validator
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from reflection_app.actions.import_judgements import (
-    LONGEST_NAME,
-    Shown,
-    apply_judgements,
-    get_judgement_import,
-    preview_judgements,
-)
-from reflection_app.actions.judgement_plan import RowStep
-from reflection_app.actions.judgement_rows import MOST_ROWS, read_lines, read_values
 from reflection_app.api.answer import Answer, PageAnswer
 from reflection_app.api.desk_view import DeskView, NoParameters, Nothing
 from reflection_app.api.idempotency import idempotent
@@ -28,7 +19,16 @@ from reflection_app.loops.storable import Text
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Verdict
 from reflection_app.metrics.compared import majority
+from reflection_app.metrics.import_judgements import (
+    LONGEST_NAME,
+    Shown,
+    apply_judgements,
+    get_judgement_import,
+    preview_judgements,
+)
 from reflection_app.metrics.imported_judgements import judged_items
+from reflection_app.metrics.judgement_plan import RowStep
+from reflection_app.metrics.judgement_rows import MOST_ROWS, read_lines, read_values
 from reflection_app.metrics.models.judged_item import JudgedItem
 
 MOST_LINES = 500

@@ -10,7 +10,7 @@ from reflection_app.metrics.calibration import Calibration
 from reflection_app.metrics.compared import Critic, JudgementSource
 from reflection_app.metrics.intervals import Interval
 from reflection_app.metrics.reliability import Reliability
-from reflection_app.web.metrics_words import share_words
+from reflection_app.metrics.views.metrics_words import share_words
 
 VERDICT_WORDS = {"PASS": gettext_lazy("Pass"), "REVISE": gettext_lazy("Revise"), "REJECT": gettext_lazy("Reject")}
 SOURCES = {JudgementSource.DESK: gettext_lazy("This desk"), JudgementSource.IMPORTED: gettext_lazy("Imported")}

@@ -6,12 +6,12 @@ from django.utils.translation import gettext as _
 
 from reflection_app.metrics.review_figures import Overruled, ReviewFigures
 from reflection_app.metrics.values import Point, Unit
-from reflection_app.web.chart_figures import Mark, Series, bars, count_axis, dots, lines, share_axis, titled
-from reflection_app.web.charts import Cell, Chart
-from reflection_app.web.metrics_charts import when
-from reflection_app.web.metrics_families import AGES
-from reflection_app.web.metrics_links import Links
-from reflection_app.web.metrics_words import interval_words, number_words, share_words, span_words
+from reflection_app.metrics.views.chart_figures import Mark, Series, bars, count_axis, dots, lines, share_axis, titled
+from reflection_app.metrics.views.charts import Cell, Chart
+from reflection_app.metrics.views.metrics_charts import when
+from reflection_app.metrics.views.metrics_families import AGES
+from reflection_app.metrics.views.metrics_links import Links
+from reflection_app.metrics.views.metrics_words import interval_words, number_words, share_words, span_words
 
 HOUR = 3600
 MOST_NAMES = 12

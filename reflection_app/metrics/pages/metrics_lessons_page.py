@@ -11,11 +11,11 @@ from django.views.decorators.http import require_safe
 
 from notebook_app.public import Claim, EntryState, LessonLift, lift_of_all
 from reflection_app.core.permissions import Permission
+from reflection_app.metrics.views.chart_figures import Mark, dots, titled
+from reflection_app.metrics.views.charts import CHARTS_POLICY, Cell, Chart
+from reflection_app.metrics.views.metrics_headline import Shown
 from reflection_app.web.access import DeskRequest, project_page
-from reflection_app.web.chart_figures import Mark, dots, titled
-from reflection_app.web.charts import CHARTS_POLICY, Cell, Chart
 from reflection_app.web.lift_words import CLAIMS, points
-from reflection_app.web.metrics_headline import Shown
 
 MOST_LESSONS = 15
 TONES = {

@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, path
 
-from reflection_app.web import calibration_page, judged_pages
+from reflection_app.metrics.pages import calibration_page, judged_pages
 
 urlpatterns: list[URLPattern] = [
     path("metrics/calibration/", calibration_page.calibration_page, name="calibration"),

@@ -13,8 +13,8 @@ from reflection_app.core.permissions import Permission
 from reflection_app.metrics.figures import metrics_of
 from reflection_app.metrics.metric_lines import as_csv
 from reflection_app.metrics.review_figures import review_figures
+from reflection_app.metrics.views.metrics_choice import read_asked
 from reflection_app.web.access import DeskRequest, project_page
-from reflection_app.web.metrics_choice import read_asked
 
 MEDIA_TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
 

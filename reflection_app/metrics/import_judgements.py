@@ -9,12 +9,12 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from reflection_app.actions.judgement_plan import PlannedRow, RowStep, counted, plan, split_items
-from reflection_app.actions.judgement_rows import NUMBERED, REFUSED, JudgementRow, NumberedRow, ReadRows, Refused
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import NotFound
 from reflection_app.core.models.project import Project
 from reflection_app.loops.storable import storable
+from reflection_app.metrics.judgement_plan import PlannedRow, RowStep, counted, plan, split_items
+from reflection_app.metrics.judgement_rows import NUMBERED, REFUSED, JudgementRow, NumberedRow, ReadRows, Refused
 from reflection_app.metrics.models.judged_item import CriticJudgement, JudgedItem, JudgementImport, PersonsJudgement
 
 LONGEST_NAME = 200

@@ -11,12 +11,10 @@ from django.views.decorators.http import require_safe
 from reflection_app.core.permissions import Permission
 from reflection_app.metrics.figures import metrics_of
 from reflection_app.metrics.values import Metrics
-from reflection_app.runs.models.run import NOT_OF_THE_DESK, Run, RunState
-from reflection_app.web.access import DeskRequest, project_page
-from reflection_app.web.charts import CHARTS_POLICY, Chart
-from reflection_app.web.metrics_charts import bar_chart, completeness_chart, success_chart
-from reflection_app.web.metrics_choice import Asked, read_asked
-from reflection_app.web.metrics_families import (
+from reflection_app.metrics.views.charts import CHARTS_POLICY, Chart
+from reflection_app.metrics.views.metrics_charts import bar_chart, completeness_chart, success_chart
+from reflection_app.metrics.views.metrics_choice import Asked, read_asked
+from reflection_app.metrics.views.metrics_families import (
     Family,
     attempts_family,
     facets,
@@ -26,10 +24,12 @@ from reflection_app.web.metrics_families import (
     outcomes_family,
     referees_family,
 )
-from reflection_app.web.metrics_filters import filter_context
-from reflection_app.web.metrics_headline import ALL, COMPLETENESS, HEADLINE, shown_figures
-from reflection_app.web.metrics_links import Links
-from reflection_app.web.metrics_spend import money_chart, tasks_chart, tokens_chart
+from reflection_app.metrics.views.metrics_filters import filter_context
+from reflection_app.metrics.views.metrics_headline import ALL, COMPLETENESS, HEADLINE, shown_figures
+from reflection_app.metrics.views.metrics_links import Links
+from reflection_app.metrics.views.metrics_spend import money_chart, tasks_chart, tokens_chart
+from reflection_app.runs.models.run import NOT_OF_THE_DESK, Run, RunState
+from reflection_app.web.access import DeskRequest, project_page
 
 
 @dataclass(frozen=True)

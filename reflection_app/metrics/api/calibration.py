@@ -4,14 +4,14 @@ from pydantic import BaseModel, ConfigDict, Field
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from reflection_app.api.calibration_answers import CalibrationAnswer, calibration_answer
 from reflection_app.api.desk_view import DeskView
-from reflection_app.api.metrics_query import ChosenQuery, Day, Name, chosen_by
 from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_query
 from reflection_app.api.schema import described_get
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.task_spec import Mode
+from reflection_app.metrics.answers.calibration_answers import CalibrationAnswer, calibration_answer
+from reflection_app.metrics.api.metrics_query import ChosenQuery, Day, Name, chosen_by
 from reflection_app.metrics.calibration_figures import calibration_figures
 from reflection_app.metrics.critic_rows import Judging
 

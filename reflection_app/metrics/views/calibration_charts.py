@@ -8,10 +8,10 @@ from django.utils.translation import ngettext
 
 from reflection_app.metrics.calibration import VERDICTS, Calibration, MatrixCell
 from reflection_app.metrics.reliability import Bin
-from reflection_app.web.calibration_words import interval_text, verdict_words
-from reflection_app.web.chart_figures import plain, share_axis, titled
-from reflection_app.web.charts import Cell, Chart
-from reflection_app.web.metrics_words import share_words
+from reflection_app.metrics.views.calibration_words import interval_text, verdict_words
+from reflection_app.metrics.views.chart_figures import plain, share_axis, titled
+from reflection_app.metrics.views.charts import Cell, Chart
+from reflection_app.metrics.views.metrics_words import share_words
 
 # So that the darkest cell stays light enough for its words.
 PALE = 2.2

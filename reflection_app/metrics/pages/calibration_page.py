@@ -15,11 +15,9 @@ from reflection_app.core.permissions import Permission, member_may
 from reflection_app.metrics.calibration_figures import CalibrationFigures, calibration_figures
 from reflection_app.metrics.compared import Compared, Critic, CriticCalibration, JudgementSource
 from reflection_app.metrics.models.judged_item import JudgedItem
-from reflection_app.reviews.models.review import Review
-from reflection_app.web.access import DeskRequest, project_page
-from reflection_app.web.calibration_charts import matrix_chart, reliability_chart
-from reflection_app.web.calibration_choice import Choice, judging_of, query_of, read_choice
-from reflection_app.web.calibration_words import (
+from reflection_app.metrics.views.calibration_charts import matrix_chart, reliability_chart
+from reflection_app.metrics.views.calibration_choice import Choice, judging_of, query_of, read_choice
+from reflection_app.metrics.views.calibration_words import (
     SOURCES,
     critic_words,
     headline,
@@ -29,10 +27,12 @@ from reflection_app.web.calibration_words import (
     share_text,
     verdict_words,
 )
-from reflection_app.web.charts import CHARTS_POLICY
-from reflection_app.web.metrics_choice import Asked, read_asked
-from reflection_app.web.metrics_filters import filter_context
-from reflection_app.web.metrics_words import share_words
+from reflection_app.metrics.views.charts import CHARTS_POLICY
+from reflection_app.metrics.views.metrics_choice import Asked, read_asked
+from reflection_app.metrics.views.metrics_filters import filter_context
+from reflection_app.metrics.views.metrics_words import share_words
+from reflection_app.reviews.models.review import Review
+from reflection_app.web.access import DeskRequest, project_page
 
 # Of all that was compared the newest give an idea; of a cell, people look at each.
 SHOWN = 10

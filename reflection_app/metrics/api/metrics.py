@@ -9,7 +9,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from reflection_app.api.desk_view import DeskView, NoParameters
-from reflection_app.api.metrics_answers import (
+from reflection_app.api.pages import NEWEST_FIRST, PageQuery, get_page
+from reflection_app.api.permissions import needs
+from reflection_app.api.reading import read_query
+from reflection_app.api.schema import described_get
+from reflection_app.core.errors import InvalidInput
+from reflection_app.core.permissions import Permission
+from reflection_app.metrics.answers.metrics_answers import (
     DefinitionAnswer,
     DefinitionsAnswer,
     MetricsAnswer,
@@ -19,13 +25,7 @@ from reflection_app.api.metrics_answers import (
     review_metrics_answer,
     run_behind,
 )
-from reflection_app.api.metrics_query import ChosenQuery, Name, chosen_by, read_chosen
-from reflection_app.api.pages import NEWEST_FIRST, PageQuery, get_page
-from reflection_app.api.permissions import needs
-from reflection_app.api.reading import read_query
-from reflection_app.api.schema import described_get
-from reflection_app.core.errors import InvalidInput
-from reflection_app.core.permissions import Permission
+from reflection_app.metrics.api.metrics_query import ChosenQuery, Name, chosen_by, read_chosen
 from reflection_app.metrics.definitions import DEFINITIONS
 from reflection_app.metrics.figures import metrics_of
 from reflection_app.metrics.metric_lines import as_csv
