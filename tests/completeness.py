@@ -3,8 +3,6 @@
 from itertools import count
 from typing import Any
 
-from reflection_app.actions.tool_input import ToolInput
-from reflection_app.actions.tools import create_tool
 from reflection_app.core.audit import Actor
 from reflection_app.core.models.project import Project
 from reflection_app.llm.scripted import ScriptedAnswer, register_script
@@ -13,6 +11,8 @@ from reflection_app.repairs.completeness_submission import CheckSubmission
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models.run import Run
 from reflection_app.teams.models.tool import Tool
+from reflection_app.teams.tool_input import ToolInput
+from reflection_app.teams.tools import create_tool
 from tests.critiques import critique
 from tests.factories import make_project
 from tests.loops.completeness.scenes import call_of, checked, planned, wanted

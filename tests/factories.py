@@ -7,7 +7,6 @@ from uuid import UUID
 
 from django.contrib.auth.models import User
 
-from reflection_app.actions.api_keys import USUAL_SCOPES, create_api_key
 from reflection_app.core.audit import Actor
 from reflection_app.core.models.api_key import ApiKey, Scope
 from reflection_app.core.models.project import Membership, Project, Role
@@ -15,6 +14,7 @@ from reflection_app.runs.models.run import Run
 from reflection_app.tasks.models.task import Task
 from reflection_app.tasks.submit_task import submit_task
 from reflection_app.tasks.task_submission import read_submission
+from reflection_app.teams.api_keys import USUAL_SCOPES, create_api_key
 
 PASSWORD = "a-long-test-password"
 # Of a key that hands in and decides as well.

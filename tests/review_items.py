@@ -3,14 +3,14 @@
 import json
 from typing import Any
 
-from reflection_app.actions.tool_input import ToolInput
-from reflection_app.actions.tools import create_tool
 from reflection_app.core.audit import Actor
 from reflection_app.reviews.models.review import Review
 from reflection_app.runs.advance import advance
 from reflection_app.runs.hand_in_attempt import AttemptInput, hand_in_attempt
 from reflection_app.runs.models.attempt import Verdict
 from reflection_app.runs.models.run import Run
+from reflection_app.teams.tool_input import ToolInput
+from reflection_app.teams.tools import create_tool
 from tests.critiques import critique
 from tests.factories import submit
 from tests.loops.tool_playing import plan_text

@@ -9,13 +9,13 @@ from typing import Any, Self
 from django.db import transaction
 from standardwebhooks import Webhook as Verifier
 
-from reflection_app.actions.webhook_input import WebhookInput
-from reflection_app.actions.webhooks import create_webhook
 from reflection_app.core.audit import Actor
 from reflection_app.core.event import EventType, add_event
 from reflection_app.core.models.project import Project
 from reflection_app.runs.models.run import Run
 from reflection_app.teams.models.webhook import Delivery, Webhook
+from reflection_app.teams.webhook_input import WebhookInput
+from reflection_app.teams.webhooks import create_webhook
 from tests.outgoing.server import Heard, RawServer, reply
 
 

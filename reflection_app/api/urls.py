@@ -1,9 +1,7 @@
 from django.urls import path, re_path
 
 from reflection_app.api import (
-    audit_entries,
     docs,
-    members,
     notebook_bulk,
     notebook_conflicts,
     notebook_curation,
@@ -13,11 +11,6 @@ from reflection_app.api import (
     notebook_lift,
     notebook_recall,
     notebook_rules,
-    project_export,
-    secrets,
-    tools,
-    webhook_deliveries,
-    webhooks,
 )
 from reflection_app.api.unknown_path import NoSuchPath
 from reflection_app.metrics.api import calibration, judgements, metrics, metrics_referees
@@ -36,6 +29,15 @@ from reflection_app.reviews.api import (
 from reflection_app.runs.api import attempts, questions, run_graph, run_history, runs
 from reflection_app.sessions.api import reflectors, transcripts
 from reflection_app.tasks.api import redo, tasks
+from reflection_app.teams.api import (
+    audit_entries,
+    members,
+    project_export,
+    secrets,
+    tools,
+    webhook_deliveries,
+    webhooks,
+)
 
 urlpatterns = [
     path("tasks", tasks.TaskList.as_view(), name="api-tasks"),

@@ -13,13 +13,8 @@ from notebook_app.public import open_imports, refresh_search, sum_recalls
 from reflection_app.actions.compare_entries import compare_due
 from reflection_app.actions.embed_entries import embed_waiting, stopping
 from reflection_app.actions.notebook_import import carry_out_import
-from reflection_app.actions.retention import begin_due_retention, carry_out_retention
 from reflection_app.actions.screen_entries import screen_waiting
-from reflection_app.actions.take_project_away import deleted_projects, take_project_away
-from reflection_app.actions.webhook_outcome import switch_off_forgotten
-from reflection_app.actions.webhook_sending import due_webhooks, send_due
 from reflection_app.metrics.figuring import AT_ONCE, figure_due
-from reflection_app.notices.outbox import send_waiting_mail
 from reflection_app.reviews.assign_review import lapse_assignments
 from reflection_app.reviews.bulk_items import work_through
 from reflection_app.reviews.models.bulk import BulkDecision, BulkState
@@ -36,6 +31,11 @@ from reflection_app.runs.jobs import (
     enqueue_taking_away,
 )
 from reflection_app.sessions.assemble_traces import assemble_due, forget_spans
+from reflection_app.teams.outbox import send_waiting_mail
+from reflection_app.teams.retention import begin_due_retention, carry_out_retention
+from reflection_app.teams.take_project_away import deleted_projects, take_project_away
+from reflection_app.teams.webhook_outcome import switch_off_forgotten
+from reflection_app.teams.webhook_sending import due_webhooks, send_due
 
 # A bulk decision that is under way for longer than this may have lost its message or its worker.
 LOST_AFTER = timedelta(seconds=30)

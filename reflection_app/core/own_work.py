@@ -14,14 +14,14 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from reflection_app.actions.admins import PeopleOnly
-from reflection_app.actions.notifications import MAY_REVIEW
 from reflection_app.core.audit import Actor, audit, hand_of
 from reflection_app.core.errors import ActionError, InvalidInput
 from reflection_app.core.models.project import Membership, OwnWork, Project
 from reflection_app.core.permissions import GRANTS, Permission, key_may
 from reflection_app.reviews.models.review import Review
 from reflection_app.runs.models.run import Run
+from reflection_app.teams.admins import PeopleOnly
+from reflection_app.teams.notifications import MAY_REVIEW
 
 
 class OwnWorkRefused(ActionError):

@@ -5,13 +5,13 @@ from uuid import UUID
 
 from pydantic import AfterValidator, AliasChoices, Field, JsonValue, model_validator
 
-from reflection_app.actions.tool_input import LONGEST_DESCRIPTION, schema_problem
 from reflection_app.core.json_sizes import at_most
 from reflection_app.loops.diagnosis.diagnoses import LONGEST_DELAY_S, FailedCall
 from reflection_app.loops.storable import is_storable
 from reflection_app.loops.tool_arguments import DEEPEST, is_too_deep
 from reflection_app.loops.tool_calls import ToolSpec
 from reflection_app.loops.values import Value
+from reflection_app.teams.tool_input import LONGEST_DESCRIPTION, schema_problem
 
 LONGEST_TOOL = 200
 LONGEST_ERROR = 20_000

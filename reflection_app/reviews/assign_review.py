@@ -10,7 +10,6 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from pydantic import AfterValidator, Field
 
-from reflection_app.actions.notifications import MAY_REVIEW, tell_of_review
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import AlreadyDecided, InvalidInput, ReviewHeld
 from reflection_app.core.event import EventType, add_event
@@ -23,6 +22,7 @@ from reflection_app.reviews.claim_review import NOBODY, gone, lost, why_closed
 from reflection_app.reviews.models.review import OPEN, Review, ReviewSkip, ReviewState
 from reflection_app.runs.models.run import Run
 from reflection_app.teams.models.notification import NotificationKind
+from reflection_app.teams.notifications import MAY_REVIEW, tell_of_review
 
 LONGEST_NOTE = 10_000
 Note = Annotated[str, Field(max_length=LONGEST_NOTE), AfterValidator(storable)]

@@ -9,7 +9,6 @@ from django.utils.translation import gettext as _
 from pydantic import AfterValidator, Field
 
 from notebook_app.public import name_of
-from reflection_app.actions.notifications import notify
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import Conflict, InvalidInput, NotFound, NotTheAuthor
 from reflection_app.core.event import EventType, add_event
@@ -17,12 +16,13 @@ from reflection_app.core.models.project import Membership, Project
 from reflection_app.live.doorbell import ring, ring_reviews
 from reflection_app.loops.storable import storable
 from reflection_app.loops.values import Value
-from reflection_app.notices.reading import is_blind
 from reflection_app.reviews.mentions import names_mentioned
 from reflection_app.reviews.models.comment import About, Comment
 from reflection_app.reviews.models.review import Review
 from reflection_app.runs.models.run import Run
 from reflection_app.teams.models.notification import Notification, NotificationKind
+from reflection_app.teams.notifications import notify
+from reflection_app.teams.reading import is_blind
 
 LONGEST_COMMENT = 10_000
 

@@ -3,7 +3,6 @@
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from reflection_app.actions.notifications import tell_of_adjudication
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import Conflict
 from reflection_app.core.event import EventType, add_event
@@ -13,6 +12,7 @@ from reflection_app.reviews.models.panel import Panel
 from reflection_app.reviews.models.review import Review, ReviewState
 from reflection_app.runs.models.run import Run
 from reflection_app.teams.models.notification import Notification, NotificationKind
+from reflection_app.teams.notifications import tell_of_adjudication
 
 
 def open_dispute(panel: Panel, run: Run, *, actor: Actor) -> Review:

@@ -15,10 +15,10 @@ from reflection_app.core.models.project import Project
 from reflection_app.core.permissions import Permission
 from reflection_app.llm import screening_model
 from reflection_app.loops.notebook_settings import LessonSettings, NotebookSettings, ReflectionMode
+from reflection_app.teams.pages.settings_page import RoleModel, models_by_role
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.complaints import complaints
 from reflection_app.web.forms import Typed, blame, read_typed
-from reflection_app.web.settings_page import RoleModel, models_by_role
 
 LESSONS = ("most", "holdout_share")
 RULES = ("rules_most", "rules_least_occurrences")

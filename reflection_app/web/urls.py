@@ -32,9 +32,25 @@ from reflection_app.runs.pages import compare_page, fork_pages, question_pages, 
 from reflection_app.sessions.pages import sessions
 from reflection_app.sessions.views import looking_back
 from reflection_app.tasks.pages import new_task, redo_page
-from reflection_app.web import (
-    account_urls,
+from reflection_app.teams import account_urls
+from reflection_app.teams.pages import (
     audit_page,
+    keeping_page,
+    keys_page,
+    members_page,
+    new_project,
+    notification_pages,
+    overview,
+    permissions_page,
+    project_export,
+    settings_page,
+    tool_edit,
+    tool_pages,
+    tools_page,
+    webhook_doing,
+    webhook_pages,
+)
+from reflection_app.web import (
     conflict_pages,
     entry_curation,
     entry_edit,
@@ -43,26 +59,12 @@ from reflection_app.web import (
     entry_together,
     export_pages,
     import_pages,
-    keeping_page,
-    keys_page,
     lift_page,
-    members_page,
-    new_project,
     notebook_browse,
     notebook_inbox,
     notebook_settings_page,
-    notification_pages,
-    overview,
-    permissions_page,
-    project_export,
     recall_page,
     rules_page,
-    settings_page,
-    tool_edit,
-    tool_pages,
-    tools_page,
-    webhook_doing,
-    webhook_pages,
 )
 
 project_pages: list[URLPattern | URLResolver] = [

@@ -6,17 +6,17 @@ import pytest
 from pydantic import ValidationError
 
 from notebook_app.public import propose
-from reflection_app.actions.notifications import read_about, read_all, read_notice
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import Conflict, InvalidInput, NotFound, NotTheAuthor
 from reflection_app.core.event import Event
 from reflection_app.core.models.project import Membership
-from reflection_app.notices.reading import comments_seen_by, count_unread, notices_of
 from reflection_app.reviews.comments import CommentInput, add_comment, edit_comment, take_back_comment
 from reflection_app.reviews.models.comment import About, Comment
 from reflection_app.reviews.models.panel import Panel, PanelState
 from reflection_app.reviews.models.review import Review
 from reflection_app.teams.models.notification import Notification
+from reflection_app.teams.notifications import read_about, read_all, read_notice
+from reflection_app.teams.reading import comments_seen_by, count_unread, notices_of
 from tests.actions.test_reviews import together, waiting_review
 from tests.factories import make_api_key, make_member, make_project, make_user
 

@@ -7,9 +7,6 @@ from django.apps import apps
 from django.db import connection
 
 from notebook_app.public import propose
-from reflection_app.actions.delete_project import delete_project
-from reflection_app.actions.take_project_away import deleted_projects, take_project_away
-from reflection_app.actions.tools import add_builtin_tools
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import InvalidInput, NotFound
 from reflection_app.core.event import EventType
@@ -17,7 +14,10 @@ from reflection_app.core.models.project import Project, Role
 from reflection_app.reviews.comments import CommentInput, add_comment
 from reflection_app.reviews.models.comment import About
 from reflection_app.runs.models.run import Run, RunState
+from reflection_app.teams.delete_project import delete_project
 from reflection_app.teams.models.webhook import Webhook
+from reflection_app.teams.take_project_away import deleted_projects, take_project_away
+from reflection_app.teams.tools import add_builtin_tools
 from tests.factories import make_api_key, make_member, make_project, submit
 from tests.web.stories import finished, unsure_project
 

@@ -5,13 +5,6 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from reflection_app.actions.retention import (
-    begin_due_retention,
-    carry_out_retention,
-    change_retention,
-    order_retention,
-    preview_retention,
-)
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.event import Event
 from reflection_app.core.models.project import Project
@@ -28,6 +21,13 @@ from reflection_app.sessions.models.transcript import Transcript
 from reflection_app.tasks.models.task import Task
 from reflection_app.teams.models.notification import Notification, NotificationKind
 from reflection_app.teams.models.retention import RetentionRun
+from reflection_app.teams.retention import (
+    begin_due_retention,
+    carry_out_retention,
+    change_retention,
+    order_retention,
+    preview_retention,
+)
 from tests.critiques import critique
 from tests.factories import make_member, make_project, submit
 from tests.web.stories import finished, project_with, unsure_project

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from notebook_app.models import Entry
-from reflection_app.actions.tools import add_builtin_tools
 from reflection_app.core.audit import Actor
 from reflection_app.core.errors import StillStands
 from reflection_app.loops import catalogue
@@ -26,6 +25,7 @@ from reflection_app.runs.fork_run import fork_run
 from reflection_app.runs.hand_in_attempt import AttemptInput, hand_in_attempt
 from reflection_app.runs.models.run import Run, Step
 from reflection_app.tasks.redo_run import RedoInput, redo_run
+from reflection_app.teams.tools import add_builtin_tools
 from tests.actions.test_undo_decision import (
     BAD,
     GOOD,

@@ -11,13 +11,6 @@ import pytest
 from django.db import connection, transaction
 from pytest_django import Settings
 
-from reflection_app.actions import webhook_sending
-from reflection_app.actions.webhook_outcome import GONE, NOTHING_ARRIVED
-from reflection_app.actions.webhook_retries import MOST_TRIES
-from reflection_app.actions.webhook_sending import claim, due_webhooks, send_due, send_one
-from reflection_app.actions.webhooks import (
-    resume_webhook,
-)
 from reflection_app.config.jobs import receivers, send_to_webhook
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.event import Event, EventType
@@ -25,8 +18,15 @@ from reflection_app.core.models.project import Role
 from reflection_app.outgoing import resolving
 from reflection_app.runs.models.run import Run
 from reflection_app.tasks.models.task import Task
+from reflection_app.teams import webhook_sending
 from reflection_app.teams.models.notification import Notification, NotificationKind
 from reflection_app.teams.models.webhook import Delivery, DeliveryState, Webhook
+from reflection_app.teams.webhook_outcome import GONE, NOTHING_ARRIVED
+from reflection_app.teams.webhook_retries import MOST_TRIES
+from reflection_app.teams.webhook_sending import claim, due_webhooks, send_due, send_one
+from reflection_app.teams.webhooks import (
+    resume_webhook,
+)
 from tests.factories import make_member, make_project, submit
 from tests.outgoing.conftest import loopback
 from tests.outgoing.server import Heard, RawServer, reply

@@ -9,21 +9,21 @@ from pytest_django import Settings
 from standardwebhooks import Webhook as Verifier
 from standardwebhooks import WebhookVerificationError
 
-from reflection_app.actions.webhook_input import WebhookChange
-from reflection_app.actions.webhook_outcome import switch_off_forgotten
-from reflection_app.actions.webhook_sending import due_webhooks, send_due
-from reflection_app.actions.webhooks import (
+from reflection_app.core.audit import Actor
+from reflection_app.core.event import Event, EventType
+from reflection_app.core.models.project import Project
+from reflection_app.runs.models.run import Run
+from reflection_app.teams.models.webhook import Delivery, DeliveryState, Webhook
+from reflection_app.teams.webhook_input import WebhookChange
+from reflection_app.teams.webhook_outcome import switch_off_forgotten
+from reflection_app.teams.webhook_sending import due_webhooks, send_due
+from reflection_app.teams.webhooks import (
     change_webhook,
     delete_webhook,
     pause_webhook,
     resume_webhook,
     rotate_secret,
 )
-from reflection_app.core.audit import Actor
-from reflection_app.core.event import Event, EventType
-from reflection_app.core.models.project import Project
-from reflection_app.runs.models.run import Run
-from reflection_app.teams.models.webhook import Delivery, DeliveryState, Webhook
 from tests.factories import make_project, submit
 from tests.outgoing.conftest import loopback
 from tests.pace import PATIENCE_S

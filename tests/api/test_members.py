@@ -2,12 +2,12 @@
 
 import pytest
 
-from reflection_app.actions.api_keys import revoke_api_key
-from reflection_app.actions.invitations import accept_invitation, create_invitation
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.models.api_key import Scope, digest_of
 from reflection_app.core.models.idempotency import IdempotentAnswer
 from reflection_app.core.models.project import Membership, Role
+from reflection_app.teams.api_keys import revoke_api_key
+from reflection_app.teams.invitations import accept_invitation, create_invitation
 from reflection_app.teams.models.invitation import Invitation
 from tests.api.caller import Caller, assert_problem, fields, make_caller
 from tests.factories import make_member, make_project, make_user

@@ -10,9 +10,7 @@ from django.urls import URLPattern
 from django.urls.resolvers import RoutePattern
 
 from notebook_app.models import Conflict, ImportBatch
-from reflection_app.actions.invitations import create_invitation
 from reflection_app.actions.notebook_bulk import BulkCuration, BulkDeed, curate_together
-from reflection_app.actions.tools import add_builtin_tools
 from reflection_app.api.desk_view import DeskView
 from reflection_app.api.permissions import permission_for
 from reflection_app.api.urls import urlpatterns
@@ -25,8 +23,10 @@ from reflection_app.reviews.comments import CommentInput, add_comment
 from reflection_app.reviews.models.comment import About
 from reflection_app.sessions.transcript_submission import TranscriptSubmission
 from reflection_app.sessions.transcripts import open_transcript
+from reflection_app.teams.invitations import create_invitation
 from reflection_app.teams.models.tool import Secret
 from reflection_app.teams.models.webhook import Delivery, Webhook
+from reflection_app.teams.tools import add_builtin_tools
 from tests.api.caller import Caller, assert_problem, make_caller
 from tests.api.stories import waiting_review
 from tests.bulk import done_bulk

@@ -5,8 +5,6 @@ from typing import Any
 import pytest
 from pytest_django import Settings
 
-from reflection_app.actions.webhook_sending import send_due
-from reflection_app.actions.webhooks import MOST_WEBHOOKS
 from reflection_app.core.audit import AuditEntry
 from reflection_app.core.event import EventType
 from reflection_app.core.models.api_key import Scope
@@ -14,6 +12,8 @@ from reflection_app.core.models.idempotency import IdempotentAnswer
 from reflection_app.reviews.models.review import Review
 from reflection_app.runs.models.run import Run
 from reflection_app.teams.models.webhook import Delivery, DeliveryState, Webhook
+from reflection_app.teams.webhook_sending import send_due
+from reflection_app.teams.webhooks import MOST_WEBHOOKS
 from tests.api.caller import Answer, Caller, assert_problem, fields, make_caller
 from tests.api.stories import waiting_review
 from tests.factories import make_project, submit

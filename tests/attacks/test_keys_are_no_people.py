@@ -10,15 +10,15 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from reflection_app.actions.api_keys import revoke_api_key
-from reflection_app.actions.invitations import InvitationGone, accept_invitation
-from reflection_app.actions.members import change_role
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import ReviewHeld
 from reflection_app.core.models.api_key import ApiKey, Scope, digest_of
 from reflection_app.core.models.project import Membership, Role
 from reflection_app.reviews.claim_review import claim_review
 from reflection_app.reviews.models.review import Review
+from reflection_app.teams.api_keys import revoke_api_key
+from reflection_app.teams.invitations import InvitationGone, accept_invitation
+from reflection_app.teams.members import change_role
 from reflection_app.teams.models.invitation import Invitation
 from tests.api.caller import Answer, Caller, assert_problem, make_caller
 from tests.factories import make_member, make_project, make_user, submit

@@ -9,12 +9,12 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
-from reflection_app.actions.retention import carry_out_retention
 from reflection_app.core.models.project import Project, Role
 from reflection_app.runs.models.run import Run
 from reflection_app.sessions.models.transcript import Transcript
 from reflection_app.tasks.models.task import Task
 from reflection_app.teams.models.retention import RetentionRun
+from reflection_app.teams.retention import carry_out_retention
 from tests.browser.conftest import Visitor
 from tests.browser.test_desk_in_browser import problems_of
 from tests.critiques import critique

@@ -9,10 +9,10 @@ import pytest
 from django.db import connection
 from playwright.sync_api import Page, ViewportSize, expect
 
-from reflection_app.actions.webhook_sending import send_due
 from reflection_app.core.event import EventType
 from reflection_app.core.models.project import Role
 from reflection_app.teams.models.webhook import Webhook
+from reflection_app.teams.webhook_sending import send_due
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
 from tests.factories import make_member, make_project, submit

@@ -12,13 +12,13 @@ from django.contrib.sessions.models import Session
 from django.db import connection
 from django.test import Client
 
-from reflection_app.actions.members import remove_member
 from reflection_app.config.asgi import application
 from reflection_app.core.audit import Actor
 from reflection_app.core.models.project import Membership, Project
 from reflection_app.reviews import nudges
 from reflection_app.reviews.claim_review import claim_next, release_review
 from reflection_app.runs.consumers import RunConsumer
+from reflection_app.teams.members import remove_member
 from tests.factories import make_member, make_project, submit
 from tests.live.test_run_socket import SOON_S, play
 from tests.waiting_rows import waiting_rows

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
-from reflection_app.actions.taking_away import take_tasks
 from reflection_app.core.models.project import Project
 from reflection_app.loops.ends import Outcome
 from reflection_app.metrics.figures import metrics_of
@@ -19,6 +18,7 @@ from reflection_app.metrics.models.run_figures import FigureDue, RunFigure
 from reflection_app.metrics.values import Chosen
 from reflection_app.runs.models.run import Run
 from reflection_app.tasks.models.task import Task
+from reflection_app.teams.taking_away import take_tasks
 from tests.factories import make_project
 from tests.metrics.recorded import begin, random_project
 from tests.metrics.test_figures import every_sum, raw, sums

@@ -9,13 +9,13 @@ from django.contrib.auth.models import User
 from django.db.models import F
 from django.utils import timezone
 
-from reflection_app.actions.notifications import notify, read_all
 from reflection_app.core.audit import Actor
 from reflection_app.core.models.profile import Profile
 from reflection_app.core.models.project import Membership, Project
-from reflection_app.notices.outbox import MOST_FAILURES, send_waiting_mail
 from reflection_app.reviews.models.comment import About
 from reflection_app.teams.models.notification import Notification, NotificationKind
+from reflection_app.teams.notifications import notify, read_all
+from reflection_app.teams.outbox import MOST_FAILURES, send_waiting_mail
 from tests.actions.test_reviews import together
 from tests.factories import make_member, make_project, make_user
 from tests.notices.smtp_server import MailServer, mail_server

@@ -7,8 +7,6 @@ from typing import Any
 import pytest
 
 from reflection_app import tools
-from reflection_app.actions.tool_input import ToolInput
-from reflection_app.actions.tools import create_tool
 from reflection_app.core.audit import Actor
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.event import Event
@@ -20,6 +18,8 @@ from reflection_app.runs.models.attempt import Attempt, Verdict
 from reflection_app.runs.models.question import Question
 from reflection_app.runs.models.run import Run, Step, StepState
 from reflection_app.runs.sweep import take_back_expired
+from reflection_app.teams.tool_input import ToolInput
+from reflection_app.teams.tools import create_tool
 from tests.critiques import critique
 from tests.factories import make_project
 from tests.loops.completeness.scenes import checked

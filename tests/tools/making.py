@@ -2,15 +2,15 @@
 
 from typing import Any
 
-from reflection_app.actions.secrets import SecretInput, save_secret
-from reflection_app.actions.tool_input import ToolInput
-from reflection_app.actions.tools import create_tool
 from reflection_app.core.audit import Actor
 from reflection_app.core.models.project import Project
 from reflection_app.loops.effects import CallTool
 from reflection_app.loops.tool_calls import ToolResult
 from reflection_app.runs.models.run import Run
 from reflection_app.teams.models.tool import Secret, Tool
+from reflection_app.teams.secrets import SecretInput, save_secret
+from reflection_app.teams.tool_input import ToolInput
+from reflection_app.teams.tools import create_tool
 from reflection_app.tools import call_tool
 from tests.factories import submit
 

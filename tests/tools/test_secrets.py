@@ -11,13 +11,13 @@ from django.apps import apps
 from django.core import serializers
 from pytest_django import Settings
 
-from reflection_app.actions.secrets import SecretInput, delete_secret, save_secret
-from reflection_app.actions.tools import try_tool
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models.project import Project
 from reflection_app.loops.tool_calls import ToolFailure
 from reflection_app.teams.models.tool import Secret
+from reflection_app.teams.secrets import SecretInput, delete_secret, save_secret
+from reflection_app.teams.tools import try_tool
 from reflection_app.tools.secret_values import Secrets, decrypt
 from tests.factories import make_project
 from tests.outgoing.server import Heard, RawServer, by_path, reply

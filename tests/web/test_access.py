@@ -8,8 +8,6 @@ from django.urls import URLPattern, reverse
 
 from notebook_app.models import Conflict, ImportBatch
 from notebook_app.public import EntryKind, Proposal, keep
-from reflection_app.actions.invitations import create_invitation
-from reflection_app.actions.tools import add_builtin_tools
 from reflection_app.core.audit import Actor
 from reflection_app.core.models.project import Role
 from reflection_app.metrics.models.judged_item import JudgedItem, JudgementImport
@@ -18,8 +16,10 @@ from reflection_app.reviews.comments import CommentInput, add_comment
 from reflection_app.reviews.models.comment import About
 from reflection_app.sessions.transcript_submission import TranscriptSubmission
 from reflection_app.sessions.transcripts import open_transcript
+from reflection_app.teams.invitations import create_invitation
 from reflection_app.teams.models.tool import Secret
 from reflection_app.teams.models.webhook import Delivery, Webhook
+from reflection_app.teams.tools import add_builtin_tools
 from reflection_app.web.urls import project_pages
 from tests.bulk import done_bulk
 from tests.factories import make_api_key, make_member, make_project

@@ -6,8 +6,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 from pytest_django import Settings
 
-from reflection_app.actions.invitations import create_invitation
 from reflection_app.core.audit import Actor
+from reflection_app.teams.invitations import create_invitation
 from tests.factories import PASSWORD, make_project, make_user
 
 pytestmark = pytest.mark.django_db

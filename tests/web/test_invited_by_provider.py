@@ -11,8 +11,8 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
-from reflection_app.actions.invitations import create_invitation
 from reflection_app.core.audit import Actor
+from reflection_app.teams.invitations import create_invitation
 from reflection_app.teams.models.invitation import Invitation
 from tests.factories import make_project
 from tests.web.oidc_provider import Provider, oidc_provider

@@ -9,12 +9,12 @@ from asgiref.sync import async_to_sync
 from django.test import AsyncClient, Client
 from django.utils import timezone
 
-from reflection_app.actions.retention import carry_out_retention
 from reflection_app.core.audit import AuditEntry
 from reflection_app.core.models.project import Project, Role
 from reflection_app.runs.models.run import Run
 from reflection_app.tasks.models.task import Task
 from reflection_app.teams.models.retention import RetentionRun
+from reflection_app.teams.retention import carry_out_retention
 from tests.critiques import critique
 from tests.factories import make_member, make_project
 from tests.web.stories import finished, logged_in, project_with

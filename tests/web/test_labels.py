@@ -15,8 +15,8 @@ from reflection_app.loops.protocol.stages import Effort, RepairStatus
 from reflection_app.loops.verdicts import IssueCategory, Severity
 from reflection_app.repairs.models.ticket import TicketState
 from reflection_app.runs.models.run import RunState, StepState
+from reflection_app.teams.pages.settings_page import ROLES
 from reflection_app.web.labels import LABELS, in_words
-from reflection_app.web.settings_page import ROLES
 from reflection_app.web.template_filters import duration, shortened
 
 VALUES: list[type[Enum]] = [IssueCategory, Severity, FailureSeverity, Effort, RepairStatus, EdgeKind]

@@ -5,7 +5,7 @@ import pytest
 from django.test import Client
 from pytest_django.fixtures import Settings
 
-from reflection_app.web import login_brake
+from reflection_app.teams import login_brake
 from tests.factories import PASSWORD, make_user
 
 pytestmark = pytest.mark.django_db

@@ -6,8 +6,6 @@ import re
 import pytest
 from django.test import Client
 
-from reflection_app.actions.tool_input import ToolInput
-from reflection_app.actions.tools import create_tool
 from reflection_app.core.audit import Actor
 from reflection_app.core.models.project import Membership, Project
 from reflection_app.runs import advance as advancing
@@ -17,6 +15,8 @@ from reflection_app.runs.views.live_pages import fragments_of
 from reflection_app.runs.views.plan_view import plans_of
 from reflection_app.runs.views.run_story import tell
 from reflection_app.runs.views.tool_view import call_of_attempt
+from reflection_app.teams.tool_input import ToolInput
+from reflection_app.teams.tools import create_tool
 from tests.critiques import critique
 from tests.factories import submit
 from tests.loops.completeness.scenes import checked

@@ -10,13 +10,13 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils.html import escape
 
-from reflection_app.actions.tools import add_builtin_tools
 from reflection_app.core.audit import Actor
 from reflection_app.core.models.project import Project, Role
 from reflection_app.repairs.cheat_sheet import MOST_ROWS
 from reflection_app.repairs.models.tool_failure import FixPair, ToolFailure
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models.run import Run
+from reflection_app.teams.tools import add_builtin_tools
 from tests.critiques import critique
 from tests.factories import make_member, make_project
 from tests.tool_failures import RIDDLE, diagnosing_project, report, tell

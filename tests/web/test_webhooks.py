@@ -6,13 +6,13 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from reflection_app.actions.webhook_input import OFFERED
-from reflection_app.actions.webhook_outcome import GONE
-from reflection_app.actions.webhook_sending import send_due
 from reflection_app.core.event import EventType
 from reflection_app.core.models.project import Project, Role
 from reflection_app.teams.models.webhook import Delivery, DeliveryState, Webhook
-from reflection_app.web.webhook_words import kinds
+from reflection_app.teams.pages.webhook_words import kinds
+from reflection_app.teams.webhook_input import OFFERED
+from reflection_app.teams.webhook_outcome import GONE
+from reflection_app.teams.webhook_sending import send_due
 from tests.factories import make_member, make_project, submit
 from tests.outgoing.conftest import loopback
 from tests.webhooks import Receiver, happen, make_webhook

@@ -5,11 +5,11 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from reflection_app.actions.api_keys import USUAL_SCOPES, create_api_key
 from reflection_app.core.audit import Actor
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models.api_key import Scope
 from reflection_app.core.models.project import Project
+from reflection_app.teams.api_keys import USUAL_SCOPES, create_api_key
 
 
 class Command(BaseCommand):

@@ -9,15 +9,15 @@ from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand
 from django.db import transaction
 
-from reflection_app.actions.demo_notebook import fill_demo_notebook
-from reflection_app.actions.demo_stories import tell_demo_stories
-from reflection_app.actions.demo_talk import talk_in_demo
-from reflection_app.actions.tools import add_builtin_tools
 from reflection_app.core.audit import Actor
 from reflection_app.core.models.profile import Profile
 from reflection_app.core.models.project import Membership, OwnWork, Project, Role
 from reflection_app.loops.task_spec import Limits
-from reflection_app.web.login_links import LIVES_FOR_MIN, one_time_login_path
+from reflection_app.teams.demo_notebook import fill_demo_notebook
+from reflection_app.teams.demo_stories import tell_demo_stories
+from reflection_app.teams.demo_talk import talk_in_demo
+from reflection_app.teams.login_links import LIVES_FOR_MIN, one_time_login_path
+from reflection_app.teams.tools import add_builtin_tools
 
 ADMIN = "admin"
 PROJECT = "demo"

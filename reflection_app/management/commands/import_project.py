@@ -7,10 +7,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from reflection_app.actions.project_archive.importing import Imported, Wishes, import_project
-from reflection_app.actions.project_archive.reading import MOST_BYTES
 from reflection_app.core.audit import Actor
 from reflection_app.core.errors import ActionError
+from reflection_app.teams.archive.importing import Imported, Wishes, import_project
+from reflection_app.teams.archive.reading import MOST_BYTES
 
 
 class Command(BaseCommand):

@@ -12,7 +12,7 @@ from reflection_app.config.guarded_routes import GuardedRoute, guarded_routes
 from reflection_app.core.models.api_key import Scope
 from reflection_app.core.models.project import Role
 from reflection_app.core.permissions import GRANTS, Grant, Permission
-from reflection_app.web.permission_words import PERMISSIONS
+from reflection_app.teams.pages.permission_words import PERMISSIONS
 
 WHERE = Path(settings.BASE_DIR) / "docs" / "permissions.md"
 

@@ -17,10 +17,10 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.errors import NotFound
 from reflection_app.core.models.project import Project
 from reflection_app.core.permissions import Permission, key_may
-from reflection_app.notices.reading import comments_seen_by
 from reflection_app.reviews.answers.comment_answers import CommentAnswer, CommentPage, comment_answer
 from reflection_app.reviews.comments import CommentInput, add_comment, edit_comment, take_back_comment
 from reflection_app.reviews.models.comment import About, Comment
+from reflection_app.teams.reading import comments_seen_by
 
 
 class OfThing(BaseModel):

@@ -12,7 +12,6 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 from pydantic import ValidationError
 
-from reflection_app.actions.notifications import MAY_REVIEW
 from reflection_app.core.errors import ActionError, AskedAlready, InvalidInput
 from reflection_app.core.models.project import Membership, Project
 from reflection_app.core.permissions import Permission
@@ -20,6 +19,7 @@ from reflection_app.loops.review_rules import MOST_REVIEWERS
 from reflection_app.reviews.ask_for_review import AskInput, ask_for_review
 from reflection_app.reviews.models.review import Review
 from reflection_app.runs.models.run import Run
+from reflection_app.teams.notifications import MAY_REVIEW
 from reflection_app.web.access import DeskRequest, get_run_for, project_page
 from reflection_app.web.complaints import complaints
 from reflection_app.web.forms import Typed, blame, read_typed

@@ -14,7 +14,6 @@ from pydantic import ValidationError
 from notebook_app.public import name_of
 from reflection_app.core.errors import InvalidInput, NotFound
 from reflection_app.core.permissions import Permission
-from reflection_app.notices.reading import comments_seen_by
 from reflection_app.reviews.comments import (
     CommentInput,
     add_comment,
@@ -24,6 +23,7 @@ from reflection_app.reviews.comments import (
 )
 from reflection_app.reviews.models.comment import About, Comment
 from reflection_app.reviews.views.comments import Thread, opened_thread, thread_of
+from reflection_app.teams.reading import comments_seen_by
 from reflection_app.web.access import DeskRequest, Place, get_review_for, get_run_for, project_page
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.complaints import complaints

@@ -7,13 +7,13 @@ from uuid import UUID
 from django.urls import reverse
 from django.utils.safestring import SafeString
 
-from reflection_app.actions.notifications import read_about
 from reflection_app.core.models.project import Membership
 from reflection_app.core.permissions import Permission
-from reflection_app.notices.reading import comments_seen_by, is_blind
 from reflection_app.reviews.comments import LONGEST_COMMENT, is_author
 from reflection_app.reviews.models.comment import About, Comment
 from reflection_app.reviews.views.comment_text import render_comment
+from reflection_app.teams.notifications import read_about
+from reflection_app.teams.reading import comments_seen_by, is_blind
 from reflection_app.web.access import DeskRequest
 from reflection_app.web.rendering import render_plain
 

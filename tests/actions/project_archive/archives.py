@@ -6,9 +6,9 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from reflection_app.actions.project_archive.writing import write_project
 from reflection_app.core.audit import Actor
 from reflection_app.core.models.project import Project
+from reflection_app.teams.archive.writing import write_project
 
 Rows = list[dict[str, Any]]
 MANIFEST = "manifest.json"

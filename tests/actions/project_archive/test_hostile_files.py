@@ -11,14 +11,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from notebook_app.public import propose
-from reflection_app.actions.project_archive import reading
-from reflection_app.actions.project_archive.identities import Identities, cycle_in
-from reflection_app.actions.project_archive.importing import Wishes, import_project
 from reflection_app.core.audit import Actor
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models.project import Project
 from reflection_app.runs.models.run import Run
 from reflection_app.tasks.models.task import Task
+from reflection_app.teams.archive import reading
+from reflection_app.teams.archive.identities import Identities, cycle_in
+from reflection_app.teams.archive.importing import Wishes, import_project
 from tests.actions.project_archive.archives import Rows, manifest_of, rows_of, saved, written
 from tests.factories import make_project
 from tests.web.stories import finished, unsure_project

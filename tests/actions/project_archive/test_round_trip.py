@@ -10,13 +10,6 @@ from django.apps import apps
 from django.core.management import call_command
 
 from notebook_app.public import propose
-from reflection_app.actions.demo_notebook import fill_demo_notebook
-from reflection_app.actions.demo_stories import tell_demo_stories
-from reflection_app.actions.demo_talk import talk_in_demo
-from reflection_app.actions.project_archive.identities import Identities
-from reflection_app.actions.project_archive.importing import Wishes, import_project
-from reflection_app.actions.project_archive.tables import STAYS, TABLES, columns_of, key_in_file
-from reflection_app.actions.tools import add_builtin_tools
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.event import Event, EventType
 from reflection_app.core.models.project import Membership, Project, Role
@@ -28,8 +21,15 @@ from reflection_app.reviews.decide_review import DecisionInput, decide_review
 from reflection_app.reviews.models.review import Review, ReviewState
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models.run import Run, RunState
+from reflection_app.teams.archive.identities import Identities
+from reflection_app.teams.archive.importing import Wishes, import_project
+from reflection_app.teams.archive.tables import STAYS, TABLES, columns_of, key_in_file
+from reflection_app.teams.demo_notebook import fill_demo_notebook
+from reflection_app.teams.demo_stories import tell_demo_stories
+from reflection_app.teams.demo_talk import talk_in_demo
 from reflection_app.teams.models.tool import Secret
 from reflection_app.teams.models.webhook import Delivery, Webhook
+from reflection_app.teams.tools import add_builtin_tools
 from tests.actions.project_archive.archives import manifest_of, rows_of, written
 from tests.factories import make_member, make_project, submit
 from tests.panels import open_panel, panel_project, people, say

@@ -1,0 +1,77 @@
+"""The addresses of accounts: allauth's views under names that it looks up, and ours. Nothing else of it is offered."""
+
+from allauth.account import views as account
+from allauth.mfa.base import views as mfa
+from allauth.mfa.recovery_codes import views as recovery_codes
+from allauth.mfa.totp import views as totp
+from allauth.socialaccount import views as social
+from allauth.socialaccount.providers.openid_connect import views as oidc
+from django.db import transaction
+from django.urls import URLPattern, path, re_path
+
+from reflection_app.teams import profile_page, session_pages
+from reflection_app.teams.first_password_page import choose_first_password
+from reflection_app.teams.login_brake import BrakedLoginView
+from reflection_app.teams.login_links import login_link
+from reflection_app.teams.pages import invitation_pages
+from reflection_app.web.language import ForgettingLogoutView
+from reflection_app.web.surroundings import inside_project
+
+urlpatterns: list[URLPattern] = [
+    path("login/", BrakedLoginView.as_view(), name="login"),
+    path("login/", BrakedLoginView.as_view(), name="account_login"),
+    path("login/link/<str:uidb64>/<str:token>/", login_link, name="login_link"),
+    path("logout/", ForgettingLogoutView.as_view(), name="logout"),
+    path("logout/", ForgettingLogoutView.as_view(), name="account_logout"),
+    path("invitations/", invitation_pages.follow_invitation, name="follow_invitation"),
+    path("invitations/<str:secret>/", invitation_pages.open_invitation, name="open_invitation"),
+    path("profile/", profile_page.profile_page, name="profile"),
+    path("account/keys/", profile_page.own_keys, name="own_keys"),
+    # All three that make accounts hold the lock on the invitation until they have: a link makes one account, however
+    # often it is followed at once.
+    path("account/signup/", transaction.atomic(account.signup), name="account_signup"),
+    path("account/inactive/", account.account_inactive, name="account_inactive"),
+    path("account/confirm/", inside_project(account.reauthenticate), name="account_reauthenticate"),
+    path("account/email/", inside_project(account.email), name="account_email"),
+    path("account/email/sent/", account.email_verification_sent, name="account_email_verification_sent"),
+    path("account/email/confirm/<str:key>/", account.confirm_email, name="account_confirm_email"),
+    path("account/password/", inside_project(account.password_change), name="account_change_password"),
+    path("account/password/set/", inside_project(account.password_set), name="account_set_password"),
+    path("account/password/first/", choose_first_password, name="first_password"),
+    path("account/password/lost/", account.password_reset, name="account_reset_password"),
+    path("account/password/lost/sent/", account.password_reset_done, name="account_reset_password_done"),
+    path(
+        "account/password/new/done/", account.password_reset_from_key_done, name="account_reset_password_from_key_done"
+    ),
+    # Keys have hyphens of their own, which a converter would give to the id.
+    re_path(
+        r"^account/password/new/(?P<uidb36>[0-9A-Za-z]+)-(?P<key>[^/]+)/$",
+        account.password_reset_from_key,
+        name="account_reset_password_from_key",
+    ),
+    path("account/two-factor/", inside_project(mfa.index), name="mfa_index"),
+    path("account/two-factor/login/", mfa.authenticate, name="mfa_authenticate"),
+    path("account/two-factor/confirm/", inside_project(mfa.reauthenticate), name="mfa_reauthenticate"),
+    path("account/two-factor/app/", inside_project(totp.activate_totp), name="mfa_activate_totp"),
+    path("account/two-factor/app/off/", inside_project(totp.deactivate_totp), name="mfa_deactivate_totp"),
+    path(
+        "account/two-factor/codes/", inside_project(recovery_codes.view_recovery_codes), name="mfa_view_recovery_codes"
+    ),
+    path(
+        "account/two-factor/codes/new/",
+        inside_project(recovery_codes.generate_recovery_codes),
+        name="mfa_generate_recovery_codes",
+    ),
+    path("account/two-factor/codes/file/", recovery_codes.download_recovery_codes, name="mfa_download_recovery_codes"),
+    path("account/sessions/", inside_project(session_pages.session_list), name="usersessions_list"),
+    path("account/sessions/end/", session_pages.end_others, name="end_sessions"),
+    path("account/sessions/<int:session_id>/end/", session_pages.end_one, name="end_session"),
+    path("account/providers/", inside_project(social.connections), name="socialaccount_connections"),
+    path("account/providers/signup/", transaction.atomic(social.signup), name="socialaccount_signup"),
+    path("account/providers/cancelled/", social.login_cancelled, name="socialaccount_login_cancelled"),
+    path("account/providers/error/", social.login_error, name="socialaccount_login_error"),
+    path("account/oidc/<slug:provider_id>/login/", oidc.login, name="openid_connect_login"),
+    path(
+        "account/oidc/<slug:provider_id>/callback/", transaction.atomic(oidc.callback), name="openid_connect_callback"
+    ),
+]

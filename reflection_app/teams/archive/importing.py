@@ -1,0 +1,257 @@
+"""A new project from a file: in one transaction, so that a file that is refused anywhere leaves nothing behind."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import batched
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.contrib.postgres.fields import ArrayField
+from django.core.exceptions import ValidationError as InvalidSlug
+from django.core.validators import validate_slug
+from django.db import DatabaseError, connection, models, transaction
+from django.db.migrations.loader import MigrationLoader
+from django.db.models import F, Func, OuterRef, Subquery
+from pydantic import ValidationError
+
+from notebook_app.public import Row, TakenTable
+from reflection_app.core.audit import Actor, audit
+from reflection_app.core.errors import shortened
+from reflection_app.core.models.project import Membership, Project, Role
+from reflection_app.loops.storable import storable
+from reflection_app.loops.task_spec import TaskSpec
+from reflection_app.metrics.figuring import rebuild
+from reflection_app.reviews.models.review import Review, ReviewState
+from reflection_app.runs.cancel_run import cancel_run
+from reflection_app.runs.models.run import Run, RunState
+from reflection_app.tasks.models.task import Task
+from reflection_app.teams.archive.identities import UUIDS, Identities, cycle_in
+from reflection_app.teams.archive.reading import MOST_BYTES, Archive, opened, refuse
+from reflection_app.teams.archive.rows_read import Renewal
+from reflection_app.teams.archive.tables import OF_PROJECT, TABLES
+from reflection_app.teams.archive.writing import MANIFEST
+
+ROWS_AT_ONCE = 200
+LONGEST_SLUG, LONGEST_NAME = 60, 120
+
+
+@dataclass(frozen=True)
+class Imported:
+    """The new project, how many rows it has of each table, and what is left to do by hand."""
+
+    project: Project
+    rows: dict[str, int]
+    cancelled_runs: int
+    secrets_to_enter: list[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wishes:
+    """`slug` is the new project's short name. With `same_people`, users of the same names are taken for the same.
+
+    Runs that a worker would go on with are cancelled unless `go_on`: else what they do would be done twice.
+    """
+
+    slug: str
+    name: str = ""
+    admin: str = ""
+    same_people: bool = False
+    go_on: bool = False
+    most_bytes: int = MOST_BYTES
+
+
+def import_project(path: Path, wishes: Wishes, *, actor: Actor) -> Imported:
+    """The new project. Raises InvalidInput where the file is refused; nothing is kept of it then."""
+    _check_wishes(wishes)
+    with opened(path, most_bytes=wishes.most_bytes) as archive, transaction.atomic():
+        manifest = archive.manifest()
+        _check_migrations(manifest)
+        project = _project(manifest, wishes)
+        identities = _identities(archive, manifest, project)
+        renewal = Renewal(project, identities, _people() if wishes.same_people else {})
+        rows = {table.name: _write(archive, table, renewal) for table in TABLES}
+        _check_references()
+        _check_specs(project)
+        _make_admin(project, wishes)
+        _mark_whose_it_is(project)
+        rebuild(project)
+        cancelled = 0 if wishes.go_on else _cancel(project, actor=actor)
+        audit(project.pk, actor, "project.imported", target=project, after={"rows": sum(rows.values())})
+    return Imported(project, rows, cancelled, _secrets(manifest))
+
+
+def _check_wishes(wishes: Wishes) -> None:
+    try:
+        validate_slug(wishes.slug)
+    except InvalidSlug:
+        raise refuse("slug", "a short name has letters, digits, - and _ only") from None
+    if len(wishes.slug) > LONGEST_SLUG:
+        raise refuse("slug", f"a short name has at most {LONGEST_SLUG} characters")
+    if Project.objects.filter(slug=wishes.slug).exists():
+        raise refuse("slug", "there is a project of this short name already")
+    if wishes.admin and not User.objects.filter(username=wishes.admin).exists():
+        raise refuse("admin", "there is no user of this name")
+
+
+def _check_migrations(manifest: dict[str, Any]) -> None:
+    found = manifest.get("migrations")
+    ours = {f"{app}.{name}" for app, name in MigrationLoader(connection).disk_migrations}
+    if not isinstance(found, list) or any(not isinstance(one, str) for one in found):
+        raise refuse(f"{MANIFEST}, migrations", "it is no list of names")
+    if newer := sorted(set(found) - ours):
+        raise refuse(f"{MANIFEST}, migrations", f"the file is of a newer desk: {shortened(newer[0], 100)} is unknown")
+
+
+def _mark_whose_it_is(project: Project) -> None:
+    """Notes whose work the runs are and who sits on panels, as far as people are known here; of keys nothing is."""
+    by_task = Task.objects.filter(pk=OuterRef("task")).values(hands=HandsOf("created_by"))
+    runs = Run.objects.filter(project=project)
+    runs.filter(task__created_by__isnull=False).update(handed_in_by=Subquery(by_task))
+    reviews = Review.objects.filter(project=project)
+    by_run = Run.objects.filter(pk=OuterRef("run")).values("handed_in_by")
+    reviews.update(handed_in_by=Subquery(by_run))
+    reviews.filter(state=ReviewState.DECIDED, panel__isnull=False).update(holder_person=F("holder"))
+
+
+class HandsOf(Func):
+    """The user's `hand_of` alone, in PostgreSQL's words."""
+
+    template = "ARRAY['user:' || %(expressions)s]"
+    output_field = ArrayField(models.CharField())
+
+
+def _project(manifest: dict[str, Any], wishes: Wishes) -> Project:
+    given = manifest.get("project")
+    if not isinstance(given, dict):
+        raise refuse(f"{MANIFEST}, project", "it is no object")
+    name = wishes.name or given.get("name")
+    if not isinstance(name, str) or not name.strip() or len(name) > LONGEST_NAME:
+        raise refuse(f"{MANIFEST}, project.name", f"a name has 1 to {LONGEST_NAME} characters")
+    settings = {key: given[key] for key in OF_PROJECT if key in given}
+    project = Project(slug=wishes.slug, name=storable(name), **settings)
+    try:
+        for read in (
+            project.get_limits,
+            project.get_thresholds,
+            project.get_completeness,
+            project.get_notebook,
+            project.get_retention,
+            project.get_review_policy,
+        ):
+            read()
+        project.full_clean(exclude=["slug"], validate_unique=False)
+    except (ValidationError, InvalidSlug, TypeError, AttributeError) as error:
+        raise refuse(f"{MANIFEST}, project", f"its settings cannot be used: {error}") from None
+    project.save(force_insert=True)
+    return project
+
+
+def _identities(archive: Archive, manifest: dict[str, Any], project: Project) -> Identities:
+    """All ids of the file. Raises InvalidInput where one comes twice, or rows of a table lead back to themselves."""
+    identities = Identities(project.pk, former=_id(manifest["project"].get("id"), where=f"{MANIFEST}, project.id"))
+    for table in TABLES:
+        columns = table.model._meta  # noqa: SLF001 - Django's documented API
+        if isinstance(columns.pk, models.UUIDField):
+            to_itself = [one.attname for one in columns.concrete_fields if one.related_model is table.model]
+            _add_ids(archive, table, identities, to_itself)
+    return identities
+
+
+def _add_ids(archive: Archive, table: TakenTable, identities: Identities, to_itself: list[str]) -> None:
+    parents: dict[str, dict[UUID, UUID]] = {name: {} for name in to_itself}
+    for number, row in archive.lines(table.name):
+        where = f"{table.name}.jsonl, line {number}"
+        old = _id(row.get("id"), where=f"{where}, id")
+        if not identities.add(table.name, old):
+            raise refuse(f"{where}, id", "another row of the file has the same")
+        for name in to_itself:
+            if row.get(name) is not None:
+                parents[name][old] = _id(row[name], where=f"{where}, {name}")
+    for name, found in parents.items():
+        if (looped := cycle_in(found)) is not None:
+            raise refuse(f"{table.name}.jsonl, {name}", f"rows lead back to themselves, such as {looped}")
+
+
+def _id(value: Any, *, where: str) -> UUID:
+    if not isinstance(value, str) or not UUIDS.fullmatch(value):
+        raise refuse(where, "it is no id")
+    return UUID(value)
+
+
+def _people() -> dict[str, int]:
+    return dict(User.objects.values_list("username", "pk"))
+
+
+def _write(archive: Archive, table: TakenTable, renewal: Renewal) -> int:
+    many, last = 0, 0
+    try:
+        for piece in batched(_new_rows(archive, table, renewal), ROWS_AT_ONCE):
+            last = piece[-1][0]
+            _insert(table, [row for _number, row in piece])
+            many += len(piece)
+    except DatabaseError as error:
+        lines = f"{table.name}.jsonl, before line {last + 1}"
+        raise refuse(lines, f"a row cannot be stored: {str(error).splitlines()[0]}") from error
+    return many
+
+
+def _new_rows(archive: Archive, table: TakenTable, renewal: Renewal) -> Iterator[tuple[int, Row]]:
+    for number, given in archive.lines(table.name):
+        row = renewal.row(table, given, where=f"{table.name}.jsonl, line {number}")
+        if row is not None:
+            yield number, row
+
+
+def _insert(table: TakenTable, rows: list[Row]) -> None:
+    """Straight into the table: the times at which rows were made are theirs, and no row is made of a class first."""
+    quoted = connection.ops.quote_name
+    name = quoted(table.model._meta.db_table)  # noqa: SLF001 - Django's documented API
+    columns = ", ".join(quoted(column) for column in rows[0])
+    statement = (
+        f"INSERT INTO {name} ({columns}) SELECT {columns} FROM jsonb_populate_recordset(NULL::{name}, %s::jsonb)"  # noqa: S608 - names of our own tables
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [json.dumps(rows, default=str)])
+
+
+def _check_references() -> None:
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+            cursor.execute("SET CONSTRAINTS ALL DEFERRED")
+    except DatabaseError as error:
+        raise refuse("file", f"its rows do not fit together: {str(error).splitlines()[0]}") from error
+
+
+def _check_specs(project: Project) -> None:
+    """What runs are to do is read by their loops and by many pages."""
+    for run_id, spec in Run.objects.filter(project=project).values_list("pk", "spec").iterator():
+        try:
+            TaskSpec.model_validate(spec)
+        except ValidationError as error:
+            raise refuse("runs.jsonl, spec", f"of run {run_id}: {error.errors()[0]['msg']}") from None
+
+
+def _make_admin(project: Project, wishes: Wishes) -> None:
+    if wishes.admin:
+        user = User.objects.get(username=wishes.admin)
+        Membership.objects.update_or_create(project=project, user=user, defaults={"role": Role.ADMIN})
+
+
+def _cancel(project: Project, *, actor: Actor) -> int:
+    """How many runs were ended that a worker would go on with. What waits for a person or an agent goes on waiting."""
+    counted: Counter[str] = Counter()
+    for run in Run.objects.filter(project=project, state__in=(RunState.QUEUED, RunState.WAITING_TIME)):
+        cancel_run(run, actor=actor)
+        counted["runs"] += 1
+    return counted["runs"]
+
+
+def _secrets(manifest: dict[str, Any]) -> list[str]:
+    found = manifest.get("secrets_to_enter")
+    named = [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+    return [f"{one.get('name')} ({one.get('origin')})" for one in named]

@@ -1,0 +1,82 @@
+"""What a person is told of, in all projects that they are a member of."""
+
+from dataclasses import dataclass
+from typing import cast
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_safe
+
+from reflection_app.teams.models.notification import Notification
+from reflection_app.teams.notifications import read_all, read_notice
+from reflection_app.teams.reading import count_unread, notices_of
+from reflection_app.teams.words import path_of, sentence_of
+from reflection_app.web.access import DeskRequest
+from reflection_app.web.list_pages import page_before
+from reflection_app.web.surroundings import stand_in_project
+
+
+@dataclass(frozen=True)
+class Line:
+    notice: Notification
+    sentence: str
+    path: str
+
+
+@login_required
+@require_safe
+def notifications(request: HttpRequest) -> HttpResponse:
+    """The list, newest first, inside the project that the person came from, if there is one."""
+    desk_request = cast("DeskRequest", request)
+    stand_in_project(desk_request)
+    rows = notices_of(desk_request.user.pk)
+    page = page_before(rows, request, among=rows.select_related(None))
+    context = {
+        "lines": [Line(notice, sentence_of(notice), path_of(notice)) for notice in page.rows],
+        "has_unread": count_unread(desk_request.user.pk) > 0,
+        "before": request.GET.get("before", ""),
+        "older": page.last.pk if page.last else None,
+        "filters": {"query": _address(request, "project")},
+        "here": _address(request, "project", "before"),
+    }
+    return render(request, "notifications/page.html", context)
+
+
+@login_required
+@require_safe
+def count(request: HttpRequest) -> HttpResponse:
+    """The number at the bell, for its own refresh."""
+    return render(request, "_notification_count.html", {"count": count_unread(cast("User", request.user).pk)})
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def read_one(request: HttpRequest, notice_id: UUID) -> HttpResponse:
+    """Marks one as read; the list comes back where it was."""
+    if request.method == "POST" and not read_notice(cast("User", request.user), notice_id):
+        raise Http404("no such notification")
+    return _back(request)
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def read_them_all(request: HttpRequest) -> HttpResponse:
+    """Marks all as read."""
+    if request.method == "POST":
+        read_all(cast("User", request.user))
+    return _back(request)
+
+
+def _back(request: HttpRequest) -> HttpResponse:
+    query = _address(request, "project", "before")
+    return redirect(f"{reverse('notifications')}?{query}" if query else "notifications")
+
+
+def _address(request: HttpRequest, *names: str) -> str:
+    """What the address says of these, as a query of its own."""
+    return urlencode({name: request.GET[name] for name in names if request.GET.get(name)})

@@ -1,0 +1,146 @@
+"""Webhooks: made, changed, paused, taken away. The address is told of what happens from then on."""
+
+from datetime import timedelta
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from reflection_app.core.audit import Actor, audit
+from reflection_app.core.errors import Conflict, InvalidInput, NotFound
+from reflection_app.core.models.project import Project
+from reflection_app.outgoing import origin_of
+from reflection_app.teams.models.webhook import Delivery, DeliveryState, Webhook
+from reflection_app.teams.webhook_input import WebhookChange, WebhookInput, check_receiver
+from reflection_app.teams.webhook_secrets import new_secret, seal
+
+# Each of them costs a row for each event that it is told of, in the transaction of the event.
+MOST_WEBHOOKS = 20
+USUAL_OVERLAP_H = 24.0
+LONGEST_OVERLAP_H = 24.0 * 7
+
+
+def create_webhook(project: Project, given: WebhookInput, *, actor: Actor) -> tuple[Webhook, str]:
+    """The webhook and its secret, which is not told again. Raises InvalidInput; Conflict where there are too many."""
+    check_receiver(given.url)
+    secret = new_secret()
+    fields = given.model_dump(mode="json")
+    with transaction.atomic():
+        Project.objects.select_for_update().get(pk=project.pk)
+        if Webhook.objects.filter(project=project).count() >= MOST_WEBHOOKS:
+            raise Conflict(_("A project has at most %(most)s webhooks.") % {"most": MOST_WEBHOOKS})
+        webhook = Webhook.objects.create(project=project, ciphertext=seal(secret), created_by=actor.user, **fields)
+        audit(project.pk, actor, "webhook.created", target=webhook, after=as_told(fields))
+    return webhook, secret
+
+
+def change_webhook(webhook: Webhook, change: WebhookChange, *, actor: Actor) -> Webhook:
+    """The changed webhook. Raises InvalidInput, or NotFound where it was deleted meanwhile.
+
+    What waits is sent to the new address. Switched off, what waits is given up.
+    """
+    wanted = change.model_dump(mode="json", exclude_none=True)
+    if change.url is not None and change.url != webhook.url:
+        check_receiver(change.url)
+    with transaction.atomic():
+        locked = lock(webhook)
+        before = {name: getattr(locked, name) for name in wanted}
+        changed = {name: value for name, value in wanted.items() if before[name] != value}
+        if not changed:
+            return locked
+        for name, value in changed.items():
+            setattr(locked, name, value)
+        if "is_enabled" in changed:
+            _begin_anew(locked)
+            if not locked.is_enabled:
+                give_up_waiting(locked)
+        locked.save()
+        old = as_told({name: before[name] for name in changed})
+        audit(locked.project_id, actor, "webhook.changed", target=locked, before=old, after=as_told(changed))
+    return locked
+
+
+@transaction.atomic
+def rotate_secret(webhook: Webhook, *, actor: Actor, overlap_h: float = USUAL_OVERLAP_H) -> tuple[Webhook, str]:
+    """The webhook and its new secret, which is not told again; the former signs beside it for `overlap_h` hours.
+
+    Raises InvalidInput.
+    """
+    if not 0 <= overlap_h <= LONGEST_OVERLAP_H:
+        message = _("a number of hours from 0 to %(most)s") % {"most": f"{LONGEST_OVERLAP_H:g}"}
+        raise InvalidInput(_("The secret was not changed."), errors=[{"field": "overlap_h", "message": message}])
+    locked, secret = lock(webhook), new_secret()
+    locked.former_ciphertext = locked.ciphertext if overlap_h else ""
+    locked.former_until = timezone.now() + timedelta(hours=overlap_h) if overlap_h else None
+    locked.ciphertext = seal(secret)
+    locked.save(update_fields=["ciphertext", "former_ciphertext", "former_until", "updated_at"])
+    audit(locked.project_id, actor, "webhook.rotated", target=locked, after={"overlap_h": overlap_h})
+    return locked, secret
+
+
+@transaction.atomic
+def pause_webhook(webhook: Webhook, *, actor: Actor) -> Webhook:
+    """The webhook, to which nothing is sent until it is resumed; what happens meanwhile waits."""
+    locked = lock(webhook)
+    if locked.paused_at is None:
+        locked.paused_at, locked.pause_reason = timezone.now(), ""
+        locked.save(update_fields=["paused_at", "pause_reason", "updated_at"])
+        audit(locked.project_id, actor, "webhook.paused", target=locked)
+    return locked
+
+
+@transaction.atomic
+def resume_webhook(webhook: Webhook, *, actor: Actor) -> Webhook:
+    """The webhook, to which all that waits is sent from now on."""
+    locked = lock(webhook)
+    if locked.paused_at is not None:
+        before = {"paused_at": locked.paused_at.isoformat(), "reason": locked.pause_reason}
+        _begin_anew(locked)
+        locked.save(update_fields=["paused_at", "pause_reason", "failing_since", "updated_at"])
+        Delivery.objects.filter(webhook=locked, state=DeliveryState.WAITING).update(next_at=timezone.now())
+        audit(locked.project_id, actor, "webhook.resumed", target=locked, before=before)
+    return locked
+
+
+@transaction.atomic
+def delete_webhook(webhook: Webhook, *, actor: Actor) -> None:
+    """Deletes the webhook, its log, and what it was still to be sent. Raises NotFound the second time.
+
+    Locked as the outbox's trigger locks it the other way: what has just written a delivery commits first.
+    """
+    locked = Webhook.objects.select_for_update(of=("self",)).filter(pk=webhook.pk).first()
+    if locked is None:
+        raise NotFound(_("There is no such webhook."))
+    told = {"url": locked.url, "events": locked.events, "description": locked.description}
+    audit(locked.project_id, actor, "webhook.deleted", target=locked, before=as_told(told))
+    locked.delete()
+
+
+def lock(webhook: Webhook) -> Webhook:
+    """The webhook as it is now, for a change in this transaction. Raises NotFound.
+
+    Not locked so far that those who only write deliveries to it would wait.
+    """
+    rows = Webhook.objects.select_for_update(of=("self",), no_key=True).select_related("project")
+    locked = rows.filter(pk=webhook.pk).first()
+    if locked is None:
+        raise NotFound(_("There is no such webhook."))
+    return locked
+
+
+def give_up_waiting(webhook: Webhook) -> int:
+    """Gives up what was still to be sent; how much it was."""
+    waiting = Delivery.objects.filter(webhook=webhook, state=DeliveryState.WAITING)
+    given_up: dict[str, Any] = {"state": DeliveryState.GIVEN_UP, "next_at": None, "lease_until": None}
+    return waiting.update(**given_up)
+
+
+def as_told(fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields for the audit trail, which every member reads: of the address only where it is, for the rest of it
+    is with some services all that a sender needs to know."""
+    return fields | ({"url": origin_of(fields["url"]) + "/…"} if "url" in fields else {})
+
+
+def _begin_anew(webhook: Webhook) -> None:
+    webhook.paused_at, webhook.pause_reason, webhook.failing_since = None, "", None
