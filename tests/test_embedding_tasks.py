@@ -5,9 +5,9 @@ from celery import current_app
 from kombu.exceptions import OperationalError
 from pytest_django.fixtures import Settings
 
-from reflection_app.actions.embed_entries import TURN
 from reflection_app.config import jobs
 from reflection_app.core.turn import Turn
+from reflection_app.notebook.embed_entries import TURN
 from reflection_app.runs import jobs as tasks
 from reflection_app.runs.enqueuing import Outage
 from tests.notebook.embedding_rows import kept

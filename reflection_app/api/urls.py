@@ -1,7 +1,9 @@
 from django.urls import path, re_path
 
-from reflection_app.api import (
-    docs,
+from reflection_app.api import docs
+from reflection_app.api.unknown_path import NoSuchPath
+from reflection_app.metrics.api import calibration, judgements, metrics, metrics_referees
+from reflection_app.notebook.api import (
     notebook_bulk,
     notebook_conflicts,
     notebook_curation,
@@ -12,8 +14,6 @@ from reflection_app.api import (
     notebook_recall,
     notebook_rules,
 )
-from reflection_app.api.unknown_path import NoSuchPath
-from reflection_app.metrics.api import calibration, judgements, metrics, metrics_referees
 from reflection_app.repairs.api import completeness, instructions, reports, tickets, tool_failures
 from reflection_app.reviews.api import (
     agreement,

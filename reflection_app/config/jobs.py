@@ -10,11 +10,11 @@ from django.conf import settings
 from django.utils import timezone
 
 from notebook_app.public import open_imports, refresh_search, sum_recalls
-from reflection_app.actions.compare_entries import compare_due
-from reflection_app.actions.embed_entries import embed_waiting, stopping
-from reflection_app.actions.notebook_import import carry_out_import
-from reflection_app.actions.screen_entries import screen_waiting
 from reflection_app.metrics.figuring import AT_ONCE, figure_due
+from reflection_app.notebook.compare_entries import compare_due
+from reflection_app.notebook.embed_entries import embed_waiting, stopping
+from reflection_app.notebook.notebook_import import carry_out_import
+from reflection_app.notebook.screen_entries import screen_waiting
 from reflection_app.reviews.assign_review import lapse_assignments
 from reflection_app.reviews.bulk_items import work_through
 from reflection_app.reviews.models.bulk import BulkDecision, BulkState

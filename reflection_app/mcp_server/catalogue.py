@@ -6,11 +6,11 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from reflection_app.actions.notebook_input import EntryInput
-from reflection_app.api.notebook_answers import ProposalAnswer
-from reflection_app.api.notebook_recall import RecallAnswer, RecallInput
-from reflection_app.api.notebook_rules import RulesPromptAnswer, RulesQuery
 from reflection_app.api.waiting import WaitQuery
+from reflection_app.notebook.answers.notebook_answers import ProposalAnswer
+from reflection_app.notebook.api.notebook_recall import RecallAnswer, RecallInput
+from reflection_app.notebook.api.notebook_rules import RulesPromptAnswer, RulesQuery
+from reflection_app.notebook.notebook_input import EntryInput
 from reflection_app.repairs.answers.completeness_answers import CheckAnswer
 from reflection_app.repairs.answers.tool_failure_answers import ToolFailureAnswer
 from reflection_app.repairs.completeness_submission import CheckSubmission

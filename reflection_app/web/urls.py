@@ -4,6 +4,22 @@ from django.urls import URLPattern, URLResolver, include, path
 from django.views.i18n import set_language
 
 from reflection_app.metrics import calibration_urls, metrics_urls
+from reflection_app.notebook.pages import (
+    conflict_pages,
+    entry_curation,
+    entry_edit,
+    entry_merge,
+    entry_page,
+    entry_together,
+    export_pages,
+    import_pages,
+    lift_page,
+    notebook_browse,
+    notebook_inbox,
+    notebook_settings_page,
+    recall_page,
+    rules_page,
+)
 from reflection_app.repairs.pages import (
     cheat_sheet_page,
     completeness_page,
@@ -49,22 +65,6 @@ from reflection_app.teams.pages import (
     tools_page,
     webhook_doing,
     webhook_pages,
-)
-from reflection_app.web import (
-    conflict_pages,
-    entry_curation,
-    entry_edit,
-    entry_merge,
-    entry_page,
-    entry_together,
-    export_pages,
-    import_pages,
-    lift_page,
-    notebook_browse,
-    notebook_inbox,
-    notebook_settings_page,
-    recall_page,
-    rules_page,
 )
 
 project_pages: list[URLPattern | URLResolver] = [

@@ -5,9 +5,12 @@ from typing import Any
 import pytest
 
 from notebook_app.models import Entry
-from reflection_app.actions.notebook_bulk import BulkCuration, BulkDeed, curate_together, undo_together
-from reflection_app.actions.notebook_curation import approve_entry, edit_entry, own_entry, reject_entry
-from reflection_app.actions.notebook_input import (
+from reflection_app.core.audit import Actor, AuditEntry
+from reflection_app.core.errors import ActionError, Conflict, EntryMovedOn, InvalidInput, NotYours
+from reflection_app.core.models.project import Project, Role
+from reflection_app.notebook.notebook_bulk import BulkCuration, BulkDeed, curate_together, undo_together
+from reflection_app.notebook.notebook_curation import approve_entry, edit_entry, own_entry, reject_entry
+from reflection_app.notebook.notebook_input import (
     CurationInput,
     EntryEdit,
     EntryInput,
@@ -15,12 +18,9 @@ from reflection_app.actions.notebook_input import (
     SplitInput,
     UndoInput,
 )
-from reflection_app.actions.notebook_merging import split_entry
-from reflection_app.actions.notebook_proposing import propose_entry
-from reflection_app.actions.notebook_undo import undo_curation
-from reflection_app.core.audit import Actor, AuditEntry
-from reflection_app.core.errors import ActionError, Conflict, EntryMovedOn, InvalidInput, NotYours
-from reflection_app.core.models.project import Project, Role
+from reflection_app.notebook.notebook_merging import split_entry
+from reflection_app.notebook.notebook_proposing import propose_entry
+from reflection_app.notebook.notebook_undo import undo_curation
 from tests.factories import make_api_key, make_member, make_project
 from tests.notebook.at_once import at_once
 from tests.notebook.entries import make_entry

@@ -10,7 +10,6 @@ from django.urls import URLPattern
 from django.urls.resolvers import RoutePattern
 
 from notebook_app.models import Conflict, ImportBatch
-from reflection_app.actions.notebook_bulk import BulkCuration, BulkDeed, curate_together
 from reflection_app.api.desk_view import DeskView
 from reflection_app.api.permissions import permission_for
 from reflection_app.api.urls import urlpatterns
@@ -18,6 +17,7 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.models.api_key import Scope
 from reflection_app.core.permissions import GRANTS, Grant, Permission
 from reflection_app.metrics.models.judged_item import JudgementImport
+from reflection_app.notebook.notebook_bulk import BulkCuration, BulkDeed, curate_together
 from reflection_app.repairs.models.report import AgentInstruction
 from reflection_app.reviews.comments import CommentInput, add_comment
 from reflection_app.reviews.models.comment import About

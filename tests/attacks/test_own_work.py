@@ -17,13 +17,13 @@ from django.test import Client
 from django.urls import reverse
 
 from notebook_app.models import Entry
-from reflection_app.actions.notebook_input import EntryInput
-from reflection_app.actions.notebook_proposing import propose_entry
 from reflection_app.config.guarded_routes import guarded_routes
 from reflection_app.core.audit import Actor
 from reflection_app.core.models.api_key import Scope
 from reflection_app.core.models.project import Membership, OwnWork, Project, Role
 from reflection_app.core.permissions import Permission
+from reflection_app.notebook.notebook_input import EntryInput
+from reflection_app.notebook.notebook_proposing import propose_entry
 from reflection_app.repairs.models.report import AgentInstruction
 from reflection_app.reviews.bulk_items import work_through
 from reflection_app.reviews.claim_review import claim_next, claim_review

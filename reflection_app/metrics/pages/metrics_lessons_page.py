@@ -14,8 +14,8 @@ from reflection_app.core.permissions import Permission
 from reflection_app.metrics.views.chart_figures import Mark, dots, titled
 from reflection_app.metrics.views.charts import CHARTS_POLICY, Cell, Chart
 from reflection_app.metrics.views.metrics_headline import Shown
+from reflection_app.notebook.views.lift_words import CLAIMS, points
 from reflection_app.web.access import DeskRequest, project_page
-from reflection_app.web.lift_words import CLAIMS, points
 
 MOST_LESSONS = 15
 TONES = {

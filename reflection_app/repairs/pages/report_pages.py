@@ -19,6 +19,7 @@ from reflection_app.core.permissions import Permission
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.report_documents import markdown_of
 from reflection_app.loops.storable import storable
+from reflection_app.notebook.views.learned import learned_from_report
 from reflection_app.repairs.correct_class import CorrectionInput, correct_class
 from reflection_app.repairs.models.report import AgentInstruction, InstructionState, Report
 from reflection_app.repairs.views.report_view import CLASSES, ReportShown
@@ -26,7 +27,6 @@ from reflection_app.web.access import DeskRequest, Place, project_page
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.complaints import complaints
 from reflection_app.web.forms import Typed, blame, read_typed
-from reflection_app.web.learned import learned_from_report
 from reflection_app.web.list_pages import list_response, page_before
 
 MOST_AGENTS = 100

@@ -18,6 +18,7 @@ from reflection_app.core.models.project import Project
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.diagnosis.diagnoses import ErrorType
 from reflection_app.loops.storable import storable
+from reflection_app.notebook.views.learned import learned_from_failure
 from reflection_app.repairs.models.tool_failure import ToolFailure
 from reflection_app.repairs.report_fix_outcome import report_fix_outcome
 from reflection_app.repairs.tool_failure_submission import FixOutcomeSubmission
@@ -26,7 +27,6 @@ from reflection_app.tasks.task_submission import invalid_input
 from reflection_app.web.access import DeskRequest, get_tool_failure_for, project_page
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.forms import Typed, blame, read_typed
-from reflection_app.web.learned import learned_from_failure
 from reflection_app.web.list_pages import list_response, page_before
 
 LONGEST_SEARCH = 200

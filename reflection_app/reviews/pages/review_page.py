@@ -14,6 +14,7 @@ from reflection_app.core.own_work import allows_own_work, is_own, nobody_else_ma
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.verdicts import IssueCategory, Severity
 from reflection_app.loops.verdicts import Verdict as VerdictName
+from reflection_app.notebook.views.learned import learned_from_review
 from reflection_app.reviews.models.comment import About
 from reflection_app.reviews.models.review import Review
 from reflection_app.reviews.pages.review_undo import undo_offer
@@ -30,7 +31,6 @@ from reflection_app.reviews.views.panel_view import panel_of
 from reflection_app.reviews.views.queue_filter import carried
 from reflection_app.reviews.views.review_context import review_context
 from reflection_app.web.access import DeskRequest, get_review_for, project_page
-from reflection_app.web.learned import learned_from_review
 
 # The header with which an open page asks: which item it has fetched ahead, and in which version.
 PEEKED = "X-Review-Peeked"

@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from reflection_app.core.permissions import Permission
+from reflection_app.notebook.views.learned import learned_from_run
 from reflection_app.repairs.views.completeness_view import checks_of
 from reflection_app.repairs.views.failure_view import failures_by_place
 from reflection_app.reviews.models.comment import About
@@ -26,7 +27,6 @@ from reflection_app.sessions.views.looking_back import looked_back_at, looking_b
 from reflection_app.tasks.pages.redo_page import redo_form_of
 from reflection_app.tasks.redo_run import why_no_redo
 from reflection_app.web.access import DeskRequest, get_run_for, get_step_for, project_page
-from reflection_app.web.learned import learned_from_run
 
 
 @project_page()

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from reflection_app.loops.effects import Lesson, Lessons, RecallLessons
+from reflection_app.notebook.views.notebook_words import KINDS, Words
 from reflection_app.runs.models.run import Run, Step, StepState
 from reflection_app.web.hidden_characters import revealed
-from reflection_app.web.notebook_words import KINDS, Words
 
 
 @dataclass(frozen=True)
