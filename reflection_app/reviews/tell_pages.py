@@ -4,7 +4,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from reflection_app.live.doorbell import ring, ring_reviews
+from reflection_app.adapters.doorbell import ring, ring_reviews
 
 
 def tell_pages(run_id: UUID, *, project_id: UUID) -> None:

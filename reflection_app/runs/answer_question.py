@@ -5,10 +5,10 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from pydantic import Field
 
+from reflection_app.adapters.doorbell import ring
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import AlreadyAnswered, InvalidInput
 from reflection_app.core.event import EventType, add_event
-from reflection_app.live.doorbell import ring
 from reflection_app.loops.questions import Choice, PersonsAnswer
 from reflection_app.loops.values import Value
 from reflection_app.runs.models.question import Question, QuestionState

@@ -3,9 +3,9 @@
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from reflection_app.adapters.doorbell import ring
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import RunFinished
-from reflection_app.live.doorbell import ring
 from reflection_app.loops.ends import Ended, Outcome
 from reflection_app.runs.ending import end_run
 from reflection_app.runs.models.run import Run

@@ -15,9 +15,9 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.db import DatabaseError, connection
 from django.utils import translation
 
-from reflection_app.live.doorbell import group_of_person, group_of_run
-from reflection_app.live.partial_text import PartialText
-from reflection_app.live.watching import mark_watched
+from reflection_app.adapters.doorbell import group_of_person, group_of_run
+from reflection_app.adapters.partial_text import PartialText
+from reflection_app.adapters.watching import mark_watched
 from reflection_app.runs.language import language_of
 from reflection_app.runs.page_state import Look, PageState, Refusal
 

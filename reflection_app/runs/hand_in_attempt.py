@@ -10,11 +10,11 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 from pydantic import AfterValidator, Field, JsonValue
 
+from reflection_app.adapters.doorbell import ring
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import AttemptConflict, InvalidInput, MakesItsOwn, NotItsTurn, RunFinished
 from reflection_app.core.json_sizes import at_most
 from reflection_app.core.own_work import note_hand_in
-from reflection_app.live.doorbell import ring
 from reflection_app.loops.effects import AwaitAttempt, HandedIn, HandedInRepair
 from reflection_app.loops.task_spec import Execution, TaskSpec
 from reflection_app.loops.values import Value

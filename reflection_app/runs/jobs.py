@@ -12,10 +12,10 @@ from celery.signals import celeryd_init, worker_ready, worker_shutting_down
 from django.conf import settings
 from kombu.exceptions import ChannelError, OperationalError
 
+from reflection_app.adapters.llm import warm_up
+from reflection_app.adapters.llm.embedding import NO_MODEL, embedding_model
+from reflection_app.adapters.llm.query_vectors import prepare_questions, serving
 from reflection_app.core.models.idempotency import forget_old_answers
-from reflection_app.llm import warm_up
-from reflection_app.llm.embedding import NO_MODEL, embedding_model
-from reflection_app.llm.query_vectors import prepare_questions, serving
 from reflection_app.runs.advance import advance
 from reflection_app.runs.enqueuing import ADVANCE_RUN, BEGIN_LOOKING_BACK, Outage, enqueue
 from reflection_app.runs.lease import keeper

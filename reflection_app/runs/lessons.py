@@ -22,8 +22,8 @@ from notebook_app.public import (
     told_of,
     withhold,
 )
+from reflection_app.adapters.llm.query_vectors import query_vector
 from reflection_app.core.models.project import Project
-from reflection_app.llm.query_vectors import query_vector
 from reflection_app.loops.effects import Lesson, Lessons, Performed, RecallLessons, Spent
 from reflection_app.loops.notebook_settings import LessonSettings
 from reflection_app.loops.storable import storable

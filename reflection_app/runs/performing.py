@@ -9,9 +9,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import connection
 
-from reflection_app.live.partial_text import writing
-from reflection_app.live.watching import is_watched
-from reflection_app.llm import (
+from reflection_app.adapters.llm import (
     Completion,
     CompletionRequest,
     ModelError,
@@ -20,6 +18,10 @@ from reflection_app.llm import (
     complete,
     model_for,
 )
+from reflection_app.adapters.partial_text import writing
+from reflection_app.adapters.sandbox import SandboxUnavailable, run_tests
+from reflection_app.adapters.tools import call_tool
+from reflection_app.adapters.watching import is_watched
 from reflection_app.loops.attempt_effects import fault_of
 from reflection_app.loops.effects import (
     AnyEffect,
@@ -39,9 +41,7 @@ from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.runs.journal import attempt_of
 from reflection_app.runs.lessons import recall_lessons
-from reflection_app.sandbox import SandboxUnavailable, run_tests
 from reflection_app.sessions.looked_back_at import call_on_session
-from reflection_app.tools import call_tool
 
 
 class TryLater(Exception):

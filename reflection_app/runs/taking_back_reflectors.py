@@ -5,7 +5,7 @@ from uuid import UUID
 from django.db import transaction
 
 from notebook_app.public import unlearn
-from reflection_app.live.doorbell import ring
+from reflection_app.adapters.doorbell import ring
 from reflection_app.loops.ends import Ended, Outcome
 from reflection_app.runs.ending import end_run
 from reflection_app.runs.models.run import Run

@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from notebook_app.public import memory_names, without_notebook
+from reflection_app.adapters.tools import call_on_files
 from reflection_app.loops.after.conversation import SESSION_FILE, shown_text, whole_text
 from reflection_app.loops.after.findings import KnownMemory, SessionRead
 from reflection_app.loops.effects import CallTool, ReadSession, Turn
@@ -19,7 +20,6 @@ from reflection_app.sessions.models.reflector import Reflector
 from reflection_app.sessions.models.transcript import Transcript, TranscriptFile, TranscriptTurn
 from reflection_app.sessions.run_conversation import turns_of_run
 from reflection_app.tasks.models.task import TaskFile
-from reflection_app.tools import call_on_files
 
 REFLECTING = (Mode.ERROR_REFLECTION.value, Mode.MEMORY_REFLECTION.value)
 # A file that came under the name of the conversation's own is found here.

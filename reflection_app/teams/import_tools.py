@@ -9,13 +9,17 @@ from django.db import connection, transaction
 from django.utils.translation import gettext as _
 from pydantic import Field, ValidationError
 
+from reflection_app.adapters.outgoing import OutgoingError
+from reflection_app.adapters.tools.config import Headers, McpConfig, ServerUrl
+from reflection_app.adapters.tools.errors import Misconfigured
+from reflection_app.adapters.tools.headers import secrets_named
+from reflection_app.adapters.tools.secret_values import Secrets, load_secrets
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models.project import Project
 from reflection_app.loops.storable import storable
 from reflection_app.loops.tool_calls import ToolSpec
 from reflection_app.loops.values import Value
-from reflection_app.outgoing import OutgoingError
 from reflection_app.tasks.task_submission import invalid_input
 from reflection_app.teams.models.tool import Tool, ToolKind
 from reflection_app.teams.tool_input import (
@@ -25,10 +29,6 @@ from reflection_app.teams.tool_input import (
     check_secrets,
     schema_problem,
 )
-from reflection_app.tools.config import Headers, McpConfig, ServerUrl
-from reflection_app.tools.errors import Misconfigured
-from reflection_app.tools.headers import secrets_named
-from reflection_app.tools.secret_values import Secrets, load_secrets
 
 ASK_WITHIN_S = 10.0
 _UNUSABLE = re.compile(r"[^A-Za-z0-9_-]")
@@ -61,7 +61,7 @@ def read_server(given: object) -> McpServerInput:
 
 def fetch_tools(project: Project, server: McpServerInput) -> list[ToolSpec]:
     """The tools that the server offers. Raises InvalidInput. Call it outside of transactions: it asks the server."""
-    from reflection_app.tools.mcp import list_tools  # the SDK takes its time to load
+    from reflection_app.adapters.tools.mcp import list_tools  # the SDK takes its time to load
 
     check_address(server.url, field="url")
     check_secrets(project, server.headers, url=server.url, field="headers")

@@ -7,7 +7,7 @@ import secrets
 from allauth.mfa.adapter import DefaultMFAAdapter
 from cryptography.fernet import InvalidToken
 
-from reflection_app.tools.sealing import cipher
+from reflection_app.adapters.tools.sealing import cipher
 
 log = logging.getLogger(__name__)
 

@@ -6,14 +6,14 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 from pydantic import Field, SecretStr
 
+from reflection_app.adapters.outgoing import AddressRefused, origin_of
+from reflection_app.adapters.tools.headers import SECRET_NAME, secrets_named
+from reflection_app.adapters.tools.secret_values import encrypt
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import InvalidInput, NotFound
 from reflection_app.core.models.project import Project
 from reflection_app.loops.values import Value
-from reflection_app.outgoing import AddressRefused, origin_of
 from reflection_app.teams.models.tool import Secret, Tool
-from reflection_app.tools.headers import SECRET_NAME, secrets_named
-from reflection_app.tools.secret_values import encrypt
 
 # Shorter ones could not be found in what servers echo without spoiling ordinary words.
 _USABLE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{6,3998})[\x21-\x7e]")

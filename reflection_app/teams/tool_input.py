@@ -6,17 +6,17 @@ from typing import Annotated, Any, Literal
 from django.utils.translation import gettext as _
 from pydantic import AfterValidator, Field, JsonValue, ValidationError
 
+from reflection_app.adapters.outgoing import OutgoingError, check_url, origin_of
+from reflection_app.adapters.tools.config import BY_KIND, AnyConfig, BuiltinConfig, HttpConfig
+from reflection_app.adapters.tools.headers import secrets_named
+from reflection_app.adapters.tools.url_template import example_of, placeholders
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models.project import Project
 from reflection_app.loops.storable import is_storable
 from reflection_app.loops.tool_arguments import SchemaUnusable, is_too_deep, violations
 from reflection_app.loops.values import Value
-from reflection_app.outgoing import OutgoingError, check_url, origin_of
 from reflection_app.tasks.task_submission import invalid_input
 from reflection_app.teams.models.tool import Secret
-from reflection_app.tools.config import BY_KIND, AnyConfig, BuiltinConfig, HttpConfig
-from reflection_app.tools.headers import secrets_named
-from reflection_app.tools.url_template import example_of, placeholders
 
 LONGEST_SCHEMA = 50_000
 LONGEST_DESCRIPTION = 4_000

@@ -8,6 +8,9 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 from pydantic import Field, JsonValue, ValidationError
 
+from reflection_app.adapters.tools.builtin import LONGEST_PROGRAM_S, SPECS
+from reflection_app.adapters.tools.calling import call_registered
+from reflection_app.adapters.tools.config import BuiltinConfig
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import NotFound
 from reflection_app.core.models.project import Project
@@ -16,9 +19,6 @@ from reflection_app.loops.values import Value
 from reflection_app.tasks.task_submission import invalid_input
 from reflection_app.teams.models.tool import Tool, ToolKind
 from reflection_app.teams.tool_input import ToolInput, check_config, read_config, refused
-from reflection_app.tools.builtin import LONGEST_PROGRAM_S, SPECS
-from reflection_app.tools.calling import call_registered
-from reflection_app.tools.config import BuiltinConfig
 
 LONGEST_TRY_S = 10.0
 FIELDS = ("name", "kind", "description", "parameters", "config", "timeout_s", "is_enabled")

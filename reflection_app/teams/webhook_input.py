@@ -5,12 +5,12 @@ from typing import Annotated
 from django.utils.translation import gettext as _
 from pydantic import AfterValidator, Field
 
+from reflection_app.adapters.outgoing import OutgoingError, check_url
+from reflection_app.adapters.outgoing.urls import LONGEST_URL
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.event import EventType
 from reflection_app.loops.storable import is_storable
 from reflection_app.loops.values import Value
-from reflection_app.outgoing import OutgoingError, check_url
-from reflection_app.outgoing.urls import LONGEST_URL
 
 LONGEST_DESCRIPTION = 200
 # Those that are written; who claims a review and gives it back is told by the queue alone.

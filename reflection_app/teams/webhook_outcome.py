@@ -10,15 +10,15 @@ from uuid import UUID
 from django.db import transaction
 from django.utils.translation import gettext_noop
 
+from reflection_app.adapters.outgoing import origin_of
+from reflection_app.adapters.tools.http import retry_after_s
 from reflection_app.core.audit import Actor, audit
-from reflection_app.outgoing import origin_of
 from reflection_app.runs.batch import Batch
 from reflection_app.teams.models.notification import NotificationKind
 from reflection_app.teams.models.webhook import TEST, Delivery, DeliveryState, DeliveryTry, Webhook
 from reflection_app.teams.notifications import tell_admins
 from reflection_app.teams.webhook_retries import Meaning, is_to_pause, meaning_of, next_delay_s
 from reflection_app.teams.webhooks import give_up_waiting
-from reflection_app.tools.http import retry_after_s
 
 log = logging.getLogger(__name__)
 

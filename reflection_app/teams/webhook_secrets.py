@@ -5,10 +5,10 @@ from datetime import datetime
 
 from cryptography.fernet import InvalidToken
 
-from reflection_app.outgoing import as_secret
-from reflection_app.outgoing.signing import SECRET_BYTES
+from reflection_app.adapters.outgoing import as_secret
+from reflection_app.adapters.outgoing.signing import SECRET_BYTES
+from reflection_app.adapters.tools.sealing import cipher
 from reflection_app.teams.models.webhook import Webhook
-from reflection_app.tools.sealing import cipher
 
 PURPOSE = b"reflection-desk: secrets of webhooks"
 

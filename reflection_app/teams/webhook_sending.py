@@ -13,10 +13,10 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
+from reflection_app.adapters.outgoing import Message, OutgoingError, Posted, Receiver, signed_headers
 from reflection_app.core.event import Event
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import OF_THE_DESK
-from reflection_app.outgoing import Message, OutgoingError, Posted, Receiver, signed_headers
 from reflection_app.runs.batch import Batch
 from reflection_app.runs.told import mark_events_told
 from reflection_app.teams.models.webhook import OF_STEPS, Delivery, DeliveryState, DeliveryTry, Webhook

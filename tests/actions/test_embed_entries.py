@@ -12,9 +12,9 @@ from notebook_app.meaning import active_space, nearest, vector_of
 from notebook_app.models import Embedding, EmbeddingSpace
 from notebook_app.people import DESK
 from notebook_app.public import edit, embedding_status
+from reflection_app.adapters.llm import embed
+from reflection_app.adapters.llm.embedding import WHEELS_MODEL
 from reflection_app.core.turn import Turn
-from reflection_app.llm import embed
-from reflection_app.llm.embedding import WHEELS_MODEL
 from reflection_app.notebook.embed_entries import BATCH, TURN, embed_waiting, resting_key
 from tests.notebook.embedding_rows import kept
 from tests.openai_server import OpenAIServer, Reply

@@ -113,14 +113,14 @@ def test_a_test_report_can_be_edited() -> None:
 
 def test_an_edited_prompt_is_what_the_model_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Any] = []
-    answer = __import__("reflection_app.llm.scripted", fromlist=["x"]).answer_from_script
+    answer = __import__("reflection_app.adapters.llm.scripted", fromlist=["x"]).answer_from_script
 
     def noted(request: Any, *args: Any, **kwargs: Any) -> Any:
         asked.append(request)
         return answer(request, *args, **kwargs)
 
     parent = text_run()
-    monkeypatch.setattr("reflection_app.llm.gateway.answer_from_script", noted)
+    monkeypatch.setattr("reflection_app.adapters.llm.gateway.answer_from_script", noted)
     written = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Write a line."}]
     child = advanced(forked(parent, 5, messages=written))
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from django.db import connection
 
+from reflection_app.adapters.llm import scripted
 from reflection_app.core.audit import AuditEntry
 from reflection_app.core.errors import ActionError
-from reflection_app.llm import scripted
 from reflection_app.repairs.models.ticket import Ticket
 from reflection_app.reviews import undo_decision as undoing
 from reflection_app.reviews.models.review import Review
@@ -41,7 +41,7 @@ class HeldBack:
                 assert self.let_go.wait(PATIENCE_S)
             return answer(request, *args, **kwargs)
 
-        monkeypatch.setattr("reflection_app.llm.gateway.answer_from_script", held_back)
+        monkeypatch.setattr("reflection_app.adapters.llm.gateway.answer_from_script", held_back)
 
 
 def test_a_worker_in_the_middle_of_a_call_is_refused_its_write(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,9 +5,9 @@ from uuid import uuid4
 
 import pytest
 
+from reflection_app.adapters.llm.scripted import register_script
 from reflection_app.api import waiting
 from reflection_app.core.audit import AuditEntry
-from reflection_app.llm.scripted import register_script
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models.run import Run, RunState
 from reflection_app.tasks.models.task import Task

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from reflection_app.llm.scripted import register_script
+from reflection_app.adapters.llm.scripted import register_script
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models.run import Run
 from tests.api.caller import Caller, make_caller

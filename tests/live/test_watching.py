@@ -12,12 +12,12 @@ import pytest
 from django.test import Client
 from pytest_django.fixtures import Settings
 
+from reflection_app.adapters import watching
+from reflection_app.adapters.doorbell import bell
+from reflection_app.adapters.llm import gateway
+from reflection_app.adapters.llm.streaming import Streams
+from reflection_app.adapters.watching import ASK_WITHIN_S, Watch, is_watched, mark_watched
 from reflection_app.core.models.project import Project
-from reflection_app.live import watching
-from reflection_app.live.doorbell import bell
-from reflection_app.live.watching import ASK_WITHIN_S, Watch, is_watched, mark_watched
-from reflection_app.llm import gateway
-from reflection_app.llm.streaming import Streams
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models.run import Run
 from tests.factories import make_project, make_user, submit

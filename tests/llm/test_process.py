@@ -13,7 +13,7 @@ from tests.pace import PATIENCE_S
 
 CALL = """
 import django; django.setup()
-from reflection_app.llm import CompletionRequest, Message, complete
+from reflection_app.adapters.llm import CompletionRequest, Message, complete
 request = CompletionRequest(model="openai/house-model", messages=(Message(role="user", content="a private prompt"),),
                             key="k", timeout_s=30.0)
 print(complete(request).text)
@@ -35,7 +35,9 @@ def run(code: str, **environment: str) -> tuple[int, str, str]:
 
 
 def test_importing_the_package_does_not_import_litellm() -> None:
-    code, out, _ = run("import sys, reflection_app.llm; print('litellm' in sys.modules, 'openai' in sys.modules)")
+    code, out, _ = run(
+        "import sys, reflection_app.adapters.llm; print('litellm' in sys.modules, 'openai' in sys.modules)"
+    )
     assert (code, out.strip()) == (0, "False False")
 
 
@@ -67,7 +69,7 @@ def test_the_folders_env_file_is_not_read(tmp_path_factory: pytest.TempPathFacto
     (folder / ".env").write_text("A_STRAY_VARIABLE=read\n")
     code, out, _ = run(
         f"import os; os.chdir({str(folder)!r})\n"
-        "from reflection_app.llm import warm_up; warm_up(); print(os.environ.get('A_STRAY_VARIABLE', 'unset'))",
+        "from reflection_app.adapters.llm import warm_up; warm_up(); print(os.environ.get('A_STRAY_VARIABLE', 'unset'))",
         PYTHONPATH=str(Path.cwd()),
     )  # fmt: skip
     assert (code, out.strip()) == (0, "unset")

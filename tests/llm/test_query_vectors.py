@@ -13,10 +13,10 @@ from pytest_django.fixtures import Settings
 from redis import Redis
 
 from notebook_app.public import Space
-from reflection_app.llm import embedding, question_queue
-from reflection_app.llm.embedding import WHEELS_MODEL
-from reflection_app.llm.query_vectors import Serving, prepare_questions, query_vector, serving
-from reflection_app.llm.question_queue import LONGEST_WAIT_S, QUESTIONS, SERVED, broker, serve_next
+from reflection_app.adapters.llm import embedding, question_queue
+from reflection_app.adapters.llm.embedding import WHEELS_MODEL
+from reflection_app.adapters.llm.query_vectors import Serving, prepare_questions, query_vector, serving
+from reflection_app.adapters.llm.question_queue import LONGEST_WAIT_S, QUESTIONS, SERVED, broker, serve_next
 from tests.notebook.embedding_rows import active, kept
 from tests.openai_server import OpenAIServer, Reply
 from tests.pace import PATIENCE_S

@@ -1,8 +1,8 @@
 import pytest
 from pytest_django.fixtures import Settings
 
-from reflection_app.llm import LOCAL_MODEL, NoModelConfigured, complete, model_for
-from reflection_app.llm.roles import has_critic
+from reflection_app.adapters.llm import LOCAL_MODEL, NoModelConfigured, complete, model_for
+from reflection_app.adapters.llm.roles import has_critic
 from tests.llm.conftest import asking
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from reflection_app.llm import ModelTimedOut, ScriptExhausted, ScriptInvalid, complete
-from reflection_app.llm.scripted import ScriptedAnswer, load_script, register_script
+from reflection_app.adapters.llm import ModelTimedOut, ScriptExhausted, ScriptInvalid, complete
+from reflection_app.adapters.llm.scripted import ScriptedAnswer, load_script, register_script
 from tests.llm.conftest import asking
 
 

@@ -63,7 +63,7 @@ def main() -> None:
 def compare_runs(rounds: int, *, peers: Path, url: str) -> None:
     from django.db import connection
 
-    from reflection_app.llm.provider import READ_WITHIN_S
+    from reflection_app.adapters.llm.provider import READ_WITHIN_S
     from tests.factories import make_project, submit
     from tests.load.bench_step import TASK, take
 

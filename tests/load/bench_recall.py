@@ -56,7 +56,7 @@ def measure(project_id: UUID, asked: Sequence[tuple[str, Vector]]) -> None:
     from notebook_app.entry_filter import EntryFilter
     from notebook_app.meaning import nearest
     from notebook_app.recall import recall
-    from reflection_app.llm.embedding import WHEELS_MODEL, embed
+    from reflection_app.adapters.llm.embedding import WHEELS_MODEL, embed
 
     every = EntryFilter()
     ways: dict[str, Asked] = {

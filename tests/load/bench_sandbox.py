@@ -9,9 +9,9 @@ import sys
 import time
 from collections.abc import Callable
 
+from reflection_app.adapters.sandbox import check, run_tests
+from reflection_app.adapters.sandbox.interpreter import get_interpreter
 from reflection_app.loops.code_tests import CodeTests
-from reflection_app.sandbox import check, run_tests
-from reflection_app.sandbox.interpreter import get_interpreter
 
 GOAL_MS = 40
 

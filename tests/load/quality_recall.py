@@ -55,7 +55,7 @@ def main() -> None:
 def embed_set(project_id: UUID) -> "Callable[[str], list[float]]":
     """Gives the project's entries vectors of the wheel's model; what makes a question one."""
     from notebook_app.embedding_spaces import activate_space, keep_vectors, lacking_vectors, wanted_space
-    from reflection_app.llm.embedding import WHEELS_MODEL, embed
+    from reflection_app.adapters.llm.embedding import WHEELS_MODEL, embed
 
     space = wanted_space(WHEELS_MODEL, 384)
     while waiting := lacking_vectors(space, limit=100):

@@ -11,8 +11,8 @@ import pytest
 from notebook_app.screening import LONGEST_SCREENED, Flag, scan
 from notebook_app.steering import MOST_PASSAGES, READ_WHOLE, RULE, WEIGHTS, flag_of, passages, weights
 from notebook_app.steering_signs import NAMES, signs_in
-from reflection_app.llm import embed
-from reflection_app.llm.embedding import WHEELS_MODEL
+from reflection_app.adapters.llm import embed
+from reflection_app.adapters.llm.embedding import WHEELS_MODEL
 from reflection_app.notebook.views.screening_words import SIGNS
 from tests.pace import within
 

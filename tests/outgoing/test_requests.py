@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from pytest_django import Settings
 
-from reflection_app.outgoing import (
+from reflection_app.adapters.outgoing import (
     AddressRefused,
     OutgoingAnswer,
     OutgoingRequest,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reflection_app.outgoing import AddressRefused, Unreachable, check_url, origin_of, resolving
+from reflection_app.adapters.outgoing import AddressRefused, Unreachable, check_url, origin_of, resolving
 
 NASTY = [
     "",

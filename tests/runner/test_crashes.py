@@ -7,9 +7,9 @@ from uuid import uuid4
 import pytest
 from django.utils import timezone
 
+from reflection_app.adapters.llm import scripted
 from reflection_app.core.audit import Actor
 from reflection_app.core.event import Event
-from reflection_app.llm import scripted
 from reflection_app.runs import advance as advancing
 from reflection_app.runs import journal_writes, performing
 from reflection_app.runs.advance import advance
@@ -64,7 +64,7 @@ def counted_calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         calls.append(request.key)
         return answer(request, *args, **kwargs)
 
-    monkeypatch.setattr("reflection_app.llm.gateway.answer_from_script", counted)
+    monkeypatch.setattr("reflection_app.adapters.llm.gateway.answer_from_script", counted)
     return calls
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from reflection_app import tools
+from reflection_app.adapters import tools
 from reflection_app.core.audit import Actor
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.event import Event

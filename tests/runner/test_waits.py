@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from reflection_app.adapters.llm.errors import ModelUnavailable
 from reflection_app.core.audit import Actor
-from reflection_app.llm.errors import ModelUnavailable
 from reflection_app.loops.effects import Performed, Wait
 from reflection_app.runs.advance import advance
 from reflection_app.runs.cancel_run import cancel_run

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from reflection_app.adapters.sandbox import SandboxLimits, run_tests
 from reflection_app.loops.code_tests import CodeTests, TestReport, TestResult
-from reflection_app.sandbox import SandboxLimits, run_tests
 
 QUICK = SandboxLimits(wall_s=1.0, total_s=10.0, cpu_s=5)
 

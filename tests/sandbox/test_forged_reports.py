@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reflection_app.adapters.sandbox.frames import Record
+from reflection_app.adapters.sandbox.judge import Judge
+from reflection_app.adapters.sandbox.script_plan import Item
 from reflection_app.loops.code_tests import CallCase, FailureReason, StdinCase, TestResult
-from reflection_app.sandbox.frames import Record
-from reflection_app.sandbox.judge import Judge
-from reflection_app.sandbox.script_plan import Item
 from tests.pace import within
 from tests.sandbox.runs import run_call
 

@@ -1,7 +1,7 @@
 """The three forms of tests, and what their results tell a person and the next prompt."""
 
+from reflection_app.adapters.sandbox import run_tests
 from reflection_app.loops.code_tests import CodeTests, FailureReason
-from reflection_app.sandbox import run_tests
 from tests.sandbox.runs import QUICK, run_call, run_calls, run_program, run_script
 
 

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
+from reflection_app.adapters.sandbox import SandboxLimits
 from reflection_app.loops.code_tests import FailureReason
-from reflection_app.sandbox import SandboxLimits
 from tests.sandbox.runs import QUICK, run_call, run_calls, run_program, run_script
 
 R = FailureReason

@@ -4,9 +4,9 @@ import threading
 from errno import ENETUNREACH, EPERM
 from pathlib import Path
 
+from reflection_app.adapters.sandbox import check
+from reflection_app.adapters.sandbox.syscall_filter import filter_program
 from reflection_app.loops.code_tests import TestReport
-from reflection_app.sandbox import check
-from reflection_app.sandbox.syscall_filter import filter_program
 from tests.sandbox.runs import run_call, run_calls
 
 LOOK = """

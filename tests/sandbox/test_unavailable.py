@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from reflection_app.adapters.sandbox import SandboxFailed, SandboxUnavailable, bwrap, check, process
 from reflection_app.loops.code_tests import FailureReason
-from reflection_app.sandbox import SandboxFailed, SandboxUnavailable, bwrap, check, process
 from tests.sandbox.runs import run_call
 
 

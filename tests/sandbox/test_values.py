@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from reflection_app.adapters.sandbox.values import MalformedValue, check_tree, matches, read_message
 from reflection_app.loops.code_tests import FailureReason
-from reflection_app.sandbox.values import MalformedValue, check_tree, matches, read_message
 from tests.sandbox.runs import run_call, run_calls
 
 SAME: list[tuple[str, Any]] = [

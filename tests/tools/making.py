@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from reflection_app.adapters.tools import call_tool
 from reflection_app.core.audit import Actor
 from reflection_app.core.models.project import Project
 from reflection_app.loops.effects import CallTool
@@ -11,7 +12,6 @@ from reflection_app.teams.models.tool import Secret, Tool
 from reflection_app.teams.secrets import SecretInput, save_secret
 from reflection_app.teams.tool_input import ToolInput
 from reflection_app.teams.tools import create_tool
-from reflection_app.tools import call_tool
 from tests.factories import submit
 
 SECRET_VALUE = "s3cret+value/with=%signs"

@@ -7,11 +7,11 @@ import time
 
 import pytest
 
+from reflection_app.adapters.outgoing import AddressRefused, OutgoingError, TimedOut, TooLarge, Unreachable
+from reflection_app.adapters.tools.config import McpConfig
+from reflection_app.adapters.tools.mcp import call_mcp, list_tools
+from reflection_app.adapters.tools.secret_values import Secrets
 from reflection_app.loops.tool_calls import ToolFailure, ToolResult
-from reflection_app.outgoing import AddressRefused, OutgoingError, TimedOut, TooLarge, Unreachable
-from reflection_app.tools.config import McpConfig
-from reflection_app.tools.mcp import call_mcp, list_tools
-from reflection_app.tools.secret_values import Secrets
 from tests.outgoing.server import Heard, RawServer, Reply, reply
 from tests.tools.mcp_server import TOKEN, McpServer
 

@@ -11,6 +11,7 @@ from django.apps import apps
 from django.core import serializers
 from pytest_django import Settings
 
+from reflection_app.adapters.tools.secret_values import Secrets, decrypt
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models.project import Project
@@ -18,7 +19,6 @@ from reflection_app.loops.tool_calls import ToolFailure
 from reflection_app.teams.models.tool import Secret
 from reflection_app.teams.secrets import SecretInput, delete_secret, save_secret
 from reflection_app.teams.tools import try_tool
-from reflection_app.tools.secret_values import Secrets, decrypt
 from tests.factories import make_project
 from tests.outgoing.server import Heard, RawServer, by_path, reply
 from tests.tools.making import SECRET_VALUE, call, http_tool, run_of, secret

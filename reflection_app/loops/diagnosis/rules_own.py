@@ -4,7 +4,7 @@ from reflection_app.loops.diagnosis.diagnoses import ErrorType, FailureSeverity,
 from reflection_app.loops.diagnosis.rule import FIT_THE_SCHEMA, Change, Rule, failures, words
 from reflection_app.loops.tool_calls import ToolFailure
 
-OWN = "tools/calling.py, ToolFailure"
+OWN = "adapters/tools/calling.py, ToolFailure"
 
 FIRST = (
     Rule(
@@ -28,7 +28,7 @@ FIRST = (
     ),
     Rule(
         id="own-address-refused",
-        source=f"{OWN}; outgoing/urls.py",
+        source=f"{OWN}; adapters/outgoing/urls.py",
         failures=failures(ToolFailure.ADDRESS_REFUSED),
         error_type=ErrorType.PERMISSION_DENIED,
         remedy=Remedy.ASK_PERSON,
@@ -50,7 +50,7 @@ FIRST = (
     ),
     Rule(
         id="own-pattern-too-slow",
-        source="tools/files.py",
+        source="adapters/tools/files.py",
         failures=failures(ToolFailure.TIMED_OUT),
         words=words(r"pattern takes too long", r"use a simpler"),
         error_type=ErrorType.PARAMETER_ERROR,
@@ -73,7 +73,7 @@ FIRST = (
     ),
     Rule(
         id="own-too-large",
-        source=f"{OWN}; outgoing/decoding.py",
+        source=f"{OWN}; adapters/outgoing/decoding.py",
         failures=failures(ToolFailure.TOO_LARGE),
         error_type=ErrorType.PARAMETER_ERROR,
         remedy=Remedy.FIX_AND_RETRY,
@@ -87,7 +87,7 @@ FIRST = (
 LAST = (
     Rule(
         id="own-unreachable",
-        source=f"{OWN}; outgoing/transport.py",
+        source=f"{OWN}; adapters/outgoing/transport.py",
         failures=failures(ToolFailure.UNREACHABLE),
         error_type=ErrorType.EXTERNAL_SERVICE_ERROR,
         remedy=Remedy.RETRY_LATER,

@@ -23,6 +23,7 @@ from notebook_app.public import (
     told_of,
     withhold,
 )
+from reflection_app.adapters.llm.query_vectors import query_vector
 from reflection_app.api.answer import Answer
 from reflection_app.api.desk_view import DeskView
 from reflection_app.api.idempotency import idempotent
@@ -32,7 +33,6 @@ from reflection_app.api.schema import described_get, described_post
 from reflection_app.core.identifiers import id_from
 from reflection_app.core.models.project import Project
 from reflection_app.core.permissions import Permission
-from reflection_app.llm.query_vectors import query_vector
 from reflection_app.loops.storable import Text
 from reflection_app.notebook.notebook_outcome import LONGEST_SUBJECT
 from reflection_app.runs.first_attempt import can_still_count

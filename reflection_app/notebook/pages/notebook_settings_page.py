@@ -10,9 +10,9 @@ from django.views.decorators.http import require_http_methods
 from pydantic import ValidationError
 
 from notebook_app.public import count_unread, embedding_status
+from reflection_app.adapters.llm import screening_model
 from reflection_app.core.models.project import Project
 from reflection_app.core.permissions import Permission
-from reflection_app.llm import screening_model
 from reflection_app.loops.notebook_settings import LessonSettings, NotebookSettings, ReflectionMode
 from reflection_app.notebook.change_notebook_settings import change_notebook_settings
 from reflection_app.teams.pages.settings_page import RoleModel, models_by_role

@@ -9,9 +9,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 from pydantic import ValidationError
 
+from reflection_app.adapters.watching import UNTIL_ITS_PAGE_IS_OPEN_S, mark_watched
 from reflection_app.core.errors import CannotFork, InvalidInput
 from reflection_app.core.permissions import Permission
-from reflection_app.live.watching import UNTIL_ITS_PAGE_IS_OPEN_S, mark_watched
 from reflection_app.loops.verdicts import IssueCategory, Severity, Verdict
 from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.fork_run import fork_run

@@ -9,9 +9,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 from pydantic import ValidationError
 
+from reflection_app.adapters.watching import UNTIL_ITS_PAGE_IS_OPEN_S, mark_watched
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.permissions import Permission
-from reflection_app.live.watching import UNTIL_ITS_PAGE_IS_OPEN_S, mark_watched
 from reflection_app.loops.task_spec import Mode, TaskKind
 from reflection_app.tasks.submit_task import submit_task
 from reflection_app.tasks.task_submission import TaskSubmission

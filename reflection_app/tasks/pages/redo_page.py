@@ -9,9 +9,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 from pydantic import ValidationError
 
+from reflection_app.adapters.watching import UNTIL_ITS_PAGE_IS_OPEN_S, mark_watched
 from reflection_app.core.errors import CannotRedo, InvalidInput
 from reflection_app.core.permissions import Permission
-from reflection_app.live.watching import UNTIL_ITS_PAGE_IS_OPEN_S, mark_watched
 from reflection_app.runs.models.run import Run
 from reflection_app.tasks.redo_run import RedoInput, redo_run, why_no_redo
 from reflection_app.web.access import DeskRequest, get_run_for, project_page

@@ -10,11 +10,11 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 from pydantic import ValidationError
 
+from reflection_app.adapters.llm.errors import ModelError
+from reflection_app.adapters.llm.roles import has_escalation, model_for
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models.project import Project
 from reflection_app.core.permissions import Permission
-from reflection_app.llm.errors import ModelError
-from reflection_app.llm.roles import has_escalation, model_for
 from reflection_app.loops.completeness.checks import CompletenessSettings
 from reflection_app.loops.task_spec import Thresholds, UsualLimits
 from reflection_app.loops.values import Value

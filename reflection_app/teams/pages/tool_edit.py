@@ -8,13 +8,13 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
+from reflection_app.adapters.tools.config import BODY_METHODS
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.permissions import Permission
 from reflection_app.teams.import_tools import Imported, fetch_tools, keep_tools, read_server
 from reflection_app.teams.models.tool import Tool, ToolKind
 from reflection_app.teams.pages.tool_forms import blame_plainly, blank, fields_of, read_headers, read_tool, typed_of
 from reflection_app.teams.tools import ToolChange, change_tool, create_tool
-from reflection_app.tools.config import BODY_METHODS
 from reflection_app.web.access import DeskRequest, get_tool_for, project_page
 from reflection_app.web.forms import Typed, read_typed
 

@@ -8,13 +8,13 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
+from reflection_app.adapters.tools.builtin import SPECS
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.permissions import Permission
 from reflection_app.teams.models.tool import Secret, Tool
 from reflection_app.teams.pages.tool_forms import blame_plainly
 from reflection_app.teams.secrets import SecretInput, delete_secret, save_secret, tools_with
 from reflection_app.teams.tools import add_builtin_tools
-from reflection_app.tools.builtin import SPECS
 from reflection_app.web.access import DeskRequest, get_secret_for, project_page
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.forms import Typed, read_typed

@@ -1,0 +1,40 @@
+"""Calls to language models. Only this package imports litellm, and only at the first call."""
+
+from reflection_app.adapters.llm.completion import Completion, CompletionRequest
+from reflection_app.adapters.llm.embedding import embed, embedding_model, screening_model
+from reflection_app.adapters.llm.errors import (
+    ModelError,
+    ModelRefused,
+    ModelTimedOut,
+    ModelUnavailable,
+    NoModelConfigured,
+    ScriptExhausted,
+    ScriptInvalid,
+    TextRefused,
+)
+from reflection_app.adapters.llm.gateway import complete, warm_up
+from reflection_app.adapters.llm.looking_back import can_look_back
+from reflection_app.adapters.llm.roles import LOCAL_MODEL, model_for
+from reflection_app.loops.messages import Message
+
+__all__ = [
+    "LOCAL_MODEL",
+    "Completion",
+    "CompletionRequest",
+    "Message",
+    "ModelError",
+    "ModelRefused",
+    "ModelTimedOut",
+    "ModelUnavailable",
+    "NoModelConfigured",
+    "ScriptExhausted",
+    "ScriptInvalid",
+    "TextRefused",
+    "can_look_back",
+    "complete",
+    "embed",
+    "embedding_model",
+    "model_for",
+    "screening_model",
+    "warm_up",
+]

@@ -1,0 +1,69 @@
+"""Which model plays which role. The one file of this package that reads Django's settings."""
+
+from collections.abc import Mapping
+
+from django.conf import settings
+
+from reflection_app.adapters.llm.errors import NoModelConfigured
+
+LOCAL_PREFIX = "local/"
+LOCAL_MODEL = f"{LOCAL_PREFIX}smollm2-135m-instruct"
+# The word that says, in the place of the critic's model, that there is to be no critic.
+NO_MODEL = "none"
+# A model that looks back at work is the one that did it, unless another is named.
+SAME_AS = {
+    "self": ("actor",),
+    "reflector": ("actor",),
+    "merger": ("reflector", "actor"),
+    "error_reflector": ("reflector", "actor"),
+    "memory_reflector": ("reflector", "actor"),
+}
+
+
+def model_for(role: str, overrides: Mapping[str, str]) -> str:
+    """The name of the model for `role`.
+
+    The first of: the override of the role, the override `default`, LLM_<ROLE>_MODEL, LLM_MODEL, the local model where
+    one runs. What looks back at the actor's work comes after the actor in each of these places. Raises
+    NoModelConfigured where there is none of them.
+    """
+    chosen = _named(role, overrides)
+    variable = _variable(role)
+    if not chosen:
+        raise NoModelConfigured(
+            f"No model is configured for the role {role!r}. Set LLM_MODEL (or {variable}) to a litellm name such as "
+            "openai/gpt-4o-mini, with the provider's key in its variable (OPENAI_API_KEY, …)."
+        )
+    return chosen
+
+
+def has_critic(overrides: Mapping[str, str]) -> bool:
+    """Whether a critic can be asked: not where its model is the word "none"."""
+    return _named("critic", overrides).strip().lower() != NO_MODEL
+
+
+def has_escalation(overrides: Mapping[str, str]) -> bool:
+    """Whether there is a stronger model for what the usual one gets wrong again and again."""
+    return bool(overrides.get("escalation") or settings.LLM_ESCALATION_MODEL)
+
+
+def _named(role: str, overrides: Mapping[str, str]) -> str:
+    """The name that is configured for the role, or nothing."""
+    roles = [role, *SAME_AS.get(role, ())]
+    names = [overrides.get(one) for one in roles]
+    names.append(overrides.get("default"))
+    names += [str(getattr(settings, _variable(one), "")) for one in roles]
+    names += [str(settings.LLM_MODEL), LOCAL_MODEL if settings.LOCAL_MODEL_URL else ""]
+    return next((name for name in names if name), "")
+
+
+def _variable(role: str) -> str:
+    return f"LLM_{role.upper()}_MODEL"
+
+
+def local_model_address() -> str:
+    """The OpenAI-style address of the local model, ending in /v1. Raises NoModelConfigured where none runs."""
+    url = str(settings.LOCAL_MODEL_URL).rstrip("/")
+    if not url:
+        raise NoModelConfigured("The local model is not running here. Set LLM_MODEL, or start it by `manage.py up`.")
+    return url if url.endswith("/v1") else f"{url}/v1"

@@ -1,0 +1,136 @@
+"""Telling a receiver something: its status counts. Redirects are not followed, and little of the body is read."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+
+import anyio
+import httpx2
+
+from reflection_app.adapters.outgoing.client import client_over
+from reflection_app.adapters.outgoing.decoding import Budget
+from reflection_app.adapters.outgoing.errors import OutgoingError, TimedOut, Unreachable, text_of
+from reflection_app.adapters.outgoing.requests import USER_AGENT, OutgoingAnswer
+from reflection_app.adapters.outgoing.transport import PinnedTransport
+from reflection_app.adapters.outgoing.urls import origin_of, read_url
+
+# Of an answer that nobody waits for this much is read, to show it; a body that never ends changes nothing.
+KEPT_BYTES = 2_000
+BODY_WITHIN_S = 2.0
+_READ_BYTES = 256 * 1024
+
+
+@dataclass(frozen=True)
+class Posted:
+    """What came back; `text` is the beginning of the body."""
+
+    status: int
+    text: str
+    retry_after: str
+
+
+@dataclass(frozen=True)
+class Message:
+    """A body with the headers that sign it."""
+
+    body: bytes
+    headers: dict[str, str]
+
+
+@dataclass
+class Connected:
+    """Whether a connection was made for a request: httpcore tells of each of its steps."""
+
+    anew: bool = False
+
+    async def trace(self, step: str, _info: dict[str, Any]) -> None:
+        self.anew = self.anew or step.startswith("connection.connect_")
+
+
+class Receiver:
+    """An address to which several messages are posted, over connections that are kept while this is entered.
+
+    The thread must not run an event loop already. Each request's address is resolved and checked for it.
+    """
+
+    def __init__(self, url: str, *, deadline_s: float) -> None:
+        self._url = url
+        self._deadline_s = deadline_s
+        self._runner = asyncio.Runner()
+        self._open = AsyncExitStack()
+        self._kept: httpx2.AsyncClient | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self._runner.run(self._open.aclose())
+        finally:
+            self._runner.close()
+
+    def post(self, messages: Sequence[Message]) -> list[Posted | OutgoingError]:
+        """What became of each, all sent at once: the answer, whatever its status, a redirect like any other."""
+        return self._runner.run(self._post_all(messages))
+
+    async def _post_all(self, messages: Sequence[Message]) -> list[Posted | OutgoingError]:
+        return await asyncio.gather(*(self._outcome(message) for message in messages))
+
+    async def _outcome(self, message: Message) -> Posted | OutgoingError:
+        try:
+            with anyio.fail_after(self._deadline_s):
+                connected = Connected()
+                try:
+                    return await self._send(await self._client(), message, connected)
+                except Unreachable:
+                    if connected.anew:
+                        raise
+                    # A connection that was kept may just have been given up by the other side. The message has a
+                    # name by which a receiver that has it already knows it again.
+                    async with client_over(self._transport(keep_alive=False)) as fresh:
+                        return await self._send(fresh, message, connected)
+        except TimeoutError:
+            return TimedOut(f"No complete answer came within {self._deadline_s:g} s.")
+        except OutgoingError as error:
+            return error
+
+    async def _send(self, client: httpx2.AsyncClient, message: Message, connected: Connected) -> Posted:
+        headers = {"User-Agent": USER_AGENT, **message.headers}
+        try:
+            url, watched = read_url(self._url), {"trace": connected.trace}
+            async with client.stream("POST", url, headers=headers, content=message.body, extensions=watched) as answer:
+                text = OutgoingAnswer(answer.status_code, answer.headers, await _beginning(answer)).text
+                return Posted(answer.status_code, text, str(answer.headers.get("retry-after", "")))
+        except httpx2.HTTPError as error:
+            raise Unreachable(f"The request failed: {text_of(error)}") from None
+
+    async def _client(self) -> httpx2.AsyncClient:
+        if self._kept is None:
+            self._kept = client_over(self._transport(keep_alive=True))
+            await self._open.enter_async_context(self._kept)
+        return self._kept
+
+    def _transport(self, *, keep_alive: bool) -> PinnedTransport:
+        return PinnedTransport(
+            budget=lambda: Budget(_READ_BYTES), only_origin=origin_of(self._url), keep_alive=keep_alive
+        )
+
+
+async def _beginning(answer: httpx2.Response) -> bytes:
+    """The first of the body, as much of it as comes soon: the status is known, and must not be lost over the rest."""
+    read = b""
+    left_s = anyio.current_effective_deadline() - anyio.current_time()
+    with anyio.move_on_after(min(BODY_WITHIN_S, left_s * 0.9)):
+        try:
+            async for piece in answer.aiter_bytes():
+                read += piece
+                if len(read) >= KEPT_BYTES:
+                    break
+        except (OutgoingError, httpx2.HTTPError):
+            return read[:KEPT_BYTES]
+    return read[:KEPT_BYTES]

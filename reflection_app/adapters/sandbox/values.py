@@ -1,0 +1,127 @@
+"""Values that a candidate returned: read from what the sandbox sent, shown, and compared with what was expected.
+
+The sandbox sends containers as one-key objects, `{"l": list}`, `{"t": tuple}`, `{"s": set}`, `{"d": pairs}` (`m` where
+keys are values too, not texts), and what is none of these as `{"x": repr}`. Everything read here is hostile.
+"""
+
+import json
+import math
+from typing import Any
+
+from reflection_app.adapters.sandbox.set_order import order_of_json, order_of_tree, size_of_json, size_of_tree
+
+MAX_DEPTH = 120
+TAGS = {"l", "t", "s", "d", "m", "x"}
+
+
+class MalformedValue(ValueError):
+    """What came out of the sandbox is not a value in the form that the harness writes."""
+
+
+def read_message(payload: bytes) -> dict[str, Any]:
+    """The one JSON object in the payload, or MalformedValue."""
+    try:
+        message = json.loads(payload)
+    except (ValueError, RecursionError) as error:
+        raise MalformedValue(str(error)) from error
+    if not isinstance(message, dict):
+        raise MalformedValue("not an object")
+    return message
+
+
+def check_tree(tree: Any, *, depth: int = 0) -> None:
+    """Nothing, if the tree has the form described above; else MalformedValue."""
+    if tree is None or isinstance(tree, bool | int | float | str):
+        return
+    if depth > MAX_DEPTH or not isinstance(tree, dict) or len(tree) != 1:
+        raise MalformedValue("not a value")
+    tag, content = next(iter(tree.items()))
+    if tag not in TAGS or (tag == "x") != isinstance(content, str) or not isinstance(content, list | str):
+        raise MalformedValue("not a value")
+    if tag == "x":
+        return
+    for item in content:
+        if tag == "d":
+            if not (isinstance(item, list) and len(item) == 2 and isinstance(item[0], str)):
+                raise MalformedValue("not a pair")
+            check_tree(item[1], depth=depth + 1)
+        elif tag == "m":
+            if not (isinstance(item, list) and len(item) == 2):
+                raise MalformedValue("not a pair")
+            check_tree(item[0], depth=depth + 1)
+            check_tree(item[1], depth=depth + 1)
+        else:
+            check_tree(item, depth=depth + 1)
+
+
+def foreign_part(tree: Any) -> str | None:
+    """The repr of the first part that JSON has no form for, or None."""
+    if not isinstance(tree, dict):
+        return None
+    tag, content = next(iter(tree.items()))
+    if tag == "x":
+        return str(content)
+    parts = (pair[1] for pair in content) if tag in {"d", "m"} else content
+    return next((found for part in parts if (found := foreign_part(part)) is not None), None)
+
+
+def render(tree: Any) -> str:
+    """The value as Python would write it."""
+    if not isinstance(tree, dict):
+        return repr(tree)
+    tag, content = next(iter(tree.items()))
+    if tag == "x":
+        return str(content)
+    if tag in {"d", "m"}:  # a text as key is rendered as any text
+        return "{" + ", ".join(f"{render(key)}: {render(value)}" for key, value in content) + "}"
+    inner = ", ".join(render(item) for item in content)
+    if tag == "s":
+        return f"{{{inner}}}" if content else "set()"
+    return f"[{inner}]" if tag == "l" else f"({inner}{',' * (len(content) == 1)})"
+
+
+def matches(tree: Any, expected: Any) -> bool:
+    """Whether the returned value is the expected JSON value.
+
+    A tuple is a list; a set is a list in any order; 1 is 1.0, but True is not 1; floats agree to nine digits, and
+    NaN with NaN; keys of a dictionary are compared as texts.
+    """
+    if expected is None or isinstance(expected, bool | str):
+        return type(tree) is type(expected) and bool(tree == expected)
+    if isinstance(expected, int | float):
+        return isinstance(tree, int | float) and not isinstance(tree, bool) and same_number(tree, expected)
+    tag, content = next(iter(tree.items())) if isinstance(tree, dict) else ("", [])
+    if isinstance(expected, dict):
+        return tag == "d" and same_pairs(content, expected)
+    if tag not in {"l", "t", "s"} or len(content) != len(expected):
+        return False
+    if tag == "s":
+        return same_sets(content, expected)
+    return all(matches(part, wanted) for part, wanted in zip(content, expected, strict=True))
+
+
+def same_sets(parts: list[Any], expected: list[Any]) -> bool:
+    """Whether the parts, as many as expected, are the expected values in some order."""
+    if sum(map(size_of_tree, parts)) != sum(map(size_of_json, expected)):
+        return False  # what is sorted below is then as small as what was expected
+    any_order = any(isinstance(part, dict) and "s" in part for part in parts)
+    wanted = sorted(expected, key=lambda value: order_of_json(value, any_order=any_order))
+    return all(matches(part, value) for part, value in zip(sorted(parts, key=order_of_tree), wanted, strict=True))
+
+
+def same_number(left: float, right: float) -> bool:
+    """Exact for two integers, else to a relative 1e-9 (1e-12 around zero)."""
+    if isinstance(left, int) and isinstance(right, int):
+        return left == right
+    try:
+        return math.isclose(left, right, rel_tol=1e-9, abs_tol=1e-12) or (math.isnan(left) and math.isnan(right))
+    except OverflowError:
+        return left == right
+
+
+def same_pairs(pairs: list[list[Any]], expected: dict[str, Any]) -> bool:
+    """Whether the pairs are the expected dictionary; two keys with one text are never the same."""
+    if len(pairs) != len(expected):
+        return False
+    found = dict(pairs)
+    return found.keys() == expected.keys() and all(matches(found[key], value) for key, value in expected.items())

@@ -1,0 +1,133 @@
+"""Tools of MCP servers over streamable HTTP, spoken by the official SDK on our own client."""
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from mcp import Client, MCPError
+from mcp.client.streamable_http import streamable_http_client
+from mcp_types import (
+    AudioContent,
+    CallToolResult,
+    EmbeddedResource,
+    ImageContent,
+    ResourceLink,
+    TextContent,
+    TextResourceContents,
+)
+from pydantic import ValidationError
+
+from reflection_app.adapters.outgoing import HttpClient, Unreachable, origin_of, run_with_client
+from reflection_app.adapters.tools.config import McpConfig
+from reflection_app.adapters.tools.results import MOST_BYTES, failed, told
+from reflection_app.adapters.tools.secret_values import Secrets
+from reflection_app.loops.tool_calls import ToolFailure, ToolResult, ToolSpec
+
+MOST_TOOLS = 200
+MOST_PAGES = 20
+IDEMPOTENCY_META = "reflection-desk/idempotency-key"
+
+
+def call_mcp(
+    config: McpConfig, arguments: Mapping[str, Any], *, secrets: Secrets, idempotency_key: str, deadline_s: float
+) -> ToolResult:
+    """What the server's tool said. Raises OutgoingError or Misconfigured."""
+
+    async def call(client: Client) -> CallToolResult:
+        meta: Any = {IDEMPOTENCY_META: idempotency_key}
+        return await client.call_tool(config.tool_name, dict(arguments), meta=meta)
+
+    try:
+        said = _talk(call, config.url, config.headers, secrets=secrets, deadline_s=deadline_s)
+        return result_of(said, redact=secrets.redact)
+    except MCPError as error:
+        return failed(ToolFailure.TOOL_ERROR, f"The server refused the call: {secrets.redact(error.error.message)}")
+
+
+def list_tools(url: str, headers: Mapping[str, str], *, secrets: Secrets, deadline_s: float) -> list[ToolSpec]:
+    """The tools that the server offers, at most MOST_TOOLS. Raises OutgoingError or Misconfigured."""
+
+    async def list_all(client: Client) -> list[ToolSpec]:
+        found: list[ToolSpec] = []
+        cursor: str | None = None
+        for _ in range(MOST_PAGES):
+            page = await client.list_tools(cursor=cursor)
+            found += [
+                ToolSpec.model_construct(
+                    name=tool.name, description=tool.description or "", parameters=tool.input_schema
+                )
+                for tool in page.tools
+            ]
+            cursor = page.next_cursor
+            if cursor is None or len(found) >= MOST_TOOLS:
+                break
+        return found[:MOST_TOOLS]
+
+    try:
+        return _talk(list_all, url, headers, secrets=secrets, deadline_s=deadline_s)
+    except MCPError as error:
+        raise Unreachable(f"The server does not tell its tools: {secrets.redact(error.error.message)}") from None
+
+
+def _talk[T](
+    talk: Callable[[Client], Awaitable[T]], url: str, headers: Mapping[str, str], *, secrets: Secrets, deadline_s: float
+) -> T:
+    origin = origin_of(url)
+
+    async def converse(http: HttpClient) -> T:
+        async with Client(streamable_http_client(url, http_client=http, max_sse_event_size=None), cache=None) as client:
+            return await talk(client)
+
+    try:
+        return run_with_client(
+            converse,
+            deadline_s=deadline_s,
+            most_bytes=MOST_BYTES,
+            headers=secrets.fill(headers, origin=origin),
+            only_origin=origin,
+        )
+    except ExceptionGroup as group:
+        first = _first_of(group)
+        raise (first if isinstance(first, MCPError) else _no_mcp(first, secrets)) from None
+    except (ValidationError, RuntimeError) as error:
+        raise _no_mcp(error, secrets) from None
+
+
+def _first_of(group: ExceptionGroup[Exception]) -> Exception:
+    """What really went wrong: the SDK's task groups wrap it, more than once."""
+    first = group.exceptions[0]
+    while isinstance(first, ExceptionGroup):
+        first = first.exceptions[0]
+    return first
+
+
+def _no_mcp(error: Exception, secrets: Secrets) -> Unreachable:
+    """The refusal. Pydantic quotes what came, cut short: half a secret would not be found any more."""
+    told = f"no valid {error.title} came" if isinstance(error, ValidationError) else secrets.redact(str(error))
+    return Unreachable(f"The server does not speak MCP: {told}")
+
+
+def result_of(said: CallToolResult, *, redact: Callable[[str], str]) -> ToolResult:
+    """The blocks as text; structured content as JSON where no block says the same. Redacted before it is shortened."""
+    text = "\n\n".join(filter(None, (_text_of(block) for block in said.content)))
+    if said.structured_content is not None and not text:
+        text = json.dumps(said.structured_content, ensure_ascii=False)
+    text = redact(text)
+    if not said.is_error:
+        return told(text)
+    return told(text, failure=ToolFailure.TOOL_ERROR, error=text or "The tool says that it failed, and not why.")
+
+
+def _text_of(block: object) -> str:
+    match block:
+        case TextContent(text=text):
+            return text
+        case EmbeddedResource(resource=TextResourceContents(text=text)):
+            return text
+        case EmbeddedResource(resource=resource):
+            return f"(a file: {resource.uri}, {resource.mime_type or 'of an unknown kind'})"
+        case ResourceLink(uri=uri, name=name):
+            return f"({name}: {uri})"
+        case ImageContent(mime_type=kind) | AudioContent(mime_type=kind):
+            return f"({kind}, which is no text)"
+    return ""
