@@ -13,8 +13,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "reflection_app.config.settings"
 pages: Any = get_asgi_application()
 
 # Django has to be set up before anything that imports models.
+from reflection_app.api.mcp.endpoint import PATH, McpEndpoint  # noqa: E402
 from reflection_app.config.origin import Application, NoForeignOrigin, OwnOriginOnly, Receive, Scope, Send  # noqa: E402
-from reflection_app.mcp_server.endpoint import PATH, McpEndpoint  # noqa: E402
 from reflection_app.web.sockets import websocket_urlpatterns  # noqa: E402
 
 mcp = NoForeignOrigin(McpEndpoint(pages))

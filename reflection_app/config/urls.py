@@ -1,7 +1,7 @@
 from django.urls import include, path
 
 from reflection_app.api.health import healthz, readyz
-from reflection_app.mcp_server.gate import McpGate
+from reflection_app.api.mcp.gate import McpGate
 from reflection_app.sessions.api.traces import TraceIntake
 
 urlpatterns = [

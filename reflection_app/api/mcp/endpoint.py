@@ -3,10 +3,10 @@
 import asyncio
 from importlib import import_module
 
-from reflection_app.mcp_server.in_process import Application, Caller, Receive, RestAnswer, RestRequest, Scope, Send
+from reflection_app.api.mcp.in_process import Application, Caller, Receive, RestAnswer, RestRequest, Scope, Send
 
 PATH = "/mcp"
-SERVING = "reflection_app.mcp_server.serving"
+SERVING = "reflection_app.api.mcp.serving"
 
 
 class McpEndpoint:

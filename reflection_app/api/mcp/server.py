@@ -13,9 +13,9 @@ from mcp_types import (
     ToolAnnotations,
 )
 
-from reflection_app.mcp_server.arguments import BadArgument, request_of
-from reflection_app.mcp_server.catalogue import TOOLS, DeskTool
-from reflection_app.mcp_server.in_process import Caller, RestAnswer
+from reflection_app.api.mcp.arguments import BadArgument, request_of
+from reflection_app.api.mcp.catalogue import TOOLS, DeskTool
+from reflection_app.api.mcp.in_process import Caller, RestAnswer
 
 PROBLEM_META = "reflection-desk/problem"
 

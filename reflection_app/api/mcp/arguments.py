@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from reflection_app.api.mcp.catalogue import IDEMPOTENCY_KEY, USUAL_WAIT_S, DeskTool
+from reflection_app.api.mcp.in_process import RestRequest
 from reflection_app.core.identifiers import id_from
-from reflection_app.mcp_server.catalogue import IDEMPOTENCY_KEY, USUAL_WAIT_S, DeskTool
-from reflection_app.mcp_server.in_process import RestRequest
 
 # By which our own clients send it, whatever the tool.
 IDEMPOTENCY_META = "reflection-desk/idempotency-key"
