@@ -15,7 +15,7 @@ pages: Any = get_asgi_application()
 # Django has to be set up before anything that imports models.
 from reflection_app.api.mcp.endpoint import PATH, McpEndpoint  # noqa: E402
 from reflection_app.config.origin import Application, NoForeignOrigin, OwnOriginOnly, Receive, Scope, Send  # noqa: E402
-from reflection_app.web.sockets import websocket_urlpatterns  # noqa: E402
+from reflection_app.config.sockets import websocket_urlpatterns  # noqa: E402
 
 mcp = NoForeignOrigin(McpEndpoint(pages))
 

@@ -1,6 +1,6 @@
 """The socket of a project's review pages. It only nudges: what has changed, the page asks for itself.
 
-Who may hear it is told by a function that is handed in (web/sockets.py), since membership is read a layer above.
+Who may hear it is told by a function that is handed in (config/sockets.py), since membership is read a layer above.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """The socket of a run's page. The event table is the truth; a ring only says that it is worth a look.
 
-What the page shows is drawn by a function that is handed in (web/sockets.py), since pages are a layer above.
+What the page shows is drawn by a function that is handed in (config/sockets.py), since pages are a layer above.
 """
 
 import asyncio

@@ -18,7 +18,7 @@ from django.db import connection
 from django.test import Client
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
-from reflection_app.config.preconditions import free_port
+from reflection_app.config.up.preconditions import free_port
 from tests.pace import PATIENCE_S
 
 # Debian's headless shell takes three quarters of the time of its whole browser, which has an interface to draw as well.

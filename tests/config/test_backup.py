@@ -19,14 +19,14 @@ from django.db import connection
 from pytest_django.fixtures import Settings
 
 from reflection_app.adapters.sandbox import bwrap
-from reflection_app.config import backup_file
-from reflection_app.config.backup import back_up, remove_interrupted_restore, restore
-from reflection_app.config.backup_file import Unusable
-from reflection_app.config.embedded.offline import running_postgres
-from reflection_app.config.postgres_tools import ToolFailed
-from reflection_app.config.preconditions import Refused, sole_use
 from reflection_app.config.secret_key import secret_key
 from reflection_app.config.services import socket_dir
+from reflection_app.config.up import backup_file
+from reflection_app.config.up.backup import back_up, remove_interrupted_restore, restore
+from reflection_app.config.up.backup_file import Unusable
+from reflection_app.config.up.offline import running_postgres
+from reflection_app.config.up.postgres_tools import ToolFailed
+from reflection_app.config.up.preconditions import Refused, sole_use
 from reflection_app.core.audit import AuditEntry
 from tests.factories import make_member, make_project
 from tests.pace import PATIENCE_S

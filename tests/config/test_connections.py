@@ -9,9 +9,10 @@ from django.conf import settings
 from django.db import connection
 from pytest_django.fixtures import Settings
 
-from reflection_app.config import connections, processes
+from reflection_app.config import connections
 from reflection_app.config.connections import misfit_of_server, misfit_of_threads
 from reflection_app.config.services import NAMES_OF_CONNECTIONS
+from reflection_app.config.up import processes
 from reflection_app.runs.lease import KEEPER
 
 

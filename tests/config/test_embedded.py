@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from reflection_app.config.embedded import postgres, system_user, valkey
-from reflection_app.config.embedded.errors import EmbeddedEngineError
+from reflection_app.config.up import postgres, system_user, valkey
+from reflection_app.config.up.errors import EmbeddedEngineError
 
 ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="root gives PostgreSQL a user of its own; others do not")
 

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from reflection_app.config.preconditions import Refused, free_port, listening_socket, sole_use
+from reflection_app.config.up.preconditions import Refused, free_port, listening_socket, sole_use
 
 
 def test_a_data_folder_serves_one_copy_at_a_time(tmp_path: Path) -> None:

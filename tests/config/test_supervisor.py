@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from reflection_app.config.child_process import Command
-from reflection_app.config.joint_log import JointLog
-from reflection_app.config.orphans import Register, stop_orphans
-from reflection_app.config.supervisor import NotStarted, Supervisor
+from reflection_app.config.up.child_process import Command
+from reflection_app.config.up.joint_log import JointLog
+from reflection_app.config.up.orphans import Register, stop_orphans
+from reflection_app.config.up.supervisor import NotStarted, Supervisor
 from tests.pace import PATIENCE_S
 
 
@@ -87,7 +87,7 @@ def test_a_process_that_does_not_listen_is_killed_when_patience_ends(supervisor:
 def test_a_process_that_keeps_dying_before_it_is_ready_is_not_waited_for(
     supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("reflection_app.config.supervisor.FIRST_DELAY_S", 0.01)
+    monkeypatch.setattr("reflection_app.config.up.supervisor.FIRST_DELAY_S", 0.01)
 
     async def story() -> None:
         supervisor.start(python("print('no such thing'); raise SystemExit(7)"))
@@ -105,7 +105,7 @@ def test_a_process_that_keeps_dying_before_it_is_ready_is_not_waited_for(
 def test_a_process_that_lives_is_waited_for_and_now_and_then_it_is_said_for_whom_and_where_its_log_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("reflection_app.config.supervisor.SAY_WAITING_EVERY_S", 0.05)
+    monkeypatch.setattr("reflection_app.config.up.supervisor.SAY_WAITING_EVERY_S", 0.05)
     log = JointLog(io.StringIO(), folder=tmp_path / "logs")
     supervisor = Supervisor(log=log, register=Register(tmp_path / "processes.json"))
     line = f"still waiting for child, 0 s so far; its log: {tmp_path}/logs/child.log"
@@ -127,7 +127,7 @@ def test_a_process_that_lives_is_waited_for_and_now_and_then_it_is_said_for_whom
 def test_a_process_that_ends_while_it_is_asked_is_not_waited_for(
     supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("reflection_app.config.supervisor.FIRST_DELAY_S", 0.01)
+    monkeypatch.setattr("reflection_app.config.up.supervisor.FIRST_DELAY_S", 0.01)
     answer = threading.Event()
 
     async def story() -> None:
@@ -143,7 +143,7 @@ def test_a_process_that_ends_while_it_is_asked_is_not_waited_for(
 
 
 def test_a_log_file_begins_anew_before_it_grows_without_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reflection_app.config.joint_log.LARGEST_FILE", 1000)
+    monkeypatch.setattr("reflection_app.config.up.joint_log.LARGEST_FILE", 1000)
     log = JointLog(io.StringIO(), folder=tmp_path)
     supervisor = Supervisor(log=log, register=Register(tmp_path / "processes.json"))
 
@@ -172,7 +172,7 @@ def test_what_processes_say_stands_in_one_log_after_their_names(supervisor: Supe
 def test_who_keeps_dying_is_given_up_where_that_is_asked_for(
     supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("reflection_app.config.supervisor.FIRST_DELAY_S", 0.01)
+    monkeypatch.setattr("reflection_app.config.up.supervisor.FIRST_DELAY_S", 0.01)
     supervisor.most_deaths_in_a_row = 3
 
     async def story() -> None:

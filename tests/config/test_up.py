@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from reflection_app.config.answering import answers
-from reflection_app.config.preconditions import free_port
+from reflection_app.config.up.answering import answers
+from reflection_app.config.up.preconditions import free_port
 from tests.pace import PATIENCE_S
 
 UP = (sys.executable, str(Path(settings.BASE_DIR) / "manage.py"), "up")

@@ -21,9 +21,9 @@ import pytest
 from django.conf import settings
 
 from reflection_app.config import web_server
-from reflection_app.config.answering import answers
-from reflection_app.config.preconditions import free_port
-from reflection_app.config.processes import ASGI, WEB_SERVER
+from reflection_app.config.up.answering import answers
+from reflection_app.config.up.preconditions import free_port
+from reflection_app.config.up.processes import ASGI, WEB_SERVER
 from tests.config.talkative import LONG_MESSAGE
 from tests.pace import PATIENCE_S
 

@@ -17,8 +17,8 @@ from typing import Any
 import httpx
 from django.conf import settings
 
-from reflection_app.config.answering import answers
-from reflection_app.config.preconditions import free_port
+from reflection_app.config.up.answering import answers
+from reflection_app.config.up.preconditions import free_port
 from tests.pace import PATIENCE_S
 
 MANAGE = (sys.executable, str(Path(settings.BASE_DIR) / "manage.py"))

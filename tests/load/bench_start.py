@@ -43,7 +43,7 @@ def main() -> None:
 
 def start(data: Path) -> tuple[float, float]:
     """Seconds to the first page, and to the line that says that all runs; everything is stopped again."""
-    from reflection_app.config.preconditions import free_port
+    from reflection_app.config.up.preconditions import free_port
 
     port = free_port()
     data.mkdir(exist_ok=True)

@@ -7,11 +7,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from reflection_app.config.backup import restore
-from reflection_app.config.backup_file import Unusable
-from reflection_app.config.embedded.errors import EmbeddedEngineError
-from reflection_app.config.postgres_tools import ToolFailed
-from reflection_app.config.preconditions import Refused
+from reflection_app.config.up.backup import restore
+from reflection_app.config.up.backup_file import Unusable
+from reflection_app.config.up.errors import EmbeddedEngineError
+from reflection_app.config.up.postgres_tools import ToolFailed
+from reflection_app.config.up.preconditions import Refused
 
 
 class Command(BaseCommand):

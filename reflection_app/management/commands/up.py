@@ -5,11 +5,11 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
-from reflection_app.config.desk import Desk
-from reflection_app.config.embedded.errors import EmbeddedEngineError
-from reflection_app.config.joint_log import JointLog
-from reflection_app.config.preconditions import Refused, sole_use
-from reflection_app.config.supervisor import NotStarted
+from reflection_app.config.up.desk import Desk
+from reflection_app.config.up.errors import EmbeddedEngineError
+from reflection_app.config.up.joint_log import JointLog
+from reflection_app.config.up.preconditions import Refused, sole_use
+from reflection_app.config.up.supervisor import NotStarted
 
 
 class Command(BaseCommand):

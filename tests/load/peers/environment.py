@@ -48,7 +48,7 @@ def peers_environment() -> Path | None:
 @contextmanager
 def mlflow_server(peers: Path, folder: Path, *, workers: int) -> Iterator[tuple[str, int]]:
     """The address of a running server, and its process."""
-    from reflection_app.config.preconditions import free_port
+    from reflection_app.config.up.preconditions import free_port
 
     folder.mkdir()
     port = str(free_port())

@@ -5,8 +5,8 @@ import socket
 from importlib.util import find_spec
 from pathlib import Path
 
-from reflection_app.config.child_process import Command
-from reflection_app.config.embedded.errors import EmbeddedEngineError
+from reflection_app.config.up.child_process import Command
+from reflection_app.config.up.errors import EmbeddedEngineError
 
 SOCKET = "valkey.sock"
 

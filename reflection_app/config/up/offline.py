@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from reflection_app.config.child_process import start_options, stop
-from reflection_app.config.embedded.errors import EmbeddedEngineError
-from reflection_app.config.embedded.postgres import postgres_is_ready, prepared_postgres
-from reflection_app.config.orphans import Register, stop_orphans
 from reflection_app.config.services import socket_dir
+from reflection_app.config.up.child_process import start_options, stop
+from reflection_app.config.up.errors import EmbeddedEngineError
+from reflection_app.config.up.orphans import Register, stop_orphans
+from reflection_app.config.up.postgres import postgres_is_ready, prepared_postgres
 
 PATIENCE_S = 60
 

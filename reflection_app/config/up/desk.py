@@ -13,19 +13,20 @@ from django.db import OperationalError, connections
 from django.db.backends.postgresql.base import DatabaseWrapper
 from django.db.migrations.executor import MigrationExecutor
 
-from reflection_app.config import local_model, processes
-from reflection_app.config.answering import answers
-from reflection_app.config.backup import remove_interrupted_restore
-from reflection_app.config.child_process import Command
-from reflection_app.config.desk_address import address, note_address
-from reflection_app.config.embedded.postgres import postgres_is_ready, prepared_postgres
-from reflection_app.config.embedded.valkey import prepared_valkey, valkey_is_ready
-from reflection_app.config.joint_log import JointLog
-from reflection_app.config.orphans import Register, stop_orphans
-from reflection_app.config.preconditions import free_port, listening_socket
+from reflection_app.config import local_model
 from reflection_app.config.services import socket_dir
 from reflection_app.config.static_files import collect_static
-from reflection_app.config.supervisor import NotStarted, Supervisor
+from reflection_app.config.up import processes
+from reflection_app.config.up.answering import answers
+from reflection_app.config.up.backup import remove_interrupted_restore
+from reflection_app.config.up.child_process import Command
+from reflection_app.config.up.desk_address import address, note_address
+from reflection_app.config.up.joint_log import JointLog
+from reflection_app.config.up.orphans import Register, stop_orphans
+from reflection_app.config.up.postgres import postgres_is_ready, prepared_postgres
+from reflection_app.config.up.preconditions import free_port, listening_socket
+from reflection_app.config.up.supervisor import NotStarted, Supervisor
+from reflection_app.config.up.valkey import prepared_valkey, valkey_is_ready
 
 # How far a desk goes for a port where nobody said which: others may run on the same machine.
 PORTS_TRIED = 100

@@ -8,10 +8,10 @@ from typing import Any
 from django.conf import settings
 from psycopg.conninfo import make_conninfo
 
-from reflection_app.config.child_process import Command, output_of
-from reflection_app.config.embedded.errors import EmbeddedEngineError
-from reflection_app.config.embedded.postgres import installation
 from reflection_app.config.services import database_settings
+from reflection_app.config.up.child_process import Command, output_of
+from reflection_app.config.up.errors import EmbeddedEngineError
+from reflection_app.config.up.postgres import installation
 
 
 class ToolFailed(Exception):

@@ -9,9 +9,9 @@ from pathlib import Path
 from django.conf import settings
 
 from reflection_app.config import env
-from reflection_app.config.child_process import Command
 from reflection_app.config.connections import BESIDE_THE_POOL
 from reflection_app.config.schedule import OF_FRESH_WORKERS, OF_THE_WORKER_BEHIND
+from reflection_app.config.up.child_process import Command
 
 ASGI = "reflection_app.config.asgi:application"
 WEB_SERVER = "reflection_app.config.web_server"

@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from reflection_app.config.child_process import Command, output_of
+from reflection_app.config.up.child_process import Command, output_of
 
 PATIENCE_S = 10.0
 

@@ -6,8 +6,8 @@ import shutil
 import stat
 from pathlib import Path
 
-from reflection_app.config.child_process import Command, output_of
-from reflection_app.config.embedded.errors import EmbeddedEngineError
+from reflection_app.config.up.child_process import Command, output_of
+from reflection_app.config.up.errors import EmbeddedEngineError
 
 NAME = "pgserver"
 

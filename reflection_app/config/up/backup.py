@@ -14,12 +14,12 @@ from django.conf import settings
 from django.utils import timezone
 from psycopg import sql
 
-from reflection_app.config import backup_file
-from reflection_app.config.backup_file import Unusable
-from reflection_app.config.embedded.offline import has_cluster, running_postgres
-from reflection_app.config.embedded.postgres import DATABASE
-from reflection_app.config.postgres_tools import database, run_tool
-from reflection_app.config.preconditions import Refused, sole_use
+from reflection_app.config.up import backup_file
+from reflection_app.config.up.backup_file import Unusable
+from reflection_app.config.up.offline import has_cluster, running_postgres
+from reflection_app.config.up.postgres import DATABASE
+from reflection_app.config.up.postgres_tools import database, run_tool
+from reflection_app.config.up.preconditions import Refused, sole_use
 
 RESTORING, BEFORE = f"{DATABASE}_restoring", f"{DATABASE}_before_restore"
 OF_DESK = ("reflection_app", "notebook_app")

@@ -10,9 +10,9 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-from reflection_app.config.child_process import Command, output_of
-from reflection_app.config.embedded import system_user
-from reflection_app.config.embedded.errors import EmbeddedEngineError
+from reflection_app.config.up import system_user
+from reflection_app.config.up.child_process import Command, output_of
+from reflection_app.config.up.errors import EmbeddedEngineError
 
 DATABASE = "desk"
 # What is asked again and again stays in memory: a notebook of 100,000 entries needs 600 MB. Only what is used is taken.
