@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from reflection_app.loops.effects import Decision, DirectorsDecision
 from reflection_app.loops.verdicts import Referee, Verdict
-from reflection_app.reviews.decide_review import DecisionInput
+from reflection_app.reviews.decision_input import DecisionInput
 from reflection_app.reviews.directors_decision import MEANS
 from reflection_app.reviews.models.panel import Panel, PanelState
 from reflection_app.reviews.models.review import Review, ReviewState
