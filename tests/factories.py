@@ -8,8 +8,7 @@ from uuid import UUID
 from django.contrib.auth.models import User
 
 from reflection_app.core.audit import Actor
-from reflection_app.core.models.api_key import ApiKey, Scope
-from reflection_app.core.models.project import Membership, Project, Role
+from reflection_app.core.models import ApiKey, Membership, Project, Role, Scope
 from reflection_app.runs.models.run import Run
 from reflection_app.tasks.models.task import Task
 from reflection_app.tasks.submit_task import submit_task

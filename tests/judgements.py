@@ -9,7 +9,7 @@ import pytest
 from django.conf import settings
 
 from reflection_app.core.audit import Actor
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.metrics.import_judgements import Shown, apply_judgements, preview_judgements
 from reflection_app.metrics.judgement_rows import read_lines
 

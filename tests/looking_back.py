@@ -5,7 +5,7 @@ from itertools import count
 from typing import Any
 
 from reflection_app.adapters.llm.scripted import register_script
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models.run import Run
 from reflection_app.sessions.models.reflector import Reflector, ReflectorKind

@@ -3,7 +3,7 @@
 from typing import Any
 
 from reflection_app.core.audit import Actor
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.loops.effects import Decision
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.reviews.claim_review import claim_review

@@ -1,6 +1,6 @@
 """Runs that wait for a person's answer, let go just as the runner does it."""
 
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.loops.effects import AskPerson
 from reflection_app.loops.questions import Choice, QuestionKind
 from reflection_app.loops.questions import Question as Asked

@@ -5,7 +5,7 @@ from typing import Any
 from django.utils import timezone
 
 from reflection_app.core.audit import Actor
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.loops.effects import RecordReport
 from reflection_app.loops.protocol.reports import KeptReport
 from reflection_app.repairs.models.report import Report

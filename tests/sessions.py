@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from reflection_app.adapters.llm.scripted import register_script
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from tests.factories import make_project
 
 RECORDED = Path(__file__).parents[2] / "shared" / "data" / "tau_bench" / "airline_gpt4o.jsonl"

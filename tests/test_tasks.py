@@ -7,7 +7,7 @@ from django.utils import timezone
 from kombu.exceptions import OperationalError
 from pytest_django.fixtures import Settings
 
-from reflection_app.core.models.idempotency import IdempotentAnswer
+from reflection_app.core.models import IdempotentAnswer
 from reflection_app.runs import jobs as tasks
 from reflection_app.runs.enqueuing import Outage
 from reflection_app.runs.jobs import queue_length, sweep, tidy

@@ -3,7 +3,7 @@
 from typing import Any
 
 from reflection_app.core.audit import Actor
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.repairs.models.ticket import Ticket
 from reflection_app.runs.advance import advance
 from reflection_app.runs.hand_in_attempt import AttemptInput, hand_in_attempt

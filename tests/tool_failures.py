@@ -6,7 +6,7 @@ from typing import Any
 
 from reflection_app.adapters.llm.scripted import register_script
 from reflection_app.core.audit import Actor
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.repairs.models.tool_failure import ToolFailure
 from reflection_app.repairs.report_fix_outcome import report_fix_outcome
 from reflection_app.repairs.report_tool_failure import report_tool_failure

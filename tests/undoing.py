@@ -6,8 +6,8 @@ from django.db.models import Model
 
 from notebook_app.models import Entry, EntryVersion, Evidence
 from reflection_app.core.audit import Actor
-from reflection_app.core.event import Event
-from reflection_app.core.models.project import Project
+from reflection_app.core.events import Event
+from reflection_app.core.models import Project
 from reflection_app.repairs.models.completeness import CompletenessCheck, Supplement
 from reflection_app.repairs.models.report import AgentInstruction, Report
 from reflection_app.repairs.models.ticket import Ticket

@@ -5,7 +5,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.loops.effects import ReviewReason
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.task_spec import Mode

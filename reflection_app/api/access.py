@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from reflection_app.core.errors import NotFound
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.repairs.answers.report_answers import reports_to_show
 from reflection_app.repairs.answers.ticket_answers import tickets_to_show
 from reflection_app.repairs.models.report import AgentInstruction, Report

@@ -13,8 +13,7 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
-from reflection_app.core.models.api_key import ApiKey, digest_of
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import ApiKey, Project, digest_of
 
 log = logging.getLogger(__name__)
 

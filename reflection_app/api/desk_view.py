@@ -20,10 +20,8 @@ from reflection_app.api.rate_limits import (
 )
 from reflection_app.api.reading import read_query
 from reflection_app.api.telling import note_told
-from reflection_app.core.audit import Actor
-from reflection_app.core.client_address import client_address, counted_address
-from reflection_app.core.models.api_key import ApiKey
-from reflection_app.core.models.project import Project
+from reflection_app.core.audit import Actor, client_address, counted_address
+from reflection_app.core.models import ApiKey, Project
 from reflection_app.core.permissions import GRANTS
 from reflection_app.loops.values import Value
 

@@ -16,7 +16,7 @@ from reflection_app.api.desk_view import DeskView
 from reflection_app.api.problems import KeyReused
 from reflection_app.api.reading import is_json, read_body
 from reflection_app.core.errors import ActionError, InvalidInput
-from reflection_app.core.models.idempotency import IdempotentAnswer
+from reflection_app.core.models import IdempotentAnswer
 
 HEADER = "Idempotency-Key"
 REPLAYED = "Idempotency-Replayed"

@@ -8,7 +8,7 @@ from rest_framework.exceptions import MethodNotAllowed, PermissionDenied
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
-from reflection_app.core.models.api_key import ApiKey
+from reflection_app.core.models import ApiKey
 from reflection_app.core.permissions import GRANTS, Permission, key_may
 
 if TYPE_CHECKING:

@@ -9,9 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from uuid import UUID
 
-from reflection_app.core.identifiers import id_from
-from reflection_app.core.models.api_key import ApiKey, Scope
-from reflection_app.core.models.project import Project
+from reflection_app.core.ids import id_from
+from reflection_app.core.models import ApiKey, Project, Scope
 from reflection_app.repairs.models.report import Report
 from reflection_app.repairs.models.ticket import Ticket
 from reflection_app.reviews.models.review import Review

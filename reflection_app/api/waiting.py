@@ -9,8 +9,8 @@ from django.db import connection
 from pydantic import Field
 
 from reflection_app.api.authentication import check_it_works
-from reflection_app.core.event import Event
-from reflection_app.core.models.api_key import ApiKey
+from reflection_app.core.events import Event
+from reflection_app.core.models import ApiKey
 from reflection_app.loops.values import Value
 from reflection_app.runs.models.run import Run, RunState
 

@@ -1,7 +1,8 @@
 """The audit trail: who did what to what, before and after. Rows are only ever added; the database refuses all else."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from ipaddress import IPv6Address, ip_address, ip_network
 from typing import Any
 from uuid import UUID
 
@@ -9,9 +10,8 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import models
 
-from reflection_app.core.identifiers import new_id
-from reflection_app.core.models.api_key import ApiKey
-from reflection_app.core.models.project import Project
+from reflection_app.core.ids import new_id
+from reflection_app.core.models import ApiKey, Project
 
 
 def hand_of(user_id: int) -> str:
@@ -116,3 +116,35 @@ def audit(
         address=actor.address,
     )
     write(entry)
+
+
+# The address of who asked, as it is audited. The pages and the REST interface both ask here.
+
+# What providers give to one customer, at the least (RFC 6177).
+OWN_NETWORK_BITS = 64
+
+
+def client_address(meta: Mapping[str, Any]) -> str | None:
+    """The caller's IP address by the request's META; None where what is said is none.
+
+    In production a proxy stands in front and appends the address it sees: only that last one is not the caller's word.
+    """
+    said = str(meta.get("REMOTE_ADDR") or "")
+    if settings.PRODUCTION:
+        said = str(meta.get("HTTP_X_FORWARDED_FOR") or said).rpartition(",")[2]
+    try:
+        # PostgreSQL has no zones: fe80::1%eth0
+        return str(ip_address(said.strip().partition("%")[0]))
+    except ValueError:
+        return None
+
+
+def counted_address(meta: Mapping[str, Any]) -> str:
+    """What tries are counted by: the address; of IPv6 the network, in which a caller has any number of them."""
+    told = client_address(meta)
+    if told is None:
+        return "unknown"
+    address = ip_address(told)
+    if not isinstance(address, IPv6Address):
+        return told
+    return str(address.ipv4_mapped or ip_network((address, OWN_NETWORK_BITS), strict=False))

@@ -16,8 +16,8 @@ from django.utils.translation import gettext_noop
 
 from reflection_app.core.audit import Actor, audit, hand_of
 from reflection_app.core.errors import ActionError, InvalidInput
-from reflection_app.core.models.project import Membership, OwnWork, Project
-from reflection_app.core.permissions import GRANTS, Permission, key_may
+from reflection_app.core.models import Membership, OwnWork, Project
+from reflection_app.core.permissions import GRANTS, Permission, key_may, member_may
 from reflection_app.reviews.models.review import Review
 from reflection_app.runs.models.run import Run
 from reflection_app.teams.admins import PeopleOnly
@@ -118,3 +118,16 @@ def nobody_else_may(review: Review) -> bool:
     """Whether no member but those who handed it in may review in the project at all."""
     others = Membership.objects.filter(project=review.project_id, role__in=MAY_REVIEW, user__is_active=True)
     return not any(hand_of(user_id) not in review.handed_in_by for user_id in others.values_list("user_id", flat=True))
+
+
+# Who may take back what somebody else decided, curated or began.
+
+
+def may_undo_others(project_id: UUID, *, actor: Actor) -> bool:
+    """Whether the matrix lets `actor` take back in this project what others did."""
+    if actor.user is not None:
+        membership = Membership.objects.filter(project=project_id, user=actor.user).first()
+        return membership is not None and member_may(membership, Permission.UNDO_OTHERS)
+    if actor.api_key is None or actor.api_key.project_id != project_id:
+        return False
+    return key_may(actor.api_key, Permission.UNDO_OTHERS)

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 
-from reflection_app.core.models.api_key import ApiKey, Scope
-from reflection_app.core.models.project import Membership, Role
+from reflection_app.core.models import ApiKey, Membership, Role, Scope
 
 
 class Permission(StrEnum):

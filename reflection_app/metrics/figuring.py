@@ -13,7 +13,7 @@ from uuid import UUID
 
 from django.db import OperationalError, connection, transaction
 
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.metrics.day_sums import sum_days
 from reflection_app.metrics.models.day_figures import DayCount, DayFigure, DaySpend
 from reflection_app.metrics.models.run_figures import FigureDue, RunFigure, RunSpend

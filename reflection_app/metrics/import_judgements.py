@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import NotFound
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.loops.storable import storable
 from reflection_app.metrics.judgement_plan import PlannedRow, RowStep, counted, plan, split_items
 from reflection_app.metrics.judgement_rows import NUMBERED, REFUSED, JudgementRow, NumberedRow, ReadRows, Refused

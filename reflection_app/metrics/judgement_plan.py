@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from uuid import UUID
 
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.metrics.compared import majority
 from reflection_app.metrics.judgement_rows import JudgementRow, NumberedRow
 from reflection_app.metrics.models.judged_item import CriticJudgement, JudgedItem, PersonsJudgement

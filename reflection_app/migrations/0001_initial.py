@@ -2,7 +2,7 @@
 
 import django.contrib.postgres.fields
 import django.db.models.deletion
-import reflection_app.core.identifiers
+import reflection_app.core.ids
 from django.conf import settings
 from django.db import migrations, models
 
@@ -19,7 +19,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Attempt',
             fields=[
-                ('id', models.UUIDField(default=reflection_app.core.identifiers.new_id, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=reflection_app.core.ids.new_id, editable=False, primary_key=True, serialize=False)),
                 ('number', models.PositiveIntegerField()),
                 ('content', models.TextField()),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
@@ -31,7 +31,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Project',
             fields=[
-                ('id', models.UUIDField(default=reflection_app.core.identifiers.new_id, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=reflection_app.core.ids.new_id, editable=False, primary_key=True, serialize=False)),
                 ('slug', models.SlugField(max_length=60, unique=True)),
                 ('name', models.CharField(max_length=120)),
                 ('limits', models.JSONField(blank=True, default=dict)),
@@ -47,7 +47,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='ApiKey',
             fields=[
-                ('id', models.UUIDField(default=reflection_app.core.identifiers.new_id, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=reflection_app.core.ids.new_id, editable=False, primary_key=True, serialize=False)),
                 ('name', models.CharField(max_length=120)),
                 ('hint', models.CharField(help_text='the first characters, so that people can tell keys apart', max_length=12)),
                 ('digest', models.CharField(max_length=64, unique=True)),
@@ -66,7 +66,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Run',
             fields=[
-                ('id', models.UUIDField(default=reflection_app.core.identifiers.new_id, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=reflection_app.core.ids.new_id, editable=False, primary_key=True, serialize=False)),
                 ('mode', models.CharField(choices=[('adaptive', 'adaptive'), ('external_loop', 'external_loop'), ('actor_critic', 'actor_critic')], max_length=20)),
                 ('state', models.CharField(choices=[('queued', 'Queued'), ('running', 'Running'), ('waiting_review', 'Waiting for review'), ('waiting_agent', 'Waiting for the agent'), ('waiting_time', 'Waiting'), ('finished', 'Finished')], default='queued', max_length=16)),
                 ('outcome', models.CharField(blank=True, choices=[('succeeded', 'succeeded'), ('unverified', 'unverified'), ('exhausted', 'exhausted'), ('over_budget', 'over_budget'), ('timed_out', 'timed_out'), ('over_corrected', 'over_corrected'), ('rejected', 'rejected'), ('cancelled', 'cancelled'), ('failed', 'failed')], max_length=16, null=True)),
@@ -105,7 +105,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Step',
             fields=[
-                ('id', models.UUIDField(default=reflection_app.core.identifiers.new_id, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=reflection_app.core.ids.new_id, editable=False, primary_key=True, serialize=False)),
                 ('seq', models.PositiveIntegerField()),
                 ('key', models.CharField(max_length=200)),
                 ('kind', models.CharField(max_length=40)),
@@ -140,7 +140,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Task',
             fields=[
-                ('id', models.UUIDField(default=reflection_app.core.identifiers.new_id, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=reflection_app.core.ids.new_id, editable=False, primary_key=True, serialize=False)),
                 ('external_id', models.CharField(blank=True, max_length=200, null=True)),
                 ('objective', models.TextField()),
                 ('kind', models.CharField(blank=True, default='', max_length=60)),
@@ -163,7 +163,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Verdict',
             fields=[
-                ('id', models.UUIDField(default=reflection_app.core.identifiers.new_id, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=reflection_app.core.ids.new_id, editable=False, primary_key=True, serialize=False)),
                 ('referee', models.PositiveSmallIntegerField(choices=[(1, 'self'), (2, 'critic'), (3, 'generated_tests'), (4, 'tool'), (5, 'tests'), (6, 'person')])),
                 ('verdict', models.CharField(choices=[('PASS', 'PASS'), ('REVISE', 'REVISE'), ('REJECT', 'REJECT')], max_length=8)),
                 ('score', models.FloatField()),
@@ -183,7 +183,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Review',
             fields=[
-                ('id', models.UUIDField(default=reflection_app.core.identifiers.new_id, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=reflection_app.core.ids.new_id, editable=False, primary_key=True, serialize=False)),
                 ('reason', models.CharField(choices=[('rejected', 'rejected'), ('low_confidence', 'low_confidence'), ('audit', 'audit')], max_length=20)),
                 ('holds_run', models.BooleanField()),
                 ('state', models.CharField(choices=[('waiting', 'Waiting'), ('claimed', 'Claimed'), ('decided', 'Decided'), ('skipped', 'Skipped'), ('withdrawn', 'Withdrawn')], default='waiting', max_length=10)),
@@ -236,7 +236,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='AuditEntry',
             fields=[
-                ('id', models.UUIDField(default=reflection_app.core.identifiers.new_id, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=reflection_app.core.ids.new_id, editable=False, primary_key=True, serialize=False)),
                 ('actor_label', models.CharField(max_length=200)),
                 ('api_key_id', models.UUIDField(null=True)),
                 ('action', models.CharField(max_length=60)),
@@ -256,7 +256,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Event',
             fields=[
-                ('id', models.UUIDField(default=reflection_app.core.identifiers.new_id, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=reflection_app.core.ids.new_id, editable=False, primary_key=True, serialize=False)),
                 ('seq', models.PositiveIntegerField()),
                 ('type', models.CharField(choices=[('run.created', 'Run Created'), ('run.waiting', 'Run Waiting'), ('run.resumed', 'Run Resumed'), ('run.retried', 'Run Retried'), ('run.finished', 'Run Finished'), ('step.started', 'Step Started'), ('step.finished', 'Step Finished'), ('review.opened', 'Review Opened'), ('review.claimed', 'Review Claimed'), ('review.released', 'Review Released'), ('review.decided', 'Review Decided')], max_length=30)),
                 ('payload', models.JSONField(default=dict)),

@@ -2,7 +2,7 @@
 
 import django.db.models.deletion
 import django.db.models.functions.text
-import reflection_app.core.identifiers
+import reflection_app.core.ids
 from django.conf import settings
 from django.db import migrations, models
 
@@ -18,7 +18,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='AgentInstruction',
             fields=[
-                ('id', models.UUIDField(default=reflection_app.core.identifiers.new_id, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=reflection_app.core.ids.new_id, editable=False, primary_key=True, serialize=False)),
                 ('agent', models.CharField(blank=True, default='', max_length=120)),
                 ('text', models.TextField()),
                 ('state', models.CharField(choices=[('proposed', 'Proposed'), ('accepted', 'Accepted'), ('declined', 'Declined')], default='proposed', max_length=10)),
@@ -33,7 +33,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='ClassCorrection',
             fields=[
-                ('id', models.UUIDField(default=reflection_app.core.identifiers.new_id, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=reflection_app.core.ids.new_id, editable=False, primary_key=True, serialize=False)),
                 ('computed', models.CharField(choices=[('3.3.1', '3.3.1'), ('3.3.2', '3.3.2'), ('3.3.3', '3.3.3'), ('3.3.4', '3.3.4'), ('3.3.5', '3.3.5')], max_length=8)),
                 ('before', models.CharField(choices=[('3.3.1', '3.3.1'), ('3.3.2', '3.3.2'), ('3.3.3', '3.3.3'), ('3.3.4', '3.3.4'), ('3.3.5', '3.3.5')], max_length=8)),
                 ('after', models.CharField(choices=[('3.3.1', '3.3.1'), ('3.3.2', '3.3.2'), ('3.3.3', '3.3.3'), ('3.3.4', '3.3.4'), ('3.3.5', '3.3.5')], max_length=8)),
@@ -48,7 +48,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='CompletenessCheck',
             fields=[
-                ('id', models.UUIDField(default=reflection_app.core.identifiers.new_id, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=reflection_app.core.ids.new_id, editable=False, primary_key=True, serialize=False)),
                 ('attempt_number', models.PositiveIntegerField(default=1)),
                 ('task_kind', models.CharField(blank=True, default='', max_length=60)),
                 ('state', models.CharField(choices=[('complete', 'complete'), ('incomplete', 'incomplete'), ('unchecked', 'unchecked')], max_length=12)),
@@ -71,7 +71,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='FixPair',
             fields=[
-                ('id', models.UUIDField(default=reflection_app.core.identifiers.new_id, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=reflection_app.core.ids.new_id, editable=False, primary_key=True, serialize=False)),
                 ('tool', models.CharField(max_length=200)),
                 ('error_type', models.CharField(choices=[('parameter_error', 'parameter_error'), ('wrong_tool', 'wrong_tool'), ('permission_denied', 'permission_denied'), ('external_service_error', 'external_service_error')], max_length=30)),
                 ('signature', models.CharField(max_length=300)),
@@ -91,7 +91,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Question',
             fields=[
-                ('id', models.UUIDField(default=reflection_app.core.identifiers.new_id, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=reflection_app.core.ids.new_id, editable=False, primary_key=True, serialize=False)),
                 ('kind', models.CharField(choices=[('permission', 'permission'), ('knowledge', 'knowledge'), ('repair', 'repair')], max_length=12)),
                 ('text', models.TextField()),
                 ('context', models.JSONField(default=list)),
@@ -110,7 +110,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Report',
             fields=[
-                ('id', models.UUIDField(default=reflection_app.core.identifiers.new_id, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=reflection_app.core.ids.new_id, editable=False, primary_key=True, serialize=False)),
                 ('reflection_id', models.CharField(max_length=60)),
                 ('agent', models.CharField(blank=True, default='', max_length=120)),
                 ('trigger', models.CharField(choices=[('critic_evaluation', 'critic_evaluation'), ('failed_requirement', 'failed_requirement'), ('failed_check', 'failed_check'), ('self_check', 'self_check'), ('persons_review', 'persons_review'), ('persons_order', 'persons_order'), ('interruption', 'interruption')], max_length=20)),
@@ -129,7 +129,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Supplement',
             fields=[
-                ('id', models.UUIDField(default=reflection_app.core.identifiers.new_id, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=reflection_app.core.ids.new_id, editable=False, primary_key=True, serialize=False)),
                 ('number', models.PositiveSmallIntegerField()),
                 ('task_kind', models.CharField(blank=True, default='', max_length=60)),
                 ('operation', models.TextField()),
@@ -150,7 +150,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Ticket',
             fields=[
-                ('id', models.UUIDField(default=reflection_app.core.identifiers.new_id, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=reflection_app.core.ids.new_id, editable=False, primary_key=True, serialize=False)),
                 ('ticket_id', models.CharField(max_length=60)),
                 ('trigger', models.CharField(choices=[('critic_evaluation', 'critic_evaluation'), ('failed_requirement', 'failed_requirement'), ('failed_check', 'failed_check'), ('self_check', 'self_check'), ('persons_review', 'persons_review'), ('persons_order', 'persons_order'), ('interruption', 'interruption')], max_length=20)),
                 ('target_agent', models.CharField(blank=True, default='', max_length=120)),
@@ -174,7 +174,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='ToolFailure',
             fields=[
-                ('id', models.UUIDField(default=reflection_app.core.identifiers.new_id, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=reflection_app.core.ids.new_id, editable=False, primary_key=True, serialize=False)),
                 ('place', models.CharField(blank=True, default='', max_length=200)),
                 ('agent', models.CharField(blank=True, default='', max_length=120)),
                 ('external_id', models.CharField(blank=True, max_length=200, null=True)),

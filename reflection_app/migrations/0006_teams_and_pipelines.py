@@ -2,7 +2,7 @@
 
 import django.contrib.postgres.fields
 import django.db.models.deletion
-import reflection_app.core.identifiers
+import reflection_app.core.ids
 from django.conf import settings
 from django.db import migrations, models
 
@@ -67,7 +67,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='AgentTrace',
             fields=[
-                ('id', models.UUIDField(default=reflection_app.core.identifiers.new_id, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=reflection_app.core.ids.new_id, editable=False, primary_key=True, serialize=False)),
                 ('trace_id', models.CharField(max_length=32)),
                 ('spans_received', models.PositiveIntegerField(default=0)),
                 ('spans_dropped', models.PositiveIntegerField(default=0)),
@@ -83,7 +83,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='AgentSpan',
             fields=[
-                ('id', models.UUIDField(default=reflection_app.core.identifiers.new_id, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=reflection_app.core.ids.new_id, editable=False, primary_key=True, serialize=False)),
                 ('span_id', models.CharField(max_length=16)),
                 ('parent_id', models.CharField(blank=True, default='', max_length=16)),
                 ('name', models.CharField(max_length=400)),
@@ -101,7 +101,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Delivery',
             fields=[
-                ('id', models.UUIDField(default=reflection_app.core.identifiers.new_id, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=reflection_app.core.ids.new_id, editable=False, primary_key=True, serialize=False)),
                 ('type', models.CharField(max_length=30)),
                 ('payload', models.JSONField(blank=True, null=True)),
                 ('state', models.CharField(choices=[('waiting', 'Waiting'), ('delivered', 'Delivered'), ('given_up', 'Given up')], default='waiting', max_length=10)),
@@ -118,7 +118,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='DeliveryTry',
             fields=[
-                ('id', models.UUIDField(default=reflection_app.core.identifiers.new_id, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=reflection_app.core.ids.new_id, editable=False, primary_key=True, serialize=False)),
                 ('number', models.PositiveSmallIntegerField()),
                 ('status', models.PositiveSmallIntegerField(blank=True, null=True)),
                 ('answer', models.TextField(blank=True, default='')),
@@ -134,7 +134,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Invitation',
             fields=[
-                ('id', models.UUIDField(default=reflection_app.core.identifiers.new_id, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=reflection_app.core.ids.new_id, editable=False, primary_key=True, serialize=False)),
                 ('role', models.CharField(choices=[('viewer', 'Viewer'), ('reviewer', 'Reviewer'), ('curator', 'Curator'), ('admin', 'Admin')], default='reviewer', max_length=10)),
                 ('email', models.EmailField(blank=True, default='', max_length=254)),
                 ('digest', models.CharField(max_length=64, unique=True)),
@@ -151,7 +151,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='JudgedItem',
             fields=[
-                ('id', models.UUIDField(default=reflection_app.core.identifiers.new_id, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=reflection_app.core.ids.new_id, editable=False, primary_key=True, serialize=False)),
                 ('external_id', models.CharField(max_length=200)),
                 ('content', models.TextField(blank=True, default='')),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
@@ -161,7 +161,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='JudgementImport',
             fields=[
-                ('id', models.UUIDField(default=reflection_app.core.identifiers.new_id, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=reflection_app.core.ids.new_id, editable=False, primary_key=True, serialize=False)),
                 ('name', models.CharField(blank=True, default='', max_length=200)),
                 ('by_label', models.CharField(max_length=200)),
                 ('rows', models.JSONField(default=list)),
@@ -177,7 +177,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='CriticJudgement',
             fields=[
-                ('id', models.UUIDField(default=reflection_app.core.identifiers.new_id, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=reflection_app.core.ids.new_id, editable=False, primary_key=True, serialize=False)),
                 ('model', models.CharField(max_length=200)),
                 ('prompt_version', models.CharField(blank=True, default='', max_length=40)),
                 ('verdict', models.CharField(choices=[('PASS', 'PASS'), ('REVISE', 'REVISE'), ('REJECT', 'REJECT')], max_length=8)),
@@ -190,7 +190,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='PersonsJudgement',
             fields=[
-                ('id', models.UUIDField(default=reflection_app.core.identifiers.new_id, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=reflection_app.core.ids.new_id, editable=False, primary_key=True, serialize=False)),
                 ('name', models.CharField(max_length=200)),
                 ('verdict', models.CharField(choices=[('PASS', 'PASS'), ('REVISE', 'REVISE'), ('REJECT', 'REJECT')], max_length=8)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
@@ -200,7 +200,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='RetentionRun',
             fields=[
-                ('id', models.UUIDField(default=reflection_app.core.identifiers.new_id, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=reflection_app.core.ids.new_id, editable=False, primary_key=True, serialize=False)),
                 ('by_label', models.CharField(max_length=200)),
                 ('deleted', models.JSONField(default=dict)),
                 ('started_at', models.DateTimeField(auto_now_add=True)),
@@ -214,7 +214,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Webhook',
             fields=[
-                ('id', models.UUIDField(default=reflection_app.core.identifiers.new_id, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=reflection_app.core.ids.new_id, editable=False, primary_key=True, serialize=False)),
                 ('url', models.TextField()),
                 ('description', models.CharField(blank=True, default='', max_length=200)),
                 ('events', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=30))),

@@ -2,7 +2,7 @@
 
 import django.contrib.postgres.fields
 import django.db.models.deletion
-import reflection_app.core.identifiers
+import reflection_app.core.ids
 from django.db import migrations, models
 
 
@@ -81,7 +81,7 @@ class Migration(migrations.Migration):
                 ('cost_usd', models.DecimalField(decimal_places=8, default=0, max_digits=24)),
                 ('llm_calls', models.BigIntegerField(default=0)),
                 ('unpriced_calls', models.BigIntegerField(default=0)),
-                ('id', models.UUIDField(default=reflection_app.core.identifiers.new_id, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=reflection_app.core.ids.new_id, editable=False, primary_key=True, serialize=False)),
                 ('finished_at', models.DateTimeField()),
                 ('finished_on', models.DateField()),
                 ('is_counted', models.BooleanField()),

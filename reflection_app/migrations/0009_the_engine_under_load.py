@@ -1,5 +1,5 @@
 import django.db.models.deletion
-import reflection_app.core.identifiers
+import reflection_app.core.ids
 from django.db import migrations, models
 
 
@@ -24,7 +24,7 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.UUIDField(
-                        default=reflection_app.core.identifiers.new_id,
+                        default=reflection_app.core.ids.new_id,
                         editable=False,
                         primary_key=True,
                         serialize=False,

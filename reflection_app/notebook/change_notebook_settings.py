@@ -3,7 +3,7 @@
 from django.db import transaction
 
 from reflection_app.core.audit import Actor, audit
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.loops.notebook_settings import NotebookSettings
 
 

@@ -15,8 +15,8 @@ from notebook_app import public
 from notebook_app.public import KeptEntry
 from reflection_app.core.audit import Actor, AuditEntry, Target, audit
 from reflection_app.core.errors import ActionError, Conflict, NotFound, NotYours
-from reflection_app.core.identifiers import new_id
-from reflection_app.core.models.project import Project
+from reflection_app.core.ids import new_id
+from reflection_app.core.models import Project
 from reflection_app.loops.values import Value
 from reflection_app.notebook import notebook_curation as curation
 from reflection_app.notebook.notebook_input import CurationInput, OwnerInput, Reason, Tags, TagsInput, UndoInput

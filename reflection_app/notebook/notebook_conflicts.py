@@ -17,7 +17,7 @@ from notebook_app import public
 from notebook_app.public import ConflictMovedOn, ConflictState, NoSuchConflict, SeenConflict, Settlement, Settling
 from reflection_app.core.audit import Actor, Target, audit
 from reflection_app.core.errors import AskedAlready, ConflictSettled, NotFound
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.loops.merging import EntryToMerge
 from reflection_app.loops.task_spec import Limits, Mode, TaskSpec
 from reflection_app.loops.values import Value

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from notebook_app import public
 from notebook_app.public import By, KeptEntry
 from reflection_app.core.audit import Actor
-from reflection_app.core.models.project import Membership, Project
+from reflection_app.core.models import Membership, Project
 from reflection_app.loops.storable import storable
 from reflection_app.notebook.notebook_input import CurationInput, EntryEdit, OwnerInput, RestoreInput, TagsInput
 from reflection_app.notebook.notebook_own_words import refuse_own_words, refuse_rewording

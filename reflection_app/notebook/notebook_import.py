@@ -9,7 +9,7 @@ from django.db import transaction
 from notebook_app.public import HandedIn, Import, begin_import, import_of, import_some, preview, project_of_import
 from reflection_app.adapters.doorbell import ring_reviews
 from reflection_app.core.audit import Actor, Target, audit
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.loops.protocol.report_documents import document_of
 from reflection_app.notebook.notebook_refusals import refusals_told
 from reflection_app.notebook.notebook_trail import by_of

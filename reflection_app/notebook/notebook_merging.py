@@ -8,7 +8,7 @@ from django.db import transaction
 from notebook_app import public
 from notebook_app.public import KeptEntry
 from reflection_app.core.audit import Actor
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.notebook.notebook_curation import PROPOSED, edit_entry
 from reflection_app.notebook.notebook_input import MergeInput, SplitInput, SupersedeInput
 from reflection_app.notebook.notebook_own_words import refuse_rewording

@@ -9,8 +9,8 @@ from pydantic import AfterValidator, Field
 from notebook_app.public import settle, was_drawn_for
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import Conflict, NotFound
-from reflection_app.core.identifiers import id_from
-from reflection_app.core.models.project import Project
+from reflection_app.core.ids import id_from
+from reflection_app.core.models import Project
 from reflection_app.loops.storable import Text
 from reflection_app.loops.values import Value
 from reflection_app.runs.models.run import Run

@@ -13,8 +13,7 @@ from django.utils.translation import gettext as _
 from notebook_app import public
 from notebook_app.public import EntryState, KeptEntry
 from reflection_app.core.audit import Actor, AuditEntry
-from reflection_app.core.models.api_key import ApiKey
-from reflection_app.core.models.project import Membership
+from reflection_app.core.models import ApiKey, Membership
 from reflection_app.core.own_work import allows_own_work
 from reflection_app.notebook.notebook_refusals import wrong
 from reflection_app.runs.models.run import Run

@@ -7,7 +7,7 @@ from django.db import transaction
 from notebook_app import public
 from notebook_app.public import KeptEntry, Proposal, own_evidence
 from reflection_app.core.audit import Actor
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.notebook.notebook_input import EntryInput
 from reflection_app.notebook.notebook_refusals import refusals_told
 from reflection_app.notebook.notebook_trail import by_of, note, ring_notebook

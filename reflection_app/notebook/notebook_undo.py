@@ -10,8 +10,8 @@ from notebook_app import public
 from notebook_app.public import Change, KeptEntry, KeptVersion
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import Conflict, NotYours
-from reflection_app.core.models.project import Project
-from reflection_app.core.undo_others import may_undo_others
+from reflection_app.core.models import Project
+from reflection_app.core.own_work import may_undo_others
 from reflection_app.notebook.notebook_input import UndoInput
 from reflection_app.notebook.notebook_refusals import no_such_entry, refusals_told
 from reflection_app.notebook.notebook_trail import KIND, by_of, note

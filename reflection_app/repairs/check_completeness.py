@@ -3,7 +3,7 @@
 from django.db import transaction
 
 from reflection_app.core.audit import Actor, audit
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.core.own_work import hands_of
 from reflection_app.loops.task_spec import Limits, Mode, TaskSpec
 from reflection_app.repairs.completeness_submission import CHECK_LIMITS, CheckSubmission

@@ -6,7 +6,7 @@ supplements come to is told by its events and its steps.
 
 from typing import Any
 
-from reflection_app.core.event import EventType, next_event
+from reflection_app.core.events import EventType, next_event
 from reflection_app.loops.completeness.checks import CheckState, Completeness, SupplementsRun
 from reflection_app.loops.completeness.supplementing import PART
 from reflection_app.loops.completeness.words import operation_key

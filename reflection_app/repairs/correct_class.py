@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field
 from reflection_app.adapters.doorbell import ring
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import ClassMovedOn, InvalidInput
-from reflection_app.core.event import EventType, add_event
+from reflection_app.core.events import EventType, add_event
 from reflection_app.core.own_work import refuse_own_work
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.handling import instruction_for, proposals_for

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field
 
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import AlreadyDecided, Conflict, InvalidInput
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.core.own_work import refuse_own_work
 from reflection_app.loops.protocol.handling import LONGEST_INSTRUCTION
 from reflection_app.loops.storable import storable

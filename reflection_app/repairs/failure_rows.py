@@ -5,7 +5,7 @@ from uuid import UUID
 
 from django.utils import timezone
 
-from reflection_app.core.event import EventType, add_event
+from reflection_app.core.events import EventType, add_event
 from reflection_app.loops.diagnosis.diagnoses import DiagnosedFailure, FixOutcome, FixRecall
 from reflection_app.loops.effects import RecallFix
 from reflection_app.repairs.fix_pairs import LONGEST_SIGNATURE, best_fix, keep_outcome

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from notebook_app.public import EntryKind, keep
 from notebook_app.public import Proposal as EntryProposal
-from reflection_app.core.event import EventType, add_event
+from reflection_app.core.events import EventType, add_event
 from reflection_app.loops.effects import FindSimilarIssues
 from reflection_app.loops.protocol.error_classes import SimilarIssues
 from reflection_app.loops.protocol.reports import Instruction, KeptReport, Proposal

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import InvalidInput
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.core.own_work import hands_of
 from reflection_app.loops.diagnosis.diagnoses import Diagnosis, FailedCall
 from reflection_app.loops.diagnosis.diagnosing import by_memory_or_rules

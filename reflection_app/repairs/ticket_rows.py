@@ -8,7 +8,7 @@ from datetime import datetime
 
 from django.utils import timezone
 
-from reflection_app.core.event import EventType, add_event, next_event
+from reflection_app.core.events import EventType, add_event, next_event
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.tickets import Ticket as IssuedTicket
 from reflection_app.repairs.models.ticket import Ticket, TicketState

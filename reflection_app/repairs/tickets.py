@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field
 from reflection_app.adapters.doorbell import ring
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import InvalidInput, MakesItsOwn, TicketMovedOn
-from reflection_app.core.event import EventType, add_event
+from reflection_app.core.events import EventType, add_event
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import Execution
 from reflection_app.loops.values import Value

@@ -13,8 +13,8 @@ from pydantic import AfterValidator, Field
 from reflection_app.adapters.doorbell import ring, ring_reviews
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import AlreadyDecided, InvalidInput, ReviewHeld
-from reflection_app.core.event import EventType, add_event
-from reflection_app.core.models.project import Membership
+from reflection_app.core.events import EventType, add_event
+from reflection_app.core.models import Membership
 from reflection_app.core.own_work import allows_own_work, is_own
 from reflection_app.loops.storable import storable
 from reflection_app.loops.values import Value

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field
 
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import InvalidInput
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.loops.effects import Decision
 from reflection_app.loops.storable import storable
 from reflection_app.loops.values import Value

@@ -18,10 +18,9 @@ from django.utils.translation import override
 from reflection_app.adapters.doorbell import ring_reviews
 from reflection_app.core.audit import Actor, AuditEntry, audit
 from reflection_app.core.errors import ActionError, Conflict, NotYours, ReviewHeld
-from reflection_app.core.models.api_key import ApiKey
-from reflection_app.core.models.project import Membership
+from reflection_app.core.models import ApiKey, Membership
+from reflection_app.core.own_work import may_undo_others
 from reflection_app.core.permissions import Permission, member_may
-from reflection_app.core.undo_others import may_undo_others
 from reflection_app.reviews.claim_review import claim_review, release_review, seats_of
 from reflection_app.reviews.decide_review import DecisionInput, decide_review
 from reflection_app.reviews.models.bulk import BulkDecision, BulkItem, BulkItemState, BulkState

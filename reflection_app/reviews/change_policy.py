@@ -17,7 +17,7 @@ from pydantic import Field
 
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import InvalidInput, PolicyMovedOn
-from reflection_app.core.models.project import OwnWork, Project
+from reflection_app.core.models import OwnWork, Project
 from reflection_app.loops.review_rules import MOST_RULES, ReviewPolicy, ReviewRule, RuleAction
 
 

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import ActionError, AlreadyDecided, NotFound, ReviewHeld, ReviewLeaseLost
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.core.own_work import refuse_own_work, work_of_others
 from reflection_app.loops.effects import ReviewReason
 from reflection_app.reviews.models.blindness import is_hidden

@@ -12,8 +12,8 @@ from notebook_app.public import name_of
 from reflection_app.adapters.doorbell import ring, ring_reviews
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import Conflict, InvalidInput, NotFound, NotTheAuthor
-from reflection_app.core.event import EventType, add_event
-from reflection_app.core.models.project import Membership, Project
+from reflection_app.core.events import EventType, add_event
+from reflection_app.core.models import Membership, Project
 from reflection_app.loops.storable import storable
 from reflection_app.loops.values import Value
 from reflection_app.reviews.mentions import names_mentioned

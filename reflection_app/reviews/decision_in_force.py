@@ -4,7 +4,7 @@ Of a run that did not wait, an accepted attempt that a person sends back is done
 """
 
 from reflection_app.core.audit import Actor
-from reflection_app.core.event import EventType, add_event
+from reflection_app.core.events import EventType, add_event
 from reflection_app.reviews.models.review import Review
 from reflection_app.reviews.overruled_audit import order_again
 from reflection_app.reviews.reviewers_decision import Decided

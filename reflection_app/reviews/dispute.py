@@ -5,7 +5,7 @@ from django.utils.translation import gettext as _
 
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import Conflict
-from reflection_app.core.event import EventType, add_event
+from reflection_app.core.events import EventType, add_event
 from reflection_app.loops.effects import ReviewReason
 from reflection_app.reviews.models.comment import About
 from reflection_app.reviews.models.panel import Panel

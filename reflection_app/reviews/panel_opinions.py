@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import Conflict
-from reflection_app.core.event import EventType, add_event
+from reflection_app.core.events import EventType, add_event
 from reflection_app.reviews.claim_review import lease_end
 from reflection_app.reviews.decision_in_force import put_in_force
 from reflection_app.reviews.dispute import drop_dispute, open_dispute

@@ -3,7 +3,7 @@
 from django.db import transaction
 
 from reflection_app.adapters.doorbell import ring_reviews
-from reflection_app.core.event import EventType, next_event
+from reflection_app.core.events import EventType, next_event
 from reflection_app.loops.effects import AskReviewer, RequestAudit, ReviewReason
 from reflection_app.reviews.models.panel import Panel
 from reflection_app.reviews.models.review import Review

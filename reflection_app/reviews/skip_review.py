@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from reflection_app.adapters.doorbell import ring_reviews
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import AlreadyDecided, ReviewLeaseLost
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.reviews.claim_review import NOBODY, gone, lost, why_closed
 from reflection_app.reviews.models.review import OPEN, Review, ReviewSkip, ReviewState
 from reflection_app.reviews.tell_pages import tell_pages

@@ -11,7 +11,7 @@ from uuid import uuid4
 from django.utils import timezone
 
 from reflection_app.core.audit import Actor
-from reflection_app.core.event import EventType, add_event
+from reflection_app.core.events import EventType, add_event
 from reflection_app.reviews.claim_review import lease_end
 from reflection_app.reviews.models.review import Review, ReviewState
 from reflection_app.reviews.tell_pages import tell_pages

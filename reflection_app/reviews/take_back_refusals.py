@@ -9,7 +9,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from reflection_app.core.event import Event, EventType
+from reflection_app.core.events import Event, EventType
 from reflection_app.loops.catalogue import version_of
 from reflection_app.loops.effects import AwaitAttempt, CallTool
 from reflection_app.loops.ends import Outcome

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from reflection_app.core.audit import Actor, AuditEntry, audit
 from reflection_app.core.errors import Conflict, NotYours, StillStands
-from reflection_app.core.undo_others import may_undo_others
+from reflection_app.core.own_work import may_undo_others
 from reflection_app.reviews.claim_review import gone
 from reflection_app.reviews.models.blindness import UNDONE
 from reflection_app.reviews.models.comment import About

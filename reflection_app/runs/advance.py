@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from reflection_app.core.event import EventType, add_event
+from reflection_app.core.events import EventType, add_event
 from reflection_app.loops.catalogue import run_loop, version_of
 from reflection_app.loops.effects import (
     AnyEffect,

@@ -8,7 +8,7 @@ from pydantic import Field
 from reflection_app.adapters.doorbell import ring
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import AlreadyAnswered, InvalidInput
-from reflection_app.core.event import EventType, add_event
+from reflection_app.core.events import EventType, add_event
 from reflection_app.loops.questions import Choice, PersonsAnswer
 from reflection_app.loops.values import Value
 from reflection_app.runs.models.question import Question, QuestionState

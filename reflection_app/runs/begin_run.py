@@ -7,7 +7,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from reflection_app.adapters.doorbell import ring
-from reflection_app.core.event import EventType, next_event
+from reflection_app.core.events import EventType, next_event
 from reflection_app.loops import prompts
 from reflection_app.loops.catalogue import version_of
 from reflection_app.loops.task_spec import TaskSpec

@@ -4,7 +4,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from reflection_app.adapters.doorbell import ring_reviews
-from reflection_app.core.event import EventType, next_event
+from reflection_app.core.events import EventType, next_event
 from reflection_app.loops.ends import Ended
 from reflection_app.loops.storable import storable
 from reflection_app.repairs.ticket_rows import end_tickets

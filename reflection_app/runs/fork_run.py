@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from reflection_app.adapters.doorbell import ring
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import CannotFork, InvalidInput
-from reflection_app.core.event import EventType, add_event
+from reflection_app.core.events import EventType, add_event
 from reflection_app.core.own_work import note_hand_in, refuse_deciding
 from reflection_app.loops import prompts
 from reflection_app.loops.catalogue import LOOPS, version_of

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from reflection_app.core.audit import Actor
-from reflection_app.core.identifiers import new_id
+from reflection_app.core.ids import new_id
 from reflection_app.loops.effects import (
     AskReviewer,
     AwaitAttempt,

@@ -11,7 +11,7 @@ from typing import Any
 from django.db import Error
 from django.utils import timezone
 
-from reflection_app.core.event import EventType
+from reflection_app.core.events import EventType
 from reflection_app.loops.effects import (
     AnyEffect,
     AskReviewer,

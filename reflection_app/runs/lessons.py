@@ -23,7 +23,7 @@ from notebook_app.public import (
     withhold,
 )
 from reflection_app.adapters.llm.query_vectors import query_vector
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.loops.effects import Lesson, Lessons, Performed, RecallLessons, Spent
 from reflection_app.loops.notebook_settings import LessonSettings
 from reflection_app.loops.storable import storable

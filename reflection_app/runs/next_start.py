@@ -2,7 +2,7 @@
 
 from django.db.models import Q
 
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.repairs.models.report import Report

@@ -1,6 +1,6 @@
 """The rows of questions to a person."""
 
-from reflection_app.core.event import EventType, add_event
+from reflection_app.core.events import EventType, add_event
 from reflection_app.loops.questions import Question as QuestionValue
 from reflection_app.runs.batch import Batch
 from reflection_app.runs.models.question import Question

@@ -6,7 +6,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from reflection_app.core.event import EventType, add_event
+from reflection_app.core.events import EventType, add_event
 from reflection_app.runs.jobs import enqueue
 from reflection_app.runs.models.run import Run, RunState, Step, StepState
 

@@ -12,7 +12,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from reflection_app.adapters.doorbell import ring
-from reflection_app.core.event import EventType, add_event
+from reflection_app.core.events import EventType, add_event
 from reflection_app.loops.ends import Ended, Outcome
 from reflection_app.runs.advance import LONGEST_RETRY_DELAY_S
 from reflection_app.runs.ending import end_run

@@ -11,7 +11,7 @@ from decimal import Decimal
 from django.db.models import F, QuerySet, Sum
 from django.utils import timezone
 
-from reflection_app.core.event import EventType, add_event
+from reflection_app.core.events import EventType, add_event
 from reflection_app.loops.effects import ChooseLoop, Generate, Route
 from reflection_app.loops.ends import Outcome
 from reflection_app.runs.best_so_far import best_of

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
-from reflection_app.core.event import Event, EventType
+from reflection_app.core.events import Event, EventType
 from reflection_app.loops.effects import RecordFixOutcome, RecordReport, RecordSupplements
 from reflection_app.loops.protocol.reports import KeptReport
 from reflection_app.repairs.fix_pairs import uncount_outcome

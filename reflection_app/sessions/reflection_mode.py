@@ -2,7 +2,7 @@
 
 from django.conf import settings
 
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.loops.notebook_settings import ReflectionMode
 
 

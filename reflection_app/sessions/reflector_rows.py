@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from notebook_app.public import Became, Learned, keep_learned
 from reflection_app.adapters.doorbell import ring
-from reflection_app.core.event import EventType, add_event
+from reflection_app.core.events import EventType, add_event
 from reflection_app.loops.after.findings import ErrorFound, MemoryFound
 from reflection_app.loops.effects import RecordFindings, RecordMemories
 from reflection_app.loops.ends import Outcome

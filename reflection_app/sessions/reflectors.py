@@ -11,7 +11,7 @@ from uuid import UUID
 from django.db import InterfaceError, OperationalError, transaction
 
 from reflection_app.adapters.llm import can_look_back
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.loops.after import error_reflection, memory_reflection
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.task_spec import NOT_FOR_TASKS, Limits, Mode, TaskSpec

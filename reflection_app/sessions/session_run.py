@@ -4,7 +4,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from reflection_app.core.audit import Actor, audit
-from reflection_app.core.event import EventType, add_event
+from reflection_app.core.events import EventType, add_event
 from reflection_app.core.own_work import hands_of
 from reflection_app.loops.effects import AwaitTurns
 from reflection_app.loops.session_messages import content_text

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from django.db import connection, transaction
 from django.utils import timezone
 
-from reflection_app.core.identifiers import new_id
-from reflection_app.core.models.project import Project
+from reflection_app.core.ids import new_id
+from reflection_app.core.models import Project
 from reflection_app.runs.batch import Batch
 from reflection_app.sessions.agent_spans import row_of
 from reflection_app.sessions.models.agent_trace import AgentSpan, AgentTrace

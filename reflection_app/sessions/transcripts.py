@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from reflection_app.adapters.doorbell import ring
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import InvalidInput, TurnsConflict
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.loops.session_messages import calls_in, message_text, tool_name_of
 from reflection_app.loops.tool_failures import is_tool_failure
 from reflection_app.runs.batch import Batch

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from reflection_app.adapters.llm.roles import has_critic, has_escalation
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import InvalidInput
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.core.own_work import hands_of
 from reflection_app.loops.catalogue import mode_for
 from reflection_app.loops.completeness.checks import CompletenessSettings

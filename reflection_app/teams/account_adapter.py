@@ -21,8 +21,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from reflection_app.core.audit import Actor
-from reflection_app.core.client_address import client_address
+from reflection_app.core.audit import Actor, client_address
 from reflection_app.core.errors import ActionError
 from reflection_app.teams.invitations import accept_invitation, find_invitation
 from reflection_app.teams.models.invitation import Invitation

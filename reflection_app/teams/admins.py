@@ -9,8 +9,7 @@ from django.utils.translation import gettext_noop
 
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import ActionError
-from reflection_app.core.models.api_key import ApiKey
-from reflection_app.core.models.project import Project, Role
+from reflection_app.core.models import ApiKey, Project, Role
 from reflection_app.teams.models.invitation import Invitation
 
 

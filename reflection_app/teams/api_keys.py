@@ -10,8 +10,7 @@ from django.utils.translation import gettext as _
 
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import InvalidInput
-from reflection_app.core.models.api_key import ApiKey, Scope, digest_of, new_secret
-from reflection_app.core.models.project import Membership, Project, Role
+from reflection_app.core.models import ApiKey, Membership, Project, Role, Scope, digest_of, new_secret
 from reflection_app.teams.admins import revoke_invitations_of_key
 from reflection_app.teams.members import remove_member
 

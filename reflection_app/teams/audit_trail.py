@@ -9,8 +9,7 @@ from django.db.models.functions import Cast, Coalesce
 from pydantic import BaseModel, ConfigDict, Field
 
 from reflection_app.core.audit import Actor, AuditEntry
-from reflection_app.core.models.api_key import ApiKey
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import ApiKey, Project
 from reflection_app.loops.moments import Moment
 from reflection_app.loops.storable import Text
 from reflection_app.reviews.models.blindness import hidden_entries

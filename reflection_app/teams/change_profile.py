@@ -5,7 +5,7 @@ from django.contrib.auth.models import User
 from django.utils.translation import gettext as _
 
 from reflection_app.core.errors import InvalidInput
-from reflection_app.core.models.profile import Profile, Theme
+from reflection_app.core.models import Profile, Theme
 
 
 def change_profile(user: User, *, language: str, theme: str, wants_mail: bool) -> Profile:

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import InvalidInput
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.loops.completeness.checks import CompletenessSettings
 from reflection_app.loops.task_spec import Thresholds, UsualLimits
 from reflection_app.teams.models.tool import Tool

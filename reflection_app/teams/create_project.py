@@ -12,7 +12,7 @@ from django.utils.translation import gettext_noop
 
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import ActionError, InvalidInput
-from reflection_app.core.models.project import Project, Role
+from reflection_app.core.models import Project, Role
 from reflection_app.loops.storable import storable
 from reflection_app.teams.members import add_member
 

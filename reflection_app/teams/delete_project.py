@@ -6,8 +6,7 @@ from django.utils.translation import gettext as _
 
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import InvalidInput, NotFound
-from reflection_app.core.models.api_key import ApiKey
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import ApiKey, Project
 from reflection_app.runs.jobs import enqueue_taking_away
 from reflection_app.teams.models.invitation import Invitation
 from reflection_app.teams.models.webhook import Webhook

@@ -6,7 +6,7 @@ from typing import Any
 from django.contrib.auth.models import User
 
 from reflection_app.core.audit import Actor
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.notebook.notebook_curation import approve_entry
 from reflection_app.notebook.notebook_input import CurationInput, EntryInput
 from reflection_app.notebook.notebook_proposing import propose_entry

@@ -6,7 +6,7 @@ from typing import Any
 from django.contrib.auth.models import User
 
 from reflection_app.core.audit import Actor
-from reflection_app.core.models.project import Membership, Project, Role
+from reflection_app.core.models import Membership, Project, Role
 from reflection_app.loops.effects import Decision
 from reflection_app.reviews.claim_review import claim_review
 from reflection_app.reviews.decide_review import DecisionInput, decide_review

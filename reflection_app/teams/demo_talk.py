@@ -3,7 +3,7 @@
 from django.contrib.auth.models import User
 
 from reflection_app.core.audit import Actor
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.reviews.ask_for_review import AskInput, ask_for_review
 from reflection_app.reviews.comments import CommentInput, add_comment
 from reflection_app.reviews.models.comment import About

@@ -17,7 +17,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django_htmx.http import HttpResponseClientRedirect
 
-from reflection_app.core.models.profile import Profile
+from reflection_app.core.models import Profile
 
 MARK = "must_change_password"
 # By the names of their addresses. Everything else is closed, what is not written yet included.

@@ -16,7 +16,7 @@ from reflection_app.adapters.tools.headers import secrets_named
 from reflection_app.adapters.tools.secret_values import Secrets, load_secrets
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import InvalidInput
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.loops.storable import storable
 from reflection_app.loops.tool_calls import ToolSpec
 from reflection_app.loops.values import Value

@@ -16,8 +16,7 @@ from django.utils.translation import gettext_noop
 
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import ActionError, Conflict, InvalidInput
-from reflection_app.core.models.api_key import digest_of
-from reflection_app.core.models.project import Membership, Project
+from reflection_app.core.models import Membership, Project, digest_of
 from reflection_app.teams.admins import check_may_give
 from reflection_app.teams.members import add_member, read_role
 from reflection_app.teams.models.invitation import Invitation

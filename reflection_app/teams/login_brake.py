@@ -13,7 +13,7 @@ from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse
 from redis.exceptions import RedisError
 
-from reflection_app.core.client_address import client_address, counted_address
+from reflection_app.core.audit import client_address, counted_address
 
 log = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from reflection_app.core.models.profile import Profile
+from reflection_app.core.models import Profile
 from reflection_app.teams.models.notification import Notification
 from reflection_app.teams.words import path_of, sentence_of
 

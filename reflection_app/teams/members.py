@@ -8,8 +8,7 @@ from django.utils.translation import gettext_noop
 from reflection_app.adapters.doorbell import ring_person
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import Conflict, InvalidInput, NotFound
-from reflection_app.core.models.api_key import ApiKey
-from reflection_app.core.models.project import Membership, Project, Role
+from reflection_app.core.models import ApiKey, Membership, Project, Role
 from reflection_app.teams.admins import check_may_give, check_may_touch_admins, revoke_invitations_of
 
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from reflection_app.adapters.doorbell import ring_reviews
 from reflection_app.core.audit import Actor
-from reflection_app.core.models.project import Membership, Role
+from reflection_app.core.models import Membership, Role
 from reflection_app.core.permissions import Permission, roles_that_may
 from reflection_app.reviews.models.comment import About, Comment
 from reflection_app.reviews.models.review import Review, ReviewState

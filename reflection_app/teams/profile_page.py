@@ -12,9 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from reflection_app.core.errors import InvalidInput
-from reflection_app.core.models.api_key import ApiKey
-from reflection_app.core.models.profile import Profile
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import ApiKey, Profile, Project
 from reflection_app.teams.change_profile import change_profile
 from reflection_app.web.access import DeskRequest
 from reflection_app.web.forms import Typed, blame, read_typed

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from reflection_app.core.models.project import Membership
+from reflection_app.core.models import Membership
 from reflection_app.loops.effects import ReviewReason
 from reflection_app.reviews.models.comment import About, Comment
 from reflection_app.reviews.models.panel import PanelState

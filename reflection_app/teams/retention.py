@@ -14,7 +14,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
 from reflection_app.core.audit import Actor, audit
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.loops.retention_settings import RetentionSettings
 from reflection_app.runs.jobs import enqueue_retention
 from reflection_app.runs.models.run import Run

@@ -11,7 +11,7 @@ from reflection_app.adapters.tools.headers import SECRET_NAME, secrets_named
 from reflection_app.adapters.tools.secret_values import encrypt
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import InvalidInput, NotFound
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.loops.values import Value
 from reflection_app.teams.models.tool import Secret, Tool
 

@@ -16,7 +16,7 @@ from django.db import models, transaction
 from notebook_app.public import forget_some
 from reflection_app.core.audit import Actor, AuditEntry, audit
 from reflection_app.core.errors import RunFinished
-from reflection_app.core.models.project import Membership, Project
+from reflection_app.core.models import Membership, Project
 from reflection_app.runs.cancel_run import cancel_run
 from reflection_app.runs.models.run import Run, RunState
 from reflection_app.sessions.models.transcript import Transcript

@@ -11,7 +11,7 @@ from reflection_app.adapters.tools.config import BY_KIND, AnyConfig, BuiltinConf
 from reflection_app.adapters.tools.headers import secrets_named
 from reflection_app.adapters.tools.url_template import example_of, placeholders
 from reflection_app.core.errors import InvalidInput
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.loops.storable import is_storable
 from reflection_app.loops.tool_arguments import SchemaUnusable, is_too_deep, violations
 from reflection_app.loops.values import Value

@@ -13,7 +13,7 @@ from reflection_app.adapters.tools.calling import call_registered
 from reflection_app.adapters.tools.config import BuiltinConfig
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import NotFound
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.loops.tool_calls import ToolResult
 from reflection_app.loops.values import Value
 from reflection_app.tasks.task_submission import invalid_input

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field
 from reflection_app.adapters.outgoing import OutgoingError, check_url
 from reflection_app.adapters.outgoing.urls import LONGEST_URL
 from reflection_app.core.errors import InvalidInput
-from reflection_app.core.event import EventType
+from reflection_app.core.events import EventType
 from reflection_app.loops.storable import is_storable
 from reflection_app.loops.values import Value
 

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.urls import reverse
 from django.utils import timezone
 
-from reflection_app.core.event import Event
+from reflection_app.core.events import Event
 from reflection_app.teams.models.webhook import TEST, Webhook
 
 # The scheme asks for small messages; an event's own payload that is longer is left out.

@@ -14,7 +14,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
 from reflection_app.adapters.outgoing import Message, OutgoingError, Posted, Receiver, signed_headers
-from reflection_app.core.event import Event
+from reflection_app.core.events import Event
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import OF_THE_DESK
 from reflection_app.runs.batch import Batch

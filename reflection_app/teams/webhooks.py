@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from reflection_app.adapters.outgoing import origin_of
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import Conflict, InvalidInput, NotFound
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.teams.models.webhook import Delivery, DeliveryState, Webhook
 from reflection_app.teams.webhook_input import WebhookChange, WebhookInput, check_receiver
 from reflection_app.teams.webhook_secrets import new_secret, seal

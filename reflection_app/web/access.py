@@ -11,11 +11,9 @@ from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 
-from reflection_app.core.audit import Actor
-from reflection_app.core.client_address import client_address
+from reflection_app.core.audit import Actor, client_address
 from reflection_app.core.errors import ActionError
-from reflection_app.core.models.api_key import ApiKey
-from reflection_app.core.models.project import Membership, Project
+from reflection_app.core.models import ApiKey, Membership, Project
 from reflection_app.core.permissions import Permission, member_may
 from reflection_app.repairs.models.ticket import Ticket
 from reflection_app.repairs.models.tool_failure import ToolFailure

@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from notebook_app.public import count_open_conflicts
 from reflection_app.adapters.llm.errors import ModelError
 from reflection_app.adapters.llm.roles import LOCAL_PREFIX, model_for
-from reflection_app.core.models.project import Project, Role
+from reflection_app.core.models import Project, Role
 from reflection_app.core.permissions import Permission
 from reflection_app.notebook.views.notebook_counts import waiting_entries
 from reflection_app.reviews.views.last_decision import LastDecision, last_decision

@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.utils import translation
 from django.utils.cache import patch_vary_headers
 
-from reflection_app.core.models.profile import Profile
+from reflection_app.core.models import Profile
 from reflection_app.web.theme import keep_theme
 
 # Answers of programs to programs: their words are part of an interface that is written down in English.

@@ -6,7 +6,7 @@ from typing import cast
 
 from django.http import HttpRequest, HttpResponseBase
 
-from reflection_app.core.models.project import Membership
+from reflection_app.core.models import Membership
 from reflection_app.web.access import DeskRequest, place_of
 
 CAME_FROM = "project"

@@ -3,7 +3,7 @@
 from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
 
-from reflection_app.core.models.profile import Theme
+from reflection_app.core.models import Theme
 
 COOKIE = "desk_theme"
 SCHEMES = {"": "light dark", Theme.LIGHT: "light", Theme.DARK: "dark"}

@@ -5,7 +5,7 @@ from typing import Any
 from django.core import serializers
 
 from reflection_app.core.audit import Actor
-from reflection_app.core.event import Event, EventType
+from reflection_app.core.events import Event, EventType
 from reflection_app.reviews.models.review import Review
 from reflection_app.runs.advance import advance
 from reflection_app.runs.fork_input import ForkInput

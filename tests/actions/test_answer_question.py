@@ -8,7 +8,7 @@ from django.db import connection
 
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import AlreadyAnswered, InvalidInput
-from reflection_app.core.event import Event, EventType
+from reflection_app.core.events import Event, EventType
 from reflection_app.loops.questions import Choice, PersonsAnswer
 from reflection_app.runs.answer_question import AnswerInput, answer_question
 from reflection_app.runs.cancel_run import cancel_run

@@ -4,8 +4,8 @@ import pytest
 
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import AskedAlready, InvalidInput
-from reflection_app.core.event import Event
-from reflection_app.core.models.project import Role
+from reflection_app.core.events import Event
+from reflection_app.core.models import Role
 from reflection_app.loops.effects import Decision
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.reviews.ask_for_review import AskInput, ask_for_review

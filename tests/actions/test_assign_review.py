@@ -6,8 +6,8 @@ import pytest
 
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import AlreadyDecided, InvalidInput, ReviewHeld, ReviewLeaseLost
-from reflection_app.core.event import Event
-from reflection_app.core.models.project import Membership, Role
+from reflection_app.core.events import Event
+from reflection_app.core.models import Membership, Role
 from reflection_app.reviews.assign_review import (
     AssignInput,
     HandOverInput,

@@ -4,7 +4,7 @@ import pytest
 
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import ReviewLeaseLost
-from reflection_app.core.models.project import Role
+from reflection_app.core.models import Role
 from reflection_app.loops.effects import Decision
 from reflection_app.loops.verdicts import Verdict
 from reflection_app.reviews.claim_review import claim_review

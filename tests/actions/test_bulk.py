@@ -9,7 +9,7 @@ from django.db import connection
 
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import Conflict, InvalidInput
-from reflection_app.core.models.project import Membership, Project, Role
+from reflection_app.core.models import Membership, Project, Role
 from reflection_app.reviews.begin_bulk import BulkInput, begin_bulk
 from reflection_app.reviews.bulk_items import undo_bulk, work_through
 from reflection_app.reviews.claim_review import claim_review

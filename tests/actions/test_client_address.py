@@ -1,7 +1,7 @@
 import pytest
 from pytest_django.fixtures import Settings
 
-from reflection_app.core.client_address import client_address
+from reflection_app.core.audit import client_address
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from pydantic import ValidationError
 from notebook_app.public import propose
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import Conflict, InvalidInput, NotFound, NotTheAuthor
-from reflection_app.core.event import Event
-from reflection_app.core.models.project import Membership
+from reflection_app.core.events import Event
+from reflection_app.core.models import Membership
 from reflection_app.reviews.comments import CommentInput, add_comment, edit_comment, take_back_comment
 from reflection_app.reviews.models.comment import About, Comment
 from reflection_app.reviews.models.panel import Panel, PanelState

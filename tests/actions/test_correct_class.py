@@ -5,8 +5,8 @@ import pytest
 from notebook_app.models import Entry
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import ClassMovedOn, InvalidInput
-from reflection_app.core.event import Event, EventType
-from reflection_app.core.models.project import Project
+from reflection_app.core.events import Event, EventType
+from reflection_app.core.models import Project
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.repairs.correct_class import CorrectionInput, correct_class
 from reflection_app.repairs.models.report import AgentInstruction, ClassCorrection, Report

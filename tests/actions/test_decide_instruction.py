@@ -7,7 +7,7 @@ import pytest
 
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import AlreadyDecided, Conflict, InvalidInput
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.repairs.decide_instruction import InstructionInput, decide_instruction
 from reflection_app.repairs.models.report import AgentInstruction, InstructionState
 from reflection_app.runs.advance import advance

@@ -9,8 +9,8 @@ from django.db import connection
 from notebook_app.public import propose
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import InvalidInput, NotFound
-from reflection_app.core.event import EventType
-from reflection_app.core.models.project import Project, Role
+from reflection_app.core.events import EventType
+from reflection_app.core.models import Project, Role
 from reflection_app.reviews.comments import CommentInput, add_comment
 from reflection_app.reviews.models.comment import About
 from reflection_app.runs.models.run import Run, RunState

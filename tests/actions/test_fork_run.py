@@ -8,7 +8,7 @@ from django.db import connection
 
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import CannotFork
-from reflection_app.core.event import Event, EventType
+from reflection_app.core.events import Event, EventType
 from reflection_app.loops import catalogue
 from reflection_app.loops.effects import Decision, ReviewDecision
 from reflection_app.loops.task_spec import Mode

@@ -6,7 +6,7 @@ import pytest
 
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import InvalidInput, NotFound
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.metrics.import_judgements import apply_judgements, get_judgement_import
 from reflection_app.metrics.judgement_plan import RowStep
 from reflection_app.metrics.judgement_rows import MOST_ROWS, read_lines, read_values

@@ -15,8 +15,8 @@ from django.utils import timezone
 
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import ActionError, ReviewHeld, ReviewLeaseLost
-from reflection_app.core.event import Event
-from reflection_app.core.models.project import Project
+from reflection_app.core.events import Event
+from reflection_app.core.models import Project
 from reflection_app.loops.effects import Decision
 from reflection_app.reviews.claim_review import claim_next, claim_review
 from reflection_app.reviews.decide_review import DecisionInput, decide_review

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from reflection_app.core.audit import Actor
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.repairs.correct_class import CorrectionInput, correct_class
 from reflection_app.repairs.models.report import Report

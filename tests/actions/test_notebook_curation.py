@@ -7,7 +7,7 @@ import pytest
 from notebook_app.models import Entry
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import ActionError, Conflict, EntryMovedOn, InvalidInput, NotYours
-from reflection_app.core.models.project import Project, Role
+from reflection_app.core.models import Project, Role
 from reflection_app.notebook.notebook_bulk import BulkCuration, BulkDeed, curate_together, undo_together
 from reflection_app.notebook.notebook_curation import approve_entry, edit_entry, own_entry, reject_entry
 from reflection_app.notebook.notebook_input import (

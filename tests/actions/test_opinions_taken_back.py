@@ -5,7 +5,7 @@ from django.utils import timezone
 
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import AlreadyDecided, Conflict
-from reflection_app.core.event import Event
+from reflection_app.core.events import Event
 from reflection_app.loops.effects import Decision
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.reviews.claim_review import claim_review

@@ -7,8 +7,8 @@ from django.utils import timezone
 
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import AlreadyDecided, ReviewHeld
-from reflection_app.core.event import Event
-from reflection_app.core.models.project import Role
+from reflection_app.core.events import Event
+from reflection_app.core.models import Role
 from reflection_app.loops.effects import Decision, DirectorsDecision
 from reflection_app.loops.verdicts import Issue
 from reflection_app.loops.verdicts import Verdict as VerdictName

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from reflection_app.core.audit import Actor
-from reflection_app.core.event import Event
+from reflection_app.core.events import Event
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.questions import Choice
 from reflection_app.repairs.correct_class import CorrectionInput, correct_class

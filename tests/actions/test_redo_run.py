@@ -4,7 +4,7 @@ import pytest
 
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import CannotRedo, InvalidInput
-from reflection_app.core.event import Event
+from reflection_app.core.events import Event
 from reflection_app.loops.task_spec import Mode
 from reflection_app.repairs.models.report import AgentInstruction, InstructionState
 from reflection_app.runs.advance import advance

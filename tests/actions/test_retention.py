@@ -6,8 +6,8 @@ import pytest
 from django.utils import timezone
 
 from reflection_app.core.audit import Actor, AuditEntry
-from reflection_app.core.event import Event
-from reflection_app.core.models.project import Project
+from reflection_app.core.events import Event
+from reflection_app.core.models import Project
 from reflection_app.loops.retention_settings import RetentionSettings
 from reflection_app.repairs.models.tool_failure import ToolFailure
 from reflection_app.reviews.ask_for_review import AskInput, ask_for_review

@@ -8,8 +8,8 @@ from django.utils import timezone
 
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import ActionError, AlreadyDecided, InvalidInput, ReviewHeld, ReviewLeaseLost
-from reflection_app.core.event import Event
-from reflection_app.core.models.project import Project
+from reflection_app.core.events import Event
+from reflection_app.core.models import Project
 from reflection_app.loops.effects import Decision
 from reflection_app.loops.verdicts import Issue
 from reflection_app.loops.verdicts import Verdict as VerdictName

@@ -9,8 +9,8 @@ from django.db.models import F
 from notebook_app.models import Entry
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import Conflict, NotYours
-from reflection_app.core.event import Event
-from reflection_app.core.models.project import Project, Role
+from reflection_app.core.events import Event
+from reflection_app.core.models import Project, Role
 from reflection_app.repairs.models.report import AgentInstruction, Report
 from reflection_app.repairs.models.ticket import Ticket
 from reflection_app.reviews.models.review import Review, ReviewState

@@ -8,8 +8,8 @@ import pytest
 from notebook_app.models import Entry, Evidence
 from notebook_app.public import By, approve, propose
 from reflection_app.core.audit import Actor
-from reflection_app.core.event import Event, EventType
-from reflection_app.core.models.project import Project, Role
+from reflection_app.core.events import Event, EventType
+from reflection_app.core.models import Project, Role
 from reflection_app.reviews.models.review import Review
 from reflection_app.reviews.undo_decision import undo_decision
 from reflection_app.runs import taking_back_reflectors

@@ -14,8 +14,8 @@ from pytest_django import Settings
 from reflection_app.adapters.outgoing import resolving
 from reflection_app.config.jobs import receivers, send_to_webhook
 from reflection_app.core.audit import Actor, AuditEntry
-from reflection_app.core.event import Event, EventType
-from reflection_app.core.models.project import Role
+from reflection_app.core.events import Event, EventType
+from reflection_app.core.models import Role
 from reflection_app.runs.models.run import Run
 from reflection_app.tasks.models.task import Task
 from reflection_app.teams import webhook_sending

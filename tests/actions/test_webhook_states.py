@@ -10,8 +10,8 @@ from standardwebhooks import Webhook as Verifier
 from standardwebhooks import WebhookVerificationError
 
 from reflection_app.core.audit import Actor
-from reflection_app.core.event import Event, EventType
-from reflection_app.core.models.project import Project
+from reflection_app.core.events import Event, EventType
+from reflection_app.core.models import Project
 from reflection_app.runs.models.run import Run
 from reflection_app.teams.models.webhook import Delivery, DeliveryState, Webhook
 from reflection_app.teams.webhook_input import WebhookChange

@@ -11,7 +11,7 @@ from notebook_app.models import Entry
 from notebook_app.public import HandedIn
 from reflection_app.core.audit import Actor
 from reflection_app.core.errors import InvalidInput
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.notebook.notebook_conflicts import SettleInput, Way, settle
 from reflection_app.notebook.notebook_curation import approve_entry, clear_flags, edit_entry, restore_entry, tag_entry
 from reflection_app.notebook.notebook_import import apply_import, carry_out_import, preview_import

@@ -8,8 +8,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.test import Client
 
-from reflection_app.core.models.api_key import ApiKey
-from reflection_app.core.models.project import OwnWork, Project
+from reflection_app.core.models import ApiKey, OwnWork, Project
 from tests.factories import BOTH, make_api_key, make_project
 
 BASE = "/api/v1"

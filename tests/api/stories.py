@@ -1,6 +1,6 @@
 """Runs brought to a certain point by really running their loops."""
 
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.reviews.models.review import Review
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models.run import Run

@@ -9,7 +9,7 @@ from django.test import Client
 from pytest_django.fixtures import Settings
 
 from reflection_app.adapters.llm import warm_up
-from reflection_app.core.models.api_key import Scope
+from reflection_app.core.models import Scope
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models.attempt import Attempt, Verdict
 from reflection_app.runs.models.run import Run, Step

@@ -9,7 +9,7 @@ from django.db import connection, connections
 
 from reflection_app.api import waiting
 from reflection_app.core.audit import Actor, AuditEntry
-from reflection_app.core.event import Event
+from reflection_app.core.events import Event
 from reflection_app.runs.advance import advance
 from reflection_app.runs.cancel_run import cancel_run
 from reflection_app.runs.models.attempt import Attempt

@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from reflection_app.core.audit import Actor, AuditEntry, audit
-from reflection_app.core.models.api_key import Scope
+from reflection_app.core.models import Scope
 from tests.api.caller import Caller, assert_problem, fields, make_caller
 from tests.factories import make_member, make_project
 from tests.panels import SECRET_REASON, open_panel, people, say

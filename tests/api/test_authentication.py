@@ -6,7 +6,7 @@ from django.test import Client
 from django.utils import timezone
 
 from reflection_app.core.audit import Actor
-from reflection_app.core.models.api_key import ApiKey, Scope
+from reflection_app.core.models import ApiKey, Scope
 from reflection_app.teams.api_keys import revoke_api_key
 from tests.api.caller import Answer, Caller, assert_problem, make_caller
 from tests.factories import make_api_key, make_member

@@ -6,8 +6,7 @@ import pytest
 from django.test import Client
 
 from reflection_app.core.audit import Actor, AuditEntry
-from reflection_app.core.models.api_key import Scope
-from reflection_app.core.models.project import Membership, Role
+from reflection_app.core.models import Membership, Role, Scope
 from reflection_app.loops.verdicts import Verdict
 from reflection_app.reviews.begin_bulk import BulkInput, begin_bulk
 from reflection_app.reviews.bulk_items import work_through

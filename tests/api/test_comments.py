@@ -5,7 +5,7 @@ from uuid import uuid4
 import pytest
 
 from notebook_app.public import propose
-from reflection_app.core.models.api_key import Scope
+from reflection_app.core.models import Scope
 from reflection_app.reviews.models.comment import Comment
 from reflection_app.reviews.models.review import Review
 from tests.actions.test_comments import blind_seat

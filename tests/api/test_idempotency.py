@@ -6,7 +6,7 @@ import pytest
 from django.db import connections
 
 from reflection_app.core.audit import AuditEntry
-from reflection_app.core.models.idempotency import IdempotentAnswer
+from reflection_app.core.models import IdempotentAnswer
 from reflection_app.tasks.models.task import Task
 from tests.api.caller import Answer, Caller, assert_problem, fields, make_caller
 from tests.api.stories import waiting_review

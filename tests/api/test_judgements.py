@@ -2,7 +2,7 @@
 
 import pytest
 
-from reflection_app.core.models.api_key import Scope
+from reflection_app.core.models import Scope
 from reflection_app.metrics.models.judged_item import JudgedItem
 from tests.api.caller import Caller, assert_problem, make_caller
 from tests.judgements import lines, row

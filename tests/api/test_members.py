@@ -3,9 +3,7 @@
 import pytest
 
 from reflection_app.core.audit import Actor, AuditEntry
-from reflection_app.core.models.api_key import Scope, digest_of
-from reflection_app.core.models.idempotency import IdempotentAnswer
-from reflection_app.core.models.project import Membership, Role
+from reflection_app.core.models import IdempotentAnswer, Membership, Role, Scope, digest_of
 from reflection_app.teams.api_keys import revoke_api_key
 from reflection_app.teams.invitations import accept_invitation, create_invitation
 from reflection_app.teams.models.invitation import Invitation

@@ -6,8 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from reflection_app.core.models.api_key import Scope
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project, Scope
 from reflection_app.loops.ends import Outcome
 from reflection_app.metrics.definitions import DEFINITIONS
 from reflection_app.metrics.figures import metrics_of

@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import pytest
 
-from reflection_app.core.models.api_key import Scope
+from reflection_app.core.models import Scope
 from tests.api.caller import Caller, assert_problem, make_caller
 from tests.factories import make_member
 from tests.notebook.entries import make_entry

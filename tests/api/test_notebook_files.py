@@ -6,8 +6,7 @@ import json
 import pytest
 
 from notebook_app.models import Entry
-from reflection_app.core.models.api_key import Scope
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project, Scope
 from reflection_app.notebook.notebook_import import carry_out_import
 from tests.api.caller import Caller, make_caller
 from tests.factories import make_project

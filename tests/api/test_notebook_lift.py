@@ -6,7 +6,7 @@ import pytest
 
 from notebook_app.public import exposures_of, lift_of
 from reflection_app.core.audit import AuditEntry
-from reflection_app.core.models.api_key import Scope
+from reflection_app.core.models import Scope
 from tests.api.caller import Answer, Caller, assert_problem, make_caller
 from tests.factories import submit
 from tests.notebook.exposed import approved_lesson, draw, fill

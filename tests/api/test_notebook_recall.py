@@ -5,8 +5,7 @@ from uuid import uuid4
 import pytest
 
 from notebook_app.public import sum_recalls
-from reflection_app.core.models.api_key import Scope
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project, Scope
 from reflection_app.loops.notebook_settings import LessonSettings, NotebookSettings
 from tests.api.caller import Caller, assert_problem, fields, make_caller
 from tests.notebook.embedding_rows import kept

@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from reflection_app.core.models.api_key import Scope
+from reflection_app.core.models import Scope
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.reviews.models.panel import Panel
 from reflection_app.reviews.models.review import Review

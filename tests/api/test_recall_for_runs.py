@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from notebook_app.models import Exposure
-from reflection_app.core.models.api_key import Scope
+from reflection_app.core.models import Scope
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models.run import Run
 from tests.api.caller import Caller, make_caller

@@ -5,8 +5,7 @@ import json
 import pytest
 from django.test import Client
 
-from reflection_app.core.models.api_key import Scope
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project, Scope
 from reflection_app.loops.protocol.report_documents import markdown_of
 from reflection_app.repairs.models.report import AgentInstruction, ClassCorrection, Report
 from tests.api.caller import BASE, Caller, assert_problem, fields, make_caller

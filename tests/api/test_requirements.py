@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models.run import Run
 from reflection_app.tasks.models.task import Task

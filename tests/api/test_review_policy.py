@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from reflection_app.core.audit import AuditEntry
-from reflection_app.core.models.api_key import Scope
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project, Scope
 from reflection_app.loops.review_rules import ReviewPolicy
 from reflection_app.reviews.api.review_policy import EXAMPLES
 from tests.api.caller import Answer, Caller, assert_problem, fields, make_caller

@@ -14,7 +14,7 @@ from reflection_app.api.desk_view import DeskView
 from reflection_app.api.permissions import permission_for
 from reflection_app.api.urls import urlpatterns
 from reflection_app.core.audit import Actor
-from reflection_app.core.models.api_key import Scope
+from reflection_app.core.models import Scope
 from reflection_app.core.permissions import GRANTS, Grant, Permission
 from reflection_app.metrics.models.judged_item import JudgementImport
 from reflection_app.notebook.notebook_bulk import BulkCuration, BulkDeed, curate_together

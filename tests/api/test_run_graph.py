@@ -1,7 +1,7 @@
 import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
-from reflection_app.core.models.api_key import Scope
+from reflection_app.core.models import Scope
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models.run import Run, Step
 from reflection_app.runs.recorded_steps import MOST_STEPS

@@ -22,7 +22,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from reflection_app.api import waiting
-from reflection_app.core.models.api_key import Scope
+from reflection_app.core.models import Scope
 from tests.api.caller import make_caller
 from tests.api.test_routes import things_of
 

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from reflection_app.core.models.api_key import Scope
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project, Scope
 from reflection_app.repairs.models.ticket import Ticket
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models.run import Run

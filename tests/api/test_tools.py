@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from reflection_app.core.audit import Actor, AuditEntry
-from reflection_app.core.models.api_key import Scope
+from reflection_app.core.models import Scope
 from reflection_app.teams.models.tool import Secret, Tool
 from reflection_app.teams.tools import add_builtin_tools
 from tests.api.caller import Caller, assert_problem, fields, make_caller

@@ -24,7 +24,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from pytest_django.live_server_helper import LiveServer
 
 from reflection_app.core.audit import AuditEntry
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.sessions import assemble_traces as assembling
 from reflection_app.sessions.api import traces
 from reflection_app.sessions.assemble_traces import assemble_due, forget_spans

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
-from reflection_app.core.models.api_key import Scope
+from reflection_app.core.models import Scope
 from reflection_app.repairs.models.report import Report
 from reflection_app.repairs.models.ticket import Ticket
 from reflection_app.reviews.models.review import Review

@@ -6,9 +6,8 @@ import pytest
 from pytest_django import Settings
 
 from reflection_app.core.audit import AuditEntry
-from reflection_app.core.event import EventType
-from reflection_app.core.models.api_key import Scope
-from reflection_app.core.models.idempotency import IdempotentAnswer
+from reflection_app.core.events import EventType
+from reflection_app.core.models import IdempotentAnswer, Scope
 from reflection_app.reviews.models.review import Review
 from reflection_app.runs.models.run import Run
 from reflection_app.teams.models.webhook import Delivery, DeliveryState, Webhook

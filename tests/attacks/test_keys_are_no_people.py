@@ -12,8 +12,7 @@ from django.utils import timezone
 
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import ReviewHeld
-from reflection_app.core.models.api_key import ApiKey, Scope, digest_of
-from reflection_app.core.models.project import Membership, Role
+from reflection_app.core.models import ApiKey, Membership, Role, Scope, digest_of
 from reflection_app.reviews.claim_review import claim_review
 from reflection_app.reviews.models.review import Review
 from reflection_app.teams.api_keys import revoke_api_key

@@ -19,8 +19,7 @@ from django.urls import reverse
 from notebook_app.models import Entry
 from reflection_app.config.guarded_routes import guarded_routes
 from reflection_app.core.audit import Actor
-from reflection_app.core.models.api_key import Scope
-from reflection_app.core.models.project import Membership, OwnWork, Project, Role
+from reflection_app.core.models import Membership, OwnWork, Project, Role, Scope
 from reflection_app.core.permissions import Permission
 from reflection_app.notebook.notebook_input import EntryInput
 from reflection_app.notebook.notebook_proposing import propose_entry

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from reflection_app.core.models.project import Role
+from reflection_app.core.models import Role
 from reflection_app.metrics.calibration import VERDICTS
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean

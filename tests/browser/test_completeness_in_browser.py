@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import expect
 
-from reflection_app.core.models.project import Project, Role
+from reflection_app.core.models import Project, Role
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
 from tests.completeness import SAVE, reading_project, supplemented

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from notebook_app.models import Conflict, Entry
-from reflection_app.core.models.project import Project, Role
+from reflection_app.core.models import Project, Role
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
 from tests.factories import make_member, make_project

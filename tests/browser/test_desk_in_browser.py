@@ -11,7 +11,7 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from reflection_app.core.audit import Actor
-from reflection_app.core.models.project import Project, Role
+from reflection_app.core.models import Project, Role
 from reflection_app.reviews.claim_review import claim_review
 from reflection_app.reviews.models.review import Review
 from reflection_app.runs.cancel_run import cancel_run

@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 from playwright.sync_api import expect
 
-from reflection_app.core.models.profile import Profile
+from reflection_app.core.models import Profile
 from reflection_app.teams.login_links import one_time_login_path
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean

@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
-from reflection_app.core.models.project import Project, Role
+from reflection_app.core.models import Project, Role
 from reflection_app.runs.models.run import Run
 from reflection_app.sessions.models.transcript import Transcript
 from reflection_app.tasks.models.task import Task

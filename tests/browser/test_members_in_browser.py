@@ -9,7 +9,7 @@ from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import User
 from playwright.sync_api import expect
 
-from reflection_app.core.models.project import Membership, Role
+from reflection_app.core.models import Membership, Role
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
 from tests.factories import PASSWORD, make_api_key, make_member, make_project, make_user

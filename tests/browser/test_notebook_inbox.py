@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from notebook_app.public import EntryKind, EntryState, KeptEntry, Proposal, entry_of, keep, shown
 from reflection_app.core.audit import Actor
-from reflection_app.core.models.project import Project, Role
+from reflection_app.core.models import Project, Role
 from reflection_app.notebook.notebook_curation import approve_entry, tag_entry
 from reflection_app.notebook.notebook_input import CurationInput, TagsInput
 from reflection_app.reviews.models.comment import Comment

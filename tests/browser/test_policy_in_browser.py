@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from reflection_app.core.audit import Actor, AuditEntry, audit
-from reflection_app.core.models.project import Project, Role
+from reflection_app.core.models import Project, Role
 from reflection_app.loops.review_rules import ReviewPolicy
 from tests.browser.conftest import Visitor
 from tests.browser.test_desk_in_browser import problems_of

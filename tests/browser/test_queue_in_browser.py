@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from reflection_app.core.audit import Actor
-from reflection_app.core.models.project import Membership, Project
+from reflection_app.core.models import Membership, Project
 from reflection_app.reviews.claim_review import claim_next, claim_review
 from reflection_app.reviews.models.review import Review, ReviewState
 from tests.browser.conftest import Visitor

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from reflection_app.core.audit import Actor
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.reviews.claim_review import claim_review
 from reflection_app.reviews.models.review import Review, ReviewSkip, ReviewState
 from tests.browser.conftest import Visitor

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from reflection_app.core.models.project import Role
+from reflection_app.core.models import Role
 from reflection_app.runs.advance import advance
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean

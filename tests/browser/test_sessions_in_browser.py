@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from reflection_app.core.audit import Actor
-from reflection_app.core.models.project import Role
+from reflection_app.core.models import Role
 from reflection_app.runs.advance import advance
 from reflection_app.sessions.transcript_submission import TranscriptSubmission, TurnsInput
 from reflection_app.sessions.transcripts import add_turns, end_transcript, open_transcript

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from reflection_app.adapters.llm.scripted import register_script
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.reviews.models.review import Review
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models.run import Run

@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import expect
 
-from reflection_app.core.models.project import Role
+from reflection_app.core.models import Role
 from reflection_app.sessions.assemble_traces import LATE, assemble_due
 from reflection_app.sessions.models.transcript import Transcript
 from reflection_app.sessions.take_spans import take_spans

@@ -8,8 +8,8 @@ from django.test import Client
 
 from reflection_app.adapters.llm.scripted import ScriptedAnswer, register_script
 from reflection_app.adapters.partial_text import MOST_BYTES, PartialText, typist
-from reflection_app.core.event import Event
-from reflection_app.core.models.project import Project
+from reflection_app.core.events import Event
+from reflection_app.core.models import Project
 from reflection_app.runs.models.run import Run, RunState, Step
 from reflection_app.runs.page_state import NOTHING_WRITTEN
 from tests.critiques import critique

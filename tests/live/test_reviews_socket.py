@@ -14,7 +14,7 @@ from django.test import Client
 
 from reflection_app.config.asgi import application
 from reflection_app.core.audit import Actor
-from reflection_app.core.models.project import Membership, Project
+from reflection_app.core.models import Membership, Project
 from reflection_app.reviews import nudges
 from reflection_app.reviews.claim_review import claim_next, release_review
 from reflection_app.runs.consumers import RunConsumer

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from reflection_app.adapters.doorbell import group_of_run
 from reflection_app.config.asgi import application
-from reflection_app.core.models.project import Membership, Project
+from reflection_app.core.models import Membership, Project
 from reflection_app.reviews.models.review import Review
 from reflection_app.runs import consumers
 from reflection_app.runs.advance import advance

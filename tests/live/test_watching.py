@@ -17,7 +17,7 @@ from reflection_app.adapters.doorbell import bell
 from reflection_app.adapters.llm import gateway
 from reflection_app.adapters.llm.streaming import Streams
 from reflection_app.adapters.watching import ASK_WITHIN_S, Watch, is_watched, mark_watched
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models.run import Run
 from tests.factories import make_project, make_user, submit

@@ -17,7 +17,7 @@ from tests.load.engines import django_on_own_engines
 from tests.load.machine import describe_machine
 
 if TYPE_CHECKING:
-    from reflection_app.core.models.project import Project
+    from reflection_app.core.models import Project
 
 GOAL_MS = 200.0
 TOOLS, USUAL, RARE = 40, 50, 5_000

@@ -22,7 +22,7 @@ from tests.load.engines import django_on_own_engines
 from tests.load.machine import cpu_s, describe_machine
 
 if TYPE_CHECKING:
-    from reflection_app.core.models.project import Project
+    from reflection_app.core.models import Project
 
 REVIEWERS = 8
 GOAL_DATABASE_MS, GOAL_HTTP_MS, FILL_GOAL_S = 20.0, 60.0, 60

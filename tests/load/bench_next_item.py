@@ -86,7 +86,7 @@ def first_of(many: int) -> "Review":
     from django.contrib.auth.models import User
 
     from reflection_app.core.audit import Actor
-    from reflection_app.core.models.project import Project
+    from reflection_app.core.models import Project
     from reflection_app.loops.effects import ReviewReason
     from reflection_app.reviews.claim_review import claim_next
     from reflection_app.reviews.models.review import Review

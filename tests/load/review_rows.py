@@ -10,7 +10,7 @@ from django.db import connection
 from django.db.models import Model
 
 from reflection_app.core.audit import Actor
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.metrics.models.run_figures import FigureDue
 from reflection_app.reviews.models.review import Review, ReviewSkip, ReviewState
 from reflection_app.runs.models.run import Step

@@ -11,7 +11,7 @@ from pytest_django.fixtures import Settings
 from notebook_app.models import Entry
 from reflection_app.config.up.desk_address import note_address
 from reflection_app.core.audit import Actor
-from reflection_app.core.models.project import Project, Role
+from reflection_app.core.models import Project, Role
 from reflection_app.loops.effects import Decision
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.repairs.models.report import AgentInstruction, Report

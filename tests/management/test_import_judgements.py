@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.metrics.models.judged_item import CriticJudgement, JudgementImport
 from tests.factories import make_project
 from tests.judgements import lines, row

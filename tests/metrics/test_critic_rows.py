@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from reflection_app.core.audit import Actor
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.metrics.compared import Compared, JudgementSource
 from reflection_app.metrics.critic_rows import Judging, compared_verdicts, still_to_come

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.loops.ends import Outcome
 from reflection_app.metrics.figures import metrics_of
 from reflection_app.metrics.figuring import figure_due, figure_runs, lock_figures, rebuild

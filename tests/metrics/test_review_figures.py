@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from reflection_app.core.audit import Actor
-from reflection_app.core.models.project import Project, Role
+from reflection_app.core.models import Project, Role
 from reflection_app.loops.effects import Decision, ReviewReason
 from reflection_app.loops.verdicts import Referee, Verdict
 from reflection_app.metrics.figuring import figure_due

@@ -9,7 +9,7 @@ from notebook_app.life import Change, EntryState
 from notebook_app.models import Entry
 from notebook_app.people import By
 from notebook_app.versions import write_version
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 
 SOMEBODY = By("somebody")
 _numbers = count(1)

@@ -10,8 +10,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from reflection_app.core.audit import Actor
-from reflection_app.core.models.profile import Profile
-from reflection_app.core.models.project import Membership, Project
+from reflection_app.core.models import Membership, Profile, Project
 from reflection_app.reviews.models.comment import About
 from reflection_app.teams.models.notification import Notification, NotificationKind
 from reflection_app.teams.notifications import notify, read_all

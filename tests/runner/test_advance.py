@@ -3,7 +3,7 @@ from uuid import uuid4
 import pytest
 from django.utils import timezone
 
-from reflection_app.core.event import Event
+from reflection_app.core.events import Event
 from reflection_app.reviews.models.review import Review
 from reflection_app.runs.advance import advance
 from reflection_app.runs.lease import claim

@@ -3,7 +3,7 @@ from django.db import DataError, connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from reflection_app.core.event import EventType, next_event
+from reflection_app.core.events import EventType, next_event
 from reflection_app.runs.batch import Batch, RowGone
 from reflection_app.runs.models.run import Run, Step
 from tests.factories import make_project, submit

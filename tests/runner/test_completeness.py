@@ -9,7 +9,7 @@ from django.db import connection, transaction
 
 from notebook_app.models import Entry
 from reflection_app.core.audit import Actor
-from reflection_app.core.event import Event
+from reflection_app.core.events import Event
 from reflection_app.loops.completeness.words import operation_key
 from reflection_app.repairs.models.completeness import CompletenessCheck, Supplement
 from reflection_app.repairs.recurring import withdraw_what_recurred

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from reflection_app.adapters.llm import scripted
 from reflection_app.core.audit import Actor
-from reflection_app.core.event import Event
+from reflection_app.core.events import Event
 from reflection_app.runs import advance as advancing
 from reflection_app.runs import journal_writes, performing
 from reflection_app.runs.advance import advance

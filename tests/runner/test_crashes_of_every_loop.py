@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from reflection_app.core.audit import Actor
-from reflection_app.core.event import Event
-from reflection_app.core.models.project import Project
+from reflection_app.core.events import Event
+from reflection_app.core.models import Project
 from reflection_app.runs import journal_writes
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models.attempt import Attempt, Verdict

@@ -11,8 +11,8 @@ import pytest
 
 from notebook_app.models import Entry
 from reflection_app.core.audit import Actor
-from reflection_app.core.event import Event
-from reflection_app.core.models.project import Project
+from reflection_app.core.events import Event
+from reflection_app.core.models import Project
 from reflection_app.loops.questions import Choice
 from reflection_app.repairs.models.completeness import CompletenessCheck, Supplement
 from reflection_app.repairs.models.report import AgentInstruction, Report

@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from reflection_app.core.audit import Actor
-from reflection_app.core.event import Event
+from reflection_app.core.events import Event
 from reflection_app.loops import catalogue
 from reflection_app.loops.task_spec import Mode
 from reflection_app.runs import journal_writes

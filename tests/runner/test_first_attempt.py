@@ -8,7 +8,7 @@ import pytest
 from notebook_app.models import Exposure
 from notebook_app.public import KeptEntry
 from reflection_app.core.audit import Actor
-from reflection_app.core.models.project import Project, Role
+from reflection_app.core.models import Project, Role
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.first_attempt import first_attempt_succeeded
 from reflection_app.loops.verdicts import Judgement, Referee, Verdict

@@ -7,7 +7,7 @@ import pytest
 
 from notebook_app.models import Entry
 from reflection_app.core.audit import Actor
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.loops.questions import Choice
 from reflection_app.repairs.models.report import AgentInstruction, Report
 from reflection_app.repairs.models.ticket import Ticket, TicketState

@@ -11,8 +11,8 @@ from pytest_django.fixtures import Settings
 from notebook_app.models import Entry, Evidence, Exposure
 from notebook_app.public import By, Drawn, approve, propose, record_exposures
 from reflection_app.core.audit import Actor
-from reflection_app.core.event import Event, EventType
-from reflection_app.core.models.project import Project
+from reflection_app.core.events import Event, EventType
+from reflection_app.core.models import Project
 from reflection_app.loops.ends import Ended, Outcome
 from reflection_app.runs import journal_writes
 from reflection_app.runs.advance import advance

@@ -11,8 +11,8 @@ from notebook_app.public import propose
 from notebook_app.rules_prompt import Told, bounded, new_boundary
 from reflection_app.adapters.llm.model_loop import stop_model_loop
 from reflection_app.core.audit import Actor
-from reflection_app.core.event import Event, EventType
-from reflection_app.core.models.project import Project
+from reflection_app.core.events import Event, EventType
+from reflection_app.core.models import Project
 from reflection_app.runs import journal_writes
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models.run import Run, Step

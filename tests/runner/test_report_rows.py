@@ -3,7 +3,7 @@
 import pytest
 
 from notebook_app.models import Entry
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.loops.effects import FindSimilarIssues
 from reflection_app.loops.protocol.error_classes import ErrorClass, SimilarIssues
 from reflection_app.loops.protocol.handling import instruction_for, proposals_for

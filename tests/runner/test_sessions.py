@@ -8,7 +8,7 @@ from django.db import OperationalError, connections, transaction
 
 from reflection_app.core.audit import Actor
 from reflection_app.core.errors import TurnsConflict
-from reflection_app.core.event import Event
+from reflection_app.core.events import Event
 from reflection_app.runs import journal_writes, waiting
 from reflection_app.runs.advance import advance
 from reflection_app.runs.cancel_run import cancel_run

@@ -2,8 +2,8 @@
 
 import pytest
 
-from reflection_app.core.event import Event
-from reflection_app.core.models.project import Membership
+from reflection_app.core.events import Event
+from reflection_app.core.models import Membership
 from reflection_app.repairs.models.ticket import Ticket, TicketState
 from reflection_app.repairs.ticket_rows import end_tickets
 from reflection_app.runs.advance import advance

@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from reflection_app.adapters.llm.scripted import register_script
 from reflection_app.core.audit import Actor
-from reflection_app.core.event import Event
-from reflection_app.core.models.project import Project
+from reflection_app.core.events import Event
+from reflection_app.core.models import Project
 from reflection_app.loops.questions import Choice
 from reflection_app.repairs.models.tool_failure import FixPair, ToolFailure
 from reflection_app.repairs.report_fix_outcome import report_fix_outcome

@@ -9,8 +9,8 @@ import pytest
 from reflection_app.adapters import tools
 from reflection_app.core.audit import Actor
 from reflection_app.core.errors import InvalidInput
-from reflection_app.core.event import Event
-from reflection_app.core.models.project import Project
+from reflection_app.core.events import Event
+from reflection_app.core.models import Project
 from reflection_app.runs import advance as advancing
 from reflection_app.runs import journal_writes
 from reflection_app.runs.advance import advance

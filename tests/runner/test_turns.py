@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 from django.utils import timezone
 
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.runs import jobs as tasks
 from reflection_app.runs.jobs import advance_run
 from reflection_app.runs.models.run import Run

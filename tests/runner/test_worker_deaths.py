@@ -15,7 +15,7 @@ from django.db.models import F
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from reflection_app.core.event import Event
+from reflection_app.core.events import Event
 from reflection_app.runs import journal_writes, performing
 from reflection_app.runs import lease as leases
 from reflection_app.runs.advance import advance

@@ -14,7 +14,7 @@ from pytest_django import Settings
 from reflection_app.adapters.tools.secret_values import Secrets, decrypt
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import InvalidInput
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.loops.tool_calls import ToolFailure
 from reflection_app.teams.models.tool import Secret
 from reflection_app.teams.secrets import SecretInput, delete_secret, save_secret

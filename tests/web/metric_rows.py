@@ -6,7 +6,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.metrics.day_sums import sum_days
 from reflection_app.metrics.models.run_figures import RunFigure, RunSpend
 from reflection_app.reviews.models.review import Review, ReviewState

@@ -6,7 +6,7 @@ from django.test import Client
 
 from reflection_app.adapters.llm.scripted import register_script
 from reflection_app.core.audit import Actor
-from reflection_app.core.models.project import Membership, Project, Role
+from reflection_app.core.models import Membership, Project, Role
 from reflection_app.reviews.claim_review import claim_review
 from reflection_app.reviews.models.review import Review
 from reflection_app.runs.advance import advance

@@ -9,7 +9,7 @@ from django.urls import URLPattern, reverse
 from notebook_app.models import Conflict, ImportBatch
 from notebook_app.public import EntryKind, Proposal, keep
 from reflection_app.core.audit import Actor
-from reflection_app.core.models.project import Role
+from reflection_app.core.models import Role
 from reflection_app.metrics.models.judged_item import JudgedItem, JudgementImport
 from reflection_app.repairs.models.report import AgentInstruction
 from reflection_app.reviews.comments import CommentInput, add_comment
@@ -144,7 +144,7 @@ def test_a_projects_things_are_not_found_under_another_slug(client: Client, addr
 
 
 def test_an_address_that_only_acts_leads_to_its_page(client: Client, addresses: dict[str, str]) -> None:
-    from reflection_app.core.models.project import Project
+    from reflection_app.core.models import Project
 
     logged_in(client, Project.objects.get(slug="walked"))
     pages = {"close_ticket": "ticket", "next_review": "reviews", "create_key": "keys"}
@@ -154,7 +154,7 @@ def test_an_address_that_only_acts_leads_to_its_page(client: Client, addresses: 
 
 
 def test_a_viewer_reads_and_changes_nothing(client: Client, addresses: dict[str, str]) -> None:
-    from reflection_app.core.models.project import Project
+    from reflection_app.core.models import Project
 
     client.force_login(make_member(Project.objects.get(slug="walked"), Role.VIEWER))
     for name in (
@@ -185,7 +185,7 @@ def test_a_viewer_reads_and_changes_nothing(client: Client, addresses: dict[str,
 
 
 def test_a_reviewer_cannot_change_settings_or_keys(client: Client, addresses: dict[str, str]) -> None:
-    from reflection_app.core.models.project import Project
+    from reflection_app.core.models import Project
 
     client.force_login(make_member(Project.objects.get(slug="walked"), Role.REVIEWER))
     for name in (*MANAGE, "settings", "create_key", "revoke_key", *CHANGE_TOOLS, *TOOL_PAGES - {"tool"}):

@@ -1,7 +1,7 @@
 import pytest
 from django.test import Client
 
-from reflection_app.core.models.project import Project, Role
+from reflection_app.core.models import Project, Role
 from reflection_app.reviews.models.panel import Panel
 from reflection_app.reviews.models.review import Review
 from reflection_app.runs.models.run import Run

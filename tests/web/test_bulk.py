@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 
 from reflection_app.core.audit import Actor
-from reflection_app.core.models.project import Project, Role
+from reflection_app.core.models import Project, Role
 from reflection_app.reviews.begin_bulk import BulkInput, begin_bulk
 from reflection_app.reviews.bulk_items import work_through
 from reflection_app.reviews.models.bulk import BulkDecision

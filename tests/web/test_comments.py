@@ -5,7 +5,7 @@ from django.test import Client
 
 from notebook_app.public import propose
 from reflection_app.core.audit import Actor
-from reflection_app.core.models.project import Membership, Role
+from reflection_app.core.models import Membership, Role
 from reflection_app.reviews.claim_review import claim_review
 from reflection_app.reviews.comments import CommentInput, add_comment
 from reflection_app.reviews.models.comment import About, Comment

@@ -7,7 +7,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from reflection_app.core.models.project import Membership
+from reflection_app.core.models import Membership
 from reflection_app.repairs.models.completeness import CompletenessCheck, Supplement
 from reflection_app.repairs.views.completeness_view import checks_of
 from reflection_app.runs import advance as advancing

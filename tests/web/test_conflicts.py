@@ -14,7 +14,7 @@ from notebook_app.proposing import Proposal, keep
 from notebook_app.public import EntryKind, approve, edit
 from reflection_app.adapters.llm.scripted import register_script
 from reflection_app.core.audit import AuditEntry
-from reflection_app.core.models.project import Project, Role
+from reflection_app.core.models import Project, Role
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models.run import Run
 from tests.factories import PASSWORD, make_member, make_project

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import URLPattern
 
-from reflection_app.core.models.profile import Profile
+from reflection_app.core.models import Profile
 from reflection_app.runs.views.live_pages import is_logged_in
 from reflection_app.teams.account_urls import urlpatterns
 from reflection_app.teams.login_links import one_time_login_path

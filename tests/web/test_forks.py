@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from reflection_app.core.audit import Actor
-from reflection_app.core.models.project import Role
+from reflection_app.core.models import Role
 from reflection_app.loops import catalogue
 from reflection_app.loops.task_spec import Mode
 from reflection_app.runs.advance import advance

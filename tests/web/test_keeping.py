@@ -10,7 +10,7 @@ from django.test import AsyncClient, Client
 from django.utils import timezone
 
 from reflection_app.core.audit import AuditEntry
-from reflection_app.core.models.project import Project, Role
+from reflection_app.core.models import Project, Role
 from reflection_app.runs.models.run import Run
 from reflection_app.tasks.models.task import Task
 from reflection_app.teams.models.retention import RetentionRun

@@ -3,8 +3,7 @@
 import pytest
 from django.test import Client
 
-from reflection_app.core.models.api_key import ApiKey, digest_of
-from reflection_app.core.models.project import Project, Role
+from reflection_app.core.models import ApiKey, Project, Role, digest_of
 from tests.factories import make_api_key, make_member, make_project
 from tests.web.stories import logged_in
 

@@ -5,7 +5,7 @@ from enum import Enum
 import pytest
 from django.utils import translation
 
-from reflection_app.core.models.project import Role
+from reflection_app.core.models import Role
 from reflection_app.loops.diagnosis.diagnoses import FailureSeverity
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.graph_values import EdgeKind

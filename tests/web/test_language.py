@@ -7,7 +7,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import translation
 
-from reflection_app.core.models.profile import Profile
+from reflection_app.core.models import Profile
 from reflection_app.teams.login_links import one_time_login_path
 from tests.factories import PASSWORD, make_api_key, make_member, make_project, make_user
 

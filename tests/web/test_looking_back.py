@@ -5,7 +5,7 @@ from django.test import Client
 
 from notebook_app.models import Entry
 from reflection_app.core.audit import Actor
-from reflection_app.core.models.project import Project, Role
+from reflection_app.core.models import Project, Role
 from reflection_app.sessions.models.transcript import Transcript
 from reflection_app.sessions.transcript_submission import TranscriptSubmission
 from reflection_app.sessions.transcripts import open_transcript

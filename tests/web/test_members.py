@@ -10,7 +10,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from reflection_app.core.audit import AuditEntry
-from reflection_app.core.models.project import Membership, Project, Role
+from reflection_app.core.models import Membership, Project, Role
 from reflection_app.teams.models.invitation import Invitation
 from tests.factories import PASSWORD, make_member, make_project, make_user
 from tests.web.stories import logged_in

@@ -14,7 +14,7 @@ from django.db.models import F
 from django.test import Client
 from django.utils import timezone
 
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.metrics.models.run_figures import RunFigure
 from reflection_app.runs.models.run import Run
 from tests.factories import make_member, make_project

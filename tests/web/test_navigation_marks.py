@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from reflection_app.core.models.project import Role
+from reflection_app.core.models import Role
 from tests.factories import make_member, make_project
 from tests.web.metric_rows import fill
 

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from notebook_app.models import Entry
 from notebook_app.public import EntryKind, EntryState, KeptEntry, entry_of, versions_of
-from reflection_app.core.models.project import Project, Role
+from reflection_app.core.models import Project, Role
 from tests.factories import make_project
 from tests.web.stories import logged_in
 from tests.web.test_notebook_pages import INBOX, PAGES, proposed

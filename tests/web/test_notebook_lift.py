@@ -8,7 +8,7 @@ from django.test import Client
 
 from notebook_app.models import Exposure
 from notebook_app.public import EntryState, KeptEntry, lift_of, lift_of_all, sum_recalls
-from reflection_app.core.models.project import Project, Role
+from reflection_app.core.models import Project, Role
 from tests.factories import make_project, submit
 from tests.notebook.exposed import approved_lesson, draw, fill, row_of
 from tests.web.stories import HOSTILE, logged_in

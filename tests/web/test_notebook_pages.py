@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from notebook_app.public import EntryKind, KeptEntry, Proposal, keep_all, shown
-from reflection_app.core.models.project import Project, Role
+from reflection_app.core.models import Project, Role
 from tests.factories import make_project, submit
 from tests.web.stories import HOSTILE, logged_in
 

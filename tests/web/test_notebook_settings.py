@@ -2,7 +2,7 @@ import pytest
 from django.test import Client
 
 from reflection_app.core.audit import AuditEntry
-from reflection_app.core.models.project import Project, Role
+from reflection_app.core.models import Project, Role
 from reflection_app.loops.notebook_settings import LessonSettings, ReflectionMode
 from reflection_app.tasks.models.task import Task
 from tests.factories import make_project

@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 
 from reflection_app.core.audit import Actor
-from reflection_app.core.models.project import Project, Role
+from reflection_app.core.models import Project, Role
 from reflection_app.loops.verdicts import Issue
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.reviews.models.panel import Panel
@@ -61,7 +61,7 @@ def test_no_page_tells_what_another_said_before_all_have(panel: Panel) -> None:
 
 
 def test_what_the_page_of_the_run_is_told_live_does_not_tell_it_either(panel: Panel) -> None:
-    from reflection_app.core.models.project import Membership
+    from reflection_app.core.models import Membership
     from reflection_app.runs.views.live_pages import fragments_of
     from reflection_app.runs.views.run_story import tell
 

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from reflection_app.core.models.project import Project, Role
+from reflection_app.core.models import Project, Role
 from reflection_app.loops.code_tests import FailureReason, TestReport, TestResult
 from reflection_app.reviews.models.review import Review, ReviewState
 from reflection_app.runs.models.attempt import Verdict

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from reflection_app.core.audit import Actor
-from reflection_app.core.models.project import Membership, Project
+from reflection_app.core.models import Membership, Project
 from reflection_app.runs import advance as advancing
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models.run import Run, Step

@@ -8,7 +8,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from reflection_app.core.audit import Actor, AuditEntry
-from reflection_app.core.models.project import Project, Role
+from reflection_app.core.models import Project, Role
 from reflection_app.loops.review_rules import EVERY_REJECT, UNSURE, ReviewPolicy, ReviewRule, RuleAction
 from reflection_app.loops.verdicts import Verdict
 from reflection_app.reviews.change_policy import change_policy, digest_of

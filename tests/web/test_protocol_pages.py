@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from reflection_app.core.models.project import Project, Role
+from reflection_app.core.models import Project, Role
 from reflection_app.repairs.models.ticket import Ticket, TicketState
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models.run import Run, Step

@@ -3,7 +3,7 @@
 import pytest
 from django.test import Client
 
-from reflection_app.core.models.project import Role
+from reflection_app.core.models import Role
 from reflection_app.loops.questions import Choice, QuestionKind
 from reflection_app.loops.questions import Question as Asked
 from reflection_app.repairs.models.report import AgentInstruction

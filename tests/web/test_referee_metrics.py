@@ -10,7 +10,7 @@ from django.core.management.base import CommandError
 from django.test import Client
 
 from reflection_app.core.audit import AuditEntry
-from reflection_app.core.models.project import Role
+from reflection_app.core.models import Role
 from reflection_app.metrics.models.referee_measurement import RefereeMeasurement
 from reflection_app.metrics.pages.metrics_referees_page import review_chart, rules_chart
 from reflection_app.metrics.referee_quality import RefereeQuality

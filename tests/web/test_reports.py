@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from reflection_app.core.audit import Actor
-from reflection_app.core.models.project import Project, Role
+from reflection_app.core.models import Project, Role
 from reflection_app.loops.protocol.error_classes import ErrorClass, FailureFacts, SimilarIssue, SimilarIssues
 from reflection_app.loops.protocol.reports import RepairAction
 from reflection_app.loops.protocol.stages import AntiPattern

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from reflection_app.core.models.project import Project, Role
+from reflection_app.core.models import Project, Role
 from reflection_app.reviews.models.review import Review, ReviewState
 from tests.factories import make_member
 from tests.web.stories import claimed_by, logged_in, unsure_project, waiting_review

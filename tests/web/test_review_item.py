@@ -8,7 +8,7 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from notebook_app.public import propose
-from reflection_app.core.models.project import Project, Role
+from reflection_app.core.models import Project, Role
 from reflection_app.reviews.models.review import Review
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models.run import Run

@@ -8,7 +8,7 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from reflection_app.core.audit import Actor, AuditEntry
-from reflection_app.core.models.project import Project, Role
+from reflection_app.core.models import Project, Role
 from reflection_app.loops.effects import Decision
 from reflection_app.reviews.claim_review import claim_next, claim_review
 from reflection_app.reviews.decide_review import DecisionInput, decide_review

@@ -5,7 +5,7 @@ from django.test import Client
 from django.urls import URLPattern, reverse
 
 from reflection_app.config.guarded_routes import guarded_routes
-from reflection_app.core.models.project import Project, Role
+from reflection_app.core.models import Project, Role
 from reflection_app.core.permissions import GRANTS, Permission
 from reflection_app.management.commands.write_permissions import WHERE, written
 from reflection_app.teams.pages.permission_words import PERMISSIONS

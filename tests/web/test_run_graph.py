@@ -5,7 +5,7 @@ from uuid import uuid4
 import pytest
 from django.test import Client
 
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.runs.models.run import Run, Step
 from tests.critiques import critique
 from tests.factories import make_user, submit

@@ -3,7 +3,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from reflection_app.core.audit import Actor, AuditEntry
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.teams.tools import add_builtin_tools
 from tests.factories import make_project, submit
 from tests.web.stories import logged_in

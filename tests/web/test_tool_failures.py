@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils.html import escape
 
 from reflection_app.core.audit import Actor
-from reflection_app.core.models.project import Project, Role
+from reflection_app.core.models import Project, Role
 from reflection_app.repairs.cheat_sheet import MOST_ROWS
 from reflection_app.repairs.models.tool_failure import FixPair, ToolFailure
 from reflection_app.runs.advance import advance

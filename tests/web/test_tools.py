@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from reflection_app.core.audit import Actor, AuditEntry
-from reflection_app.core.models.project import Project, Role
+from reflection_app.core.models import Project, Role
 from reflection_app.teams.models.tool import Secret, Tool
 from reflection_app.teams.tools import add_builtin_tools
 from tests.factories import make_member, make_project

@@ -8,7 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from reflection_app.core.audit import Actor
-from reflection_app.core.models.project import Membership, Project, Role
+from reflection_app.core.models import Membership, Project, Role
 from reflection_app.reviews.models.review import Review, ReviewState
 from reflection_app.reviews.skip_review import skip_review
 from reflection_app.runs.advance import advance

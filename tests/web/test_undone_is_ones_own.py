@@ -7,7 +7,7 @@ from django.test import Client
 from django.utils import timezone
 
 from reflection_app.core.audit import Actor
-from reflection_app.core.models.project import Project, Role
+from reflection_app.core.models import Project, Role
 from reflection_app.loops.verdicts import Verdict
 from reflection_app.reviews.models.review import Review, ReviewState
 from reflection_app.reviews.undo_decision import undo_decision

@@ -6,8 +6,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from reflection_app.core.event import EventType
-from reflection_app.core.models.project import Project, Role
+from reflection_app.core.events import EventType
+from reflection_app.core.models import Project, Role
 from reflection_app.teams.models.webhook import Delivery, DeliveryState, Webhook
 from reflection_app.teams.pages.webhook_words import kinds
 from reflection_app.teams.webhook_input import OFFERED

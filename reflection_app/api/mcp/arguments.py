@@ -5,7 +5,7 @@ from typing import Any
 
 from reflection_app.api.mcp.catalogue import IDEMPOTENCY_KEY, USUAL_WAIT_S, DeskTool
 from reflection_app.api.mcp.in_process import RestRequest
-from reflection_app.core.identifiers import id_from
+from reflection_app.core.ids import id_from
 
 # By which our own clients send it, whatever the tool.
 IDEMPOTENCY_META = "reflection-desk/idempotency-key"

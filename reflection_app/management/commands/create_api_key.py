@@ -7,8 +7,7 @@ from django.utils import timezone
 
 from reflection_app.core.audit import Actor
 from reflection_app.core.errors import InvalidInput
-from reflection_app.core.models.api_key import Scope
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project, Scope
 from reflection_app.teams.api_keys import USUAL_SCOPES, create_api_key
 
 

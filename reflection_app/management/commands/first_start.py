@@ -10,8 +10,7 @@ from django.core.management.base import BaseCommand
 from django.db import transaction
 
 from reflection_app.core.audit import Actor
-from reflection_app.core.models.profile import Profile
-from reflection_app.core.models.project import Membership, OwnWork, Project, Role
+from reflection_app.core.models import Membership, OwnWork, Profile, Project, Role
 from reflection_app.loops.task_spec import Limits
 from reflection_app.teams.demo_notebook import fill_demo_notebook
 from reflection_app.teams.demo_stories import tell_demo_stories

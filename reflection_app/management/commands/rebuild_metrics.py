@@ -3,7 +3,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.management.commands.create_api_key import get_project
 from reflection_app.metrics.figuring import rebuild
 

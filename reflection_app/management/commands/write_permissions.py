@@ -9,8 +9,7 @@ from django.core.management.base import BaseCommand
 from django.utils import translation
 
 from reflection_app.config.guarded_routes import GuardedRoute, guarded_routes
-from reflection_app.core.models.api_key import Scope
-from reflection_app.core.models.project import Role
+from reflection_app.core.models import Role, Scope
 from reflection_app.core.permissions import GRANTS, Grant, Permission
 from reflection_app.teams.pages.permission_words import PERMISSIONS
 

@@ -6,7 +6,7 @@ They are worked out anew from the figures of runs whenever one of those changes,
 
 from django.db import models
 
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.metrics.models.figure_columns import ByWhat, Spent, Summed
 
 IN_ORDER = ("project", "is_total", "is_scripted", "day")

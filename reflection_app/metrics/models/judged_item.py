@@ -2,8 +2,8 @@
 
 from django.db import models
 
-from reflection_app.core.identifiers import new_id
-from reflection_app.core.models.project import Project
+from reflection_app.core.ids import new_id
+from reflection_app.core.models import Project
 from reflection_app.loops.verdicts import Verdict as VerdictName
 
 VERDICTS = [(verdict.value, verdict.value) for verdict in VerdictName]

@@ -3,8 +3,8 @@
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
-from reflection_app.core.identifiers import new_id
-from reflection_app.core.models.project import Project
+from reflection_app.core.ids import new_id
+from reflection_app.core.models import Project
 from reflection_app.metrics.models.figure_columns import ByWhat, Spent, Summed
 from reflection_app.runs.models.run import Run
 from reflection_app.tasks.models.task import Task

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.views.decorators.csp import csp_override
 from django.views.decorators.http import require_safe
 
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission, member_may
 from reflection_app.metrics.calibration_figures import CalibrationFigures, calibration_figures
 from reflection_app.metrics.compared import Compared, Critic, CriticCalibration, JudgementSource

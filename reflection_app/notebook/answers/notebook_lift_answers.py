@@ -8,7 +8,7 @@ from pydantic import Field
 
 from notebook_app.public import Arm, Claim, EntryKind, EntryState, Interval, KeptExposure, LessonLift, Look, level_of
 from reflection_app.api.answer import Answer
-from reflection_app.core.identifiers import id_from
+from reflection_app.core.ids import id_from
 
 
 class IntervalAnswer(Answer):

@@ -18,7 +18,7 @@ from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.schema import described_get, described_post
 from reflection_app.core.errors import InvalidInput, NotFound
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.moments import Moment
 from reflection_app.loops.storable import Text

@@ -15,7 +15,7 @@ from reflection_app.api.idempotency import idempotent
 from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.schema import described_get, described_post
-from reflection_app.core.identifiers import id_from
+from reflection_app.core.ids import id_from
 from reflection_app.core.permissions import Permission
 from reflection_app.notebook.answers.notebook_lift_answers import (
     ExposurePageAnswer,

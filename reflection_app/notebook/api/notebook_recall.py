@@ -30,8 +30,8 @@ from reflection_app.api.idempotency import idempotent
 from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.schema import described_get, described_post
-from reflection_app.core.identifiers import id_from
-from reflection_app.core.models.project import Project
+from reflection_app.core.ids import id_from
+from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.storable import Text
 from reflection_app.notebook.notebook_outcome import LONGEST_SUBJECT

@@ -22,7 +22,7 @@ from notebook_app.public import (
     occurrences_of,
 )
 from reflection_app.core.errors import ActionError
-from reflection_app.core.identifiers import id_from
+from reflection_app.core.ids import id_from
 from reflection_app.core.permissions import Permission
 from reflection_app.notebook.notebook_conflicts import (
     SettleInput,

@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from notebook_app.public import KeptEntry, page_of_entries
 from reflection_app.core.errors import ActionError, InvalidInput
-from reflection_app.core.identifiers import id_from
+from reflection_app.core.ids import id_from
 from reflection_app.notebook.pages.entry_page import get_entry_for, render_entry
 from reflection_app.notebook.pages.notebook_inbox import Inbox, inbox_context, inbox_of
 from reflection_app.notebook.views.last_curation import last_curation

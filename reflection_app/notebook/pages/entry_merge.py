@@ -21,7 +21,7 @@ from notebook_app.public import (
     similar,
 )
 from reflection_app.core.errors import ActionError, InvalidInput
-from reflection_app.core.identifiers import id_from
+from reflection_app.core.ids import id_from
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.storable import storable
 from reflection_app.notebook.notebook_input import EntryInput, MergeInput, SplitInput, SupersedeInput

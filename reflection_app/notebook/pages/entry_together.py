@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from notebook_app.public import KeptEntry, entries_by_id
 from reflection_app.core.errors import ActionError, InvalidInput
-from reflection_app.core.identifiers import id_from
+from reflection_app.core.ids import id_from
 from reflection_app.core.permissions import Permission
 from reflection_app.notebook.notebook_bulk import (
     MOST_ENTRIES,

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from notebook_app.public import EntryOrder, EntryState, Listing, count_by_state, count_entries, page_of_entries
-from reflection_app.core.identifiers import id_from
+from reflection_app.core.ids import id_from
 from reflection_app.core.permissions import Permission
 from reflection_app.notebook.pages.notebook_inbox import filters_offered
 from reflection_app.notebook.views.entry_view import views_of

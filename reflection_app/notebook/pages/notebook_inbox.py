@@ -21,8 +21,8 @@ from notebook_app.public import (
     labels_in_use,
     page_of_entries,
 )
-from reflection_app.core.identifiers import id_from
-from reflection_app.core.models.project import Project
+from reflection_app.core.ids import id_from
+from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
 from reflection_app.notebook.pages.entry_page import entry_context
 from reflection_app.notebook.views.entry_view import views_of

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from notebook_app.public import count_unread, embedding_status
 from reflection_app.adapters.llm import screening_model
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.notebook_settings import LessonSettings, NotebookSettings, ReflectionMode
 from reflection_app.notebook.change_notebook_settings import change_notebook_settings

@@ -18,7 +18,7 @@ from notebook_app.public import (
 )
 from notebook_app.public import EntryState as State
 from reflection_app.adapters.llm.query_vectors import query_vector, space_asked
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.storable import storable
 from reflection_app.notebook.views.entry_view import EntryView, views_of

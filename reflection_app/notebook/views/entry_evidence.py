@@ -12,8 +12,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from notebook_app.public import Occurrence, entries_by_id
-from reflection_app.core.identifiers import id_from
-from reflection_app.core.models.project import Project
+from reflection_app.core.ids import id_from
+from reflection_app.core.models import Project
 from reflection_app.repairs.models.report import Report
 from reflection_app.repairs.models.tool_failure import ToolFailure
 from reflection_app.reviews.models.review import Review

@@ -6,7 +6,7 @@ from typing import Any
 from django.utils import timezone
 
 from notebook_app.public import KeptEntry, entry_of
-from reflection_app.core.identifiers import id_from
+from reflection_app.core.ids import id_from
 from reflection_app.web.access import DeskRequest
 
 KEY = "last_curation"

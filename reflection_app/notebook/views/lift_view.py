@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from notebook_app.public import Claim, Interval, KeptExposure, LessonLift, Measured, exposures_of, lift_of
-from reflection_app.core.identifiers import id_from
-from reflection_app.core.models.project import Project
+from reflection_app.core.ids import id_from
+from reflection_app.core.models import Project
 from reflection_app.notebook.views.lift_words import BADGES, CLAIMS, needs_words, points, reason_words, why_words
 from reflection_app.runs.models.run import Run
 

@@ -1,7 +1,7 @@
 """How many proposals wait in the notebook."""
 
 from notebook_app.public import WAITING, EntryFilter, Listing, count_entries
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 
 
 def waiting_entries(project: Project) -> int:

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy
 from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
 from notebook_app.public import EntryFilter, EntryKind, EntryOrder, EntryState, Listing, matching
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.loops.storable import Text, storable
 from reflection_app.web.access import DeskRequest
 

@@ -17,8 +17,7 @@ from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.schema import described_get, described_post
 from reflection_app.api.waiting import WaitQuery, wait_until_settled
 from reflection_app.core.errors import NotFound
-from reflection_app.core.models.api_key import ApiKey
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import ApiKey, Project
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.diagnosis.diagnoses import ErrorType
 from reflection_app.loops.values import Value

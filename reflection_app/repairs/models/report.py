@@ -6,8 +6,8 @@ from django.conf import settings
 from django.db import models
 from django.db.models.functions import MD5
 
-from reflection_app.core.identifiers import new_id
-from reflection_app.core.models.project import Project
+from reflection_app.core.ids import new_id
+from reflection_app.core.models import Project
 from reflection_app.loops.protocol import reports
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.report_documents import corrected, document_of

@@ -7,7 +7,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from notebook_app.public import proposed_from
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.metrics.completeness_figures import Recurring, completeness_figures, recurring_supplements
 from reflection_app.metrics.supplement_value import FEWEST_RUNS, LEAST_GAIN, MOST_RUNS_PER_SUCCESS
 from reflection_app.repairs.models.completeness import CompletenessCheck

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_safe
 from pydantic import ValidationError
 
 from reflection_app.core.errors import ActionError, Conflict, InvalidInput
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.report_documents import markdown_of

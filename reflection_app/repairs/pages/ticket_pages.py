@@ -13,8 +13,8 @@ from django.views.decorators.http import require_safe
 from pydantic import ValidationError
 
 from reflection_app.core.errors import InvalidInput
-from reflection_app.core.identifiers import id_from
-from reflection_app.core.models.project import Project
+from reflection_app.core.ids import id_from
+from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.storable import storable
 from reflection_app.loops.tickets import Trigger

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_safe
 from pydantic import ValidationError
 
 from reflection_app.core.errors import InvalidInput
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.diagnosis.diagnoses import ErrorType
 from reflection_app.loops.storable import storable

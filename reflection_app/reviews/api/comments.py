@@ -15,7 +15,7 @@ from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.schema import described_get, described_post
 from reflection_app.core.audit import Actor
 from reflection_app.core.errors import NotFound
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission, key_may
 from reflection_app.reviews.answers.comment_answers import CommentAnswer, CommentPage, comment_answer
 from reflection_app.reviews.comments import CommentInput, add_comment, edit_comment, take_back_comment

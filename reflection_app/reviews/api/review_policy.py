@@ -15,7 +15,7 @@ from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.schema import described_get, described_post
 from reflection_app.core.errors import InvalidInput
-from reflection_app.core.models.project import OwnWork, Project
+from reflection_app.core.models import OwnWork, Project
 from reflection_app.core.own_work import change_own_work
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.review_rules import ReviewPolicy

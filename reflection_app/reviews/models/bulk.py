@@ -4,9 +4,8 @@ from django.conf import settings
 from django.db import models
 
 from reflection_app.core.audit import Actor
-from reflection_app.core.identifiers import new_id
-from reflection_app.core.models.api_key import ApiKey
-from reflection_app.core.models.project import Project
+from reflection_app.core.ids import new_id
+from reflection_app.core.models import ApiKey, Project
 from reflection_app.reviews.models.review import Review
 
 

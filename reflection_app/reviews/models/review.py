@@ -7,9 +7,8 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 
-from reflection_app.core.identifiers import new_id
-from reflection_app.core.models.api_key import ApiKey
-from reflection_app.core.models.project import Project
+from reflection_app.core.ids import new_id
+from reflection_app.core.models import ApiKey, Project
 from reflection_app.loops.effects import Decision, DirectorsDecision, ReviewDecision, ReviewReason
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.reviews.models.panel import Panel

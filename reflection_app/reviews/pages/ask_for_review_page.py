@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods
 from pydantic import ValidationError
 
 from reflection_app.core.errors import ActionError, AskedAlready, InvalidInput
-from reflection_app.core.models.project import Membership, Project
+from reflection_app.core.models import Membership, Project
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.review_rules import MOST_REVIEWERS
 from reflection_app.reviews.ask_for_review import AskInput, ask_for_review

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from reflection_app.core.audit import Actor
 from reflection_app.core.errors import InvalidInput
-from reflection_app.core.identifiers import id_from
+from reflection_app.core.ids import id_from
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.effects import Decision
 from reflection_app.loops.verdicts import Verdict

@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
 from reflection_app.core.errors import InvalidInput, PolicyMovedOn
-from reflection_app.core.models.project import OwnWork, Project
+from reflection_app.core.models import OwnWork, Project
 from reflection_app.core.own_work import change_own_work
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.review_rules import MOST_RULES, ReviewPolicy

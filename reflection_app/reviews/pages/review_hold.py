@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 
 from reflection_app.core.errors import Conflict
-from reflection_app.core.identifiers import id_from
+from reflection_app.core.ids import id_from
 from reflection_app.core.own_work import OwnWorkRefused
 from reflection_app.core.permissions import Permission
 from reflection_app.reviews.claim_review import claim_review, hold_end, keep_review, release_review

@@ -7,7 +7,7 @@ from uuid import UUID
 from django.urls import reverse
 from django.utils.safestring import SafeString
 
-from reflection_app.core.models.project import Membership
+from reflection_app.core.models import Membership
 from reflection_app.core.permissions import Permission
 from reflection_app.reviews.comments import LONGEST_COMMENT, is_author
 from reflection_app.reviews.models.comment import About, Comment

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.loops.review_rules import ReviewPolicy, RuleAction
 from reflection_app.reviews.policy_trial import MOST_VERDICTS, TRIED_DAYS, PolicyTrial, try_policy
 from reflection_app.reviews.trial_decisions import Counted

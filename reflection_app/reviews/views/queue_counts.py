@@ -4,7 +4,7 @@ from django.db.models import IntegerField, Q, QuerySet, Subquery
 from django.utils import timezone
 
 from reflection_app.core.audit import Actor
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.loops.effects import ReviewReason
 from reflection_app.reviews.models.review import OPEN, Review
 from reflection_app.reviews.review_views import QueueView, in_view

@@ -11,7 +11,7 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from reflection_app.core.audit import Actor
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.core.own_work import is_own, may_decide_own
 from reflection_app.reviews.claim_review import IN_ORDER, skipped_by
 from reflection_app.reviews.models.blindness import is_hidden

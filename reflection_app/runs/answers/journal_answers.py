@@ -5,7 +5,7 @@ from typing import Any
 from pydantic import AwareDatetime, Field, JsonValue
 
 from reflection_app.api.answer import Answer, Money, PageAnswer, money
-from reflection_app.core.event import Event, EventType
+from reflection_app.core.events import Event, EventType
 from reflection_app.loops import verdicts
 from reflection_app.loops.code_tests import TestReport
 from reflection_app.loops.effects import AnswerFault, Generate

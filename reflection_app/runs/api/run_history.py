@@ -13,7 +13,7 @@ from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_query
 from reflection_app.api.schema import described_get
 from reflection_app.api.waiting import LONGEST_WAIT_S, WaitS, wait_for_event
-from reflection_app.core.event import Event
+from reflection_app.core.events import Event
 from reflection_app.core.permissions import Permission
 from reflection_app.runs.answers.journal_answers import (
     EventPage,

@@ -4,7 +4,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from reflection_app.core.identifiers import new_id
+from reflection_app.core.ids import new_id
 from reflection_app.loops import verdicts
 from reflection_app.loops.code_tests import TestReport
 from reflection_app.loops.requirements import RequirementsReport

@@ -6,8 +6,8 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 
-from reflection_app.core.identifiers import new_id
-from reflection_app.core.models.project import Project
+from reflection_app.core.ids import new_id
+from reflection_app.core.models import Project
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.task_spec import OF_THE_DESK, Mode, TaskSpec
 from reflection_app.tasks.models.task import Task

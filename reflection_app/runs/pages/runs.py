@@ -7,7 +7,7 @@ from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.http import HttpResponse
 from django.views.decorators.http import require_safe
 
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import Mode

@@ -12,7 +12,7 @@ from django.http import HttpRequest
 from django.template.loader import render_to_string
 
 from reflection_app.adapters.partial_text import PartialText
-from reflection_app.core.models.project import Membership
+from reflection_app.core.models import Membership
 from reflection_app.core.permissions import Permission, member_may
 from reflection_app.repairs.views.completeness_view import checks_of
 from reflection_app.runs.models.run import Run, RunState, Step, StepState

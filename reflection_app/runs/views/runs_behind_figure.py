@@ -7,8 +7,8 @@ from django.db.models import QuerySet
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from reflection_app.core.identifiers import id_from
-from reflection_app.core.models.project import Project
+from reflection_app.core.ids import id_from
+from reflection_app.core.models import Project
 from reflection_app.loops.storable import storable
 from reflection_app.metrics.definitions import DEFINITIONS
 from reflection_app.metrics.runs_behind import NO, YES, runs_behind

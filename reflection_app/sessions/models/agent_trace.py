@@ -3,8 +3,8 @@
 from django.db import models
 from django.db.models import Q
 
-from reflection_app.core.identifiers import new_id
-from reflection_app.core.models.project import Project
+from reflection_app.core.ids import new_id
+from reflection_app.core.models import Project
 from reflection_app.sessions.models.transcript import Transcript
 
 

@@ -3,8 +3,8 @@
 from django.conf import settings
 from django.db import models
 
-from reflection_app.core.identifiers import new_id
-from reflection_app.core.models.project import Project
+from reflection_app.core.ids import new_id
+from reflection_app.core.models import Project
 from reflection_app.loops.task_spec import Execution
 
 

@@ -21,7 +21,7 @@ from pydantic import ValidationError
 from notebook_app.public import Row, TakenTable
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import shortened
-from reflection_app.core.models.project import Membership, Project, Role
+from reflection_app.core.models import Membership, Project, Role
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.metrics.figuring import rebuild

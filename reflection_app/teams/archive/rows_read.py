@@ -8,7 +8,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
 from notebook_app.public import Row, TakenTable
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.teams.archive.identities import UUIDS, Identities
 from reflection_app.teams.archive.reading import refuse
 from reflection_app.teams.archive.tables import TABLES, Column, columns_of, is_of_person, key_in_file

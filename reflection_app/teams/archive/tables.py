@@ -12,8 +12,8 @@ from django.db import models
 
 from notebook_app.public import TAKEN, Row, TakenTable
 from reflection_app.core.audit import AuditEntry
-from reflection_app.core.event import Event
-from reflection_app.core.models.project import Membership, Project
+from reflection_app.core.events import Event
+from reflection_app.core.models import Membership, Project
 from reflection_app.metrics.models.judged_item import CriticJudgement, JudgedItem, JudgementImport, PersonsJudgement
 from reflection_app.metrics.models.referee_measurement import RefereeMeasurement
 from reflection_app.metrics.models.run_figures import RunFigure, RunSpend

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from notebook_app.public import Row, TakenTable
 from reflection_app.core.audit import Actor, audit
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.teams.archive.blind_rows import Blindness
 from reflection_app.teams.archive.tables import (
     OF_PROJECT,

@@ -5,9 +5,8 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from reflection_app.core.identifiers import new_id
-from reflection_app.core.models.api_key import ApiKey
-from reflection_app.core.models.project import Project, Role
+from reflection_app.core.ids import new_id
+from reflection_app.core.models import ApiKey, Project, Role
 
 
 class InvitationQuerySet(models.QuerySet["Invitation"]):

@@ -4,8 +4,8 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from reflection_app.core.identifiers import new_id
-from reflection_app.core.models.project import Project
+from reflection_app.core.ids import new_id
+from reflection_app.core.models import Project
 from reflection_app.reviews.models.comment import About, Comment
 
 

@@ -9,9 +9,9 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 
-from reflection_app.core.event import Event
-from reflection_app.core.identifiers import new_id
-from reflection_app.core.models.project import Project
+from reflection_app.core.events import Event
+from reflection_app.core.ids import new_id
+from reflection_app.core.models import Project
 
 TEST = "webhook.test"
 # What goes last: a receiver that wants all steps is told of ends and reviews first.

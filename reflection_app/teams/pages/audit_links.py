@@ -9,8 +9,7 @@ from django.urls import reverse
 
 from notebook_app.public import entries_by_id
 from reflection_app.core.audit import AuditEntry
-from reflection_app.core.models.api_key import ApiKey
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import ApiKey, Project
 from reflection_app.repairs.models.report import Report
 from reflection_app.repairs.models.ticket import Ticket
 from reflection_app.repairs.models.tool_failure import ToolFailure

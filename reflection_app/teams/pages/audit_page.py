@@ -9,8 +9,8 @@ from django.http import Http404, HttpResponse, QueryDict
 from django.views.decorators.http import require_safe
 
 from reflection_app.core.audit import AuditEntry
-from reflection_app.core.identifiers import id_from
-from reflection_app.core.models.project import Project
+from reflection_app.core.ids import id_from
+from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.storable import storable
 from reflection_app.teams.audit_trail import AuditFilter, entries_for, is_hidden

@@ -8,11 +8,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
-from reflection_app.core.audit import Actor
-from reflection_app.core.client_address import client_address
+from reflection_app.core.audit import Actor, client_address
 from reflection_app.core.errors import ActionError
-from reflection_app.core.models.api_key import digest_of
-from reflection_app.core.models.project import Membership, Role
+from reflection_app.core.models import Membership, Role, digest_of
 from reflection_app.teams.account_adapter import INVITED, invitation_of
 from reflection_app.teams.invitations import accept_invitation, find_invitation, is_for
 from reflection_app.web.refusals import refused

@@ -14,7 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from reflection_app.core.errors import InvalidInput
-from reflection_app.core.models.api_key import Scope
+from reflection_app.core.models import Scope
 from reflection_app.core.permissions import Permission, member_may
 from reflection_app.teams.api_keys import USUAL_SCOPES, brought_by, create_api_key, revoke_api_key
 from reflection_app.teams.models.invitation import Invitation

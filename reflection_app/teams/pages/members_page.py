@@ -15,7 +15,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from reflection_app.core.errors import InvalidInput
-from reflection_app.core.models.project import Membership, Role
+from reflection_app.core.models import Membership, Role
 from reflection_app.core.permissions import Permission, member_may
 from reflection_app.teams.invitations import USUAL_DAYS, create_invitation, revoke_invitation
 from reflection_app.teams.members import change_role, remove_member

@@ -9,8 +9,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
-from reflection_app.core.audit import Actor
-from reflection_app.core.client_address import client_address
+from reflection_app.core.audit import Actor, client_address
 from reflection_app.core.errors import InvalidInput
 from reflection_app.teams.create_project import MayNotCreate, create_project, may_create_projects
 from reflection_app.web.access import DeskRequest

@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.loops.ends import Outcome
 from reflection_app.metrics.figures import headline_of
 from reflection_app.metrics.values import Chosen

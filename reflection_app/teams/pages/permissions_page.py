@@ -6,8 +6,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from reflection_app.core.models.api_key import Scope
-from reflection_app.core.models.project import Role
+from reflection_app.core.models import Role, Scope
 from reflection_app.core.permissions import GRANTS
 from reflection_app.teams.pages.permission_words import PERMISSIONS
 from reflection_app.web.access import DeskRequest, project_page

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from reflection_app.adapters.llm.errors import ModelError
 from reflection_app.adapters.llm.roles import has_escalation, model_for
 from reflection_app.core.errors import InvalidInput
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.completeness.checks import CompletenessSettings
 from reflection_app.loops.task_spec import Thresholds, UsualLimits

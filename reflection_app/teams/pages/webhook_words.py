@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from reflection_app.core.event import Event, EventType
+from reflection_app.core.events import Event, EventType
 from reflection_app.teams.models.webhook import TEST
 
 GROUPS: tuple[tuple[Promise, dict[EventType, Promise]], ...] = (

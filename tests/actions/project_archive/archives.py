@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from reflection_app.core.audit import Actor
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.teams.archive.writing import write_project
 
 Rows = list[dict[str, Any]]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from notebook_app.public import propose
 from reflection_app.core.audit import Actor
 from reflection_app.core.errors import InvalidInput
-from reflection_app.core.models.project import Project
+from reflection_app.core.models import Project
 from reflection_app.runs.models.run import Run
 from reflection_app.tasks.models.task import Task
 from reflection_app.teams.archive import reading

@@ -11,8 +11,8 @@ from django.core.management import call_command
 
 from notebook_app.public import propose
 from reflection_app.core.audit import Actor, AuditEntry
-from reflection_app.core.event import Event, EventType
-from reflection_app.core.models.project import Membership, Project, Role
+from reflection_app.core.events import Event, EventType
+from reflection_app.core.models import Membership, Project, Role
 from reflection_app.loops.effects import Decision
 from reflection_app.metrics.figuring import figure_due
 from reflection_app.metrics.models.day_figures import DayFigure

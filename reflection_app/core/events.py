@@ -4,8 +4,8 @@ from typing import Any
 
 from django.db import models
 
-from reflection_app.core.identifiers import new_id
-from reflection_app.core.models.project import Project
+from reflection_app.core.ids import new_id
+from reflection_app.core.models import Project
 from reflection_app.runs.models.run import Run
 
 
