@@ -15,7 +15,7 @@ class ToolKind(models.TextChoices):
 
 
 class Tool(models.Model):
-    """`config` is what its kind needs: see adapters/tools/config.py. It never holds a secret's value, only names of secrets."""
+    """`config` is what its kind needs, see adapters/tools/config.py: never a secret's value, only names of secrets."""
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="tools")
