@@ -7,8 +7,8 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models.run import Run
-from reflection_app.tasks.submit_task import submit_task
-from reflection_app.tasks.task_submission import read_submission
+from reflection_app.tasks.submission import read_submission
+from reflection_app.tasks.submitting import submit_task
 
 RIGHT = "```python\ndef add(a, b):\n    return a + b\n```"
 WRONG = "```python\ndef add(a, b):\n    return a - b\n```"

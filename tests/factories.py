@@ -10,9 +10,9 @@ from django.contrib.auth.models import User
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import ApiKey, Membership, Project, Role, Scope
 from reflection_app.runs.models.run import Run
-from reflection_app.tasks.models.task import Task
-from reflection_app.tasks.submit_task import submit_task
-from reflection_app.tasks.task_submission import read_submission
+from reflection_app.tasks.models import Task
+from reflection_app.tasks.submission import read_submission
+from reflection_app.tasks.submitting import submit_task
 from reflection_app.teams.api_keys import USUAL_SCOPES, create_api_key
 
 PASSWORD = "a-long-test-password"

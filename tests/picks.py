@@ -8,8 +8,8 @@ from reflection_app.core.models import Project
 from reflection_app.reviews.models.review import Review
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models.run import Run
-from reflection_app.tasks.submit_task import submit_task
-from reflection_app.tasks.task_submission import read_submission
+from reflection_app.tasks.submission import read_submission
+from reflection_app.tasks.submitting import submit_task
 
 TESTS = "\n".join(f"assert f({number}) == {number * number}" for number in range(1, 8))
 

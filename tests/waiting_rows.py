@@ -12,7 +12,7 @@ from reflection_app.loops.task_spec import Mode
 from reflection_app.reviews.models.review import Review
 from reflection_app.runs.models.attempt import Attempt, Verdict
 from reflection_app.runs.models.run import Run, RunState, Step, StepState
-from reflection_app.tasks.models.task import Task
+from reflection_app.tasks.models import Task
 from tests.factories import submit
 
 AGENTS = ("porter", "writer", "")

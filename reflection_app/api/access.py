@@ -13,7 +13,7 @@ from reflection_app.reviews.models.review import Review
 from reflection_app.runs.answers.run_answers import runs_to_show
 from reflection_app.runs.models.run import Run
 from reflection_app.sessions.models.transcript import Transcript
-from reflection_app.tasks.models.task import Task
+from reflection_app.tasks.models import Task
 
 
 def get_task_for(project: Project, task_id: UUID) -> Task:

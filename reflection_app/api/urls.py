@@ -28,7 +28,7 @@ from reflection_app.reviews.api import (
 )
 from reflection_app.runs.api import attempts, questions, run_graph, run_history, runs
 from reflection_app.sessions.api import reflectors, transcripts
-from reflection_app.tasks.api import redo, tasks
+from reflection_app.tasks import api as tasks_api
 from reflection_app.teams.api import (
     audit_entries,
     members,
@@ -40,14 +40,14 @@ from reflection_app.teams.api import (
 )
 
 urlpatterns = [
-    path("tasks", tasks.TaskList.as_view(), name="api-tasks"),
-    path("tasks/batch", tasks.TaskBatch.as_view(), name="api-task-batch"),
-    path("tasks/<uuid:task_id>", tasks.TaskDetail.as_view(), name="api-task"),
+    path("tasks", tasks_api.TaskList.as_view(), name="api-tasks"),
+    path("tasks/batch", tasks_api.TaskBatch.as_view(), name="api-task-batch"),
+    path("tasks/<uuid:task_id>", tasks_api.TaskDetail.as_view(), name="api-task"),
     path("runs", runs.RunList.as_view(), name="api-runs"),
     path("runs/<uuid:run_id>", runs.RunDetail.as_view(), name="api-run"),
     path("runs/<uuid:run_id>/cancel", runs.CancelRun.as_view(), name="api-run-cancel"),
     path("runs/<uuid:run_id>/fork", runs.ForkRun.as_view(), name="api-run-fork"),
-    path("runs/<uuid:run_id>/redo", redo.RedoRun.as_view(), name="api-run-redo"),
+    path("runs/<uuid:run_id>/redo", tasks_api.RedoRun.as_view(), name="api-run-redo"),
     path("runs/<uuid:run_id>/steps", run_history.RunSteps.as_view(), name="api-run-steps"),
     path("runs/<uuid:run_id>/attempts", attempts.RunAttempts.as_view(), name="api-run-attempts"),
     path("runs/<uuid:run_id>/graph", run_graph.RunGraph.as_view(), name="api-run-graph"),

@@ -14,7 +14,7 @@ from reflection_app.metrics.models.run_figures import RunFigure
 from reflection_app.metrics.pieces import MOST_DAYS_BY_HOUR, Step, pieces_of
 from reflection_app.metrics.run_facts import LATENCIES, LONGER
 from reflection_app.metrics.values import Bar, Chosen, Figure, Metrics, Point, Spend, TaskSpend
-from reflection_app.tasks.models.task import Task
+from reflection_app.tasks.models import Task
 
 # Bars beyond these would be too thin to see, and choices too many to choose from.
 MOST_BARS = 50

@@ -13,7 +13,7 @@ from reflection_app.loops.json_bounds import has_more_values
 from reflection_app.loops.storable import Text, storable
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Confidence, Verdict
-from reflection_app.tasks.task_submission import invalid_input
+from reflection_app.tasks.submission import invalid_input
 
 MOST_ROWS = 20_000
 MOST_PEOPLE = 100

@@ -27,7 +27,7 @@ from reflection_app.notebook.notebook_refusals import refusals_told, wrong
 from reflection_app.notebook.notebook_trail import by_of, note, ring_notebook
 from reflection_app.runs.begin_run import begin_run
 from reflection_app.runs.models.run import Run, RunState
-from reflection_app.tasks.models.task import Task
+from reflection_app.tasks.models import Task
 
 KIND = "conflict"
 LONGEST_TITLE = 100

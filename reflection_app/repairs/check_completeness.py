@@ -9,7 +9,7 @@ from reflection_app.loops.task_spec import Limits, Mode, TaskSpec
 from reflection_app.repairs.completeness_submission import CHECK_LIMITS, CheckSubmission
 from reflection_app.runs.begin_run import begin_run
 from reflection_app.runs.models.run import Run
-from reflection_app.tasks.models.task import Task
+from reflection_app.tasks.models import Task
 
 
 @transaction.atomic

@@ -11,7 +11,7 @@ from reflection_app.loops.task_spec import Limits
 from reflection_app.loops.tool_arguments import DEEPEST, is_too_deep
 from reflection_app.loops.tool_calls import ToolSpec
 from reflection_app.loops.values import Value
-from reflection_app.tasks.task_submission import LARGEST_METADATA
+from reflection_app.tasks.submission import LARGEST_METADATA
 
 MOST_STEPS = 500
 MOST_TOOLS = 100

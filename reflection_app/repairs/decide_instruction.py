@@ -17,7 +17,7 @@ from reflection_app.loops.storable import storable
 from reflection_app.loops.values import Value
 from reflection_app.repairs.models.report import AgentInstruction, InstructionState
 from reflection_app.runs.models.run import Run
-from reflection_app.tasks.submit_task import MOST_INSTRUCTIONS
+from reflection_app.tasks.submitting import MOST_INSTRUCTIONS
 
 
 class InstructionDecision(StrEnum):

@@ -26,7 +26,7 @@ from reflection_app.repairs.models.tool_failure import ToolFailure
 from reflection_app.repairs.tool_failure_submission import ToolFailureSubmission
 from reflection_app.runs.begin_run import begin_run
 from reflection_app.runs.models.run import Run
-from reflection_app.tasks.models.task import Task
+from reflection_app.tasks.models import Task
 
 # What failed yesterday and fails today has not failed twice in a row.
 IN_A_ROW = timedelta(hours=24)

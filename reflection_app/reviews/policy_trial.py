@@ -25,7 +25,7 @@ from reflection_app.reviews.models.review import Review
 from reflection_app.reviews.trial_decisions import Counted, Facts
 from reflection_app.runs.models.attempt import Verdict
 from reflection_app.runs.models.run import Step
-from reflection_app.tasks.models.task import Task
+from reflection_app.tasks.models import Task
 
 TRIED_DAYS = 30
 MOST_VERDICTS = 50_000

@@ -14,7 +14,7 @@ from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.runs.batch import Batch
 from reflection_app.runs.enqueuing import enqueue
 from reflection_app.runs.models.run import Run, spec_as_json
-from reflection_app.tasks.models.task import Task
+from reflection_app.tasks.models import Task
 
 
 def is_scripted(models: dict[str, str]) -> bool:

@@ -19,7 +19,7 @@ from reflection_app.runs.models.run import Run
 from reflection_app.sessions.models.reflector import Reflector
 from reflection_app.sessions.models.transcript import Transcript, TranscriptFile, TranscriptTurn
 from reflection_app.sessions.run_conversation import turns_of_run
-from reflection_app.tasks.models.task import TaskFile
+from reflection_app.tasks.models import TaskFile
 
 REFLECTING = (Mode.ERROR_REFLECTION.value, Mode.MEMORY_REFLECTION.value)
 # A file that came under the name of the conversation's own is found here.

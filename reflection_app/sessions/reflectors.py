@@ -22,7 +22,7 @@ from reflection_app.sessions.models.reflector import LookBackDue, Reflector, Ref
 from reflection_app.sessions.models.transcript import Transcript
 from reflection_app.sessions.reflection_mode import reflection_mode, said_mode
 from reflection_app.sessions.run_conversation import has_conversation
-from reflection_app.tasks.models.task import Task
+from reflection_app.tasks.models import Task
 
 log = logging.getLogger(__name__)
 

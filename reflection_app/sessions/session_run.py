@@ -15,7 +15,7 @@ from reflection_app.runs.models.run import Run, RunState, Step, StepState
 from reflection_app.runs.waiting import turns_for
 from reflection_app.sessions.models.transcript import Transcript, TranscriptTurn
 from reflection_app.sessions.transcript_submission import TranscriptSubmission
-from reflection_app.tasks.models.task import Task
+from reflection_app.tasks.models import Task
 
 LONGEST_GUESSED = 1_000
 NOT_STATED = "(The agent's objective was not stated; tell it from the session.)"

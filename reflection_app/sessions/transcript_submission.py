@@ -9,8 +9,14 @@ from reflection_app.loops.session_messages import ROLES
 from reflection_app.loops.storable import is_storable
 from reflection_app.loops.task_spec import MOST_REFLECTIONS, Limits
 from reflection_app.loops.values import Value
-from reflection_app.tasks.reflection_input import AnyReflection, Files, ReflectionInput, ToolErrors
-from reflection_app.tasks.task_submission import LARGEST_METADATA, LimitsOverride
+from reflection_app.tasks.submission import (
+    LARGEST_METADATA,
+    AnyReflection,
+    Files,
+    LimitsOverride,
+    ReflectionInput,
+    ToolErrors,
+)
 
 MOST_MESSAGES_AT_ONCE = 500
 MOST_TURNS = 10_000

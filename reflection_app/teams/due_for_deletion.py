@@ -15,7 +15,7 @@ from reflection_app.runs.models.run import Run, RunState
 from reflection_app.sessions.models.agent_trace import AgentTrace
 from reflection_app.sessions.models.reflector import Reflector
 from reflection_app.sessions.models.transcript import Transcript
-from reflection_app.tasks.models.task import Task
+from reflection_app.tasks.models import Task
 from reflection_app.teams.models.notification import Notification
 from reflection_app.teams.models.webhook import Delivery, DeliveryState
 

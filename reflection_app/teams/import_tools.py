@@ -20,7 +20,7 @@ from reflection_app.core.models import Project
 from reflection_app.loops.storable import storable
 from reflection_app.loops.tool_calls import ToolSpec
 from reflection_app.loops.values import Value
-from reflection_app.tasks.task_submission import invalid_input
+from reflection_app.tasks.submission import invalid_input
 from reflection_app.teams.models.tool import Tool, ToolKind
 from reflection_app.teams.tool_input import (
     IMPORT_ADDRESS,

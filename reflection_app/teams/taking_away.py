@@ -19,7 +19,7 @@ from reflection_app.runs.models.run import Run
 from reflection_app.sessions.models.agent_trace import AgentTrace
 from reflection_app.sessions.models.reflector import Reflector
 from reflection_app.sessions.models.transcript import Transcript
-from reflection_app.tasks.models.task import Task
+from reflection_app.tasks.models import Task
 from reflection_app.teams.models.notification import Notification
 
 # Small enough that nobody who needs one of its rows waits for long.

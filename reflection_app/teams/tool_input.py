@@ -15,7 +15,7 @@ from reflection_app.core.models import Project
 from reflection_app.loops.storable import is_storable
 from reflection_app.loops.tool_arguments import SchemaUnusable, is_too_deep, violations
 from reflection_app.loops.values import Value
-from reflection_app.tasks.task_submission import invalid_input
+from reflection_app.tasks.submission import invalid_input
 from reflection_app.teams.models.tool import Secret
 
 LONGEST_SCHEMA = 50_000

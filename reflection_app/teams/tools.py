@@ -16,7 +16,7 @@ from reflection_app.core.errors import NotFound
 from reflection_app.core.models import Project
 from reflection_app.loops.tool_calls import ToolResult
 from reflection_app.loops.values import Value
-from reflection_app.tasks.task_submission import invalid_input
+from reflection_app.tasks.submission import invalid_input
 from reflection_app.teams.models.tool import Tool, ToolKind
 from reflection_app.teams.tool_input import ToolInput, check_config, read_config, refused
 

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from reflection_app.core.errors import capped
-from reflection_app.tasks.task_submission import too_many_errors
+from reflection_app.tasks.submission import too_many_errors
 
 SHARE = gettext_noop("A number from 0 to 1.")
 SCORE = gettext_noop("A number from 0 to 100.")

@@ -47,7 +47,7 @@ from reflection_app.reviews.pages import (
 from reflection_app.runs.pages import compare_page, fork_pages, question_pages, run_pages, runs
 from reflection_app.sessions.pages import sessions
 from reflection_app.sessions.views import looking_back
-from reflection_app.tasks.pages import new_task, redo_page
+from reflection_app.tasks import pages as tasks_pages
 from reflection_app.teams import account_urls
 from reflection_app.teams.pages import (
     audit_page,
@@ -76,10 +76,10 @@ project_pages: list[URLPattern | URLResolver] = [
     path("runs/<uuid:run_id>/cancel/", run_pages.cancel, name="cancel_run"),
     path("runs/<uuid:run_id>/fork/", fork_pages.fork_page, name="fork_run"),
     path("runs/<uuid:run_id>/ask/", ask_for_review_page.ask_page, name="ask_for_review"),
-    path("runs/<uuid:run_id>/redo/", redo_page.redo_page, name="redo_run"),
+    path("runs/<uuid:run_id>/redo/", tasks_pages.redo_page, name="redo_run"),
     path("runs/<uuid:run_id>/compare/", compare_page.compare_page, name="compare_run"),
     path("runs/<uuid:run_id>/steps/<int:seq>/", run_pages.step_page, name="step"),
-    path("tasks/new/", new_task.new_task, name="new_task"),
+    path("tasks/new/", tasks_pages.new_task, name="new_task"),
     path("reviews/", review_queue.queue, name="reviews"),
     path("reviews/agreement/", agreement_page.agreement_page, name="agreement"),
     path("reviews/count/", review_queue.count, name="review_count"),

@@ -12,7 +12,7 @@ from reflection_app.repairs.decide_instruction import InstructionInput, decide_i
 from reflection_app.repairs.models.report import AgentInstruction, InstructionState
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models.run import Step
-from reflection_app.tasks.submit_task import MOST_INSTRUCTIONS
+from reflection_app.tasks.submitting import MOST_INSTRUCTIONS
 from tests.actions.test_reviews import together
 from tests.factories import make_member, make_project, submit
 from tests.loops.reporting import AGENT

@@ -21,7 +21,7 @@ from reflection_app.runs.cancel_run import cancel_run
 from reflection_app.runs.hand_in_attempt import AttemptInput, hand_in_attempt
 from reflection_app.runs.models.question import Question
 from reflection_app.runs.models.run import Run, RunState, Step, StepState
-from reflection_app.tasks.redo_run import RedoInput, redo_run
+from reflection_app.tasks.redo import RedoInput, redo_run
 from tests.actions.test_reviews import together
 from tests.critiques import critique
 from tests.factories import make_project

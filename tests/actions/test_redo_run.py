@@ -10,7 +10,7 @@ from reflection_app.repairs.models.report import AgentInstruction, InstructionSt
 from reflection_app.runs.advance import advance
 from reflection_app.runs.cancel_run import cancel_run
 from reflection_app.runs.models.run import Run
-from reflection_app.tasks.redo_run import RedoInput, redo_run
+from reflection_app.tasks.redo import RedoInput, redo_run
 from tests.actions.forking import everything_of, text_run
 from tests.critiques import critique
 from tests.factories import make_member, make_project

@@ -5,10 +5,9 @@ import pytest
 from reflection_app.core.audit import Actor
 from reflection_app.core.errors import InvalidInput
 from reflection_app.loops.task_spec import NOT_FOR_TASKS, Mode
-from reflection_app.tasks.models.task import Task
-from reflection_app.tasks.submit_task import submit_task
-from reflection_app.tasks.task_rules import OTHER_CALLS, check_it_can_run
-from reflection_app.tasks.task_submission import TaskSubmission, read_submission
+from reflection_app.tasks.models import Task
+from reflection_app.tasks.submission import OTHER_CALLS, TaskSubmission, check_it_can_run, read_submission
+from reflection_app.tasks.submitting import submit_task
 from tests.actions.forking import advanced, forked, step_of, text_run
 from tests.critiques import critique
 from tests.factories import make_project

@@ -18,7 +18,7 @@ from reflection_app.runs.models.attempt import Attempt
 from reflection_app.runs.models.run import Run, Step
 from reflection_app.sessions.models.agent_trace import AgentTrace
 from reflection_app.sessions.models.transcript import Transcript
-from reflection_app.tasks.models.task import Task
+from reflection_app.tasks.models import Task
 from reflection_app.teams.models.notification import Notification, NotificationKind
 from reflection_app.teams.models.retention import RetentionRun
 from reflection_app.teams.retention import (

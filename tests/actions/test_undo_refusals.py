@@ -24,7 +24,7 @@ from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.fork_run import fork_run
 from reflection_app.runs.hand_in_attempt import AttemptInput, hand_in_attempt
 from reflection_app.runs.models.run import Run, Step
-from reflection_app.tasks.redo_run import RedoInput, redo_run
+from reflection_app.tasks.redo import RedoInput, redo_run
 from reflection_app.teams.tools import add_builtin_tools
 from tests.actions.test_undo_decision import (
     BAD,

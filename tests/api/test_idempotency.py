@@ -7,7 +7,7 @@ from django.db import connections
 
 from reflection_app.core.audit import AuditEntry
 from reflection_app.core.models import IdempotentAnswer
-from reflection_app.tasks.models.task import Task
+from reflection_app.tasks.models import Task
 from tests.api.caller import Answer, Caller, assert_problem, fields, make_caller
 from tests.api.stories import waiting_review
 from tests.pace import PATIENCE_S

@@ -3,7 +3,7 @@ from uuid import uuid4
 import pytest
 from django.utils import timezone
 
-from reflection_app.tasks.models.task import Task
+from reflection_app.tasks.models import Task
 from tests.api.caller import Caller, make_caller
 from tests.factories import submit
 

@@ -15,7 +15,7 @@ from redis import Redis
 from reflection_app.api import desk_view
 from reflection_app.api.rate_limits import Buckets, Limit
 from reflection_app.core.models import Scope
-from reflection_app.tasks.models.task import Task
+from reflection_app.tasks.models import Task
 from tests.api.caller import Caller, assert_problem, make_caller
 
 

@@ -4,7 +4,7 @@ import pytest
 from pytest_django.fixtures import Settings
 
 from reflection_app.core.audit import AuditEntry
-from reflection_app.tasks.models.task import Task
+from reflection_app.tasks.models import Task
 from tests.api.caller import Caller, assert_problem, fields
 
 pytestmark = pytest.mark.django_db

@@ -18,7 +18,7 @@ from reflection_app.runs.cancel_run import cancel_run
 from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.fork_run import fork_run
 from reflection_app.runs.models.run import Run, Step
-from reflection_app.tasks.models.task import Task
+from reflection_app.tasks.models import Task
 from tests.browser.conftest import Server, Visitor
 from tests.browser.looks import problems
 from tests.factories import PASSWORD, make_api_key, make_member, make_project, submit

@@ -12,7 +12,7 @@ from reflection_app.loops.verdicts import Referee
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.runs.models.attempt import Attempt, Verdict
 from reflection_app.runs.models.run import Run, Step
-from reflection_app.tasks.models.task import Task
+from reflection_app.tasks.models import Task
 
 
 def judged_run(

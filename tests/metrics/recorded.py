@@ -17,7 +17,7 @@ from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.repairs.models.completeness import CompletenessCheck, Supplement
 from reflection_app.runs.models.attempt import Attempt, Verdict
 from reflection_app.runs.models.run import Run, RunState, Step, StepState
-from reflection_app.tasks.models.task import Task
+from reflection_app.tasks.models import Task
 
 AGENTS = ("", "writer", "coder")
 MODES = (Mode.EXTERNAL_LOOP, Mode.ACTOR_CRITIC, Mode.REFLEXION, Mode.PLANNING, Mode.COMPLETENESS_CHECK)

@@ -19,7 +19,7 @@ from reflection_app.runs.advance import advance
 from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.fork_run import fork_run
 from reflection_app.runs.models.run import Run, Step
-from reflection_app.tasks.models.task import Task
+from reflection_app.tasks.models import Task
 from tests.factories import make_project
 from tests.panels import adjudication, people, say
 from tests.reviewed import criticised, decide, review_of

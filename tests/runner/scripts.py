@@ -7,8 +7,8 @@ from reflection_app.adapters.llm.scripted import register_script
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
 from reflection_app.runs.models.run import Run
-from reflection_app.tasks.submit_task import submit_task
-from reflection_app.tasks.task_submission import read_submission
+from reflection_app.tasks.submission import read_submission
+from reflection_app.tasks.submitting import submit_task
 from tests.factories import WAYS, make_project
 
 _numbers = count(1)

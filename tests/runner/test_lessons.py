@@ -21,7 +21,7 @@ from reflection_app.runs.fork_run import fork_run
 from reflection_app.runs.lessons import recall_lessons
 from reflection_app.runs.models.run import Run, Step
 from reflection_app.runs.sweep import take_back_expired
-from reflection_app.tasks.redo_run import RedoInput, redo_run
+from reflection_app.tasks.redo import RedoInput, redo_run
 from tests.critiques import critique
 from tests.factories import make_project
 from tests.runner.scripts import scripted_run

@@ -18,7 +18,7 @@ from reflection_app.runs.hand_in_attempt import AttemptInput, hand_in_attempt
 from reflection_app.runs.models.attempt import Attempt
 from reflection_app.runs.models.question import Question
 from reflection_app.runs.models.run import Run, RunState, Step
-from reflection_app.tasks.redo_run import RedoInput, redo_run
+from reflection_app.tasks.redo import RedoInput, redo_run
 from tests.critiques import critique
 from tests.factories import make_project
 from tests.loops.protocol.playing import PLAN, REFLECTION

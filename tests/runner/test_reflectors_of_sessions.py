@@ -22,7 +22,7 @@ from reflection_app.sessions.models.reflector import Reflector
 from reflection_app.sessions.models.transcript import Transcript, TranscriptTurn
 from reflection_app.sessions.transcript_submission import TranscriptSubmission, TurnsInput
 from reflection_app.sessions.transcripts import add_turns, end_transcript, open_transcript
-from reflection_app.tasks.models.task import TaskFile
+from reflection_app.tasks.models import TaskFile
 from tests.looking_back import (
     BOTH,
     ended_run,

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from reflection_app.runs.models.run import Run
-from reflection_app.tasks.models.task import Task
+from reflection_app.tasks.models import Task
 from tests.outgoing.conftest import loopback
 from tests.tools.making import http_tool
 from tests.web.stories import logged_in

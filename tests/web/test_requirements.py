@@ -8,7 +8,7 @@ from django.test import Client
 
 from reflection_app.runs.models.attempt import Verdict
 from reflection_app.runs.models.run import Run
-from reflection_app.tasks.models.task import Task
+from reflection_app.tasks.models import Task
 from tests.critiques import critique
 from tests.factories import make_project
 from tests.web.stories import HOSTILE, finished, logged_in, project_with, waiting_review

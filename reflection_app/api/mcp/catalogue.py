@@ -17,8 +17,8 @@ from reflection_app.repairs.completeness_submission import CheckSubmission
 from reflection_app.repairs.tool_failure_submission import FixOutcomeSubmission, ToolFailureSubmission
 from reflection_app.runs.answers.next_answer import HandedInAnswer, RunWithNext
 from reflection_app.runs.hand_in_attempt import AttemptInput
-from reflection_app.tasks.answers.task_answers import TaskAnswer
-from reflection_app.tasks.task_submission import TaskSubmission
+from reflection_app.tasks.answers import TaskAnswer
+from reflection_app.tasks.submission import TaskSubmission
 
 BASE = "/api/v1"
 IDEMPOTENCY_KEY = "idempotency_key"

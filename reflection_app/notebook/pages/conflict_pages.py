@@ -34,7 +34,7 @@ from reflection_app.notebook.notebook_conflicts import (
 )
 from reflection_app.notebook.views.conflict_view import KINDS, STATES, ConflictView, Suggested
 from reflection_app.notebook.views.entry_evidence import lines_of
-from reflection_app.tasks.task_submission import invalid_input
+from reflection_app.tasks.submission import invalid_input
 from reflection_app.web.access import DeskRequest, Place, project_page
 from reflection_app.web.list_pages import PAGE
 

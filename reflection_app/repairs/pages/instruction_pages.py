@@ -15,7 +15,7 @@ from reflection_app.core.permissions import Permission
 from reflection_app.repairs.decide_instruction import InstructionInput, decide_instruction
 from reflection_app.repairs.models.report import AgentInstruction, InstructionState
 from reflection_app.repairs.pages.report_pages import undecided
-from reflection_app.tasks.task_submission import invalid_input
+from reflection_app.tasks.submission import invalid_input
 from reflection_app.web.access import DeskRequest, Place, project_page
 
 MOST_SHOWN = 200

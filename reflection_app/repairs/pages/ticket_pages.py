@@ -20,7 +20,7 @@ from reflection_app.loops.storable import storable
 from reflection_app.loops.tickets import Trigger
 from reflection_app.repairs.models.ticket import Ticket, TicketState
 from reflection_app.repairs.tickets import ClosingInput, close_ticket
-from reflection_app.tasks.redo_run import why_no_redo
+from reflection_app.tasks.redo import why_no_redo
 from reflection_app.web.access import DeskRequest, get_ticket_for, project_page
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.complaints import complaints

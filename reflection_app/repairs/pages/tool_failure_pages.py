@@ -23,7 +23,7 @@ from reflection_app.repairs.models.tool_failure import ToolFailure
 from reflection_app.repairs.report_fix_outcome import report_fix_outcome
 from reflection_app.repairs.tool_failure_submission import FixOutcomeSubmission
 from reflection_app.repairs.views.failure_view import FailureShown
-from reflection_app.tasks.task_submission import invalid_input
+from reflection_app.tasks.submission import invalid_input
 from reflection_app.web.access import DeskRequest, get_tool_failure_for, project_page
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.forms import Typed, blame, read_typed

@@ -12,7 +12,7 @@ from reflection_app.reviews.models.review import Review
 from reflection_app.reviews.overruled_audit import goes_back
 from reflection_app.runs.models.run import Run
 from reflection_app.runs.views.what_is_left import Left, what_is_left
-from reflection_app.tasks.redo_run import redo_mode, why_no_redo
+from reflection_app.tasks.redo import redo_mode, why_no_redo
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from reflection_app.core.ids import new_id
 from reflection_app.core.models import Project
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.task_spec import OF_THE_DESK, Mode, TaskSpec
-from reflection_app.tasks.models.task import Task
+from reflection_app.tasks.models import Task
 
 # Of runs and of tasks: those of people and pipelines, without what the desk does about them by itself.
 NOT_OF_THE_DESK = ~Q(mode__in=sorted(mode.value for mode in OF_THE_DESK))

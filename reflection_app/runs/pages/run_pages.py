@@ -24,8 +24,8 @@ from reflection_app.runs.views.run_story import tell
 from reflection_app.runs.views.step_lines import StepLine
 from reflection_app.runs.views.told_view import told_to
 from reflection_app.sessions.views.looking_back import looked_back_at, looking_back_context
-from reflection_app.tasks.pages.redo_page import redo_form_of
-from reflection_app.tasks.redo_run import why_no_redo
+from reflection_app.tasks.pages import redo_form_of
+from reflection_app.tasks.redo import why_no_redo
 from reflection_app.web.access import DeskRequest, get_run_for, get_step_for, project_page
 
 

@@ -23,7 +23,7 @@ from reflection_app.runs.views.run_graph import draw
 from reflection_app.runs.views.run_story import RunStory, tell
 from reflection_app.runs.views.told_view import told_to
 from reflection_app.sessions.views.looking_back import looking_back_context
-from reflection_app.tasks.redo_run import why_no_redo
+from reflection_app.tasks.redo import why_no_redo
 from reflection_app.teams.first_password import must_change_password
 from reflection_app.web.access import get_membership_for
 

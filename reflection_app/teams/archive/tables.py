@@ -31,7 +31,7 @@ from reflection_app.runs.models.run import Run, RunState, Step
 from reflection_app.sessions.models.agent_trace import AgentSpan, AgentTrace
 from reflection_app.sessions.models.reflector import Reflector
 from reflection_app.sessions.models.transcript import Transcript, TranscriptFile, TranscriptTurn
-from reflection_app.tasks.models.task import Task, TaskFile
+from reflection_app.tasks.models import Task, TaskFile
 from reflection_app.teams.models.retention import RetentionRun
 from reflection_app.teams.models.tool import Tool
 from reflection_app.teams.models.webhook import Webhook

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 from pydantic import ValidationError
 
-from reflection_app.tasks.task_submission import invalid_input
+from reflection_app.tasks.submission import invalid_input
 from reflection_app.teams.models.tool import Tool, ToolKind
 from reflection_app.teams.tool_input import ToolInput
 from reflection_app.web.forms import Typed, blame

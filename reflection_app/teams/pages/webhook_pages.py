@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from reflection_app.core.errors import Conflict, InvalidInput
 from reflection_app.core.permissions import Permission
-from reflection_app.tasks.task_submission import invalid_input
+from reflection_app.tasks.submission import invalid_input
 from reflection_app.teams.models.webhook import Delivery, DeliveryState, Webhook
 from reflection_app.teams.pages.webhook_words import groups, kinds
 from reflection_app.teams.webhook_input import LONGEST_DESCRIPTION, USUAL, WebhookChange, WebhookInput

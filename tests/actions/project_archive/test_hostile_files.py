@@ -15,7 +15,7 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models import Project
 from reflection_app.runs.models.run import Run
-from reflection_app.tasks.models.task import Task
+from reflection_app.tasks.models import Task
 from reflection_app.teams.archive import reading
 from reflection_app.teams.archive.identities import Identities, cycle_in
 from reflection_app.teams.archive.importing import Wishes, import_project

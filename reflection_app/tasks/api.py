@@ -8,22 +8,24 @@ from pydantic import Field
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from reflection_app.api.access import get_task_for
+from reflection_app.api.access import get_run_for, get_task_for
 from reflection_app.api.desk_view import DeskView, NoParameters
 from reflection_app.api.idempotency import idempotent
 from reflection_app.api.pages import NEWEST_FIRST, PageQuery, get_page
 from reflection_app.api.permissions import needs
-from reflection_app.api.reading import read_body, read_query
+from reflection_app.api.reading import read_body, read_input, read_query
 from reflection_app.api.schema import described_get, described_post
 from reflection_app.core.errors import ActionError, InvalidInput, capped
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.values import Value
+from reflection_app.runs.answers.run_answers import RunAnswer, run_answer
 from reflection_app.runs.models.run import NOT_OF_THE_DESK
-from reflection_app.tasks.answers.task_answers import BatchAnswer, TaskAnswer, TaskPage, submitted_answers, task_answers
-from reflection_app.tasks.models.task import Task
-from reflection_app.tasks.submit_task import submit_task
-from reflection_app.tasks.task_submission import TaskSubmission, read_submission
+from reflection_app.tasks.answers import BatchAnswer, TaskAnswer, TaskPage, submitted_answers, task_answers
+from reflection_app.tasks.models import Task
+from reflection_app.tasks.redo import RedoInput, redo_run
+from reflection_app.tasks.submission import TaskSubmission, read_submission
+from reflection_app.tasks.submitting import submit_task
 
 MOST_IN_A_BATCH = 500
 
@@ -143,3 +145,30 @@ def read_batch(body: Any) -> list[TaskSubmission]:
     if errors:
         raise InvalidBatch("Some tasks were not accepted; nothing was stored.", errors=errors)
     return submissions
+
+
+# Ordering a finished run again, with instructions.
+
+ORDERS = {
+    "The best attempt": {"instructions": "Keep the structure, and give a source for every number."},
+    "A certain attempt": {"instructions": "Half as long.", "attempt": 2},
+}
+
+
+class RedoRun(DeskView):
+    # The order counts as a person's word, as a review does: a pipeline that hands tasks in cannot pose as a reviewer.
+    permissions = needs(post=Permission.REVIEW)
+
+    @described_post(
+        "redo_run",
+        summary="Order a finished run again, with instructions: a new run that begins with its answer",
+        body=RedoInput,
+        answers={201: RunAnswer},
+        problems=(404, 409),
+        examples=ORDERS,
+    )
+    @idempotent
+    def post(self, request: Request, run_id: UUID) -> Response:
+        run = get_run_for(self.project, run_id)
+        redone = redo_run(run, read_input(request, RedoInput, what="order"), actor=self.actor)
+        return Response(run_answer(redone).model_dump(mode="json"), 201)

@@ -25,7 +25,7 @@ from reflection_app.runs.begin_run import Origin, begin_run
 from reflection_app.runs.lessons import lessons_of
 from reflection_app.runs.models.attempt import Attempt, Verdict
 from reflection_app.runs.models.run import Run
-from reflection_app.tasks.submit_task import accepted_instructions
+from reflection_app.tasks.submitting import accepted_instructions
 
 # Judged by what a model thinks of it: such work is done again by the six steps. Others keep their real signal.
 BY_SIX_STEPS = frozenset({Mode.ACTOR_CRITIC, Mode.REFLEXION, Mode.REFLECTION_PROTOCOL})

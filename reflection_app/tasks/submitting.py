@@ -23,9 +23,8 @@ from reflection_app.runs.begin_run import begin_run, is_scripted
 from reflection_app.runs.lessons import lessons_of
 from reflection_app.runs.models.run import Run
 from reflection_app.runs.next_start import hints_for
-from reflection_app.tasks.models.task import Task, TaskFile
-from reflection_app.tasks.task_rules import check_it_can_run
-from reflection_app.tasks.task_submission import TaskSubmission
+from reflection_app.tasks.models import Task, TaskFile
+from reflection_app.tasks.submission import TaskSubmission, check_it_can_run
 from reflection_app.teams.models.tool import Tool
 
 NO_CRITIC = "This project has no critic: its critic's model is “none”. Choose another mode."

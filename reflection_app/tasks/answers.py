@@ -10,7 +10,7 @@ from reflection_app.api.answer import Answer, Money, PageAnswer, money
 from reflection_app.loops.task_spec import Execution, Limits, Mode
 from reflection_app.runs.answers.run_answers import RunAnswer, run_answers, runs_to_list
 from reflection_app.runs.models.run import Run
-from reflection_app.tasks.models.task import Task, TaskFile
+from reflection_app.tasks.models import Task, TaskFile
 
 
 class LimitsAnswer(Answer):
