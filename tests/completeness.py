@@ -9,7 +9,7 @@ from reflection_app.core.models import Project
 from reflection_app.repairs.check_completeness import check_completeness
 from reflection_app.repairs.completeness_submission import CheckSubmission
 from reflection_app.runs.advance import advance
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 from reflection_app.teams.models.tool import Tool
 from reflection_app.teams.tool_input import ToolInput
 from reflection_app.teams.tools import create_tool

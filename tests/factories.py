@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import ApiKey, Membership, Project, Role, Scope
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 from reflection_app.tasks.models import Task
 from reflection_app.tasks.submission import read_submission
 from reflection_app.tasks.submitting import submit_task

@@ -11,7 +11,7 @@ from reflection_app.reviews.decide_review import DecisionInput, decide_review
 from reflection_app.reviews.models.panel import Panel
 from reflection_app.reviews.models.review import Review, ReviewState
 from reflection_app.runs.advance import advance
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 from tests.critiques import critique
 from tests.factories import make_member, make_project
 from tests.runner.scripts import scripted_run

@@ -7,7 +7,7 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
 from reflection_app.reviews.models.review import Review
 from reflection_app.runs.advance import advance
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 from reflection_app.tasks.submission import read_submission
 from reflection_app.tasks.submitting import submit_task
 

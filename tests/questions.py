@@ -7,8 +7,8 @@ from reflection_app.loops.questions import Question as Asked
 from reflection_app.runs.consequences import consequences
 from reflection_app.runs.journal import Journal
 from reflection_app.runs.lease import claim
-from reflection_app.runs.models.question import Question
-from reflection_app.runs.waiting import wait_for
+from reflection_app.runs.models import Question
+from reflection_app.runs.performing import wait_for
 from tests.factories import submit
 
 KNOWLEDGE = Asked(

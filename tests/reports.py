@@ -12,9 +12,8 @@ from reflection_app.repairs.models.report import Report
 from reflection_app.repairs.models.ticket import Ticket
 from reflection_app.repairs.report_rows import write_report
 from reflection_app.runs.batch import Batch
-from reflection_app.runs.models.attempt import Attempt
-from reflection_app.runs.models.run import Run, Step, StepState
-from reflection_app.runs.naming import named
+from reflection_app.runs.models import Attempt, Run, Step, StepState
+from reflection_app.runs.performing import named
 from tests.actions.forking import TWICE, advanced
 from tests.factories import make_project, submit
 from tests.loops.reporting import AGENT, seed_report

@@ -6,9 +6,8 @@ from typing import Any
 from reflection_app.core.audit import Actor
 from reflection_app.reviews.models.review import Review
 from reflection_app.runs.advance import advance
-from reflection_app.runs.hand_in_attempt import AttemptInput, hand_in_attempt
-from reflection_app.runs.models.attempt import Verdict
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.handing_in import AttemptInput, hand_in_attempt
+from reflection_app.runs.models import Run, Verdict
 from reflection_app.teams.tool_input import ToolInput
 from reflection_app.teams.tools import create_tool
 from tests.critiques import critique

@@ -9,9 +9,9 @@ from pytest_django.fixtures import Settings
 
 from reflection_app.core.models import IdempotentAnswer
 from reflection_app.runs import jobs as tasks
-from reflection_app.runs.enqueuing import Outage
 from reflection_app.runs.jobs import queue_length, sweep, tidy
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
+from reflection_app.runs.queueing import Outage
 from reflection_app.runs.sweep import MOST_BESIDE_A_QUEUE, find_unclaimed
 from tests.factories import make_api_key, make_project, submit
 

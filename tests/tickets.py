@@ -6,8 +6,8 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
 from reflection_app.repairs.models.ticket import Ticket
 from reflection_app.runs.advance import advance
-from reflection_app.runs.hand_in_attempt import AttemptInput, hand_in_attempt
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.handing_in import AttemptInput, hand_in_attempt
+from reflection_app.runs.models import Run
 from tests.critiques import critique
 from tests.factories import make_project
 from tests.runner.scripts import scripted_run

@@ -17,9 +17,7 @@ from reflection_app.reviews.decide_review import DecisionInput, decide_review
 from reflection_app.reviews.models.panel import Panel
 from reflection_app.reviews.models.review import Review
 from reflection_app.runs.advance import advance
-from reflection_app.runs.models.attempt import Attempt, Verdict
-from reflection_app.runs.models.question import Question
-from reflection_app.runs.models.run import Run, Step
+from reflection_app.runs.models import Attempt, Question, Run, Step, Verdict
 
 BY_PROJECT: tuple[tuple[type[Model], str], ...] = (
     (Run, "project_id"),

@@ -12,7 +12,7 @@ from standardwebhooks import Webhook as Verifier
 from reflection_app.core.audit import Actor
 from reflection_app.core.events import EventType, add_event
 from reflection_app.core.models import Project
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 from reflection_app.teams.models.webhook import Delivery, Webhook
 from reflection_app.teams.webhook_input import WebhookInput
 from reflection_app.teams.webhooks import create_webhook

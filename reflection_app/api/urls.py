@@ -26,7 +26,7 @@ from reflection_app.reviews.api import (
     review_undo,
     reviews,
 )
-from reflection_app.runs.api import attempts, questions, run_graph, run_history, runs
+from reflection_app.runs import api as runs_api
 from reflection_app.sessions.api import reflectors, transcripts
 from reflection_app.tasks import api as tasks_api
 from reflection_app.teams.api import (
@@ -43,20 +43,20 @@ urlpatterns = [
     path("tasks", tasks_api.TaskList.as_view(), name="api-tasks"),
     path("tasks/batch", tasks_api.TaskBatch.as_view(), name="api-task-batch"),
     path("tasks/<uuid:task_id>", tasks_api.TaskDetail.as_view(), name="api-task"),
-    path("runs", runs.RunList.as_view(), name="api-runs"),
-    path("runs/<uuid:run_id>", runs.RunDetail.as_view(), name="api-run"),
-    path("runs/<uuid:run_id>/cancel", runs.CancelRun.as_view(), name="api-run-cancel"),
-    path("runs/<uuid:run_id>/fork", runs.ForkRun.as_view(), name="api-run-fork"),
+    path("runs", runs_api.RunList.as_view(), name="api-runs"),
+    path("runs/<uuid:run_id>", runs_api.RunDetail.as_view(), name="api-run"),
+    path("runs/<uuid:run_id>/cancel", runs_api.CancelRun.as_view(), name="api-run-cancel"),
+    path("runs/<uuid:run_id>/fork", runs_api.ForkRun.as_view(), name="api-run-fork"),
     path("runs/<uuid:run_id>/redo", tasks_api.RedoRun.as_view(), name="api-run-redo"),
-    path("runs/<uuid:run_id>/steps", run_history.RunSteps.as_view(), name="api-run-steps"),
-    path("runs/<uuid:run_id>/attempts", attempts.RunAttempts.as_view(), name="api-run-attempts"),
-    path("runs/<uuid:run_id>/graph", run_graph.RunGraph.as_view(), name="api-run-graph"),
+    path("runs/<uuid:run_id>/steps", runs_api.RunSteps.as_view(), name="api-run-steps"),
+    path("runs/<uuid:run_id>/attempts", runs_api.RunAttempts.as_view(), name="api-run-attempts"),
+    path("runs/<uuid:run_id>/graph", runs_api.RunGraph.as_view(), name="api-run-graph"),
     path("runs/<uuid:run_id>/reflectors", reflectors.RunReflectors.as_view(), name="api-run-reflectors"),
     path("runs/<uuid:run_id>/reviews", ask_for_review.AskForReview.as_view(), name="api-ask-for-review"),
-    path("runs/<uuid:run_id>/events", run_history.RunEvents.as_view(), name="api-run-events"),
-    path("questions", questions.QuestionList.as_view(), name="api-questions"),
-    path("questions/<uuid:question_id>", questions.QuestionDetail.as_view(), name="api-question"),
-    path("questions/<uuid:question_id>/answer", questions.AnswerQuestion.as_view(), name="api-question-answer"),
+    path("runs/<uuid:run_id>/events", runs_api.RunEvents.as_view(), name="api-run-events"),
+    path("questions", runs_api.QuestionList.as_view(), name="api-questions"),
+    path("questions/<uuid:question_id>", runs_api.QuestionDetail.as_view(), name="api-question"),
+    path("questions/<uuid:question_id>/answer", runs_api.AnswerQuestion.as_view(), name="api-question-answer"),
     path("reviews", reviews.ReviewList.as_view(), name="api-reviews"),
     path("reviews/agreement", agreement.Agreement.as_view(), name="api-agreement"),
     path("reviews/claim", reviews.ClaimReview.as_view(), name="api-review-claim"),

@@ -12,7 +12,7 @@ from reflection_app.api.authentication import check_it_works
 from reflection_app.core.events import Event
 from reflection_app.core.models import ApiKey
 from reflection_app.loops.values import Value
-from reflection_app.runs.models.run import Run, RunState
+from reflection_app.runs.models import Run, RunState
 
 LONGEST_WAIT_S = 60.0
 LOOK_EVERY_S = 0.2

@@ -3,8 +3,8 @@
 from django.urls import URLPattern, path, re_path
 
 from reflection_app.reviews.nudges import ReviewsConsumer
-from reflection_app.runs.consumers import NoSuchSocket, RunConsumer
-from reflection_app.runs.views.live_pages import draw_partial, look_at_run, may_hear_reviews
+from reflection_app.runs.live import NoSuchSocket, RunConsumer
+from reflection_app.runs.views.live import draw_partial, look_at_run, may_hear_reviews
 
 websocket_urlpatterns: list[URLPattern] = [
     path("ws/p/<slug:slug>/runs/<uuid:run_id>", RunConsumer.as_asgi(look=look_at_run, draw_partial=draw_partial)),

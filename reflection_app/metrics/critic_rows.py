@@ -22,7 +22,7 @@ from reflection_app.reviews.models.panel import PanelState
 from reflection_app.reviews.models.review import OPEN, Review, ReviewState
 from reflection_app.reviews.policy_trial import cost_then
 from reflection_app.reviews.trial_decisions import Facts
-from reflection_app.runs.models.run import Step
+from reflection_app.runs.models import Step
 
 # The newest ones count; so many are compared in a moment.
 MOST_COMPARED = 20_000

@@ -11,7 +11,7 @@ from django.db import connection
 
 from reflection_app.repairs.models.report import Report
 from reflection_app.repairs.models.tool_failure import ToolFailure
-from reflection_app.runs.models.attempt import Attempt, Verdict
+from reflection_app.runs.models import Attempt, Verdict
 
 # Of the verdicts on an attempt the strongest, of two equally strong the later one.
 QUERY = """

@@ -19,7 +19,7 @@ from reflection_app.metrics.models.day_figures import DayCount, DayFigure, DaySp
 from reflection_app.metrics.models.run_figures import FigureDue, RunFigure, RunSpend
 from reflection_app.metrics.recorded_runs import FinishedRun, finished_runs
 from reflection_app.metrics.run_facts import latency_of, referee_of, sums_of
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 
 AT_ONCE = 500
 log = logging.getLogger(__name__)

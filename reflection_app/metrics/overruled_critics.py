@@ -6,7 +6,7 @@ from reflection_app.loops.effects import Generate
 from reflection_app.loops.verdicts import Referee
 from reflection_app.reviews.models.panel import PanelState
 from reflection_app.reviews.models.review import Review
-from reflection_app.runs.models.run import Step
+from reflection_app.runs.models import Step
 
 # Who says it in the name of which referee.
 ROLES = {Referee.CRITIC: "critic", Referee.SELF: "self"}

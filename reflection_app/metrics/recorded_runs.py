@@ -23,8 +23,7 @@ from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.metrics.failure_types import failures_of
 from reflection_app.metrics.run_facts import AGENT, REFLECTING, Check, Recorded, Took, most_used
 from reflection_app.repairs.models.completeness import CompletenessCheck
-from reflection_app.runs.models.attempt import Attempt, Verdict
-from reflection_app.runs.models.run import Run, RunState, Step, StepState
+from reflection_app.runs.models import Attempt, Run, RunState, Step, StepState, Verdict
 
 NOT_COUNTED = frozenset(mode.value for mode in OF_THE_DESK)
 ROLE = Case(

@@ -11,7 +11,7 @@ from reflection_app.metrics.figures import FAMILIES, asked_for, finished_within
 from reflection_app.metrics.models.run_figures import RunFigure
 from reflection_app.metrics.run_facts import LATENCIES, LONGER
 from reflection_app.metrics.values import Chosen
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 
 YES, NO = "yes", "no"
 COUNTED = Q(is_counted=True)

@@ -10,7 +10,7 @@ from reflection_app.metrics.review_figures import AGES, OLDER, OVERRULED, age_at
 from reflection_app.metrics.runs_behind import NO, YES
 from reflection_app.metrics.values import Chosen
 from reflection_app.reviews.models.review import Review
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 
 DECIDED = frozenset({"decided", "time_to_decision_p50_s", "time_to_decision_p95_s", "overrule_rate"})
 QUEUE = frozenset({"queue_length", "oldest_age_s"})

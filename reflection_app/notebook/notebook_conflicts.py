@@ -25,8 +25,8 @@ from reflection_app.notebook.notebook_input import MergedWords, Reason, Version
 from reflection_app.notebook.notebook_own_words import refuse_rewording
 from reflection_app.notebook.notebook_refusals import refusals_told, wrong
 from reflection_app.notebook.notebook_trail import by_of, note, ring_notebook
-from reflection_app.runs.begin_run import begin_run
-from reflection_app.runs.models.run import Run, RunState
+from reflection_app.runs.models import Run, RunState
+from reflection_app.runs.queueing import begin_run
 from reflection_app.tasks.models import Task
 
 KIND = "conflict"

@@ -13,7 +13,7 @@ from reflection_app.core.ids import id_from
 from reflection_app.core.models import Project
 from reflection_app.loops.storable import Text
 from reflection_app.loops.values import Value
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 
 LONGEST_SUBJECT = 200
 

@@ -16,7 +16,7 @@ from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.models import ApiKey, Membership
 from reflection_app.core.own_work import allows_own_work
 from reflection_app.notebook.notebook_refusals import wrong
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 
 WORDS = ("name", "description", "content", "details")
 PUT_INTO_WORDS = ("entry.edited", "entry.restored", "entry.absorbed")

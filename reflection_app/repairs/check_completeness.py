@@ -7,8 +7,8 @@ from reflection_app.core.models import Project
 from reflection_app.core.own_work import hands_of
 from reflection_app.loops.task_spec import Limits, Mode, TaskSpec
 from reflection_app.repairs.completeness_submission import CHECK_LIMITS, CheckSubmission
-from reflection_app.runs.begin_run import begin_run
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
+from reflection_app.runs.queueing import begin_run
 from reflection_app.tasks.models import Task
 
 

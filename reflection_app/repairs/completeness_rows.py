@@ -14,7 +14,7 @@ from reflection_app.loops.effects import RecordCompleteness, RecordPlan, RecordS
 from reflection_app.loops.plans import CheckedPlan
 from reflection_app.repairs.models.completeness import CompletenessCheck, Supplement
 from reflection_app.runs.batch import Batch
-from reflection_app.runs.models.run import Run, Step
+from reflection_app.runs.models import Run, Step
 from reflection_app.tasks.models import Task
 
 IS_COMPLETE = {CheckState.COMPLETE: True, CheckState.INCOMPLETE: False, CheckState.UNCHECKED: None}

@@ -17,7 +17,7 @@ from reflection_app.loops.storable import storable
 from reflection_app.loops.values import Value
 from reflection_app.repairs.models.report import ClassCorrection, Report
 from reflection_app.repairs.report_rows import keep_instruction, keep_proposal
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 
 
 class CorrectionInput(Value):

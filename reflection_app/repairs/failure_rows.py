@@ -11,7 +11,7 @@ from reflection_app.loops.effects import RecallFix
 from reflection_app.repairs.fix_pairs import LONGEST_SIGNATURE, best_fix, keep_outcome
 from reflection_app.repairs.models.tool_failure import FixPair, ToolFailure
 from reflection_app.runs.batch import Batch
-from reflection_app.runs.models.run import Run, Step
+from reflection_app.runs.models import Run, Step
 
 
 def recall_fix(effect: RecallFix, *, run_id: UUID) -> FixRecall:

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from notebook_app.public import EntryKind, Proposal, keep_all, lock_notebook, proposed_from, take_back_proposal
 from reflection_app.repairs.models.completeness import Supplement
-from reflection_app.runs.models.run import Run, Step
+from reflection_app.runs.models import Run, Step
 
 RECURS_FROM = 3
 MOST_EVIDENCE = 50

@@ -12,8 +12,7 @@ from reflection_app.loops.protocol.handling import proposals_for
 from reflection_app.loops.requirements import RequirementsReport
 from reflection_app.loops.verdicts import Judgement
 from reflection_app.repairs.models.report import Report
-from reflection_app.runs.models.attempt import Attempt, Verdict
-from reflection_app.runs.models.run import Step
+from reflection_app.runs.models import Attempt, Step, Verdict
 
 
 @dataclass(frozen=True)

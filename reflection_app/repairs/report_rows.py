@@ -16,8 +16,7 @@ from reflection_app.loops.verdicts import Issue
 from reflection_app.repairs.models.report import AgentInstruction, Report
 from reflection_app.repairs.models.ticket import Ticket
 from reflection_app.runs.batch import Batch
-from reflection_app.runs.models.attempt import Attempt
-from reflection_app.runs.models.run import Run, Step
+from reflection_app.runs.models import Attempt, Run, Step
 
 MOST_REPORTS = 20
 LOOKED_AT = ("reflection_id", "issues", "created_at")

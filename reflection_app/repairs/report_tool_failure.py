@@ -24,8 +24,8 @@ from reflection_app.metrics.models.run_figures import FigureDue
 from reflection_app.repairs.fix_pairs import best_fix
 from reflection_app.repairs.models.tool_failure import ToolFailure
 from reflection_app.repairs.tool_failure_submission import ToolFailureSubmission
-from reflection_app.runs.begin_run import begin_run
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
+from reflection_app.runs.queueing import begin_run
 from reflection_app.tasks.models import Task
 
 # What failed yesterday and fails today has not failed twice in a row.

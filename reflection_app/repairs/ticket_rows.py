@@ -13,8 +13,7 @@ from reflection_app.loops.ends import Outcome
 from reflection_app.loops.tickets import Ticket as IssuedTicket
 from reflection_app.repairs.models.ticket import Ticket, TicketState
 from reflection_app.runs.batch import Batch
-from reflection_app.runs.models.attempt import Attempt
-from reflection_app.runs.models.run import Run, Step
+from reflection_app.runs.models import Attempt, Run, Step
 
 OPEN_STATES = (TicketState.OPEN, TicketState.IN_PROGRESS)
 SUPERSEDE = """

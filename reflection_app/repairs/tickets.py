@@ -17,8 +17,8 @@ from reflection_app.loops.task_spec import Execution
 from reflection_app.loops.values import Value
 from reflection_app.repairs.models.ticket import Ticket, TicketState
 from reflection_app.repairs.ticket_rows import OPEN_STATES, begin_ticket
-from reflection_app.runs.cancel_run import cancel_run
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
+from reflection_app.runs.resuming import cancel_run
 
 
 class ClosingInput(Value):

@@ -19,8 +19,7 @@ from reflection_app.loops.values import Value
 from reflection_app.reviews.assign_review import AssignInput, assign_review
 from reflection_app.reviews.models.review import OPEN, Review
 from reflection_app.reviews.review_rows import put_before_people
-from reflection_app.runs.models.attempt import Attempt, Verdict
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Attempt, Run, Verdict
 
 
 class AskInput(Value):

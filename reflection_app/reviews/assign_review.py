@@ -20,7 +20,7 @@ from reflection_app.loops.storable import storable
 from reflection_app.loops.values import Value
 from reflection_app.reviews.claim_review import NOBODY, gone, lost, why_closed
 from reflection_app.reviews.models.review import OPEN, Review, ReviewSkip, ReviewState
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 from reflection_app.teams.models.notification import NotificationKind
 from reflection_app.teams.notifications import MAY_REVIEW, tell_of_review
 

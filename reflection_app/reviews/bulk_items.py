@@ -27,7 +27,7 @@ from reflection_app.reviews.models.bulk import BulkDecision, BulkItem, BulkItemS
 from reflection_app.reviews.models.review import Review
 from reflection_app.reviews.undo_decision import undo_decision
 from reflection_app.runs.jobs import enqueue_bulk
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 
 log = logging.getLogger(__name__)
 

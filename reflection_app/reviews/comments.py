@@ -19,7 +19,7 @@ from reflection_app.loops.values import Value
 from reflection_app.reviews.mentions import names_mentioned
 from reflection_app.reviews.models.comment import About, Comment
 from reflection_app.reviews.models.review import Review
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 from reflection_app.teams.models.notification import Notification, NotificationKind
 from reflection_app.teams.notifications import notify
 from reflection_app.teams.reading import is_blind

@@ -11,7 +11,7 @@ from reflection_app.reviews.decision_input import DecisionInput
 from reflection_app.reviews.models.review import Review, ReviewState
 from reflection_app.reviews.panel_opinions import keep_opinion, settle_dispute
 from reflection_app.reviews.reviewers_decision import Decided, decided_by
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 
 __all__ = ["DecisionInput", "decide_review"]
 

@@ -9,11 +9,10 @@ from reflection_app.reviews.models.review import Review
 from reflection_app.reviews.overruled_audit import order_again
 from reflection_app.reviews.reviewers_decision import Decided
 from reflection_app.reviews.tell_pages import tell_pages
-from reflection_app.runs.best_so_far import best_of
-from reflection_app.runs.first_attempt import settle_first_attempt
-from reflection_app.runs.models.attempt import Verdict
-from reflection_app.runs.models.run import Run
-from reflection_app.runs.resume_run import resume_run
+from reflection_app.runs.consequences import best_of
+from reflection_app.runs.lessons import settle_first_attempt
+from reflection_app.runs.models import Run, Verdict
+from reflection_app.runs.resuming import resume_run
 
 
 def put_in_force(review: Review, run: Run, decided: Decided, *, actor: Actor) -> None:

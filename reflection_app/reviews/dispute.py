@@ -10,7 +10,7 @@ from reflection_app.loops.effects import ReviewReason
 from reflection_app.reviews.models.comment import About
 from reflection_app.reviews.models.panel import Panel
 from reflection_app.reviews.models.review import Review, ReviewState
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 from reflection_app.teams.models.notification import Notification, NotificationKind
 from reflection_app.teams.notifications import tell_of_adjudication
 

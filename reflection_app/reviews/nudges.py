@@ -14,8 +14,7 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.db import DatabaseError, connection
 
 from reflection_app.adapters.doorbell import group_of_reviews
-from reflection_app.runs.consumers import LOOK_EVERY_S, groups_of_caller
-from reflection_app.runs.page_state import Refusal
+from reflection_app.runs.live import LOOK_EVERY_S, Refusal, groups_of_caller
 
 log = logging.getLogger(__name__)
 

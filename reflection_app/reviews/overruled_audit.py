@@ -7,7 +7,7 @@ from reflection_app.core.audit import Actor
 from reflection_app.loops.verdicts import Issue
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.reviews.models.review import Review
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 from reflection_app.tasks.redo import RedoInput, redo_run, why_no_redo
 
 LONGEST = 10_000

@@ -21,8 +21,7 @@ from reflection_app.reviews.panel_consensus import consensus
 from reflection_app.reviews.reviewers_decision import Decided
 from reflection_app.reviews.take_back import take_back
 from reflection_app.reviews.tell_pages import tell_pages
-from reflection_app.runs.models.attempt import Verdict
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run, Verdict
 
 SETTLED_WITH = ("decided_verdict_id", "decided_seq", "ordered_run_id")
 

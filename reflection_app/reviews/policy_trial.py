@@ -23,8 +23,7 @@ from reflection_app.loops.verdicts import Referee
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.reviews.models.review import Review
 from reflection_app.reviews.trial_decisions import Counted, Facts
-from reflection_app.runs.models.attempt import Verdict
-from reflection_app.runs.models.run import Step
+from reflection_app.runs.models import Step, Verdict
 from reflection_app.tasks.models import Task
 
 TRIED_DAYS = 30

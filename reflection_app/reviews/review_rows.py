@@ -8,8 +8,7 @@ from reflection_app.loops.effects import AskReviewer, RequestAudit, ReviewReason
 from reflection_app.reviews.models.panel import Panel
 from reflection_app.reviews.models.review import Review
 from reflection_app.runs.batch import Batch
-from reflection_app.runs.models.attempt import Attempt, Verdict
-from reflection_app.runs.models.run import Run, Step
+from reflection_app.runs.models import Attempt, Run, Step, Verdict
 
 
 def open_reviews(run: Run, step: Step, effect: AskReviewer | RequestAudit, *, attempt: Attempt) -> None:

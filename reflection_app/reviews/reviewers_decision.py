@@ -14,7 +14,7 @@ from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.reviews.decision_input import DecisionInput
 from reflection_app.reviews.directors_decision import as_approved_or_overruled
 from reflection_app.reviews.models.review import Review
-from reflection_app.runs.models.attempt import Attempt, Verdict
+from reflection_app.runs.models import Attempt, Verdict
 
 
 @dataclass(frozen=True)

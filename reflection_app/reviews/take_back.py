@@ -15,11 +15,10 @@ from reflection_app.core.events import EventType, add_event
 from reflection_app.reviews.claim_review import lease_end
 from reflection_app.reviews.models.review import Review, ReviewState
 from reflection_app.reviews.tell_pages import tell_pages
-from reflection_app.runs.best_so_far import best_of
-from reflection_app.runs.first_attempt import settle_first_attempt
-from reflection_app.runs.models.attempt import Verdict
-from reflection_app.runs.models.run import Run
-from reflection_app.runs.taking_back import TakenBack, take_back_run, take_back_steps
+from reflection_app.runs.consequences import best_of
+from reflection_app.runs.lessons import settle_first_attempt
+from reflection_app.runs.models import Run, Verdict
+from reflection_app.runs.undo import TakenBack, take_back_run, take_back_steps
 
 FORGOTTEN: dict[str, Any] = {
     "opinion": None,

@@ -20,9 +20,8 @@ from reflection_app.repairs.models.ticket import Ticket
 from reflection_app.reviews.models.comment import About, Comment
 from reflection_app.reviews.models.panel import Panel
 from reflection_app.reviews.models.review import Review, ReviewState
-from reflection_app.runs.models.question import Question, QuestionState
-from reflection_app.runs.models.run import Run, Step, StepState
-from reflection_app.runs.taking_back_proposals import proposed_entries, proposed_instructions
+from reflection_app.runs.models import Question, QuestionState, Run, Step, StepState
+from reflection_app.runs.undo import proposed_entries, proposed_instructions
 from reflection_app.teams.models.tool import Tool, ToolKind
 
 PROPOSED = "proposed"

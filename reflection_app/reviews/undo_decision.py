@@ -18,7 +18,7 @@ from reflection_app.reviews.models.review import Review, ReviewState
 from reflection_app.reviews.panel_opinions import reopen_dispute, take_back_opinion
 from reflection_app.reviews.take_back import hold_again, take_back
 from reflection_app.reviews.take_back_refusals import why_it_stands
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 from reflection_app.teams.models.notification import Notification, NotificationKind
 
 DECIDED = "review.decided"

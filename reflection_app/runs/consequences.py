@@ -4,9 +4,14 @@ What is for the notebook is written after it: see notebook_writes.py.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from django.db.models import Subquery
+from pydantic import ValidationError
 
 from notebook_app.public import keep_suggestion
+from reflection_app.core.events import EventType, add_event
 from reflection_app.loops.best_attempt import best_attempt
 from reflection_app.loops.effects import (
     AnyEffect,
@@ -16,9 +21,13 @@ from reflection_app.loops.effects import (
     Generate,
     IssueTicket,
     KeepAttempt,
+    ProposeEntry,
     ProposeInstruction,
     RecallLessons,
     RecordCompleteness,
+    RecordFindings,
+    RecordFixOutcome,
+    RecordMemories,
     RecordMergeSuggestion,
     RecordPick,
     RecordPlan,
@@ -29,19 +38,81 @@ from reflection_app.loops.effects import (
     RecordVerdict,
     RequestAudit,
 )
-from reflection_app.loops.verdicts import Judgement
+from reflection_app.loops.questions import Question as QuestionValue
+from reflection_app.loops.requirements import RequirementsReport
+from reflection_app.loops.verdicts import Judgement, Referee
+from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.repairs.completeness_rows import write_what_is_missing
-from reflection_app.repairs.failure_rows import write_failure
-from reflection_app.repairs.report_rows import write_instruction, write_report
+from reflection_app.repairs.failure_rows import keep_fix_outcome, write_failure
+from reflection_app.repairs.recurring import propose_what_recurs
+from reflection_app.repairs.report_rows import keep_proposal, write_instruction, write_report
 from reflection_app.repairs.ticket_rows import begin_ticket, write_ticket
 from reflection_app.reviews.review_rows import open_reviews
 from reflection_app.runs.batch import Batch
-from reflection_app.runs.journal import Attempts
+from reflection_app.runs.journal import Attempts, Journal
 from reflection_app.runs.journal_writes import Follow
 from reflection_app.runs.lessons import write_exposures
-from reflection_app.runs.models.attempt import Attempt, Verdict
-from reflection_app.runs.models.run import Run, Step
-from reflection_app.runs.question_rows import write_question
+from reflection_app.runs.models import VOID, Attempt, Question, Run, Step, StepState, Verdict
+from reflection_app.sessions.reflector_rows import keep_what_was_found
+
+# What a step has for the project's notebook: written after the step, in a transaction of its own.
+#
+# Who adds to a notebook waits for all others who do. So the step, with all answers before it, is committed first, and
+# marked; the run goes on once the notebook has it. Whoever moves the run on after a worker that died in between does what
+# is marked, and does it once.
+
+
+def has_for_notebook(effect: AnyEffect, value: Any) -> bool:
+    """Whether something of the effect with this result goes to the notebook."""
+    if isinstance(effect, RecordCompleteness):
+        return bool(value.supplements)
+    return isinstance(effect, ProposeEntry | RecordFindings | RecordFixOutcome | RecordMemories)
+
+
+def write_to_notebook(effect: AnyEffect, *, journal: Journal) -> None:
+    """Writes what the present step has for the notebook, where that is not done. Raises what `Journal.commit` does."""
+    step = journal.steps[journal.seq]
+    if not step.owes_notebook:
+        return
+    # What is unwritten first: nobody's answer waits for the notebook.
+    journal.commit(lambda _run: None)
+
+    def write(run: Run) -> None:
+        # This is done again where the answer to the commit was lost.
+        if Step.objects.filter(pk=step.pk, owes_notebook=True).update(owes_notebook=False):
+            _write(effect, run=run, step=step)
+
+    journal.commit(write)
+    step.owes_notebook = False
+
+
+def _write(effect: AnyEffect, *, run: Run, step: Step) -> None:
+    match effect:
+        case ProposeEntry(proposal=proposal):
+            keep_proposal(run, proposal)
+        case RecordCompleteness():
+            propose_what_recurs(run, step)
+        case RecordFindings() | RecordMemories():
+            keep_what_was_found(effect, run=run)
+        case RecordFixOutcome(outcome=outcome):
+            keep_fix_outcome(run, outcome=outcome)
+
+
+# The rows of questions to a person.
+
+
+def write_question(run: Run, step: Step, batch: Batch, *, asked: QuestionValue) -> None:
+    batch.write()
+    row = Question.objects.create(
+        project_id=run.project_id,
+        run=run,
+        step=step,
+        kind=asked.kind.value,
+        text=asked.text,
+        context=list(asked.context),
+        choices=[choice.value for choice in asked.choices],
+    )
+    add_event(run, EventType.QUESTION_ASKED, question=str(row.pk), about=asked.kind.value)
 
 
 def consequences(
@@ -114,3 +185,61 @@ def _attempt(run: Run, number: int, *, attempts: Attempts) -> Attempt:
     if number not in attempts:
         attempts[number] = Attempt.objects.get(run=run, number=number)
     return attempts[number]
+
+
+# The best attempt by what is recorded, which also knows what people said of attempts in audits.
+
+
+class Best(NamedTuple):
+    id: UUID | None
+    number: int | None
+
+
+def best_of(run: Run) -> Best:
+    """The attempt to keep if the run ended now, by the rule that loops use; Nones where there is no attempt.
+
+    One that was cut off is kept only where there is no whole one.
+    """
+    picks = Step.objects.filter(run=run, kind=RecordPick.kind, state=StepState.DONE).order_by("-seq")
+    picked = Subquery(picks.values("result__attempt")[:1])
+    rows = Verdict.objects.filter(attempt__run=run).exclude(VOID).annotate(pick=picked).order_by("created_at", "id")
+    # Only what the rule reads: a verdict whose details no longer parse must not keep its run from ending.
+    names = (
+        "attempt_id",
+        "attempt__number",
+        "referee",
+        "verdict",
+        "score",
+        "requirements",
+        "pick",
+        "attempt__is_cut_off",
+    )
+    listed = list(rows.values_list(*names))
+    judged = [row for row in listed if not row[-1]]
+    if not judged and listed and not Attempt.objects.filter(run=run, is_cut_off=False).exists():
+        judged = listed
+    if not judged:
+        made = Attempt.objects.filter(run=run).order_by("is_cut_off", "number").values_list("id", "number")
+        pick = picks.values_list("result__attempt", flat=True).first()
+        kept = (made.filter(number=pick).first() if pick is not None else None) or made.first()
+        return Best(*kept) if kept else Best(None, None)
+    ids = {number: attempt_id for attempt_id, number, *_ in judged}
+    judgements = [
+        Judgement(
+            attempt=number,
+            referee=Referee(referee),
+            verdict=VerdictName(verdict),
+            score=score,
+            requirements=_requirements(requirements),
+        )
+        for _, number, referee, verdict, score, requirements, *_ in judged
+    ]
+    number = best_attempt(ids, judgements, pick=judged[0][-2])
+    return Best(ids[number], number) if number is not None else Best(None, None)
+
+
+def _requirements(kept: Any) -> RequirementsReport | None:
+    try:
+        return RequirementsReport.model_validate(kept) if kept else None
+    except ValidationError:
+        return None

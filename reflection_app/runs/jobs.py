@@ -17,11 +17,10 @@ from reflection_app.adapters.llm.embedding import NO_MODEL, embedding_model
 from reflection_app.adapters.llm.query_vectors import prepare_questions, serving
 from reflection_app.core.models import forget_old_answers
 from reflection_app.runs.advance import advance
-from reflection_app.runs.enqueuing import ADVANCE_RUN, BEGIN_LOOKING_BACK, Outage, enqueue
 from reflection_app.runs.lease import keeper
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
+from reflection_app.runs.queueing import ADVANCE_RUN, BEGIN_LOOKING_BACK, Outage, enqueue, turns
 from reflection_app.runs.sweep import find_unclaimed, take_back_expired
-from reflection_app.runs.turns import turns
 from reflection_app.sessions.reflectors import MOST_DUE_AT_ONCE, begin_due_reflectors
 
 __all__ = ["advance_run", "enqueue", "enqueue_bulk", "queue_length", "sweep", "tidy"]

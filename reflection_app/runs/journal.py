@@ -28,8 +28,7 @@ from reflection_app.loops.verdicts import Judgement
 from reflection_app.runs import journal_writes
 from reflection_app.runs.journal_writes import Change, Follow, Unstorable, commit, salvaged
 from reflection_app.runs.lease import Lease
-from reflection_app.runs.models.attempt import Attempt
-from reflection_app.runs.models.run import Run, RunState, Step, StepState
+from reflection_app.runs.models import Attempt, Run, RunState, Step, StepState
 
 LONGEST_ERROR = 4_000
 LONGEST_MODEL_NAME = 200

@@ -17,9 +17,9 @@ from reflection_app.adapters.doorbell import ring
 from reflection_app.core.events import EventType, next_event
 from reflection_app.loops.effects import Generate, Spent
 from reflection_app.runs.batch import Batch, RowGone
-from reflection_app.runs.enqueuing import enqueue
 from reflection_app.runs.lease import Lease, LeaseLost
-from reflection_app.runs.models.run import Run, RunState, Step, StepState
+from reflection_app.runs.models import Run, RunState, Step, StepState
+from reflection_app.runs.queueing import enqueue
 
 WAITS_S = (0.1, 0.5, 2.0)
 

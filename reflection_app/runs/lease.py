@@ -24,7 +24,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
 
-from reflection_app.runs.models.run import Run, RunState
+from reflection_app.runs.models import Run, RunState
 
 log = logging.getLogger(__name__)
 

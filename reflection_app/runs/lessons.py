@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import connection, transaction
+from django.db.models import Q
 
 from notebook_app.public import (
     Drawn,
@@ -19,16 +20,56 @@ from notebook_app.public import (
     new_boundary,
     recall,
     record_exposures,
+    settle,
     told_of,
+    was_drawn_for,
     withhold,
 )
 from reflection_app.adapters.llm.query_vectors import query_vector
 from reflection_app.core.models import Project
 from reflection_app.loops.effects import Lesson, Lessons, Performed, RecallLessons, Spent
+from reflection_app.loops.ends import Outcome
+from reflection_app.loops.first_attempt import first_attempt_succeeded
 from reflection_app.loops.notebook_settings import LessonSettings
+from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.storable import storable
-from reflection_app.runs.first_attempt import can_still_count
-from reflection_app.runs.models.run import Run
+from reflection_app.loops.verdicts import Judgement, Referee
+from reflection_app.loops.verdicts import Verdict as VerdictName
+from reflection_app.repairs.models.report import Report
+from reflection_app.runs.models import VOID, Run, Verdict
+
+# How a run's first attempt went, as it is told to the lessons that were drawn for it.
+
+
+def settle_first_attempt(run: Run) -> None:
+    """Records how the run's first attempt went for the lessons drawn for it, as its rows tell it now.
+
+    Of a run that goes on again, what was recorded is taken back. Call it where the caller's transaction locked `run`.
+    """
+    subject = str(run.pk)
+    if was_drawn_for(run.project_id, subject=subject):
+        settle(run.project_id, subject=subject, succeeded=_succeeded(run))
+
+
+def can_still_count(run: Run) -> bool:
+    """Whether a lesson given to this run now can show its worth.
+
+    Not where its first attempt is made, nor where it was scripted, nor in a fork or a redo: they begin with more than
+    a task, and their like with no lesson does not exist.
+    """
+    return not (run.is_scripted or run.parent_id or run.attempts_made or run.is_finished)
+
+
+def _succeeded(run: Run) -> bool | None:
+    rows = Verdict.objects.filter(attempt__run=run, attempt__number=1).exclude(VOID).order_by("created_at", "id")
+    judgements = [
+        Judgement(attempt=1, referee=Referee(referee), verdict=VerdictName(verdict), score=score)
+        for referee, verdict, score in rows.values_list("referee", "verdict", "score")
+    ]
+    kept = run.best_attempt.number if run.best_attempt else None
+    outcome = Outcome(run.outcome) if run.outcome else None
+    return first_attempt_succeeded(judgements, outcome=outcome, kept=kept, made=run.attempts_made)
+
 
 log = logging.getLogger(__name__)
 
@@ -114,3 +155,27 @@ def write_exposures(run: Run, *, told: Lessons) -> None:
         for one in told.lessons
     ]
     record_exposures(run.project_id, subject=str(run.pk), drawn=drawn, is_counted=can_still_count(run))
+
+
+# What a run is told for a better start: the hints that normal iterations (3.3.5) of the same agent left behind.
+
+MOST_HINTS = 3
+MOST_LOOKED_AT = 20
+LONGEST_HINT = 1_000
+
+
+def hints_for(project: Project, *, agent: str, kind: str) -> tuple[str, ...]:
+    """The newest hints from the agent's runs on tasks of this kind that came to an accepted answer, each once.
+
+    A report whose class a person corrected to another leaves none. A task without an agent's name has none.
+    """
+    if not agent:
+        return ()
+    iteration = ErrorClass.NORMAL_ITERATION.value
+    holds = Q(corrected_type=iteration) | Q(corrected_type__isnull=True, error_type=iteration)
+    rows = Report.objects.filter(
+        holds, project=project, agent=agent[:120], run__task__kind=kind, run__outcome=Outcome.SUCCEEDED.value
+    )
+    newest = rows.order_by("-created_at", "-id").values_list("content__hint", flat=True)[:MOST_LOOKED_AT]
+    hints = dict.fromkeys(" ".join(str(hint or "").split())[:LONGEST_HINT] for hint in newest)
+    return tuple(hint for hint in hints if hint)[:MOST_HINTS]

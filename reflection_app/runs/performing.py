@@ -1,13 +1,16 @@
 """Performing effects: the part outside of any transaction, with no database connection held."""
 
+import secrets
 import time
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from decimal import ROUND_UP, Decimal
 from typing import Any
 from uuid import UUID
 
 from django.conf import settings
 from django.db import connection
+from django.utils import timezone
 
 from reflection_app.adapters.llm import (
     Completion,
@@ -25,23 +28,68 @@ from reflection_app.adapters.watching import is_watched
 from reflection_app.loops.attempt_effects import fault_of
 from reflection_app.loops.effects import (
     AnyEffect,
+    AskPerson,
+    AskReviewer,
+    AwaitAttempt,
+    AwaitTurns,
     CallTool,
+    ChooseLoop,
+    Draw,
+    Drawn,
     EffectFailed,
     EffectTimedOut,
+    FindSimilarIssues,
     Generate,
     Generation,
+    IssueTicket,
+    KeepAttempt,
+    Lookup,
+    Naming,
+    Noted,
     Performed,
     Performing,
+    ProposeEntry,
+    ProposeInstruction,
+    ReadSession,
+    RecallFix,
     RecallLessons,
+    RecordCompleteness,
+    RecordFindings,
+    RecordFixOutcome,
+    RecordMemories,
+    RecordMergeSuggestion,
+    RecordPick,
+    RecordPlan,
+    RecordPlanStep,
+    RecordReflection,
+    RecordReport,
+    RecordStage,
+    RecordSupplements,
+    RecordToolFailure,
+    RecordVerdict,
+    RequestAudit,
+    ReviewReason,
     RunTests,
     Spent,
+    Turn,
+    Turns,
+    Wait,
+    Waiting,
 )
 from reflection_app.loops.progress import SHORTEST_CALL_S
+from reflection_app.loops.protocol.reports import KeptReport
+from reflection_app.loops.session_window import shortened
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import TaskSpec
-from reflection_app.runs.journal import attempt_of
+from reflection_app.loops.tickets import Ticket
+from reflection_app.repairs.failure_rows import recall_fix
+from reflection_app.repairs.report_rows import find_similar_issues, is_ours
+from reflection_app.runs.journal import Journal, attempt_of
+from reflection_app.runs.journal_writes import Follow
 from reflection_app.runs.lessons import recall_lessons
-from reflection_app.sessions.looked_back_at import call_on_session
+from reflection_app.runs.models import RunState
+from reflection_app.sessions.looked_back_at import call_on_session, read_session
+from reflection_app.sessions.models.transcript import Transcript, TranscriptTurn
 
 
 class TryLater(Exception):
@@ -162,3 +210,133 @@ def _spent(completion: Completion, *, duration_s: float) -> Spent:
         reasoning_tokens=completion.reasoning_tokens,
         tries=completion.tries,
     )
+
+
+# Names for what the desk issues: a word, the date, the time and chance, `rewind_20250220_143022_k3v9qd`.
+#
+# The form of the design seed has no chance in it, and two names of the same second would be equal.
+
+# Without letters and digits that people mistake for one another.
+ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
+RANDOM_CHARACTERS = 8
+
+
+def named(word: str) -> tuple[str, datetime]:
+    """A fresh name that begins with `word`, and the time in it, in UTC."""
+    now = timezone.now()
+    chance = "".join(secrets.choice(ALPHABET) for _ in range(RANDOM_CHARACTERS))
+    return f"{word}_{now:%Y%m%d}_{now:%H%M%S}_{chance}", now
+
+
+# Results of the effects that ask nothing of the outside: what is kept as it is, chance, names, and our own memory.
+
+
+def value_of(effect: Lookup | Naming | Noted, *, run_id: UUID) -> Any:
+    """The result of `effect`. Lookups read the database; nothing is written here."""
+    match effect:
+        case FindSimilarIssues():
+            return find_similar_issues(effect, run_id=run_id)
+        case RecallFix():
+            return recall_fix(effect, run_id=run_id)
+        case ReadSession():
+            return read_session(effect, run_id=run_id)
+        case IssueTicket(draft=draft):
+            ticket_id, now = named("rewind")
+            return Ticket(ticket_id=ticket_id, timestamp=now, **dict(draft))
+        case RecordReport(report=report):
+            reflection_id, now = named("ref")
+            if report.reflection_id and is_ours(report.reflection_id, run_id=run_id):
+                reflection_id = report.reflection_id
+            return KeptReport(reflection_id=reflection_id, timestamp=now)
+    return _kept(effect)
+
+
+def _kept(effect: Noted) -> Any:  # noqa: PLR0911 - one line an effect
+    match effect:
+        case RecordVerdict(judgement=kept) | RecordPick(pick=kept) | ChooseLoop(route=kept):
+            return kept
+        case RecordPlan(plan=kept) | RecordPlanStep(outcome=kept) | RecordFixOutcome(outcome=kept):
+            return kept
+        case RecordStage(record=kept) | ProposeEntry(proposal=kept) | ProposeInstruction(instruction=kept):
+            return kept
+        case RecordToolFailure(failure=kept) | RecordCompleteness(found=kept) | RecordSupplements(done=kept):
+            return kept
+        case RecordFindings(found=kept) | RecordMemories(found=kept) | RecordMergeSuggestion(suggestion=kept):
+            return kept
+        case RecordReflection(kept=reflection):
+            return reflection
+        case Draw(share=share):
+            return Drawn(value=secrets.SystemRandom().random(), share=share)
+        case KeepAttempt() | RequestAudit():
+            return None
+
+
+# Effects that somebody else brings the result of: the run is let go until then.
+
+MOST_TURNS_AT_ONCE = 100
+LONGEST_TURN = 8_000
+
+
+def wait_for(effect: Waiting, *, journal: Journal, follow: Follow) -> Performed[Any] | None:
+    """The effect's result where it is there already, else None: the run has been let go."""
+    match effect:
+        case AskReviewer(reason=reason):
+            error = " ".join(effect.why) if reason is ReviewReason.BROKEN_TESTS else ""
+            journal.suspend(effect, state=RunState.WAITING_REVIEW, waiting_for=reason.value, follow=follow, error=error)
+        case AwaitAttempt(attempt=number):
+            journal.suspend(effect, state=RunState.WAITING_AGENT, waiting_for=f"attempt {number}", follow=follow)
+        case AskPerson(question=question):
+            waiting_for = question.kind.value
+            journal.suspend(effect, state=RunState.WAITING_REVIEW, waiting_for=waiting_for, follow=follow)
+        case AwaitTurns():
+            return _turns(effect, journal=journal, follow=follow)
+        case Wait():
+            return _passed(effect, journal=journal, follow=follow)
+    return None
+
+
+def _passed(effect: Wait, *, journal: Journal, follow: Follow) -> Performed[None] | None:
+    """Nothing, once the time is over; until then the run is let go and woken when it is due."""
+    now = timezone.now()
+    due = (journal.began() or now) + timedelta(seconds=effect.delay_s)
+    if now >= due:
+        return journal.note(effect, None, follow=follow)
+    journal.suspend(effect, state=RunState.WAITING_TIME, waiting_for=effect.why[:40], follow=follow, due=due)
+    journal.wakes_after_s = (due - now).total_seconds()
+    return None
+
+
+def _turns(effect: AwaitTurns, *, journal: Journal, follow: Follow) -> Performed[Turns] | None:
+    """The turns that the loop waits for, as soon as the session has them."""
+    run_id = journal.lease.run_id
+    found = turns_for(effect, run_id=run_id)
+    if found is None:
+        let_go = journal.suspend(
+            effect,
+            state=RunState.WAITING_AGENT,
+            waiting_for=f"turn {effect.after + effect.count}",
+            follow=follow,
+            is_there=lambda: turns_for(effect, run_id=run_id) is not None,
+        )
+        found = None if let_go else turns_for(effect, run_id=run_id)
+    return journal.note(effect, found, follow=follow) if found is not None else None
+
+
+def turns_for(effect: AwaitTurns, *, run_id: Any) -> Turns | None:
+    """The turns after number `effect.after` where they are what the effect waits for, else None.
+
+    Not all at once where very many came, and long ones shortened: a step keeps them beside the session itself.
+    """
+    transcript = Transcript.objects.get(run=run_id)
+    rows = TranscriptTurn.objects.filter(transcript=transcript, seq__gt=effect.after).defer("message").order_by("seq")
+    turns = tuple(_bounded(row.get_turn()) for row in rows[:MOST_TURNS_AT_ONCE])
+    last = turns[-1].seq if turns else effect.after
+    is_end = transcript.is_ended and last >= transcript.turns_made
+    failed = effect.or_tool_failure and any(turn.is_tool_failure for turn in turns)
+    if len(turns) >= effect.count or failed or is_end:
+        return Turns(turns=turns, is_end=is_end)
+    return None
+
+
+def _bounded(turn: Turn) -> Turn:
+    return turn.model_copy(update={"content": shortened(turn.content, LONGEST_TURN)})

@@ -12,7 +12,7 @@ from reflection_app.loops.graph import graph_of
 from reflection_app.loops.graph_values import Graph, RecordedStep
 from reflection_app.loops.verdicts import Referee
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.runs.models.run import Run, Step
+from reflection_app.runs.models import Run, Step
 
 MOST_STEPS = 2_000
 LONGEST_ERROR = 400

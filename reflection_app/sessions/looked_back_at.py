@@ -14,8 +14,7 @@ from reflection_app.loops.after.findings import KnownMemory, SessionRead
 from reflection_app.loops.effects import CallTool, ReadSession, Turn
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.tool_calls import ToolResult
-from reflection_app.runs.models.attempt import Attempt
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Attempt, Run
 from reflection_app.sessions.models.reflector import Reflector
 from reflection_app.sessions.models.transcript import Transcript, TranscriptFile, TranscriptTurn
 from reflection_app.sessions.run_conversation import turns_of_run

@@ -18,7 +18,7 @@ from reflection_app.core.events import EventType, add_event
 from reflection_app.loops.after.findings import ErrorFound, MemoryFound
 from reflection_app.loops.effects import RecordFindings, RecordMemories
 from reflection_app.loops.ends import Outcome
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 from reflection_app.sessions.looked_back_at import REFLECTING, reflector_of
 from reflection_app.sessions.models.reflector import Reflector, ReflectorKind
 from reflection_app.sessions.models.transcript import Transcript

@@ -16,8 +16,8 @@ from reflection_app.loops.after import error_reflection, memory_reflection
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.task_spec import NOT_FOR_TASKS, Limits, Mode, TaskSpec
 from reflection_app.runs.batch import Batch
-from reflection_app.runs.begin_run import begin_run, is_scripted
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
+from reflection_app.runs.queueing import begin_run, is_scripted
 from reflection_app.sessions.models.reflector import LookBackDue, Reflector, ReflectorKind
 from reflection_app.sessions.models.transcript import Transcript
 from reflection_app.sessions.reflection_mode import reflection_mode, said_mode

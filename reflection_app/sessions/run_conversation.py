@@ -22,7 +22,7 @@ from reflection_app.loops.effects import (
 )
 from reflection_app.loops.questions import PersonsAnswer, Question
 from reflection_app.loops.verdicts import Judgement
-from reflection_app.runs.models.run import Run, Step, StepState
+from reflection_app.runs.models import Run, Step, StepState
 
 MOST_STEPS = 2_000
 LONGEST_TOOL_NAME = 120

@@ -9,10 +9,10 @@ from reflection_app.core.own_work import hands_of
 from reflection_app.loops.effects import AwaitTurns
 from reflection_app.loops.session_messages import content_text
 from reflection_app.loops.task_spec import Execution, Mode, TaskSpec
-from reflection_app.runs.begin_run import begin_run
 from reflection_app.runs.jobs import enqueue
-from reflection_app.runs.models.run import Run, RunState, Step, StepState
-from reflection_app.runs.waiting import turns_for
+from reflection_app.runs.models import Run, RunState, Step, StepState
+from reflection_app.runs.performing import turns_for
+from reflection_app.runs.queueing import begin_run
 from reflection_app.sessions.models.transcript import Transcript, TranscriptTurn
 from reflection_app.sessions.transcript_submission import TranscriptSubmission
 from reflection_app.tasks.models import Task

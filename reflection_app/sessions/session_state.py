@@ -6,7 +6,7 @@ from reflection_app.loops.effects import RecordReflection
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.inline_reflection import is_due
 from reflection_app.loops.session_reflections import KeptReflection
-from reflection_app.runs.models.run import Run, Step, StepState
+from reflection_app.runs.models import Run, Step, StepState
 from reflection_app.sessions.models.transcript import Transcript, TranscriptTurn
 
 LONGEST_REASON = 300

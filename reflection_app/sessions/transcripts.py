@@ -19,7 +19,7 @@ from reflection_app.core.models import Project
 from reflection_app.loops.session_messages import calls_in, message_text, tool_name_of
 from reflection_app.loops.tool_failures import is_tool_failure
 from reflection_app.runs.batch import Batch
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 from reflection_app.sessions.models.transcript import Transcript, TranscriptFile, TranscriptTurn
 from reflection_app.sessions.reflection_mode import reflection_mode
 from reflection_app.sessions.reflectors import begin_reflectors_for_transcript

@@ -8,8 +8,8 @@ from pydantic import AwareDatetime, Field, JsonValue
 
 from reflection_app.api.answer import Answer, Money, PageAnswer, money
 from reflection_app.loops.task_spec import Execution, Limits, Mode
-from reflection_app.runs.answers.run_answers import RunAnswer, run_answers, runs_to_list
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.answers import RunAnswer, run_answers, runs_to_list
+from reflection_app.runs.models import Run
 from reflection_app.tasks.models import Task, TaskFile
 
 

@@ -19,8 +19,8 @@ from reflection_app.core.errors import ActionError, InvalidInput, capped
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.values import Value
-from reflection_app.runs.answers.run_answers import RunAnswer, run_answer
-from reflection_app.runs.models.run import NOT_OF_THE_DESK
+from reflection_app.runs.answers import RunAnswer, run_answer
+from reflection_app.runs.models import NOT_OF_THE_DESK
 from reflection_app.tasks.answers import BatchAnswer, TaskAnswer, TaskPage, submitted_answers, task_answers
 from reflection_app.tasks.models import Task
 from reflection_app.tasks.redo import RedoInput, redo_run

@@ -15,7 +15,7 @@ from reflection_app.adapters.watching import UNTIL_ITS_PAGE_IS_OPEN_S, mark_watc
 from reflection_app.core.errors import CannotRedo, InvalidInput
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.task_spec import Mode, TaskKind
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 from reflection_app.tasks.redo import RedoInput, redo_run, why_no_redo
 from reflection_app.tasks.submission import TaskSubmission
 from reflection_app.tasks.submitting import submit_task

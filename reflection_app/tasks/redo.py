@@ -21,10 +21,9 @@ from reflection_app.loops.task_spec import Execution, Mode, Redo, TaskSpec
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Issue
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.runs.begin_run import Origin, begin_run
 from reflection_app.runs.lessons import lessons_of
-from reflection_app.runs.models.attempt import Attempt, Verdict
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Attempt, Run, Verdict
+from reflection_app.runs.queueing import Origin, begin_run
 from reflection_app.tasks.submitting import accepted_instructions
 
 # Judged by what a model thinks of it: such work is done again by the six steps. Others keep their real signal.

@@ -19,10 +19,9 @@ from reflection_app.loops.task_spec import Execution, Mode, TaskSpec
 from reflection_app.loops.tool_calls import ToolSpec
 from reflection_app.repairs.models.report import AgentInstruction, InstructionState
 from reflection_app.runs.batch import Batch
-from reflection_app.runs.begin_run import begin_run, is_scripted
-from reflection_app.runs.lessons import lessons_of
-from reflection_app.runs.models.run import Run
-from reflection_app.runs.next_start import hints_for
+from reflection_app.runs.lessons import hints_for, lessons_of
+from reflection_app.runs.models import Run
+from reflection_app.runs.queueing import begin_run, is_scripted
 from reflection_app.tasks.models import Task, TaskFile
 from reflection_app.tasks.submission import TaskSubmission, check_it_can_run
 from reflection_app.teams.models.tool import Tool

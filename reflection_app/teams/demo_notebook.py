@@ -10,7 +10,7 @@ from reflection_app.core.models import Project
 from reflection_app.notebook.notebook_curation import approve_entry
 from reflection_app.notebook.notebook_input import CurationInput, EntryInput
 from reflection_app.notebook.notebook_proposing import propose_entry
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 from reflection_app.teams.demo_stories import DEMO_REVIEWER
 
 

@@ -12,7 +12,7 @@ from reflection_app.reviews.claim_review import claim_review
 from reflection_app.reviews.decide_review import DecisionInput, decide_review
 from reflection_app.reviews.models.review import Review, ReviewState
 from reflection_app.runs.advance import advance
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 from reflection_app.tasks.submission import TaskSubmission
 from reflection_app.tasks.submitting import submit_task
 

@@ -8,7 +8,7 @@ from reflection_app.reviews.ask_for_review import AskInput, ask_for_review
 from reflection_app.reviews.comments import CommentInput, add_comment
 from reflection_app.reviews.models.comment import About
 from reflection_app.reviews.models.review import Review, ReviewState
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 from reflection_app.teams.demo_stories import DEMO_REVIEWER
 
 RELEASE_NOTE = "demo-release-note"

@@ -17,7 +17,7 @@ from reflection_app.core.audit import Actor, audit
 from reflection_app.core.models import Project
 from reflection_app.loops.retention_settings import RetentionSettings
 from reflection_app.runs.jobs import enqueue_retention
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 from reflection_app.teams.due_for_deletion import (
     aged_deliveries,
     aged_failures,

@@ -17,8 +17,8 @@ from notebook_app.public import forget_some
 from reflection_app.core.audit import Actor, AuditEntry, audit
 from reflection_app.core.errors import RunFinished
 from reflection_app.core.models import Membership, Project
-from reflection_app.runs.cancel_run import cancel_run
-from reflection_app.runs.models.run import Run, RunState
+from reflection_app.runs.models import Run, RunState
+from reflection_app.runs.resuming import cancel_run
 from reflection_app.sessions.models.transcript import Transcript
 from reflection_app.tasks.models import Task
 from reflection_app.teams.models.retention import RetentionRun

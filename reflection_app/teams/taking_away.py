@@ -15,7 +15,7 @@ from reflection_app.metrics.figuring import figure_runs, lock_figures
 from reflection_app.metrics.models.run_figures import FigureDue
 from reflection_app.reviews.models.comment import About, Comment
 from reflection_app.reviews.models.review import Review
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 from reflection_app.sessions.models.agent_trace import AgentTrace
 from reflection_app.sessions.models.reflector import Reflector
 from reflection_app.sessions.models.transcript import Transcript

@@ -19,7 +19,7 @@ from reflection_app.repairs.models.ticket import Ticket
 from reflection_app.repairs.models.tool_failure import ToolFailure
 from reflection_app.reviews.models.bulk import BulkDecision
 from reflection_app.reviews.models.review import Review
-from reflection_app.runs.models.run import Run, Step
+from reflection_app.runs.models import Run, Step
 from reflection_app.sessions.models.transcript import Transcript
 from reflection_app.teams.models.tool import Secret, Tool
 from reflection_app.teams.models.webhook import Delivery, Webhook

@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 from reflection_app.web.labels import in_words
 
 register = Library()

@@ -44,7 +44,7 @@ from reflection_app.reviews.pages import (
     review_skip,
     review_undo,
 )
-from reflection_app.runs.pages import compare_page, fork_pages, question_pages, run_pages, runs
+from reflection_app.runs import pages as runs_pages
 from reflection_app.sessions.pages import sessions
 from reflection_app.sessions.views import looking_back
 from reflection_app.tasks import pages as tasks_pages
@@ -69,16 +69,16 @@ from reflection_app.teams.pages import (
 
 project_pages: list[URLPattern | URLResolver] = [
     path("", overview.project_overview, name="project_overview"),
-    path("runs/", runs.run_list, name="runs"),
-    path("runs/<uuid:run_id>/", run_pages.run_page, name="run"),
-    path("runs/<uuid:run_id>/goes-on/", run_pages.goes_on, name="run_goes_on"),
+    path("runs/", runs_pages.run_list, name="runs"),
+    path("runs/<uuid:run_id>/", runs_pages.run_page, name="run"),
+    path("runs/<uuid:run_id>/goes-on/", runs_pages.goes_on, name="run_goes_on"),
     path("runs/<uuid:run_id>/reflectors/", looking_back.run_reflectors, name="run_reflectors"),
-    path("runs/<uuid:run_id>/cancel/", run_pages.cancel, name="cancel_run"),
-    path("runs/<uuid:run_id>/fork/", fork_pages.fork_page, name="fork_run"),
+    path("runs/<uuid:run_id>/cancel/", runs_pages.cancel, name="cancel_run"),
+    path("runs/<uuid:run_id>/fork/", runs_pages.fork_page, name="fork_run"),
     path("runs/<uuid:run_id>/ask/", ask_for_review_page.ask_page, name="ask_for_review"),
     path("runs/<uuid:run_id>/redo/", tasks_pages.redo_page, name="redo_run"),
-    path("runs/<uuid:run_id>/compare/", compare_page.compare_page, name="compare_run"),
-    path("runs/<uuid:run_id>/steps/<int:seq>/", run_pages.step_page, name="step"),
+    path("runs/<uuid:run_id>/compare/", runs_pages.compare_page, name="compare_run"),
+    path("runs/<uuid:run_id>/steps/<int:seq>/", runs_pages.step_page, name="step"),
     path("tasks/new/", tasks_pages.new_task, name="new_task"),
     path("reviews/", review_queue.queue, name="reviews"),
     path("reviews/agreement/", agreement_page.agreement_page, name="agreement"),
@@ -104,8 +104,8 @@ project_pages: list[URLPattern | URLResolver] = [
     path("comments/<slug:about>/<uuid:about_id>/", comment_pages.comments, name="comments"),
     path("comments/<uuid:comment_id>/edit/", comment_pages.edit, name="edit_comment"),
     path("comments/<uuid:comment_id>/take-back/", comment_pages.take_back, name="take_back_comment"),
-    path("questions/<uuid:question_id>/", question_pages.question_page, name="question"),
-    path("questions/<uuid:question_id>/answer/", question_pages.answer, name="answer_question"),
+    path("questions/<uuid:question_id>/", runs_pages.question_page, name="question"),
+    path("questions/<uuid:question_id>/answer/", runs_pages.answer, name="answer_question"),
     path("tickets/", ticket_pages.ticket_list, name="tickets"),
     path("tickets/<slug:ticket_id>/", ticket_pages.ticket_page, name="ticket"),
     path("tickets/<slug:ticket_id>/close/", ticket_pages.close, name="close_ticket"),

@@ -9,9 +9,8 @@ from reflection_app.core.events import Event, EventType
 from reflection_app.reviews.models.review import Review
 from reflection_app.runs.advance import advance
 from reflection_app.runs.fork_input import ForkInput
-from reflection_app.runs.fork_run import fork_run
-from reflection_app.runs.models.attempt import Attempt, Verdict
-from reflection_app.runs.models.run import Run, Step
+from reflection_app.runs.forks import fork_run
+from reflection_app.runs.models import Attempt, Run, Step, Verdict
 from tests.critiques import critique
 from tests.factories import make_project
 from tests.runner.scripts import scripted_run

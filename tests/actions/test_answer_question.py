@@ -10,10 +10,8 @@ from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import AlreadyAnswered, InvalidInput
 from reflection_app.core.events import Event, EventType
 from reflection_app.loops.questions import Choice, PersonsAnswer
-from reflection_app.runs.answer_question import AnswerInput, answer_question
-from reflection_app.runs.cancel_run import cancel_run
-from reflection_app.runs.models.question import Question, QuestionState
-from reflection_app.runs.models.run import Run, RunState, StepState
+from reflection_app.runs.models import Question, QuestionState, Run, RunState, StepState
+from reflection_app.runs.resuming import AnswerInput, answer_question, cancel_run
 from tests.factories import make_member, make_project
 from tests.pace import PATIENCE_S
 from tests.questions import PERMISSION, waiting_question

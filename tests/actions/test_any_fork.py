@@ -11,8 +11,8 @@ from reflection_app.core.models import Project
 from reflection_app.loops.effects import IssueTicket
 from reflection_app.runs.advance import advance
 from reflection_app.runs.fork_input import ForkInput
-from reflection_app.runs.fork_run import fork_run
-from reflection_app.runs.models.run import Run, RunState, Step
+from reflection_app.runs.forks import fork_run
+from reflection_app.runs.models import Run, RunState, Step
 from tests.actions.forking import kept
 from tests.critiques import critique
 from tests.factories import make_project

@@ -14,8 +14,7 @@ from reflection_app.reviews.decide_review import DecisionInput, decide_review
 from reflection_app.reviews.models.panel import Panel
 from reflection_app.reviews.models.review import Review, ReviewState
 from reflection_app.runs.advance import advance
-from reflection_app.runs.models.attempt import Verdict
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run, Verdict
 from reflection_app.teams.models.notification import Notification
 from tests.actions.test_reviews import together
 from tests.api.stories import finished_run

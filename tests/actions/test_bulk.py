@@ -17,8 +17,7 @@ from reflection_app.reviews.decide_review import DecisionInput, decide_review
 from reflection_app.reviews.models.bulk import BulkDecision, BulkItem, BulkState
 from reflection_app.reviews.models.review import Review, ReviewState
 from reflection_app.runs.advance import advance
-from reflection_app.runs.models.attempt import Verdict
-from reflection_app.runs.models.run import RunState
+from reflection_app.runs.models import RunState, Verdict
 from tests.factories import make_member, make_project
 from tests.web.stories import unsure_project, waiting_review
 

@@ -10,7 +10,7 @@ from reflection_app.core.models import Project
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.repairs.correct_class import CorrectionInput, correct_class
 from reflection_app.repairs.models.report import AgentInstruction, ClassCorrection, Report
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 from tests.actions.test_reviews import together
 from tests.factories import make_member, make_project
 from tests.reports import begun_run, kept_report

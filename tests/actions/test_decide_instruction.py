@@ -11,7 +11,7 @@ from reflection_app.core.models import Project
 from reflection_app.repairs.decide_instruction import InstructionInput, decide_instruction
 from reflection_app.repairs.models.report import AgentInstruction, InstructionState
 from reflection_app.runs.advance import advance
-from reflection_app.runs.models.run import Step
+from reflection_app.runs.models import Step
 from reflection_app.tasks.submitting import MOST_INSTRUCTIONS
 from tests.actions.test_reviews import together
 from tests.factories import make_member, make_project, submit

@@ -11,7 +11,7 @@ from reflection_app.reviews.claim_review import claim_review
 from reflection_app.reviews.decide_review import DecisionInput, decide_review
 from reflection_app.reviews.models.review import Review, ReviewState
 from reflection_app.runs.advance import advance
-from reflection_app.runs.models.attempt import Verdict
+from reflection_app.runs.models import Verdict
 from tests.actions.test_reviews import reviewer, together, waiting_review
 from tests.critiques import critique
 from tests.factories import make_project

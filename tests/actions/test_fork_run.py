@@ -18,9 +18,8 @@ from reflection_app.reviews.decide_review import DecisionInput, decide_review
 from reflection_app.reviews.models.review import Review
 from reflection_app.runs import journal_writes
 from reflection_app.runs.advance import advance
-from reflection_app.runs.cancel_run import cancel_run
-from reflection_app.runs.models.attempt import Attempt, Verdict
-from reflection_app.runs.models.run import Run, RunState, Step, StepState
+from reflection_app.runs.models import Attempt, Run, RunState, Step, StepState, Verdict
+from reflection_app.runs.resuming import cancel_run
 from tests.actions.forking import TWICE, advanced, everything_of, forked, kept, step_of, text_run
 from tests.critiques import critique
 from tests.factories import make_member, make_project

@@ -23,8 +23,7 @@ from reflection_app.reviews.decide_review import DecisionInput, decide_review
 from reflection_app.reviews.models.panel import Panel
 from reflection_app.reviews.models.review import OPEN, Review, ReviewState
 from reflection_app.reviews.skip_review import skip_review
-from reflection_app.runs.models.attempt import Verdict
-from reflection_app.runs.models.run import Run, RunState, Step, StepState
+from reflection_app.runs.models import Run, RunState, Step, StepState, Verdict
 from tests.actions.test_reviews import together
 from tests.factories import make_member, make_project
 from tests.waiting_rows import waiting_rows

@@ -11,7 +11,7 @@ from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.repairs.correct_class import CorrectionInput, correct_class
 from reflection_app.repairs.models.report import Report
 from reflection_app.runs.advance import advance
-from reflection_app.runs.models.run import Run, Step
+from reflection_app.runs.models import Run, Step
 from tests.critiques import critique
 from tests.factories import make_project, submit
 from tests.loops.protocol.playing import PLAN, REFLECTION

@@ -16,8 +16,7 @@ from reflection_app.reviews.models.review import Review, ReviewState
 from reflection_app.reviews.panel_agreement import complete_panels
 from reflection_app.reviews.undo_decision import undo_decision
 from reflection_app.runs.advance import advance
-from reflection_app.runs.models.attempt import Verdict
-from reflection_app.runs.models.run import RunState
+from reflection_app.runs.models import RunState, Verdict
 from reflection_app.teams.models.notification import Notification
 from tests.panels import adjudication, fresh, open_panel, people, run_of, say
 

@@ -17,9 +17,8 @@ from reflection_app.reviews.decide_review import DecisionInput, decide_review
 from reflection_app.reviews.models.panel import Panel, PanelState
 from reflection_app.reviews.models.review import Review, ReviewState
 from reflection_app.runs.advance import advance
-from reflection_app.runs.cancel_run import cancel_run
-from reflection_app.runs.models.attempt import Verdict
-from reflection_app.runs.models.run import RunState
+from reflection_app.runs.models import RunState, Verdict
+from reflection_app.runs.resuming import cancel_run
 from reflection_app.teams.models.notification import Notification
 from tests.actions.test_reviews import together
 from tests.factories import make_member

@@ -11,7 +11,7 @@ from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.reviews.claim_review import claim_review
 from reflection_app.reviews.decide_review import DecisionInput, decide_review
 from reflection_app.reviews.models.review import Review, ReviewState
-from reflection_app.runs.models.attempt import Verdict
+from reflection_app.runs.models import Verdict
 from tests.actions.test_reviews import waiting_review
 from tests.factories import make_member, make_project
 from tests.picks import OPEN_PICK, answer, move_on, unsettled_pick

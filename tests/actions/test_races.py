@@ -16,11 +16,9 @@ from reflection_app.repairs.models.report import AgentInstruction, ClassCorrecti
 from reflection_app.repairs.models.ticket import Ticket
 from reflection_app.repairs.tickets import ClosingInput, close_ticket, start_ticket
 from reflection_app.runs.advance import advance
-from reflection_app.runs.answer_question import AnswerInput, answer_question
-from reflection_app.runs.cancel_run import cancel_run
-from reflection_app.runs.hand_in_attempt import AttemptInput, hand_in_attempt
-from reflection_app.runs.models.question import Question
-from reflection_app.runs.models.run import Run, RunState, Step, StepState
+from reflection_app.runs.handing_in import AttemptInput, hand_in_attempt
+from reflection_app.runs.models import Question, Run, RunState, Step, StepState
+from reflection_app.runs.resuming import AnswerInput, answer_question, cancel_run
 from reflection_app.tasks.redo import RedoInput, redo_run
 from tests.actions.test_reviews import together
 from tests.critiques import critique

@@ -8,8 +8,8 @@ from reflection_app.core.events import Event
 from reflection_app.loops.task_spec import Mode
 from reflection_app.repairs.models.report import AgentInstruction, InstructionState
 from reflection_app.runs.advance import advance
-from reflection_app.runs.cancel_run import cancel_run
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
+from reflection_app.runs.resuming import cancel_run
 from reflection_app.tasks.redo import RedoInput, redo_run
 from tests.actions.forking import everything_of, text_run
 from tests.critiques import critique

@@ -14,8 +14,7 @@ from reflection_app.reviews.ask_for_review import AskInput, ask_for_review
 from reflection_app.reviews.comments import CommentInput, add_comment
 from reflection_app.reviews.models.comment import About, Comment
 from reflection_app.reviews.models.review import Review, ReviewState
-from reflection_app.runs.models.attempt import Attempt
-from reflection_app.runs.models.run import Run, Step
+from reflection_app.runs.models import Attempt, Run, Step
 from reflection_app.sessions.models.agent_trace import AgentTrace
 from reflection_app.sessions.models.transcript import Transcript
 from reflection_app.tasks.models import Task

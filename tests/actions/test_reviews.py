@@ -17,9 +17,8 @@ from reflection_app.reviews.claim_review import claim_next, claim_review, keep_r
 from reflection_app.reviews.decide_review import DecisionInput, decide_review
 from reflection_app.reviews.models.review import Review, ReviewState
 from reflection_app.runs.advance import advance
-from reflection_app.runs.cancel_run import cancel_run
-from reflection_app.runs.models.attempt import Verdict
-from reflection_app.runs.models.run import Run, RunState
+from reflection_app.runs.models import Run, RunState, Verdict
+from reflection_app.runs.resuming import cancel_run
 from tests.critiques import critique
 from tests.factories import make_member, make_project
 from tests.runner.scripts import scripted_run

@@ -8,10 +8,9 @@ from reflection_app.core.events import Event
 from reflection_app.repairs.models.ticket import Ticket, TicketState
 from reflection_app.repairs.tickets import ClosingInput, close_ticket, start_ticket
 from reflection_app.runs.advance import advance
-from reflection_app.runs.cancel_run import cancel_run
-from reflection_app.runs.hand_in_attempt import AttemptInput, hand_in_attempt
-from reflection_app.runs.models.run import Step
-from reflection_app.runs.next_attempt import next_attempt_of
+from reflection_app.runs.handing_in import AttemptInput, hand_in_attempt, next_attempt_of
+from reflection_app.runs.models import Step
+from reflection_app.runs.resuming import cancel_run
 from tests.actions.forking import forked
 from tests.actions.test_reviews import together
 from tests.factories import make_api_key, make_project

@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 
 from reflection_app.reviews.models.review import Review
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 from reflection_app.runs.told import mark_told
 from tests.api.stories import waiting_review
 from tests.factories import make_project

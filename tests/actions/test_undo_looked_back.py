@@ -12,9 +12,9 @@ from reflection_app.core.events import Event, EventType
 from reflection_app.core.models import Project, Role
 from reflection_app.reviews.models.review import Review
 from reflection_app.reviews.undo_decision import undo_decision
-from reflection_app.runs import taking_back_reflectors
+from reflection_app.runs import undo
 from reflection_app.runs.advance import advance
-from reflection_app.runs.models.run import Run, Step
+from reflection_app.runs.models import Run, Step
 from reflection_app.sessions.models.reflector import Reflector
 from tests.actions.test_reviews import together
 from tests.critiques import critique
@@ -123,7 +123,7 @@ def test_what_others_found_too_keeps_their_count() -> None:
 
 
 def test_a_fork_that_is_not_cancelled_in_time_keeps_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(taking_back_reflectors, "cancel_forks", lambda _forks: None)
+    monkeypatch.setattr(undo, "cancel_forks", lambda _forks: None)
     review, actor = waiting()
     run = approved(review, actor)
     forks = [row.fork_id for row in forks_of(run).values()]

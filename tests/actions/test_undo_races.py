@@ -15,8 +15,7 @@ from reflection_app.reviews.models.review import Review
 from reflection_app.reviews.undo_decision import undo_decision
 from reflection_app.runs import journal_writes
 from reflection_app.runs.advance import advance
-from reflection_app.runs.models.attempt import Attempt
-from reflection_app.runs.models.run import Run, RunState, Step
+from reflection_app.runs.models import Attempt, Run, RunState, Step
 from reflection_app.runs.sweep import take_back_expired
 from tests.actions.test_races import check_it_is_consistent
 from tests.actions.test_reviews import together

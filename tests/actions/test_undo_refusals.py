@@ -19,11 +19,11 @@ from reflection_app.repairs.tickets import ClosingInput, close_ticket
 from reflection_app.reviews.claim_review import release_review
 from reflection_app.reviews.models.review import Review
 from reflection_app.reviews.undo_decision import undo_decision
-from reflection_app.runs.cancel_run import cancel_run
 from reflection_app.runs.fork_input import ForkInput
-from reflection_app.runs.fork_run import fork_run
-from reflection_app.runs.hand_in_attempt import AttemptInput, hand_in_attempt
-from reflection_app.runs.models.run import Run, Step
+from reflection_app.runs.forks import fork_run
+from reflection_app.runs.handing_in import AttemptInput, hand_in_attempt
+from reflection_app.runs.models import Run, Step
+from reflection_app.runs.resuming import cancel_run
 from reflection_app.tasks.redo import RedoInput, redo_run
 from reflection_app.teams.tools import add_builtin_tools
 from tests.actions.test_undo_decision import (

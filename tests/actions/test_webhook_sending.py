@@ -16,7 +16,7 @@ from reflection_app.config.jobs import receivers, send_to_webhook
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.events import Event, EventType
 from reflection_app.core.models import Role
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 from reflection_app.tasks.models import Task
 from reflection_app.teams import webhook_sending
 from reflection_app.teams.models.notification import Notification, NotificationKind

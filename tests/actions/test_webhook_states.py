@@ -12,7 +12,7 @@ from standardwebhooks import WebhookVerificationError
 from reflection_app.core.audit import Actor
 from reflection_app.core.events import Event, EventType
 from reflection_app.core.models import Project
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 from reflection_app.teams.models.webhook import Delivery, DeliveryState, Webhook
 from reflection_app.teams.webhook_input import WebhookChange
 from reflection_app.teams.webhook_outcome import switch_off_forgotten

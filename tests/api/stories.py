@@ -3,7 +3,7 @@
 from reflection_app.core.models import Project
 from reflection_app.reviews.models.review import Review
 from reflection_app.runs.advance import advance
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 from tests.critiques import critique
 from tests.runner.scripts import scripted_run
 

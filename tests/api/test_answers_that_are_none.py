@@ -11,8 +11,7 @@ from pytest_django.fixtures import Settings
 from reflection_app.adapters.llm import warm_up
 from reflection_app.core.models import Scope
 from reflection_app.runs.advance import advance
-from reflection_app.runs.models.attempt import Attempt, Verdict
-from reflection_app.runs.models.run import Run, Step
+from reflection_app.runs.models import Attempt, Run, Step, Verdict
 from tests.api.caller import Answer, Caller, assert_problem, fields, make_caller
 from tests.api.test_attempts import asked, hand_in
 from tests.critiques import critique

@@ -11,9 +11,8 @@ from reflection_app.api import waiting
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.events import Event
 from reflection_app.runs.advance import advance
-from reflection_app.runs.cancel_run import cancel_run
-from reflection_app.runs.models.attempt import Attempt
-from reflection_app.runs.models.run import Run, RunState, Step
+from reflection_app.runs.models import Attempt, Run, RunState, Step
+from reflection_app.runs.resuming import cancel_run
 from tests.api.caller import Answer, Caller, assert_problem, fields
 from tests.critiques import critique
 from tests.factories import submit

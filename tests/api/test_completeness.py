@@ -9,7 +9,7 @@ from reflection_app.adapters.llm.scripted import register_script
 from reflection_app.api import waiting
 from reflection_app.core.audit import AuditEntry
 from reflection_app.runs.advance import advance
-from reflection_app.runs.models.run import Run, RunState
+from reflection_app.runs.models import Run, RunState
 from reflection_app.tasks.models import Task
 from tests.api.caller import Caller, assert_problem, fields, make_caller
 from tests.completeness import INCOMPLETE, completeness_check, reading_project, supplemented

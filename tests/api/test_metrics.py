@@ -12,7 +12,7 @@ from reflection_app.metrics.definitions import DEFINITIONS
 from reflection_app.metrics.figures import metrics_of
 from reflection_app.metrics.figuring import figure_due
 from reflection_app.metrics.values import Chosen
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 from tests.api.caller import Caller, assert_problem, make_caller
 from tests.metrics.recorded import begin, random_project
 

@@ -6,7 +6,7 @@ import pytest
 
 from reflection_app.adapters.llm.scripted import register_script
 from reflection_app.runs.advance import advance
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 from tests.api.caller import Caller, make_caller
 from tests.critiques import critique
 from tests.factories import make_project

@@ -15,7 +15,7 @@ from reflection_app.core.errors import ConflictSettled
 from reflection_app.core.models import Scope
 from reflection_app.notebook.notebook_conflicts import SettleInput, Way, settle
 from reflection_app.runs.advance import advance
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 from tests.actions.test_reviews import together
 from tests.api.caller import Answer, Caller, assert_problem, make_caller
 from tests.factories import make_member, make_project

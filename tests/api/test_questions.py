@@ -2,7 +2,7 @@
 
 import pytest
 
-from reflection_app.runs.models.run import Run, RunState
+from reflection_app.runs.models import Run, RunState
 from tests.api.caller import Caller, assert_problem
 from tests.questions import KNOWLEDGE, waiting_question
 

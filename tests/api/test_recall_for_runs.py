@@ -9,7 +9,7 @@ import pytest
 from notebook_app.models import Exposure
 from reflection_app.core.models import Scope
 from reflection_app.runs.advance import advance
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 from tests.api.caller import Caller, make_caller
 from tests.runner.test_lessons import TASK, haiku_run, lesson, project_telling
 from tests.tickets import external_run

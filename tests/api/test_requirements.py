@@ -7,7 +7,7 @@ import pytest
 
 from reflection_app.core.models import Project
 from reflection_app.runs.advance import advance
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 from reflection_app.tasks.models import Task
 from tests.api.caller import Caller, assert_problem, fields
 from tests.critiques import critique

@@ -11,7 +11,7 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 from reflection_app.core.audit import AuditEntry
 from reflection_app.reviews.models.review import Review
 from reflection_app.runs.advance import advance
-from reflection_app.runs.models.attempt import Verdict
+from reflection_app.runs.models import Verdict
 from tests.api.caller import Answer, Caller, assert_problem, fields, make_caller
 from tests.api.stories import waiting_review
 from tests.pace import PATIENCE_S

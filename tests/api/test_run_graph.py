@@ -3,7 +3,7 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 
 from reflection_app.core.models import Scope
 from reflection_app.runs.advance import advance
-from reflection_app.runs.models.run import Run, Step
+from reflection_app.runs.models import Run, Step
 from reflection_app.runs.recorded_steps import MOST_STEPS
 from tests.api.caller import Caller, assert_problem, make_caller
 from tests.api.stories import finished_run, waiting_review

@@ -7,7 +7,7 @@ import pytest
 from reflection_app.core.models import Project, Scope
 from reflection_app.repairs.models.ticket import Ticket
 from reflection_app.runs.advance import advance
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 from tests.api.caller import Caller, assert_problem, fields, make_caller
 from tests.api.stories import finished_run
 from tests.factories import make_project

@@ -9,7 +9,7 @@ from reflection_app.api import waiting
 from reflection_app.core.audit import AuditEntry
 from reflection_app.repairs.models.tool_failure import FixPair, ToolFailure
 from reflection_app.runs.advance import advance
-from reflection_app.runs.models.run import Run, RunState
+from reflection_app.runs.models import Run, RunState
 from tests.api.caller import Answer, Caller, assert_problem, fields, make_caller
 from tests.factories import make_project, submit
 from tests.tool_failures import RIDDLE, TIMEOUT, diagnosing_project

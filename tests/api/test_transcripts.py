@@ -10,7 +10,7 @@ from django.db import connection
 from reflection_app.api import waiting
 from reflection_app.core.audit import AuditEntry
 from reflection_app.runs.advance import advance
-from reflection_app.runs.models.run import Run, RunState
+from reflection_app.runs.models import Run, RunState
 from reflection_app.sessions.models.transcript import Transcript, TranscriptTurn
 from reflection_app.sessions.session_state import reflections_of
 from tests.api.caller import Answer, Caller, assert_problem, fields, make_caller

@@ -10,7 +10,7 @@ from reflection_app.repairs.models.report import Report
 from reflection_app.repairs.models.ticket import Ticket
 from reflection_app.reviews.models.review import Review
 from reflection_app.runs.advance import advance
-from reflection_app.runs.models.run import Run, RunState
+from reflection_app.runs.models import Run, RunState
 from tests.actions.test_undo_decision import BAD, SIX_STEPS, UNSURE_REVISE, waiting
 from tests.api.caller import Answer, Caller, assert_problem, make_caller
 from tests.runner.scripts import scripted_run

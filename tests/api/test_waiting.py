@@ -7,7 +7,7 @@ from django.db import connection, connections
 
 from reflection_app.api import waiting
 from reflection_app.core.audit import Actor
-from reflection_app.runs.cancel_run import cancel_run
+from reflection_app.runs.resuming import cancel_run
 from tests.api.caller import Answer, Caller, assert_problem, fields
 from tests.api.stories import waiting_review
 from tests.factories import submit

@@ -9,7 +9,7 @@ from reflection_app.core.audit import AuditEntry
 from reflection_app.core.events import EventType
 from reflection_app.core.models import IdempotentAnswer, Scope
 from reflection_app.reviews.models.review import Review
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 from reflection_app.teams.models.webhook import Delivery, DeliveryState, Webhook
 from reflection_app.teams.webhook_sending import send_due
 from reflection_app.teams.webhooks import MOST_WEBHOOKS

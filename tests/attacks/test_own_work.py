@@ -29,7 +29,7 @@ from reflection_app.reviews.claim_review import claim_next, claim_review
 from reflection_app.reviews.models.bulk import BulkDecision
 from reflection_app.reviews.models.review import Review
 from reflection_app.runs.advance import advance
-from reflection_app.runs.models.run import Run, Step
+from reflection_app.runs.models import Run, Step
 from tests.api.caller import BASE, Answer, Caller, assert_problem, make_caller
 from tests.critiques import critique
 from tests.factories import make_member, make_project, submit

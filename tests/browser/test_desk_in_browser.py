@@ -14,10 +14,10 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project, Role
 from reflection_app.reviews.claim_review import claim_review
 from reflection_app.reviews.models.review import Review
-from reflection_app.runs.cancel_run import cancel_run
 from reflection_app.runs.fork_input import ForkInput
-from reflection_app.runs.fork_run import fork_run
-from reflection_app.runs.models.run import Run, Step
+from reflection_app.runs.forks import fork_run
+from reflection_app.runs.models import Run, Step
+from reflection_app.runs.resuming import cancel_run
 from reflection_app.tasks.models import Task
 from tests.browser.conftest import Server, Visitor
 from tests.browser.looks import problems

@@ -9,7 +9,7 @@ from reflection_app.adapters.llm.scripted import register_script
 from reflection_app.core.models import Project
 from reflection_app.reviews.models.review import Review
 from reflection_app.runs.advance import advance
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
 from tests.critiques import critique

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.utils import timezone
 from playwright.sync_api import expect
 
-from reflection_app.runs.models.run import Run, RunState
+from reflection_app.runs.models import Run, RunState
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
 from tests.factories import make_member, submit

@@ -8,7 +8,7 @@ from django.db import connection
 from playwright.sync_api import expect
 
 from reflection_app.runs.advance import advance
-from reflection_app.runs.models.run import Step, StepState
+from reflection_app.runs.models import Step, StepState
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
 from tests.factories import make_member, submit

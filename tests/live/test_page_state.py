@@ -1,6 +1,6 @@
 """Which text of a model a page shows: the newest of the step that is under way, and none of one that has ended."""
 
-from reflection_app.runs.page_state import NOTHING_WRITTEN, Look, PageState
+from reflection_app.runs.live import NOTHING_WRITTEN, Look, PageState
 
 
 def look(last_step: int, *, is_writing: bool) -> Look:

@@ -10,8 +10,8 @@ from reflection_app.adapters.llm.scripted import ScriptedAnswer, register_script
 from reflection_app.adapters.partial_text import MOST_BYTES, PartialText, typist
 from reflection_app.core.events import Event
 from reflection_app.core.models import Project
-from reflection_app.runs.models.run import Run, RunState, Step
-from reflection_app.runs.page_state import NOTHING_WRITTEN
+from reflection_app.runs.live import NOTHING_WRITTEN
+from reflection_app.runs.models import Run, RunState, Step
 from tests.critiques import critique
 from tests.factories import make_project, submit
 from tests.live.test_run_socket import connected, go_on, in_thread, member_of, play

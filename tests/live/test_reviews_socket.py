@@ -17,7 +17,7 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.models import Membership, Project
 from reflection_app.reviews import nudges
 from reflection_app.reviews.claim_review import claim_next, release_review
-from reflection_app.runs.consumers import RunConsumer
+from reflection_app.runs.live import RunConsumer
 from reflection_app.teams.members import remove_member
 from tests.factories import make_member, make_project, submit
 from tests.live.test_run_socket import SOON_S, play

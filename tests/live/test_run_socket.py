@@ -19,9 +19,9 @@ from reflection_app.adapters.doorbell import group_of_run
 from reflection_app.config.asgi import application
 from reflection_app.core.models import Membership, Project
 from reflection_app.reviews.models.review import Review
-from reflection_app.runs import consumers
+from reflection_app.runs import live
 from reflection_app.runs.advance import advance
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 from tests.factories import make_member, make_user, submit
 from tests.live.browser_model import Page
 from tests.pace import PATIENCE_S
@@ -145,8 +145,8 @@ def test_it_draws_in_the_language_of_its_page(project: Project) -> None:
 def test_a_lost_ring_is_found_by_the_next_look(
     project: Project, no_bell: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(consumers.RunConsumer, "look_every_s", 0.2)
-    monkeypatch.setattr(consumers, "STILL_HERE", "")
+    monkeypatch.setattr(live.RunConsumer, "look_every_s", 0.2)
+    monkeypatch.setattr(live, "STILL_HERE", "")
     run = submit(project)
     client = member_of(project)
 

@@ -1,6 +1,6 @@
 """An open page of a run forgets what was taken back, and shows what comes in its place."""
 
-from reflection_app.runs.page_state import Fragment, Look, PageState
+from reflection_app.runs.live import Fragment, Look, PageState
 
 ATTEMPTS, STEPS = "run-attempts", "run-steps"
 

@@ -19,7 +19,7 @@ from reflection_app.adapters.llm.streaming import Streams
 from reflection_app.adapters.watching import ASK_WITHIN_S, Watch, is_watched, mark_watched
 from reflection_app.core.models import Project
 from reflection_app.runs.advance import advance
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 from tests.factories import make_project, make_user, submit
 from tests.live.test_run_socket import connected, in_thread, member_of, play
 from tests.openai_server import OpenAIServer, Reply
@@ -90,8 +90,8 @@ def test_an_open_page_marks_its_run_and_no_other(project: Project) -> None:
 
 
 def test_an_open_page_renews_its_mark(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reflection_app.runs.consumers.RunConsumer.look_every_s", 0.2)
-    monkeypatch.setattr("reflection_app.runs.consumers.WATCHED_ON_S", 0.6)
+    monkeypatch.setattr("reflection_app.runs.live.RunConsumer.look_every_s", 0.2)
+    monkeypatch.setattr("reflection_app.runs.live.WATCHED_ON_S", 0.6)
     run = submit(project, mode="actor_critic")
     client = member_of(project)
 

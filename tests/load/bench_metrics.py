@@ -128,7 +128,7 @@ def asking(slug: str, *, secret: str, member: Any, rounds: int) -> None:
 def figuring(project_id: UUID, *, rounds: int) -> None:
     """What the worker does every few seconds, with a batch of runs that ended just now."""
     from reflection_app.metrics.figuring import figure_runs
-    from reflection_app.runs.models.run import Run
+    from reflection_app.runs.models import Run
 
     newest = list(Run.objects.filter(project=project_id).order_by("-created_at").values_list("pk", flat=True)[:50])
     print(f"counting 50 more runs of today in   p95 {p95(lambda: figure_runs(newest), rounds):8.1f} ms")

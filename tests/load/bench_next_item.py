@@ -90,7 +90,7 @@ def first_of(many: int) -> "Review":
     from reflection_app.loops.effects import ReviewReason
     from reflection_app.reviews.claim_review import claim_next
     from reflection_app.reviews.models.review import Review
-    from reflection_app.runs.models.attempt import Verdict
+    from reflection_app.runs.models import Verdict
     from tests.waiting_rows import waiting_rows
 
     project = Project.objects.get(slug="demo")

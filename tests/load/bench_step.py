@@ -79,7 +79,7 @@ def median(values: list[float]) -> float:
 def take(run_id: UUID) -> Taken:
     """Advances the run to its end, then makes its calls again without the desk."""
     from reflection_app.runs.advance import advance
-    from reflection_app.runs.models.run import Run, Step
+    from reflection_app.runs.models import Run, Step
 
     began, began_cpu = time.perf_counter(), time.process_time()
     advance(run_id)
@@ -131,7 +131,7 @@ async def _bare_ms(requests: list[dict[str, Any]]) -> float:
 def scripted_step_ms(project: Any) -> float:
     """What a step of a code-free run takes where no model is called at all: journal and loop alone."""
     from reflection_app.runs.advance import advance
-    from reflection_app.runs.models.run import Step
+    from reflection_app.runs.models import Step
     from tests.critiques import critique
     from tests.runner.scripts import scripted_run
 

@@ -26,7 +26,7 @@ def pytest_runtest_teardown(item: pytest.Item) -> None:
     """Keeps the runs that a test leaves behind, as long as they are there."""
     if not item.get_closest_marker("django_db"):
         return
-    from reflection_app.runs.models.run import Run
+    from reflection_app.runs.models import Run
 
     for run in Run.objects.filter(state="finished", parent=None, edited_prompts={}).exclude(steps=None):
         kept = {"spec": run.spec, "loop_version": run.loop_version, "outcome": run.outcome, "error": run.error}

@@ -20,7 +20,7 @@ from reflection_app.reviews.claim_review import claim_review
 from reflection_app.reviews.decide_review import DecisionInput, decide_review
 from reflection_app.reviews.models.review import Review
 from reflection_app.runs.advance import advance
-from reflection_app.runs.models.run import Run, Step
+from reflection_app.runs.models import Run, Step
 from reflection_app.teams.models.notification import Notification
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -14,8 +14,7 @@ from reflection_app.core.audit import AuditEntry
 from reflection_app.loops.diagnosis.diagnoses import ErrorType
 from reflection_app.repairs.models.tool_failure import ToolFailure
 from reflection_app.runs.advance import advance
-from reflection_app.runs.models.attempt import Attempt
-from reflection_app.runs.models.run import Run, RunState
+from reflection_app.runs.models import Attempt, Run, RunState
 from reflection_app.tasks.models import Task
 from tests.api.caller import Caller, make_caller
 from tests.mcp_server.serving import Server, serving

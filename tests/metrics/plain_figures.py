@@ -8,7 +8,7 @@ from uuid import UUID
 
 from reflection_app.core.models import Project
 from reflection_app.metrics.values import Chosen
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 
 SECOND_ATTEMPTS = {"external_loop", "actor_critic", "reflexion", "planning", "adaptive", "reflection_protocol"}
 REFLECTING = {"critic", "self", "tester", "reflector"}

@@ -17,8 +17,8 @@ from reflection_app.reviews.models.panel import Panel
 from reflection_app.reviews.models.review import Review
 from reflection_app.runs.advance import advance
 from reflection_app.runs.fork_input import ForkInput
-from reflection_app.runs.fork_run import fork_run
-from reflection_app.runs.models.run import Run, Step
+from reflection_app.runs.forks import fork_run
+from reflection_app.runs.models import Run, Step
 from reflection_app.tasks.models import Task
 from tests.factories import make_project
 from tests.panels import adjudication, people, say

@@ -15,7 +15,7 @@ from reflection_app.metrics.runs_behind import runs_behind
 from reflection_app.reviews.models.review import Review
 from reflection_app.reviews.undo_decision import undo_decision
 from reflection_app.runs.advance import advance
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 from tests.critiques import critique
 from tests.factories import make_member, make_project
 from tests.metrics.recorded import begin

@@ -19,7 +19,7 @@ from reflection_app.metrics.models.run_figures import RunFigure
 from reflection_app.metrics.run_facts import LATENCIES, LONGER
 from reflection_app.metrics.runs_behind import BEHIND, runs_behind
 from reflection_app.metrics.values import Chosen, ChosenHour, Metrics
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 from tests.critiques import critique
 from tests.factories import make_project
 from tests.metrics.plain_figures import dearest_by_hand, figures_by_hand

@@ -16,7 +16,7 @@ from reflection_app.metrics.figures import metrics_of
 from reflection_app.metrics.figuring import figure_due, figure_runs, lock_figures, rebuild
 from reflection_app.metrics.models.run_figures import FigureDue, RunFigure
 from reflection_app.metrics.values import Chosen
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 from reflection_app.tasks.models import Task
 from reflection_app.teams.taking_away import take_tasks
 from tests.factories import make_project

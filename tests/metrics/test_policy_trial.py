@@ -17,8 +17,7 @@ from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.reviews import policy_trial
 from reflection_app.reviews.policy_trial import seen_lately, try_policy
 from reflection_app.reviews.trial_decisions import Counted, Facts, chance_of
-from reflection_app.runs.models.attempt import Verdict
-from reflection_app.runs.models.run import Run, Step
+from reflection_app.runs.models import Run, Step, Verdict
 from reflection_app.tasks.models import Task
 from tests.factories import make_project, submit
 from tests.loops.rule_playing import decided_by

@@ -7,8 +7,7 @@ from reflection_app.core.events import Event
 from reflection_app.reviews.models.review import Review
 from reflection_app.runs.advance import advance
 from reflection_app.runs.lease import claim
-from reflection_app.runs.models.attempt import Attempt, Verdict
-from reflection_app.runs.models.run import Run, RunState, Step, StepState
+from reflection_app.runs.models import Attempt, Run, RunState, Step, StepState, Verdict
 from tests.critiques import critique
 from tests.runner.scripts import RIGHT, WRONG, code_run, scripted_run
 

@@ -8,7 +8,7 @@ from reflection_app.reviews.claim_review import claim_review
 from reflection_app.reviews.decide_review import DecisionInput, decide_review
 from reflection_app.reviews.models.review import Review
 from reflection_app.runs.advance import advance
-from reflection_app.runs.models.run import Step
+from reflection_app.runs.models import Step
 from tests.broken_tests import RIGHT, WRONG, run_with_script
 from tests.factories import make_project, make_user
 

@@ -15,8 +15,8 @@ from reflection_app.repairs.models.completeness import CompletenessCheck, Supple
 from reflection_app.repairs.recurring import withdraw_what_recurred
 from reflection_app.runs.advance import advance
 from reflection_app.runs.fork_input import ForkInput
-from reflection_app.runs.fork_run import fork_run
-from reflection_app.runs.models.run import Run, Step
+from reflection_app.runs.forks import fork_run
+from reflection_app.runs.models import Run, Step
 from tests.completeness import SAVE, completeness_check, planned_run, reading_project, supplemented
 from tests.loops.completeness.scenes import checked, wanted
 

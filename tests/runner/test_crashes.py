@@ -13,11 +13,10 @@ from reflection_app.core.events import Event
 from reflection_app.runs import advance as advancing
 from reflection_app.runs import journal_writes, performing
 from reflection_app.runs.advance import advance
-from reflection_app.runs.cancel_run import cancel_run
 from reflection_app.runs.journal import Journal
 from reflection_app.runs.lease import LeaseLost, claim, keeper
-from reflection_app.runs.models.attempt import Attempt, Verdict
-from reflection_app.runs.models.run import Run, RunState, Step, StepState
+from reflection_app.runs.models import Attempt, Run, RunState, Step, StepState, Verdict
+from reflection_app.runs.resuming import cancel_run
 from reflection_app.runs.sweep import find_unclaimed, take_back_expired
 from tests.critiques import critique
 from tests.runner.scripts import RIGHT, WRONG, code_run, scripted_run

@@ -20,9 +20,8 @@ from reflection_app.repairs.models.ticket import Ticket
 from reflection_app.repairs.models.tool_failure import FixPair, ToolFailure
 from reflection_app.runs import journal_writes
 from reflection_app.runs.advance import advance
-from reflection_app.runs.answer_question import AnswerInput, answer_question
-from reflection_app.runs.models.question import Question
-from reflection_app.runs.models.run import Run, RunState
+from reflection_app.runs.models import Question, Run, RunState
+from reflection_app.runs.resuming import AnswerInput, answer_question
 from reflection_app.runs.sweep import take_back_expired
 from tests.critiques import critique
 from tests.factories import make_project

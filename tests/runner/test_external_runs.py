@@ -11,10 +11,9 @@ from reflection_app.loops.task_spec import Mode
 from reflection_app.runs import journal_writes
 from reflection_app.runs.advance import advance
 from reflection_app.runs.fork_input import ForkInput
-from reflection_app.runs.fork_run import fork_run
-from reflection_app.runs.hand_in_attempt import AttemptInput, hand_in_attempt
-from reflection_app.runs.models.attempt import Attempt, Verdict
-from reflection_app.runs.models.run import Run, RunState, Step
+from reflection_app.runs.forks import fork_run
+from reflection_app.runs.handing_in import AttemptInput, hand_in_attempt
+from reflection_app.runs.models import Attempt, Run, RunState, Step, Verdict
 from reflection_app.runs.sweep import take_back_expired
 from tests.factories import make_project
 from tests.runner.scripts import RIGHT, TESTS, WRONG, scripted_run

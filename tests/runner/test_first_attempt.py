@@ -15,9 +15,9 @@ from reflection_app.loops.verdicts import Judgement, Referee, Verdict
 from reflection_app.reviews.models.review import Review
 from reflection_app.reviews.undo_decision import undo_decision
 from reflection_app.runs.advance import advance
-from reflection_app.runs.cancel_run import cancel_run
-from reflection_app.runs.first_attempt import can_still_count
-from reflection_app.runs.models.run import Run, RunState
+from reflection_app.runs.lessons import can_still_count
+from reflection_app.runs.models import Run, RunState
+from reflection_app.runs.resuming import cancel_run
 from tests.critiques import critique
 from tests.factories import make_member, make_project
 from tests.notebook.exposed import approved_lesson, draw

@@ -13,10 +13,8 @@ from reflection_app.repairs.models.report import Report
 from reflection_app.repairs.models.ticket import Ticket
 from reflection_app.repairs.models.tool_failure import ToolFailure
 from reflection_app.runs.fork_input import ForkInput
-from reflection_app.runs.fork_run import fork_run
-from reflection_app.runs.models.attempt import Attempt, Verdict
-from reflection_app.runs.models.question import Question
-from reflection_app.runs.models.run import Run, Step
+from reflection_app.runs.forks import fork_run
+from reflection_app.runs.models import Attempt, Question, Run, Step, Verdict
 from tests.outgoing.conftest import loopback
 from tests.outgoing.server import RawServer, Reply
 from tests.runner.scripts import scripted_run

@@ -6,8 +6,7 @@ import pytest
 from django.test import Client
 
 from reflection_app.runs.advance import advance
-from reflection_app.runs.models.attempt import Verdict
-from reflection_app.runs.models.run import Run, Step
+from reflection_app.runs.models import Run, Step, Verdict
 from tests.critiques import critique
 from tests.factories import make_project
 from tests.runner.scripts import scripted_run

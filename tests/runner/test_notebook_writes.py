@@ -14,7 +14,7 @@ from notebook_app.models import Entry, Evidence
 from reflection_app.runs import journal_writes
 from reflection_app.runs.advance import advance
 from reflection_app.runs.lease import keeper
-from reflection_app.runs.models.run import Run, RunState, Step
+from reflection_app.runs.models import Run, RunState, Step
 from reflection_app.runs.sweep import take_back_expired
 from tests.looking_back import ended_run, forks_of
 from tests.pace import PATIENCE_S

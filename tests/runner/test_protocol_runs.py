@@ -13,11 +13,9 @@ from reflection_app.repairs.models.report import AgentInstruction, Report
 from reflection_app.repairs.models.ticket import Ticket, TicketState
 from reflection_app.reviews.models.review import Review
 from reflection_app.runs.advance import advance
-from reflection_app.runs.answer_question import AnswerInput, answer_question
-from reflection_app.runs.hand_in_attempt import AttemptInput, hand_in_attempt
-from reflection_app.runs.models.attempt import Attempt
-from reflection_app.runs.models.question import Question
-from reflection_app.runs.models.run import Run, RunState, Step
+from reflection_app.runs.handing_in import AttemptInput, hand_in_attempt
+from reflection_app.runs.models import Attempt, Question, Run, RunState, Step
+from reflection_app.runs.resuming import AnswerInput, answer_question
 from reflection_app.tasks.redo import RedoInput, redo_run
 from tests.critiques import critique
 from tests.factories import make_project

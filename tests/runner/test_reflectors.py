@@ -15,12 +15,11 @@ from reflection_app.core.events import Event, EventType
 from reflection_app.core.models import Project
 from reflection_app.loops.ends import Ended, Outcome
 from reflection_app.runs import journal_writes
-from reflection_app.runs.advance import advance
-from reflection_app.runs.cancel_run import cancel_run
-from reflection_app.runs.ending import end_run
+from reflection_app.runs.advance import advance, end_run
 from reflection_app.runs.fork_input import ForkInput
-from reflection_app.runs.fork_run import fork_run
-from reflection_app.runs.models.run import Run, RunState, Step
+from reflection_app.runs.forks import fork_run
+from reflection_app.runs.models import Run, RunState, Step
+from reflection_app.runs.resuming import cancel_run
 from reflection_app.runs.sweep import take_back_expired
 from reflection_app.sessions import reflectors
 from reflection_app.sessions.models.reflector import Reflector

@@ -20,8 +20,7 @@ from reflection_app.repairs.report_rows import (
     write_report,
 )
 from reflection_app.runs.batch import Batch
-from reflection_app.runs.models.attempt import Attempt
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Attempt, Run
 from tests.actions.forking import forked
 from tests.factories import make_project
 from tests.reports import begun_run, kept_report, revised_run

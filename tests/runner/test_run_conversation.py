@@ -5,11 +5,10 @@ import pytest
 from reflection_app.core.audit import Actor
 from reflection_app.loops.ends import Ended, Outcome
 from reflection_app.loops.questions import Choice
-from reflection_app.runs.advance import advance
-from reflection_app.runs.answer_question import AnswerInput, answer_question
-from reflection_app.runs.ending import end_run
-from reflection_app.runs.hand_in_attempt import AttemptInput, hand_in_attempt
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.advance import advance, end_run
+from reflection_app.runs.handing_in import AttemptInput, hand_in_attempt
+from reflection_app.runs.models import Run
+from reflection_app.runs.resuming import AnswerInput, answer_question
 from reflection_app.sessions.looked_back_at import readable_files
 from reflection_app.sessions.run_conversation import has_conversation, turns_of_run
 from tests.factories import make_project

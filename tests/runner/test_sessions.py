@@ -9,10 +9,10 @@ from django.db import OperationalError, connections, transaction
 from reflection_app.core.audit import Actor
 from reflection_app.core.errors import TurnsConflict
 from reflection_app.core.events import Event
-from reflection_app.runs import journal_writes, waiting
+from reflection_app.runs import journal_writes, performing
 from reflection_app.runs.advance import advance
-from reflection_app.runs.cancel_run import cancel_run
-from reflection_app.runs.models.run import Run, RunState, Step
+from reflection_app.runs.models import Run, RunState, Step
+from reflection_app.runs.resuming import cancel_run
 from reflection_app.runs.sweep import take_back_expired
 from reflection_app.sessions.models.transcript import Transcript, TranscriptTurn
 from reflection_app.sessions.session_state import reflections_of, session_state
@@ -68,7 +68,7 @@ def test_a_session_that_waits_holds_nothing_and_is_woken_only_when_it_is_due() -
 
 def test_turns_that_come_while_the_run_is_about_to_wait_are_not_missed(monkeypatch: pytest.MonkeyPatch) -> None:
     transcript, looks = opened(turns(*"abcd")), list[int]()
-    look = waiting.turns_for
+    look = performing.turns_for
 
     def looked(*args: Any, **kwargs: Any) -> Any:
         found = look(*args, **kwargs)
@@ -77,7 +77,7 @@ def test_turns_that_come_while_the_run_is_about_to_wait_are_not_missed(monkeypat
             post(transcript, "e")
         return found
 
-    monkeypatch.setattr(waiting, "turns_for", looked)
+    monkeypatch.setattr(performing, "turns_for", looked)
     advance(run_of(transcript).pk)
     check_it_is_unbroken(transcript, reflected_on=[5])
     assert run_of(transcript).state == RunState.WAITING_AGENT

@@ -8,10 +8,10 @@ from reflection_app.repairs.models.ticket import Ticket, TicketState
 from reflection_app.repairs.ticket_rows import end_tickets
 from reflection_app.runs.advance import advance
 from reflection_app.runs.batch import Batch
-from reflection_app.runs.models.run import Run, Step
+from reflection_app.runs.models import Run, Step
 from reflection_app.runs.recorded_steps import graph_of_run
-from reflection_app.runs.views.live_pages import fragments_of
-from reflection_app.runs.views.run_story import tell
+from reflection_app.runs.views.live import fragments_of
+from reflection_app.runs.views.story import tell
 from tests.actions.forking import forked
 from tests.factories import make_member
 from tests.tickets import external_run, handed_in, ticket_of

@@ -21,12 +21,11 @@ from reflection_app.repairs.tool_failure_submission import FixOutcomeSubmission,
 from reflection_app.runs import advance as advancing
 from reflection_app.runs import journal_writes
 from reflection_app.runs.advance import advance
-from reflection_app.runs.answer_question import AnswerInput, answer_question
 from reflection_app.runs.fork_input import ForkInput
-from reflection_app.runs.fork_run import fork_run
-from reflection_app.runs.hand_in_attempt import AttemptInput, hand_in_attempt
-from reflection_app.runs.models.question import Question
-from reflection_app.runs.models.run import Run, RunState, Step, StepState
+from reflection_app.runs.forks import fork_run
+from reflection_app.runs.handing_in import AttemptInput, hand_in_attempt
+from reflection_app.runs.models import Question, Run, RunState, Step, StepState
+from reflection_app.runs.resuming import AnswerInput, answer_question
 from reflection_app.runs.sweep import take_back_expired
 from tests.factories import make_project
 from tests.loops.tool_playing import call_text

@@ -14,9 +14,7 @@ from reflection_app.core.models import Project
 from reflection_app.runs import advance as advancing
 from reflection_app.runs import journal_writes
 from reflection_app.runs.advance import advance
-from reflection_app.runs.models.attempt import Attempt, Verdict
-from reflection_app.runs.models.question import Question
-from reflection_app.runs.models.run import Run, Step, StepState
+from reflection_app.runs.models import Attempt, Question, Run, Step, StepState, Verdict
 from reflection_app.runs.sweep import take_back_expired
 from reflection_app.teams.tool_input import ToolInput
 from reflection_app.teams.tools import create_tool

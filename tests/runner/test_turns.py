@@ -11,8 +11,8 @@ from django.utils import timezone
 from reflection_app.core.models import Project
 from reflection_app.runs import jobs as tasks
 from reflection_app.runs.jobs import advance_run
-from reflection_app.runs.models.run import Run
-from reflection_app.runs.turns import FEW, Turns
+from reflection_app.runs.models import Run
+from reflection_app.runs.queueing import FEW, Turns
 from tests.factories import make_project, submit
 
 pytestmark = pytest.mark.django_db(transaction=True)

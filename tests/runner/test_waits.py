@@ -10,13 +10,13 @@ from reflection_app.adapters.llm.errors import ModelUnavailable
 from reflection_app.core.audit import Actor
 from reflection_app.loops.effects import Performed, Wait
 from reflection_app.runs.advance import advance
-from reflection_app.runs.cancel_run import cancel_run
 from reflection_app.runs.consequences import consequences
 from reflection_app.runs.journal import Journal
 from reflection_app.runs.lease import Lease, claim
-from reflection_app.runs.models.run import Run, RunState, Step, StepState
+from reflection_app.runs.models import Run, RunState, Step, StepState
+from reflection_app.runs.performing import wait_for
+from reflection_app.runs.resuming import cancel_run
 from reflection_app.runs.sweep import find_unclaimed
-from reflection_app.runs.waiting import wait_for
 from tests.factories import make_project, submit
 from tests.runner.scripts import code_run
 

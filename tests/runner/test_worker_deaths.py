@@ -20,8 +20,7 @@ from reflection_app.runs import journal_writes, performing
 from reflection_app.runs import lease as leases
 from reflection_app.runs.advance import advance
 from reflection_app.runs.lease import claim, keeper, lapsed, silent_s
-from reflection_app.runs.models.attempt import Attempt
-from reflection_app.runs.models.run import Run, RunState, Step
+from reflection_app.runs.models import Attempt, Run, RunState, Step
 from reflection_app.runs.sweep import MOST_BESIDE_A_QUEUE, find_unclaimed, take_back_expired
 from tests.critiques import critique
 from tests.pace import PATIENCE_S

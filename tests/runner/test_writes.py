@@ -14,8 +14,7 @@ from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.runs import journal_writes
 from reflection_app.runs.advance import advance
 from reflection_app.runs.lease import claim
-from reflection_app.runs.models.attempt import Attempt, Verdict
-from reflection_app.runs.models.run import Run, RunState, Step, StepState
+from reflection_app.runs.models import Attempt, Run, RunState, Step, StepState, Verdict
 from reflection_app.runs.sweep import MOST_DEATHS, take_back_expired
 from tests.critiques import critique
 from tests.openai_server import OpenAIServer, Reply

@@ -7,7 +7,7 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
 from reflection_app.loops.effects import CallTool
 from reflection_app.loops.tool_calls import ToolResult
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 from reflection_app.teams.models.tool import Secret, Tool
 from reflection_app.teams.secrets import SecretInput, save_secret
 from reflection_app.teams.tool_input import ToolInput

@@ -5,7 +5,7 @@ import pytest
 from reflection_app.adapters.tools.files import grep_search
 from reflection_app.core.audit import Actor
 from reflection_app.loops.tool_calls import ToolFailure
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 from reflection_app.teams.tools import add_builtin_tools
 from tests.factories import make_project
 from tests.pace import within

@@ -10,7 +10,7 @@ from django.db import connection
 from reflection_app.loops.effects import CallTool
 from reflection_app.loops.tool_calls import ToolFailure
 from reflection_app.runs.advance import advance
-from reflection_app.runs.models.run import Run, Step
+from reflection_app.runs.models import Run, Step
 from reflection_app.runs.performing import perform
 from tests.factories import make_project
 from tests.outgoing.server import Heard, RawServer, reply

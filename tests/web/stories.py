@@ -10,7 +10,7 @@ from reflection_app.core.models import Membership, Project, Role
 from reflection_app.reviews.claim_review import claim_review
 from reflection_app.reviews.models.review import Review
 from reflection_app.runs.advance import advance
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 from tests.critiques import critique
 from tests.factories import make_member, make_project, submit
 

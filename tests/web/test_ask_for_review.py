@@ -4,7 +4,7 @@ from django.test import Client
 from reflection_app.core.models import Project, Role
 from reflection_app.reviews.models.panel import Panel
 from reflection_app.reviews.models.review import Review
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 from tests.api.stories import finished_run
 from tests.factories import make_member, make_project
 from tests.runner.scripts import scripted_run

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from reflection_app.runs.views.attempt_comparison import LONGEST_COMPARED, MOST_ROWS, compared
+from reflection_app.runs.views.comparison import LONGEST_COMPARED, MOST_ROWS, compared
 from reflection_app.web.hidden_characters import hidden_in, revealed
 from tests.pace import within
 

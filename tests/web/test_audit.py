@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from reflection_app.core.audit import Actor, AuditEntry, audit
 from reflection_app.core.models import Project, Role
-from reflection_app.runs.cancel_run import cancel_run
+from reflection_app.runs.resuming import cancel_run
 from reflection_app.teams.pages.audit_changes import LONGEST_VALUE, MOST_CHANGES, changes_between
 from tests.factories import make_api_key, make_member, make_project, make_user, submit
 from tests.panels import SECRET_REASON, open_panel, people, say

@@ -12,9 +12,9 @@ from reflection_app.repairs.models.completeness import CompletenessCheck, Supple
 from reflection_app.repairs.views.completeness_view import checks_of
 from reflection_app.runs import advance as advancing
 from reflection_app.runs.advance import advance
-from reflection_app.runs.models.run import Run, Step
-from reflection_app.runs.views.live_pages import fragments_of
-from reflection_app.runs.views.run_story import tell
+from reflection_app.runs.models import Run, Step
+from reflection_app.runs.views.live import fragments_of
+from reflection_app.runs.views.story import tell
 from tests.completeness import SAVE, completeness_check, planned_run, reading_project, supplemented
 from tests.factories import make_project
 from tests.loops.completeness.scenes import checked, wanted
@@ -147,7 +147,7 @@ def test_another_projects_checks_are_not_counted(client: Client) -> None:
 def test_a_fork_shows_the_check_that_it_copied(client: Client) -> None:
     from reflection_app.core.audit import Actor
     from reflection_app.runs.fork_input import ForkInput
-    from reflection_app.runs.fork_run import fork_run
+    from reflection_app.runs.forks import fork_run
 
     parent = supplemented(reading_project())
     step = Step.objects.get(run=parent, key="attempt-1/answer")

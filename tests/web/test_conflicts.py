@@ -16,7 +16,7 @@ from reflection_app.adapters.llm.scripted import register_script
 from reflection_app.core.audit import AuditEntry
 from reflection_app.core.models import Project, Role
 from reflection_app.runs.advance import advance
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 from tests.factories import PASSWORD, make_member, make_project
 
 pytestmark = pytest.mark.django_db(transaction=True)

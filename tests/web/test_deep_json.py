@@ -5,7 +5,7 @@ import json
 import pytest
 from django.test import Client
 
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 from reflection_app.tasks.models import Task
 from tests.outgoing.conftest import loopback
 from tests.tools.making import http_tool

@@ -12,10 +12,9 @@ from reflection_app.loops import catalogue
 from reflection_app.loops.task_spec import Mode
 from reflection_app.runs.advance import advance
 from reflection_app.runs.fork_input import ForkInput
-from reflection_app.runs.fork_run import fork_run
-from reflection_app.runs.models.attempt import Attempt
-from reflection_app.runs.models.run import Run, Step
-from reflection_app.runs.views.fork_form import prefilled
+from reflection_app.runs.forks import fork_run
+from reflection_app.runs.models import Attempt, Run, Step
+from reflection_app.runs.views.forks import prefilled
 from reflection_app.web.text_diff import marked
 from tests.critiques import critique
 from tests.factories import make_member, make_project

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from reflection_app.core.audit import AuditEntry
 from reflection_app.core.models import Project, Role
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 from reflection_app.tasks.models import Task
 from reflection_app.teams.models.retention import RetentionRun
 from reflection_app.teams.retention import carry_out_retention

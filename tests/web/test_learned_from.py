@@ -5,7 +5,7 @@ from django.test import Client
 
 from notebook_app.public import EntryKind, Proposal, keep_all
 from reflection_app.core.models import Project, Role
-from reflection_app.runs.models.attempt import Attempt, Verdict
+from reflection_app.runs.models import Attempt, Verdict
 from tests.factories import make_project
 from tests.reports import begun_run, kept_report
 from tests.tool_failures import report

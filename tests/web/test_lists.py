@@ -6,7 +6,7 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 from tests.critiques import critique
 from tests.factories import make_project, submit
 from tests.web.stories import finished, logged_in, project_with, unsure_project, waiting_review

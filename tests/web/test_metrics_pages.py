@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from reflection_app.core.models import Project
 from reflection_app.metrics.models.run_figures import RunFigure
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 from tests.factories import make_member, make_project
 from tests.web.metric_rows import fill
 from tests.web.stories import HOSTILE, logged_in, unsure_project, waiting_review

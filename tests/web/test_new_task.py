@@ -5,7 +5,7 @@ from django.test import Client
 
 from reflection_app.adapters.watching import is_watched
 from reflection_app.core.models import Project
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 from reflection_app.tasks.models import Task
 from reflection_app.teams.models.tool import Tool
 from tests.factories import make_project

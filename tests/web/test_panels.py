@@ -9,7 +9,7 @@ from reflection_app.loops.verdicts import Issue
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.reviews.models.panel import Panel
 from reflection_app.reviews.models.review import Review, ReviewState
-from reflection_app.runs.cancel_run import cancel_run
+from reflection_app.runs.resuming import cancel_run
 from tests.factories import make_member, make_user
 from tests.panels import SECRET_REASON, adjudication, fresh, open_panel, panel_project, people, say
 from tests.web.stories import HOSTILE, claimed_by, logged_in
@@ -62,8 +62,8 @@ def test_no_page_tells_what_another_said_before_all_have(panel: Panel) -> None:
 
 def test_what_the_page_of_the_run_is_told_live_does_not_tell_it_either(panel: Panel) -> None:
     from reflection_app.core.models import Membership
-    from reflection_app.runs.views.live_pages import fragments_of
-    from reflection_app.runs.views.run_story import tell
+    from reflection_app.runs.views.live import fragments_of
+    from reflection_app.runs.views.story import tell
 
     anna = people(panel.project, 1)[0]
     secretly(panel, anna)

@@ -9,9 +9,9 @@ from django.utils import timezone
 from reflection_app.core.models import Project, Role
 from reflection_app.loops.code_tests import FailureReason, TestReport, TestResult
 from reflection_app.reviews.models.review import Review, ReviewState
-from reflection_app.runs.models.attempt import Verdict
-from reflection_app.runs.views.code_differences import MOST_LINES, differences
-from reflection_app.runs.views.compared_answers import compare_answers
+from reflection_app.runs.models import Verdict
+from reflection_app.runs.views.comparison import MOST_CODE_LINES as MOST_LINES
+from reflection_app.runs.views.comparison import compare_answers, differences
 from tests.factories import make_project
 from tests.picks import OPEN_PICK, answer, kept_against_a_test, move_on, unsettled_pick
 from tests.web.stories import HOSTILE, claimed_by, logged_in, unsure_project, waiting_review

@@ -10,11 +10,11 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.models import Membership, Project
 from reflection_app.runs import advance as advancing
 from reflection_app.runs.advance import advance
-from reflection_app.runs.models.run import Run, Step
-from reflection_app.runs.views.live_pages import fragments_of
-from reflection_app.runs.views.plan_view import plans_of
-from reflection_app.runs.views.run_story import tell
-from reflection_app.runs.views.tool_view import call_of_attempt
+from reflection_app.runs.models import Run, Step
+from reflection_app.runs.views.live import fragments_of
+from reflection_app.runs.views.protocol import plans_of
+from reflection_app.runs.views.steps import call_of_attempt
+from reflection_app.runs.views.story import tell
 from reflection_app.teams.tool_input import ToolInput
 from reflection_app.teams.tools import create_tool
 from tests.critiques import critique

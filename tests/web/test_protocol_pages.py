@@ -10,8 +10,8 @@ from django.test import Client
 from reflection_app.core.models import Project, Role
 from reflection_app.repairs.models.ticket import Ticket, TicketState
 from reflection_app.runs.advance import advance
-from reflection_app.runs.models.run import Run, Step
-from reflection_app.runs.views.protocol_view import rounds_of
+from reflection_app.runs.models import Run, Step
+from reflection_app.runs.views.protocol import rounds_of
 from tests.critiques import critique
 from tests.factories import make_member, make_project
 from tests.tickets import external_run, handed_in, ticket_of

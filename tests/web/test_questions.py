@@ -7,8 +7,7 @@ from reflection_app.core.models import Role
 from reflection_app.loops.questions import Choice, QuestionKind
 from reflection_app.loops.questions import Question as Asked
 from reflection_app.repairs.models.report import AgentInstruction
-from reflection_app.runs.models.question import Question
-from reflection_app.runs.models.run import Run, RunState
+from reflection_app.runs.models import Question, Run, RunState
 from tests.factories import make_member, make_project
 from tests.questions import waiting_question
 from tests.web.stories import HOSTILE, logged_in

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from reflection_app.runs.models.attempt import Verdict
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run, Verdict
 from reflection_app.tasks.models import Task
 from tests.critiques import critique
 from tests.factories import make_project

@@ -11,7 +11,7 @@ from notebook_app.public import propose
 from reflection_app.core.models import Project, Role
 from reflection_app.reviews.models.review import Review
 from reflection_app.runs.advance import advance
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 from tests.critiques import critique
 from tests.factories import make_project
 from tests.picks import unsettled_pick

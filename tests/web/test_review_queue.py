@@ -15,8 +15,7 @@ from reflection_app.reviews.decide_review import DecisionInput, decide_review
 from reflection_app.reviews.models.panel import Panel, PanelState
 from reflection_app.reviews.models.review import Review, ReviewState
 from reflection_app.reviews.skip_review import skip_review
-from reflection_app.runs.models.attempt import Verdict
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run, Verdict
 from reflection_app.tasks.models import Task
 from reflection_app.web.list_pages import PAGE
 from tests.factories import make_member, make_project

@@ -9,7 +9,7 @@ from reflection_app.core.models import Project, Role
 from reflection_app.repairs.models.ticket import Ticket
 from reflection_app.reviews.models.review import Review, ReviewState
 from reflection_app.runs.advance import advance
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 from tests.critiques import critique
 from tests.factories import make_member
 from tests.web.stories import claimed_by, logged_in, unsure_project, waiting_review

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from reflection_app.core.models import Project
-from reflection_app.runs.models.run import Run, Step
+from reflection_app.runs.models import Run, Step
 from tests.critiques import critique
 from tests.factories import make_user, submit
 from tests.web.stories import HOSTILE, finished, logged_in, project_with, unsure_project

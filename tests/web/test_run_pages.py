@@ -8,7 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from reflection_app.loops.ends import Outcome
-from reflection_app.runs.models.run import Run, RunState
+from reflection_app.runs.models import Run, RunState
 from tests.critiques import critique
 from tests.factories import submit
 from tests.web.stories import HOSTILE, finished, logged_in, project_with, unsure_project, waiting_review

@@ -10,8 +10,8 @@ from django.test import Client
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
 from reflection_app.runs.advance import advance
-from reflection_app.runs.hand_in_attempt import AttemptInput, hand_in_attempt
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.handing_in import AttemptInput, hand_in_attempt
+from reflection_app.runs.models import Run
 from reflection_app.sessions.models.transcript import Transcript
 from reflection_app.sessions.transcript_submission import TranscriptSubmission, TurnsInput
 from reflection_app.sessions.transcripts import add_turns, end_transcript, open_transcript

@@ -7,12 +7,11 @@ from reflection_app.core.audit import Actor
 from reflection_app.loops.verdicts import Referee
 from reflection_app.runs.advance import advance
 from reflection_app.runs.fork_input import ForkInput
-from reflection_app.runs.fork_run import fork_run
-from reflection_app.runs.models.attempt import Verdict
-from reflection_app.runs.models.run import Run, RunState, Step
-from reflection_app.runs.views.live_pages import fragments_of
-from reflection_app.runs.views.run_graph import TALLEST_OPEN, draw
-from reflection_app.runs.views.run_story import tell
+from reflection_app.runs.forks import fork_run
+from reflection_app.runs.models import Run, RunState, Step, Verdict
+from reflection_app.runs.views.graph import TALLEST_OPEN, draw
+from reflection_app.runs.views.live import fragments_of
+from reflection_app.runs.views.story import tell
 from reflection_app.web.template_filters import duration, first_sentence
 from tests.critiques import critique
 from tests.factories import make_member, submit

@@ -21,7 +21,7 @@ from reflection_app.adapters.tools.secret_values import Secrets, load_secrets
 from reflection_app.loops.effects import CallTool
 from reflection_app.loops.tool_arguments import SchemaUnusable, violations
 from reflection_app.loops.tool_calls import ToolFailure, ToolResult
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 from reflection_app.tasks.models import TaskFile
 from reflection_app.teams.models.tool import Tool
 

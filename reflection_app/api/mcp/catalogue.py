@@ -15,8 +15,8 @@ from reflection_app.repairs.answers.completeness_answers import CheckAnswer
 from reflection_app.repairs.answers.tool_failure_answers import ToolFailureAnswer
 from reflection_app.repairs.completeness_submission import CheckSubmission
 from reflection_app.repairs.tool_failure_submission import FixOutcomeSubmission, ToolFailureSubmission
-from reflection_app.runs.answers.next_answer import HandedInAnswer, RunWithNext
-from reflection_app.runs.hand_in_attempt import AttemptInput
+from reflection_app.runs.answers import HandedInAnswer, RunWithNext
+from reflection_app.runs.handing_in import AttemptInput
 from reflection_app.tasks.answers import TaskAnswer
 from reflection_app.tasks.submission import TaskSubmission
 

@@ -11,7 +11,7 @@ from reflection_app.loops.ends import Outcome
 from reflection_app.loops.task_spec import Mode
 from reflection_app.metrics.review_figures import Overruled, ReviewFigures
 from reflection_app.metrics.values import Bar, Chosen, Figure, Metrics, Point, Unit
-from reflection_app.runs.models.run import Run, RunState
+from reflection_app.runs.models import Run, RunState
 
 BY_NAME = "by name; `GET /metrics/definitions` tells the formula of each"
 

@@ -28,7 +28,7 @@ from reflection_app.metrics.views.metrics_filters import filter_context
 from reflection_app.metrics.views.metrics_headline import ALL, COMPLETENESS, HEADLINE, shown_figures
 from reflection_app.metrics.views.metrics_links import Links
 from reflection_app.metrics.views.metrics_spend import money_chart, tasks_chart, tokens_chart
-from reflection_app.runs.models.run import NOT_OF_THE_DESK, Run, RunState
+from reflection_app.runs.models import NOT_OF_THE_DESK, Run, RunState
 from reflection_app.web.access import DeskRequest, project_page
 
 

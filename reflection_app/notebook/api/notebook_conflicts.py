@@ -28,7 +28,7 @@ from reflection_app.notebook.notebook_conflicts import (
     suggest_merge,
     unsettle,
 )
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 
 EXAMPLES: dict[str, Any] = {
     "One holds instead of the other": {

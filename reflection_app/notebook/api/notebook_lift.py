@@ -24,7 +24,7 @@ from reflection_app.notebook.answers.notebook_lift_answers import (
     lift_answer,
 )
 from reflection_app.notebook.notebook_outcome import OutcomeInput, report_outcome
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 
 
 class AfterQuery(BaseModel):

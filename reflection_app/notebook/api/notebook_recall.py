@@ -35,8 +35,8 @@ from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.storable import Text
 from reflection_app.notebook.notebook_outcome import LONGEST_SUBJECT
-from reflection_app.runs.first_attempt import can_still_count
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.lessons import can_still_count
+from reflection_app.runs.models import Run
 
 LONGEST_ASKED = 2_000
 LONGEST_OBJECTIVE = 20_000

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from notebook_app.public import ConflictKind, ConflictState, EntryState, KeptEntry, SeenConflict, Settlement, fields_of
 from reflection_app.notebook.views.entry_view import EntryView
 from reflection_app.notebook.views.notebook_words import field_words
-from reflection_app.runs.models.run import Run, RunState
+from reflection_app.runs.models import Run, RunState
 from reflection_app.web.hidden_characters import revealed
 from reflection_app.web.text_diff import marked
 

@@ -7,8 +7,7 @@ from reflection_app.notebook.views.entry_view import EntryView, views_of
 from reflection_app.repairs.models.report import Report
 from reflection_app.repairs.models.tool_failure import ToolFailure
 from reflection_app.reviews.models.review import Review
-from reflection_app.runs.models.attempt import Attempt, Verdict
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Attempt, Run, Verdict
 from reflection_app.sessions.models.transcript import Transcript
 
 # Of a run that was attempted more often, what rests on later attempts alone is not listed with it.

@@ -8,7 +8,7 @@ from notebook_app.public import Claim, Interval, KeptExposure, LessonLift, Measu
 from reflection_app.core.ids import id_from
 from reflection_app.core.models import Project
 from reflection_app.notebook.views.lift_words import BADGES, CLAIMS, needs_words, points, reason_words, why_words
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 
 EXPOSURES_SHOWN = 20
 

@@ -15,7 +15,7 @@ from reflection_app.api.answer import Answer, Money, PageAnswer, money
 from reflection_app.loops.completeness.checks import CheckState, Completeness
 from reflection_app.loops.effects import RecordCompleteness
 from reflection_app.loops.task_spec import Mode
-from reflection_app.runs.models.run import Run, RunState, Step, StepState
+from reflection_app.runs.models import Run, RunState, Step, StepState
 
 
 class CheckStateAnswer(StrEnum):

@@ -28,7 +28,7 @@ from reflection_app.repairs.answers.completeness_answers import (
 )
 from reflection_app.repairs.check_completeness import check_completeness
 from reflection_app.repairs.completeness_submission import CheckSubmission
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 
 EXAMPLES = {
     "Searched, but nobody was told": {

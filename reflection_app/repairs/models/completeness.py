@@ -5,7 +5,7 @@ from django.db import models
 from reflection_app.core.ids import new_id
 from reflection_app.core.models import Project
 from reflection_app.loops.completeness.checks import CheckState
-from reflection_app.runs.models.run import Run, Step
+from reflection_app.runs.models import Run, Step
 
 
 class CompletenessCheck(models.Model):

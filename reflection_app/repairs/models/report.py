@@ -13,8 +13,7 @@ from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.report_documents import corrected, document_of
 from reflection_app.loops.tickets import Trigger
 from reflection_app.repairs.models.ticket import Ticket
-from reflection_app.runs.models.attempt import Attempt
-from reflection_app.runs.models.run import Run, Step
+from reflection_app.runs.models import Attempt, Run, Step
 
 CLASSES = [(one.value, one.value) for one in ErrorClass]
 

@@ -5,7 +5,7 @@ from django.db import models
 from reflection_app.core.ids import new_id
 from reflection_app.core.models import Project
 from reflection_app.loops.diagnosis.diagnoses import ErrorType, FailureSeverity, Source
-from reflection_app.runs.models.run import Run, Step
+from reflection_app.runs.models import Run, Step
 
 TYPES = [(one.value, one.value) for one in ErrorType]
 

@@ -13,7 +13,7 @@ from reflection_app.loops.completeness.checks import (
 )
 from reflection_app.loops.effects import RecordCompleteness, RecordSupplements
 from reflection_app.loops.task_spec import Mode
-from reflection_app.runs.models.run import Run, Step, StepState
+from reflection_app.runs.models import Run, Step, StepState
 
 MOST_HISTORY_SHOWN = 100
 

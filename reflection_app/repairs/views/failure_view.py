@@ -14,7 +14,7 @@ from reflection_app.loops.diagnosis.rules import RULES
 from reflection_app.loops.diagnosis.shown_fixes import ChangedParam, changed_params
 from reflection_app.loops.tool_diagnosis import PLACE
 from reflection_app.repairs.models.tool_failure import ToolFailure
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 from reflection_app.web.template_filters import shortened
 
 LONGEST_VALUE = 400

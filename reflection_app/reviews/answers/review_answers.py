@@ -13,9 +13,8 @@ from reflection_app.loops.effects import Decision, DirectorsDecision, ReviewReas
 from reflection_app.reviews.answers.panel_answers import PanelAnswer, panel_answers
 from reflection_app.reviews.models.blindness import is_hidden
 from reflection_app.reviews.models.review import Review, ReviewState
-from reflection_app.runs.answers.journal_answers import VerdictAnswer, verdict_answer
-from reflection_app.runs.answers.run_answers import decisive_scores
-from reflection_app.runs.models.attempt import Attempt
+from reflection_app.runs.answers import VerdictAnswer, decisive_scores, verdict_answer
+from reflection_app.runs.models import Attempt
 
 
 class ReviewedAttempt(Answer):

@@ -5,8 +5,7 @@ from django.db import models
 from reflection_app.core.ids import new_id
 from reflection_app.core.models import Project
 from reflection_app.loops.effects import ReviewReason
-from reflection_app.runs.models.attempt import Attempt, Verdict
-from reflection_app.runs.models.run import Run, Step
+from reflection_app.runs.models import Attempt, Run, Step, Verdict
 
 
 class PanelState(models.TextChoices):

@@ -12,8 +12,7 @@ from reflection_app.core.models import ApiKey, Project
 from reflection_app.loops.effects import Decision, DirectorsDecision, ReviewDecision, ReviewReason
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.reviews.models.panel import Panel
-from reflection_app.runs.models.attempt import Attempt, Verdict
-from reflection_app.runs.models.run import Run, Step
+from reflection_app.runs.models import Attempt, Run, Step, Verdict
 
 MEANS = {
     VerdictName.PASS: DirectorsDecision.ACCEPT,

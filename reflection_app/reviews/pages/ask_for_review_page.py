@@ -18,7 +18,7 @@ from reflection_app.core.permissions import Permission
 from reflection_app.loops.review_rules import MOST_REVIEWERS
 from reflection_app.reviews.ask_for_review import AskInput, ask_for_review
 from reflection_app.reviews.models.review import Review
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 from reflection_app.teams.notifications import MAY_REVIEW
 from reflection_app.web.access import DeskRequest, get_run_for, project_page
 from reflection_app.web.complaints import complaints

@@ -15,7 +15,7 @@ from reflection_app.reviews.pages.review_page import PEEKED, show, version_of, w
 from reflection_app.reviews.review_views import SortedFilter
 from reflection_app.reviews.views.decision_form import prefilled
 from reflection_app.reviews.views.queue_filter import carried
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 from reflection_app.web.access import DeskRequest, get_review_for, project_page
 
 

@@ -22,8 +22,8 @@ from reflection_app.reviews.views.queue_counts import count_up_to, count_views, 
 from reflection_app.reviews.views.queue_filter import AskedQueue, carried, read_queue
 from reflection_app.reviews.views.queue_list import queue_page
 from reflection_app.reviews.views.queue_words import SORTS, VIEWS, Tab, tab
-from reflection_app.runs.models.question import Question, QuestionState
-from reflection_app.runs.pages.runs import MODES
+from reflection_app.runs.models import Question, QuestionState
+from reflection_app.runs.pages import MODES
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.list_pages import list_response

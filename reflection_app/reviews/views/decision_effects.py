@@ -10,8 +10,8 @@ from reflection_app.loops.task_spec import Execution, Mode
 from reflection_app.loops.verdicts import Verdict
 from reflection_app.reviews.models.review import Review
 from reflection_app.reviews.overruled_audit import goes_back
-from reflection_app.runs.models.run import Run
-from reflection_app.runs.views.what_is_left import Left, what_is_left
+from reflection_app.runs.models import Run
+from reflection_app.runs.views.attempts import Left, what_is_left
 from reflection_app.tasks.redo import redo_mode, why_no_redo
 
 

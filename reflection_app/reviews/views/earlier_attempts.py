@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from reflection_app.reviews.models.review import Review
-from reflection_app.runs.models.attempt import Attempt, Verdict
-from reflection_app.runs.views.attempt_comparison import Rows, compared
+from reflection_app.runs.models import Attempt, Verdict
+from reflection_app.runs.views.comparison import Rows, compared
 
 # Of the address: which attempt to compare with, and in which layout.
 AGAINST, LAYOUT = "against", "layout"

@@ -8,7 +8,7 @@ from reflection_app.core.models import Project
 from reflection_app.loops.effects import ReviewReason
 from reflection_app.reviews.models.review import OPEN, Review
 from reflection_app.reviews.review_views import QueueView, in_view
-from reflection_app.runs.models.question import Question, QuestionState
+from reflection_app.runs.models import Question, QuestionState
 
 MOST = 999
 COUNTED_VIEWS = (QueueView.ALL, QueueView.MINE, QueueView.UNCLAIMED, QueueView.SKIPPED)

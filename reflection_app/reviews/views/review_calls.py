@@ -8,9 +8,8 @@ from django.db.models import F
 from reflection_app.loops.effects import CallTool
 from reflection_app.repairs.views.failure_view import failures_by_place
 from reflection_app.reviews.models.review import Review
-from reflection_app.runs.models.attempt import Attempt
-from reflection_app.runs.models.run import Step, StepState
-from reflection_app.runs.views.tool_view import CallShown, call_of_step, place_of
+from reflection_app.runs.models import Attempt, Step, StepState
+from reflection_app.runs.views.steps import CallShown, call_of_step, place_of
 
 MOST_SHOWN = 40
 LONGEST_GIST = 120

@@ -14,11 +14,10 @@ from reflection_app.reviews.views.decision_effects import effects_of
 from reflection_app.reviews.views.earlier_attempts import earlier_attempts
 from reflection_app.reviews.views.review_calls import calls_before
 from reflection_app.reviews.views.why_here import why_here
-from reflection_app.runs.models.attempt import Verdict
-from reflection_app.runs.views.attempt_cards import AttemptCard
-from reflection_app.runs.views.pick_story import tell_pick
-from reflection_app.runs.views.tool_view import is_tool_run
-from reflection_app.runs.views.what_is_left import what_is_left
+from reflection_app.runs.models import Verdict
+from reflection_app.runs.views.attempts import AttemptCard, what_is_left
+from reflection_app.runs.views.comparison import tell_pick
+from reflection_app.runs.views.steps import is_tool_run
 from reflection_app.web.hidden_characters import hidden_in, revealed
 from reflection_app.web.rendering import LONGEST_LAID_OUT, render_markdown
 

@@ -6,7 +6,7 @@ from reflection_app.loops.effects import Draw, ReviewReason
 from reflection_app.loops.review_rules import ReviewPolicy, ReviewRule
 from reflection_app.reviews.models.review import Review
 from reflection_app.reviews.views.rule_words import in_words
-from reflection_app.runs.models.run import Step, StepState
+from reflection_app.runs.models import Step, StepState
 
 
 @dataclass(frozen=True)

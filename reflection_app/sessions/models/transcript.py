@@ -5,7 +5,7 @@ from django.db import models
 from reflection_app.core.ids import new_id
 from reflection_app.core.models import Project
 from reflection_app.loops.effects import Turn
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 
 
 class Transcript(models.Model):

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 
 from reflection_app.loops.ends import Outcome
 from reflection_app.notebook.views.notebook_words import CATEGORY_WORDS, Words
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 from reflection_app.sessions.models.reflector import Reflector, ReflectorKind
 from reflection_app.sessions.models.transcript import Transcript
 from reflection_app.web.access import DeskRequest, get_run_for, get_transcript_for, project_page

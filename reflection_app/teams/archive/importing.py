@@ -26,8 +26,8 @@ from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.metrics.figuring import rebuild
 from reflection_app.reviews.models.review import Review, ReviewState
-from reflection_app.runs.cancel_run import cancel_run
-from reflection_app.runs.models.run import Run, RunState
+from reflection_app.runs.models import Run, RunState
+from reflection_app.runs.resuming import cancel_run
 from reflection_app.tasks.models import Task
 from reflection_app.teams.archive.identities import UUIDS, Identities, cycle_in
 from reflection_app.teams.archive.reading import MOST_BYTES, Archive, opened, refuse

@@ -12,7 +12,7 @@ from asgiref.sync import sync_to_async
 
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 from reflection_app.runs.told import mark_told
 from reflection_app.teams.archive.writing import write_project
 

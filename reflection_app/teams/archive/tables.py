@@ -25,9 +25,7 @@ from reflection_app.reviews.models.bulk import BulkDecision, BulkItem, BulkState
 from reflection_app.reviews.models.comment import Comment
 from reflection_app.reviews.models.panel import Panel
 from reflection_app.reviews.models.review import Review, ReviewSkip, ReviewState
-from reflection_app.runs.models.attempt import Attempt, Verdict
-from reflection_app.runs.models.question import Question
-from reflection_app.runs.models.run import Run, RunState, Step
+from reflection_app.runs.models import Attempt, Question, Run, RunState, Step, Verdict
 from reflection_app.sessions.models.agent_trace import AgentSpan, AgentTrace
 from reflection_app.sessions.models.reflector import Reflector
 from reflection_app.sessions.models.transcript import Transcript, TranscriptFile, TranscriptTurn

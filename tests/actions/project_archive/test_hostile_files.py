@@ -14,7 +14,7 @@ from notebook_app.public import propose
 from reflection_app.core.audit import Actor
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models import Project
-from reflection_app.runs.models.run import Run
+from reflection_app.runs.models import Run
 from reflection_app.tasks.models import Task
 from reflection_app.teams.archive import reading
 from reflection_app.teams.archive.identities import Identities, cycle_in

@@ -20,7 +20,7 @@ from reflection_app.reviews.claim_review import claim_review
 from reflection_app.reviews.decide_review import DecisionInput, decide_review
 from reflection_app.reviews.models.review import Review, ReviewState
 from reflection_app.runs.advance import advance
-from reflection_app.runs.models.run import Run, RunState
+from reflection_app.runs.models import Run, RunState
 from reflection_app.teams.archive.identities import Identities
 from reflection_app.teams.archive.importing import Wishes, import_project
 from reflection_app.teams.archive.tables import STAYS, TABLES, columns_of, key_in_file

@@ -1,0 +1,548 @@
+"""Runs as REST tells them."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+from uuid import UUID
+
+from django.db.models import QuerySet
+from django.db.models.expressions import RawSQL
+from pydantic import AwareDatetime, Field, JsonValue
+
+from reflection_app.api.answer import Answer, Money, PageAnswer, money
+from reflection_app.core.events import Event, EventType
+from reflection_app.loops import verdicts
+from reflection_app.loops.code_tests import TestReport
+from reflection_app.loops.completeness.checks import CheckState, Completeness, SupplementsRun
+from reflection_app.loops.effects import AnswerFault, Generate, RecordCompleteness, RecordSupplements
+from reflection_app.loops.ends import Outcome
+from reflection_app.loops.messages import Message
+from reflection_app.loops.prompt_changes import changed_since
+from reflection_app.loops.protocol.stages import SubmitStatus, Submitted
+from reflection_app.loops.questions import Choice, QuestionKind
+from reflection_app.loops.requirements import RequirementsReport
+from reflection_app.loops.task_spec import Mode
+from reflection_app.loops.verdicts import Feedback, Issue, Referee
+from reflection_app.loops.verdicts import Verdict as VerdictName
+from reflection_app.repairs.answers.ticket_answers import SentBack, sent_back_answer
+from reflection_app.runs.handing_in import NextAttempt, next_attempt_of
+from reflection_app.runs.models import VOID, Attempt, Question, QuestionState, Run, RunState, Step, StepState, Verdict
+
+# In its own words, since putting them together takes Django a tenth of an answer's time.
+FORKS = """
+ARRAY(SELECT id FROM reflection_app_run fork WHERE parent_id = reflection_app_run.id ORDER BY created_at, id)
+"""
+SHOWN = (
+    "project_id",
+    "task_id",
+    "mode",
+    "state",
+    "outcome",
+    "waiting_for",
+    "error",
+    "best_attempt__number",
+    "best_attempt__content",
+    "best_attempt__is_cut_off",
+    "attempts_made",
+    "prompt_tokens",
+    "completion_tokens",
+    "cost_usd",
+    "llm_calls",
+    "estimated_tokens",
+    "cached_tokens",
+    "reasoning_tokens",
+    "unpriced_calls",
+    "unmetered_calls",
+    "parent_id",
+    "forked_from_step",
+    "fork_note",
+    "forked_by_label",
+    "created_at",
+    "started_at",
+    "not_before",
+    "finished_at",
+)
+
+
+class BestAttempt(Answer):
+    """The attempt that the run keeps, with its score from the strongest referee that judged it."""
+
+    number: int
+    content: str
+    cut_off: bool = Field(description="whether it is the beginning of an answer that never came to its end")
+    score: float | None
+    referee: str | None = Field(description="who gave the score", examples=["tests"])
+
+
+class Usage(Answer):
+    """What the run has taken. What is not known is null, or told by how many calls it is missing of; never 0."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    estimated_tokens: int = Field(description="of both, those that no provider told and that the desk counted itself")
+    cached_tokens: int | None = Field(
+        description="of the prompts', those read from a cache; null where nobody told any"
+    )
+    reasoning_tokens: int | None = Field(description="of the answers', those of thinking; null where nobody told any")
+    cost_usd: Money | None = Field(description="null where the cost of some call is not known")
+    known_cost_usd: Money = Field(description="what is known of it: it cost at least this")
+    llm_calls: int
+    unpriced_calls: int = Field(description="model calls, and handed-in attempts, whose cost is not known")
+    unmetered_calls: int = Field(
+        description="handed-in attempts that came without `usage`: their tokens are not counted"
+    )
+
+
+class RunAnswer(Answer):
+    """One execution of a loop on a task."""
+
+    id: UUID
+    task_id: UUID
+    mode: Mode
+    state: RunState
+    outcome: Outcome | None = Field(description="null until the run has finished")
+    waiting_for: str | None = Field(description="what the run waits for, in the waiting states, or why it is put off")
+    waits_until: AwareDatetime | None = Field(description="when it goes on by itself, where it waits or is put off")
+    error: str | None = Field(description="why it failed, or why what it keeps is unverified where that is known")
+    best_attempt: BestAttempt | None = Field(description="null until the run has finished")
+    attempts: int = Field(description="how many attempts were made so far")
+    usage: Usage
+    parent_id: UUID | None
+    forked_from_step: int | None = Field(description="the first step that is not, or not unedited, the parent's")
+    fork_note: str | None = Field(description="why it was forked, and where else than asked")
+    forked_by: str | None
+    forks: list[UUID] = Field(description="the runs that were forked from this one, oldest first")
+    created_at: AwareDatetime
+    started_at: AwareDatetime | None
+    finished_at: AwareDatetime | None
+
+
+class RunPage(PageAnswer):
+    results: list[RunAnswer]
+
+
+def runs_to_show(runs: QuerySet[Run]) -> QuerySet[Run]:
+    """`runs` with what an answer needs of other tables, without the specification, which may be large."""
+    annotated = runs.annotate(fork_ids=RawSQL(FORKS, ()))  # noqa: S611 - no values in it
+    return annotated.select_related("best_attempt").defer("spec", "edited_prompts")
+
+
+def runs_to_list(runs: QuerySet[Run]) -> QuerySet[Run]:
+    """The same with nothing that their answers do not show: a page has up to hundreds, and columns take time by row."""
+    return runs_to_show(runs).only(*SHOWN)
+
+
+def run_answers(runs: Sequence[Run]) -> list[RunAnswer]:
+    """The answers of `runs`, with one query more for all of them together."""
+    decisive = decisive_scores(run.best_attempt_id for run in runs if run.best_attempt_id)
+    forks = _forks_of([run for run in runs if not hasattr(run, "fork_ids")])
+    return [_run_answer(run, decisive=decisive, forks=getattr(run, "fork_ids", forks.get(run.pk, []))) for run in runs]
+
+
+def run_answer(run: Run) -> RunAnswer:
+    return run_answers([run])[0]
+
+
+def _forks_of(runs: Sequence[Run]) -> dict[UUID, list[UUID]]:
+    """The forks of runs that were not read by `runs_to_show`; none are looked for where a run has just begun."""
+    forks = defaultdict[UUID, list[UUID]](list)
+    wanted = [run.pk for run in runs if run.last_event_seq > 1]
+    if wanted:
+        found = Run.objects.filter(parent__in=wanted).order_by("created_at", "id")
+        for parent_id, run_id in found.values_list("parent_id", "pk"):
+            forks[parent_id].append(run_id)
+    return forks
+
+
+def decisive_scores(attempts: Iterable[UUID]) -> dict[UUID, tuple[float, str]]:
+    """Score and referee by attempt: the strongest referee's, of two equally strong the later one's."""
+    wanted = list(attempts)
+    if not wanted:
+        return {}
+    judged = Verdict.objects.filter(attempt_id__in=wanted).exclude(VOID)
+    weakest_first = judged.order_by("referee", "created_at", "id")
+    return {
+        attempt_id: (score, Referee(referee).label)
+        for attempt_id, score, referee in weakest_first.values_list("attempt_id", "score", "referee")
+    }
+
+
+def _run_answer(run: Run, *, decisive: dict[UUID, tuple[float, str]], forks: list[UUID]) -> RunAnswer:
+    best = None
+    if run.best_attempt is not None:
+        score, referee = decisive.get(run.best_attempt.pk, (None, None))
+        best = BestAttempt(
+            number=run.best_attempt.number,
+            content=run.best_attempt.content,
+            cut_off=run.best_attempt.is_cut_off,
+            score=score,
+            referee=referee,
+        )
+    return RunAnswer(
+        id=run.pk,
+        task_id=run.task_id,
+        mode=Mode(run.mode),
+        state=RunState(run.state),
+        outcome=Outcome(run.outcome) if run.outcome else None,
+        waiting_for=run.waiting_for or None,
+        waits_until=run.not_before,
+        error=run.error or None,
+        best_attempt=best,
+        attempts=run.attempts_made,
+        usage=Usage(
+            prompt_tokens=run.prompt_tokens,
+            completion_tokens=run.completion_tokens,
+            estimated_tokens=run.estimated_tokens,
+            cached_tokens=run.cached_tokens,
+            reasoning_tokens=run.reasoning_tokens,
+            cost_usd=None if run.unpriced_calls else money(run.cost_usd),
+            known_cost_usd=money(run.cost_usd),
+            llm_calls=run.llm_calls,
+            unpriced_calls=run.unpriced_calls,
+            unmetered_calls=run.unmetered_calls,
+        ),
+        parent_id=run.parent_id,
+        forked_from_step=run.forked_from_step,
+        fork_note=run.fork_note or None,
+        forked_by=run.forked_by_label or None,
+        forks=forks,
+        created_at=run.created_at,
+        started_at=run.started_at,
+        finished_at=run.finished_at,
+    )
+
+
+# What the last completeness check of a run found, and the run's statistics since, as REST tells them.
+
+
+class ExecAnswer(Answer):
+    """The steps of all plans of the run, supplements included; `used` is whether a supplement was carried out."""
+
+    used: bool
+    attempted: int
+    succeeded: int
+    success_rate: float
+
+
+class RunCompleteness(Answer):
+    state: CheckState = Field(description="unchecked: the check itself failed, which says nothing of the work")
+    analysis: str
+    missing_aspects: list[str]
+    supplements_count: int
+    steps_ok: bool = Field(description="whether all steps worked, which is apart from nothing being missing")
+    exec: ExecAnswer | None = Field(description="null where no supplements were carried out")
+
+
+def completeness_of(run: Run) -> RunCompleteness | None:
+    """By the run's recorded steps, which a fork has from its parent, too; None where nothing was checked."""
+    kinds = (RecordCompleteness.kind, RecordSupplements.kind)
+    steps = Step.objects.filter(run=run, kind__in=kinds, state=StepState.DONE).order_by("seq").values("kind", "result")
+    newest = {step["kind"]: step["result"] for step in steps}
+    if RecordCompleteness.kind not in newest:
+        return None
+    found = Completeness.model_validate(newest[RecordCompleteness.kind])
+    done = newest.get(RecordSupplements.kind)
+    return RunCompleteness(
+        state=found.state,
+        analysis=found.analysis,
+        missing_aspects=list(found.missing_aspects),
+        supplements_count=len(found.supplements),
+        steps_ok=found.steps_ok,
+        exec=_exec(SupplementsRun.model_validate(done)) if done else None,
+    )
+
+
+def _exec(done: SupplementsRun) -> ExecAnswer:
+    return ExecAnswer(
+        used=done.used, attempted=done.attempted, succeeded=done.succeeded, success_rate=round(done.success_rate, 4)
+    )
+
+
+# What happened inside a run, as REST tells it: steps, attempts with their verdicts, events.
+
+
+class StepAnswer(Answer):
+    """One effect that the run performed, and its recorded result."""
+
+    seq: int
+    key: str = Field(examples=["attempt-1/answer"])
+    kind: str = Field(examples=["generate"])
+    state: StepState
+    role: str | None = Field(description="which model was asked, of a model call", examples=["actor"])
+    model: str | None
+    attempt: int | None
+    prompt_tokens: int
+    completion_tokens: int
+    tokens_estimated: bool = Field(description="whether the provider told no tokens, so that the desk counted them")
+    cached_tokens: int | None = Field(description="null where the provider told none")
+    reasoning_tokens: int | None
+    cost_usd: Money | None = Field(description="null where it is not known")
+    cost_known: bool = Field(description="false where the model's price is not known")
+    fault: AnswerFault | None = Field(description="why what the model sent is no whole answer; null where it is one")
+    refusal: str | None = Field(description="what the model said in place of an answer")
+    duration_s: float
+    tries: int = Field(description="how often it was tried: of a model call, the requests sent, also before a crash")
+    request: JsonValue
+    result: JsonValue
+    error: str | None
+    timed_out: bool
+    is_inherited: bool = Field(description="copied from the run that this one was forked from, which paid for it")
+    edited_by: str | None = Field(description="who wrote the result in place of the recorded one")
+    started_at: AwareDatetime
+    finished_at: AwareDatetime | None
+
+
+class StepPage(PageAnswer):
+    results: list[StepAnswer]
+
+
+class VerdictAnswer(Answer):
+    """One referee's judgement of an attempt."""
+
+    referee: str = Field(json_schema_extra={"enum": [referee.label for referee in verdicts.Referee]})
+    verdict: verdicts.Verdict
+    score: float = Field(description="0 to 100")
+    confidence: float | None = Field(description="0 to 1, null where the referee gave none")
+    issues: list[Issue]
+    feedback: Feedback
+    tests: TestReport | None
+    requirements: RequirementsReport | None = Field(description="the task's minimum requirements, as code checked them")
+    completeness: float | None = Field(description="the critic's parts of the score, 0 to 100 each")
+    correctness: float | None
+    given_by: str | None = Field(description="the person, where it was one")
+    created_at: AwareDatetime
+
+
+class AttemptAnswer(Answer):
+    """One candidate answer with every verdict on it, oldest first."""
+
+    number: int
+    content: str
+    cut_off: bool = Field(description="whether it is the beginning of an answer that never came to its end")
+    artifacts: list[dict[str, JsonValue]] = Field(description="what an outside agent handed in beside the content")
+    self_check: dict[str, JsonValue] | None = Field(description="what an outside agent said of its own attempt")
+    verdicts: list[VerdictAnswer]
+    created_at: AwareDatetime
+
+
+class AttemptPage(PageAnswer):
+    results: list[AttemptAnswer]
+
+
+class EventAnswer(Answer):
+    seq: int
+    type: EventType
+    payload: dict[str, Any]
+    created_at: AwareDatetime
+
+
+class EventPage(PageAnswer):
+    results: list[EventAnswer]
+
+
+def step_answer(step: Step) -> StepAnswer:
+    told = step.result if step.kind == Generate.kind and isinstance(step.result, dict) else {}
+    return StepAnswer(
+        seq=step.seq,
+        key=step.key,
+        kind=step.kind,
+        state=StepState(step.state),
+        role=step.role or None,
+        model=step.model or None,
+        attempt=step.attempt_number,
+        prompt_tokens=step.prompt_tokens,
+        completion_tokens=step.completion_tokens,
+        tokens_estimated=step.is_estimated,
+        cached_tokens=step.cached_tokens,
+        reasoning_tokens=step.reasoning_tokens,
+        cost_usd=money(step.cost_usd) if step.cost_known else None,
+        cost_known=step.cost_known,
+        fault=AnswerFault(told["fault"]) if told.get("fault") else None,
+        refusal=str(told.get("refusal") or "") or None,
+        duration_s=step.duration_s,
+        tries=step.tries,
+        request=step.request,
+        result=step.result,
+        error=step.error or None,
+        timed_out=step.timed_out,
+        is_inherited=step.is_inherited,
+        edited_by=step.edited_by_label or None,
+        started_at=step.started_at,
+        finished_at=step.finished_at,
+    )
+
+
+def verdict_answer(row: Verdict) -> VerdictAnswer:
+    """The answer of `row`, whose `given_by` should have been fetched with it."""
+    return VerdictAnswer(
+        referee=row.referee_label,
+        verdict=verdicts.Verdict(row.verdict),
+        score=row.score,
+        confidence=row.confidence,
+        issues=row.issues,
+        feedback=Feedback.model_validate(row.feedback),
+        tests=row.get_tests(),
+        requirements=row.get_requirements(),
+        completeness=row.completeness,
+        correctness=row.correctness,
+        given_by=row.given_by.get_username() if row.given_by else None,
+        created_at=row.created_at,
+    )
+
+
+def attempt_answer(attempt: Attempt) -> AttemptAnswer:
+    """The answer of `attempt`, whose verdicts should have been prefetched."""
+    return AttemptAnswer(
+        number=attempt.number,
+        content=attempt.content,
+        cut_off=attempt.is_cut_off,
+        artifacts=attempt.artifacts,
+        self_check=attempt.self_check,
+        verdicts=[verdict_answer(row) for row in attempt.verdicts.all()],
+        created_at=attempt.created_at,
+    )
+
+
+def event_answer(event: Event) -> EventAnswer:
+    return EventAnswer(seq=event.seq, type=EventType(event.type), payload=event.payload, created_at=event.created_at)
+
+
+# Questions to people as REST tells them.
+
+
+class QuestionAnswer(Answer):
+    """Something that a run asks a person, and what was said. The run waits while it is open."""
+
+    id: UUID
+    run_id: UUID
+    kind: QuestionKind
+    text: str
+    context: list[str] = Field(description="lines that help to answer")
+    choices: list[Choice] = Field(description="what can be said to it")
+    state: QuestionState
+    choice: Choice | None
+    answer: str = Field(description="the person's words")
+    answered_by: str | None
+    answered_at: AwareDatetime | None
+    created_at: AwareDatetime
+
+
+class QuestionPage(PageAnswer):
+    results: list[QuestionAnswer]
+
+
+def question_answer(question: Question) -> QuestionAnswer:
+    return QuestionAnswer(
+        id=question.pk,
+        run_id=question.run_id,
+        kind=QuestionKind(question.kind),
+        text=question.text,
+        context=question.context,
+        choices=[Choice(choice) for choice in question.choices],
+        state=QuestionState(question.state),
+        choice=Choice(question.choice) if question.choice else None,
+        answer=question.answer,
+        answered_by=question.answered_by_label or None,
+        answered_at=question.answered_at,
+        created_at=question.created_at,
+    )
+
+
+# What an outside agent is told: the run, and the attempt that the run asks for next.
+
+
+class LastVerdict(Answer):
+    """What was said of the attempt before."""
+
+    verdict: VerdictName
+    score: float
+    issues: list[Issue]
+    feedback: Feedback
+
+
+class LastSubmission(Answer):
+    """How the attempt before stood as a revised output, against the minimum requirements."""
+
+    status: SubmitStatus
+    remaining_issues: list[str]
+
+
+class NextAnswer(Answer):
+    """The attempt that is asked for. `messages` is the whole conversation, `prompt` its newest part alone."""
+
+    attempt: int
+    messages: list[Message]
+    prompt: str
+    verdict: LastVerdict | None = Field(description="null before the first attempt")
+    ticket: SentBack | None = Field(description="the rewind ticket that sent the attempt before back")
+    submission: LastSubmission | None = Field(description="null where the attempt before revised none")
+
+
+class Versions(Answer):
+    """What the run began with: its loop, and each prompt by a hash of its words."""
+
+    loop: int
+    prompts: dict[str, str]
+    changed: list[str] = Field(description="prompts that read otherwise today, or are no more")
+
+
+class RunWithNext(RunAnswer):
+    """One run, with what it asks of its outside agent, and the versions that it began with."""
+
+    next: NextAnswer | None = Field(description="the attempt to hand in, where the run waits for one")
+    completeness: RunCompleteness | None = Field(description="null where nothing was checked")
+    versions: Versions
+
+
+class HandedInAnswer(Answer):
+    """The run after an attempt was handed in; `next` is null while it is judged and when it has ended."""
+
+    run: RunAnswer
+    next: NextAnswer | None
+
+
+def run_with_next(run: Run) -> RunWithNext:
+    asked = next_attempt_of(run)
+    return RunWithNext(
+        **dict(run_answer(run)),
+        next=_next_answer(asked) if asked else None,
+        completeness=completeness_of(run),
+        versions=_versions_of(run),
+    )
+
+
+def handed_in_answer(run: Run) -> HandedInAnswer:
+    asked = next_attempt_of(run)
+    return HandedInAnswer(run=run_answer(run), next=_next_answer(asked) if asked else None)
+
+
+def _versions_of(run: Run) -> Versions:
+    recorded = run.prompt_versions
+    return Versions(loop=run.loop_version, prompts=recorded, changed=changed_since(recorded))
+
+
+def _next_answer(asked: NextAttempt) -> NextAnswer:
+    return NextAnswer(
+        attempt=asked.number,
+        messages=list(asked.messages),
+        prompt=asked.prompt,
+        verdict=_last_verdict(asked.verdict) if asked.verdict else None,
+        ticket=sent_back_answer(asked.ticket) if asked.ticket else None,
+        submission=_last_submission(asked.submitted) if asked.submitted else None,
+    )
+
+
+def _last_submission(submitted: Submitted) -> LastSubmission:
+    return LastSubmission(
+        status=SubmitStatus.of(is_ready=submitted.ready_for_re_evaluation),
+        remaining_issues=list(submitted.remaining_issues),
+    )
+
+
+def _last_verdict(row: Verdict) -> LastVerdict:
+    return LastVerdict(
+        verdict=VerdictName(row.verdict),
+        score=row.score,
+        issues=row.issues,
+        feedback=Feedback.model_validate(row.feedback),
+    )

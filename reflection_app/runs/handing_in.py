@@ -1,0 +1,244 @@
+"""An outside agent's attempt: taken when the run waits for it, refused with the reason when it does not."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Annotated
+from uuid import UUID
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+from pydantic import AfterValidator, Field, JsonValue
+
+from reflection_app.adapters.doorbell import ring
+from reflection_app.core.audit import Actor, audit
+from reflection_app.core.errors import AttemptConflict, InvalidInput, MakesItsOwn, NotItsTurn, RunFinished
+from reflection_app.core.json_sizes import at_most
+from reflection_app.core.own_work import note_hand_in
+from reflection_app.loops.effects import AwaitAttempt, HandedIn, HandedInRepair, IssueTicket, RecordStage
+from reflection_app.loops.messages import Message
+from reflection_app.loops.protocol.stages import StageRecord, Submitted
+from reflection_app.loops.task_spec import Execution, TaskSpec
+from reflection_app.loops.tickets import Ticket
+from reflection_app.loops.values import Value
+from reflection_app.runs.models import Attempt, Run, RunState, Step, StepState, Verdict
+from reflection_app.runs.resuming import resume_run
+
+LARGEST_ARTIFACT = 64_000
+LARGEST_SELF_CHECK = 16_384
+LOOK_AGAIN_AFTER_S = 2
+
+
+class ArtifactInput(Value):
+    """Something made beside the answer: its text, or where it lies."""
+
+    name: str = Field(min_length=1, max_length=200)
+    media_type: str = Field(default="", max_length=120)
+    content: str | None = Field(default=None, max_length=LARGEST_ARTIFACT)
+    uri: str | None = Field(default=None, max_length=2_000)
+
+
+class AttemptUsage(Value):
+    """What the agent spent on this attempt, as far as it knows. It counts against the run's limits."""
+
+    prompt_tokens: int = Field(default=0, ge=0, le=1_000_000_000)
+    completion_tokens: int = Field(default=0, ge=0, le=1_000_000_000)
+    cost_usd: Annotated[Decimal, Field(ge=0, le=1_000_000, decimal_places=8)] | None = None
+
+
+def _some_content(content: str) -> str:
+    if not content.strip():
+        raise ValueError("is empty: that is no attempt, and nothing was handed in. The run goes on waiting for one.")
+    return content
+
+
+class AttemptInput(Value):
+    """An attempt as the agent hands it in. With `attempt`, it is taken only as that one, and once."""
+
+    content: Annotated[str, AfterValidator(_some_content)] = Field(max_length=500_000, description="never blank")
+    attempt: int | None = Field(default=None, ge=1, le=1_000)
+    artifacts: Annotated[tuple[ArtifactInput, ...], Field(max_length=20)] = ()
+    usage: AttemptUsage | None = None
+    self_check: Annotated[dict[str, JsonValue], at_most(LARGEST_SELF_CHECK)] | None = None
+    repairs: Annotated[tuple[HandedInRepair, ...], Field(max_length=50), at_most(LARGEST_ARTIFACT)] = ()
+
+    def handed_in(self) -> HandedIn:
+        """The attempt as loops and the journal know it."""
+        artifacts = tuple(artifact.model_dump(mode="json", exclude_none=True) for artifact in self.artifacts)
+        return HandedIn(content=self.content, artifacts=artifacts, self_check=self.self_check, repairs=self.repairs)
+
+
+@dataclass(frozen=True)
+class Taken:
+    """The attempt's number, and whether it had been handed in before."""
+
+    run_id: UUID
+    number: int
+    is_repeated: bool = False
+
+
+@transaction.atomic
+def hand_in_attempt(run: Run, given: AttemptInput, *, actor: Actor) -> Taken:
+    """The attempt is kept and the run queued; the same attempt handed in again changes nothing.
+
+    Raises MakesItsOwn, AttemptConflict, RunFinished or NotItsTurn, each saying what the run does instead; InvalidInput
+    where the run keeps a budget of money and is not told what the attempt cost. Of two agents at once one wins.
+    """
+    locked = Run.objects.select_for_update(of=("self",)).get(pk=run.pk)
+    spec = locked.get_spec()
+    if spec.execution is not Execution.EXTERNAL:
+        raise MakesItsOwn(_("This run makes its own attempts (execution: managed); nothing was handed in."))
+    if given.attempt is not None and (known := _known(locked, given.attempt)) is not None:
+        return _repeated(known, given)
+    step = _waiting_step(locked)
+    if given.attempt not in {None, step.attempt_number}:
+        raise AttemptConflict(
+            _("The run waits for attempt %(attempt_number)s, not for attempt %(attempt)s.")
+            % {"attempt_number": step.attempt_number, "attempt": given.attempt}
+        )
+    _check_cost(spec, given)
+    note_hand_in(locked, actor=actor)
+    number = _keep(locked, step, given)
+    audit(locked.project_id, actor, "attempt.handed_in", target=locked, after={"attempt": number})
+    transaction.on_commit(lambda: ring(locked.pk, project_id=locked.project_id))
+    return Taken(run_id=locked.pk, number=number)
+
+
+def _known(run: Run, number: int) -> Attempt | None:
+    return Attempt.objects.filter(run=run, number=number).first()
+
+
+def _repeated(known: Attempt, given: AttemptInput) -> Taken:
+    """The attempt that is there. Raises AttemptConflict where another one was handed in under its number."""
+    handed_in = given.handed_in()
+    same = (
+        known.content == handed_in.content
+        and known.artifacts == list(handed_in.artifacts)
+        and known.self_check == handed_in.self_check
+    )
+    if not same:
+        raise AttemptConflict(
+            _("Attempt %(number)s was handed in already, with other content; that one is kept.")
+            % {"number": known.number}
+        )
+    return Taken(run_id=known.run_id, number=known.number, is_repeated=True)
+
+
+def _waiting_step(run: Run) -> Step:
+    """The step that waits for the attempt. Raises RunFinished or NotItsTurn where there is none."""
+    if run.is_finished:
+        raise RunFinished(
+            _("The run has ended already (%(outcome)s); the attempt was not taken.") % {"outcome": run.outcome}
+        )
+    if run.state == RunState.WAITING_REVIEW:
+        raise NotItsTurn(_("The run waits for a person's review; it asks for the next attempt after that."))
+    if run.state != RunState.WAITING_AGENT:
+        what = "is waiting for a worker" if run.state == RunState.QUEUED else "is judging what it has"
+        doing = f"The run {what} ({run.attempts_made} attempts so far); look again in a moment."
+        raise NotItsTurn(doing, retry_after_s=LOOK_AGAIN_AFTER_S)
+    step = Step.objects.filter(run=run, state=StepState.WAITING, kind=AwaitAttempt.kind).last()
+    if step is None:
+        raise NotItsTurn(
+            _("The run waits for something else (%(waiting_for)s), not for an attempt.")
+            % {"waiting_for": run.waiting_for}
+        )
+    return step
+
+
+def _check_cost(spec: TaskSpec, given: AttemptInput) -> None:
+    if spec.limits.cost_budget_usd is not None and (given.usage is None or given.usage.cost_usd is None):
+        raise InvalidInput(
+            _("This run keeps a budget of money; say what the attempt cost. Nothing was handed in."),
+            errors=[{"field": "usage.cost_usd", "message": _("needed here; 0 is an answer, too")}],
+        )
+
+
+def _keep(run: Run, step: Step, given: AttemptInput) -> int:
+    """Writes the step's result, the attempt and the event; the attempt's number."""
+    handed_in, usage = given.handed_in(), given.usage or AttemptUsage()
+    assert step.attempt_number is not None
+    step.prompt_tokens, step.completion_tokens = usage.prompt_tokens, usage.completion_tokens
+    step.cost_usd, step.cost_known = usage.cost_usd or Decimal(0), usage.cost_usd is not None
+    attempt = Attempt.objects.create(
+        run=run,
+        number=step.attempt_number,
+        step=step,
+        content=handed_in.content,
+        artifacts=list(handed_in.artifacts),
+        self_check=handed_in.self_check,
+        repairs=[repair.model_dump(mode="json") for repair in handed_in.repairs],
+    )
+    run.attempts_made += 1
+    run.best_attempt_id = run.best_attempt_id or attempt.pk
+    run.prompt_tokens += usage.prompt_tokens
+    run.completion_tokens += usage.completion_tokens
+    run.cost_usd += step.cost_usd
+    run.unpriced_calls += not step.cost_known
+    run.unmetered_calls += given.usage is None
+    result = handed_in.model_dump(mode="json")
+    resume_run(run, step, result, step_fields=_STEP_FIELDS, run_fields=_RUN_FIELDS, attempt=attempt.number)
+    return attempt.number
+
+
+_STEP_FIELDS: Sequence[str] = ("prompt_tokens", "completion_tokens", "cost_usd", "cost_known")
+_RUN_FIELDS: Sequence[str] = (
+    *("attempts_made", "best_attempt", "prompt_tokens", "completion_tokens", "cost_usd"),
+    *("unpriced_calls", "unmetered_calls", "handed_in_by"),
+)
+
+
+# What a run asks its outside agent for, told alike by REST and by the run's page.
+
+
+@dataclass(frozen=True)
+class NextAttempt:
+    """The attempt that is waited for, what the agent is told, what was said of the attempt before, and its ticket.
+
+    `submitted` is how that attempt stood as a revised output, where it was one of the six steps.
+    """
+
+    number: int
+    messages: tuple[Message, ...]
+    verdict: Verdict | None
+    ticket: Ticket | None
+    submitted: Submitted | None
+
+    @property
+    def prompt(self) -> str:
+        """The newest thing that the agent is told."""
+        return next((message.content for message in reversed(self.messages) if message.role == "user"), "")
+
+
+def next_attempt_of(run: Run) -> NextAttempt | None:
+    """The attempt that the run waits for, None where it waits for none."""
+    if run.state != RunState.WAITING_AGENT:
+        return None
+    step = Step.objects.filter(run=run, state=StepState.WAITING, kind=AwaitAttempt.kind).last()
+    if step is None or step.attempt_number is None:
+        return None
+    return NextAttempt(
+        number=step.attempt_number,
+        messages=tuple(Message.model_validate(message) for message in step.request["messages"]),
+        verdict=_decisive(run, step.attempt_number - 1),
+        ticket=_ticket(run, step.attempt_number - 1),
+        submitted=_submitted(run, step.attempt_number - 1),
+    )
+
+
+def _decisive(run: Run, number: int) -> Verdict | None:
+    """The verdict on an attempt that counts: the strongest referee's, of two equal ones the later."""
+    strongest_last = Verdict.objects.filter(attempt__run=run, attempt__number=number)
+    return strongest_last.order_by("referee", "created_at", "id").last()
+
+
+def _ticket(run: Run, number: int) -> Ticket | None:
+    """The ticket that sent the attempt back, from the step that issued it: a fork has the step, too."""
+    issued = Step.objects.filter(run=run, kind=IssueTicket.kind, attempt_number=number, state=StepState.DONE).last()
+    return Ticket.model_validate(issued.result) if issued else None
+
+
+def _submitted(run: Run, number: int) -> Submitted | None:
+    """How attempt `number` stood when it was submitted, from the last of the six steps for the attempt before it."""
+    kept = Step.objects.filter(run=run, key=f"attempt-{number - 1}/submit", state=StepState.DONE).first()
+    output = StageRecord.model_validate(kept.result).output if kept and kept.kind == RecordStage.kind else None
+    return output if isinstance(output, Submitted) else None

@@ -1,0 +1,363 @@
+"""The list of runs: filtered and searched by its address alone, page by page from the newest."""
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.contrib import messages
+from django.db.models import OuterRef, Q, QuerySet, Subquery
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+from django.views.decorators.http import require_http_methods, require_safe
+from pydantic import ValidationError
+
+from reflection_app.adapters.watching import UNTIL_ITS_PAGE_IS_OPEN_S, mark_watched
+from reflection_app.core.errors import ActionError, CannotFork, Conflict, InvalidInput
+from reflection_app.core.models import Project
+from reflection_app.core.permissions import Permission
+from reflection_app.loops.ends import Outcome
+from reflection_app.loops.questions import Choice
+from reflection_app.loops.storable import storable
+from reflection_app.loops.task_spec import Mode
+from reflection_app.loops.verdicts import IssueCategory, Severity
+from reflection_app.loops.verdicts import Verdict as LoopVerdict
+from reflection_app.notebook.views.learned import learned_from_run
+from reflection_app.repairs.views.completeness_view import checks_of
+from reflection_app.repairs.views.failure_view import failures_by_place
+from reflection_app.reviews.models.blindness import is_hidden
+from reflection_app.reviews.models.comment import About
+from reflection_app.reviews.models.review import Review, ReviewState
+from reflection_app.reviews.pages.review_undo import undo_offer
+from reflection_app.reviews.views.comments import opened_thread
+from reflection_app.runs.fork_input import ForkInput
+from reflection_app.runs.forks import fork_run
+from reflection_app.runs.models import NOT_OF_THE_DESK, VOID, Question, QuestionState, Run, RunState, Step, Verdict
+from reflection_app.runs.resuming import AnswerInput, answer_question, cancel_run
+from reflection_app.runs.views.forks import ForkForm, as_input, compare, prefilled, read_fork
+from reflection_app.runs.views.graph import draw
+from reflection_app.runs.views.list import behind_figure
+from reflection_app.runs.views.protocol import has_plans, has_protocol, plans_of, rounds_of
+from reflection_app.runs.views.steps import StepLine, told_to
+from reflection_app.runs.views.story import lineage_of, tell
+from reflection_app.sessions.views.looking_back import looked_back_at, looking_back_context
+from reflection_app.tasks.pages import redo_form_of
+from reflection_app.tasks.redo import why_no_redo
+from reflection_app.web.access import DeskRequest, Place, get_run_for, get_step_for, project_page
+from reflection_app.web.action_addresses import post_only
+from reflection_app.web.complaints import complaints
+from reflection_app.web.list_pages import list_response, page_before
+
+LONGEST_SEARCH = 200
+STATES = (RunState.QUEUED, RunState.RUNNING, RunState.WAITING_REVIEW, RunState.WAITING_AGENT)
+MODES = (Mode.EXTERNAL_LOOP, Mode.ACTOR_CRITIC, Mode.REFLECTION_PROTOCOL, Mode.INLINE_REFLECTION)
+# Shown where they are asked for: what the desk does about other work is not among it.
+DESK_MODES = (Mode.ERROR_REFLECTION, Mode.MEMORY_REFLECTION)
+
+
+@dataclass(frozen=True)
+class Filters:
+    """What of the address is understood; anything else in it is left aside."""
+
+    status: str = ""
+    mode: str = ""
+    q: str = ""
+
+    @property
+    def any(self) -> bool:
+        return bool(self.status or self.mode or self.q)
+
+    @property
+    def query(self) -> str:
+        given = {"status": self.status, "mode": self.mode, "q": self.q}
+        return urlencode({name: value for name, value in given.items() if value})
+
+
+def read_filters(request: DeskRequest) -> Filters:
+    status, mode = request.GET.get("status", ""), request.GET.get("mode", "")
+    known = {*RunState.values, *(outcome.value for outcome in Outcome)}
+    return Filters(
+        status=status if status in known else "",
+        mode=mode if mode in {mode.value for mode in (*MODES, *DESK_MODES)} else "",
+        q=storable(request.GET.get("q", "").strip())[:LONGEST_SEARCH],
+    )
+
+
+def runs_for_list(project: Project) -> QuerySet[Run]:
+    """The project's runs, newest first, each with its task and the score of its best attempt as `best_score`."""
+    judged = Verdict.objects.filter(attempt=OuterRef("best_attempt")).exclude(VOID)
+    decisive = judged.order_by("-referee", "-created_at", "-id")
+    return (
+        Run.objects.filter(project=project)
+        .select_related("task")
+        .defer("spec", "task__tests", "task__metadata")
+        .annotate(best_score=Subquery(decisive.values("score")[:1]))
+        .order_by("-created_at", "-id")
+    )
+
+
+def filtered(runs: QuerySet[Run], filters: Filters) -> QuerySet[Run]:
+    if filters.status in RunState.values:
+        runs = runs.filter(state=filters.status)
+    elif filters.status:
+        runs = runs.filter(outcome=filters.status)
+    if filters.mode:
+        runs = runs.filter(mode=filters.mode)
+    if filters.q:
+        runs = runs.filter(Q(task__objective__icontains=filters.q) | Q(task__external_id__icontains=filters.q))
+    return runs
+
+
+@project_page()
+@require_safe
+def run_list(request: DeskRequest) -> HttpResponse:
+    project = request.place.project
+    behind = behind_figure(request)
+    # The choice of the metrics has a mode of its own; it is part of what is behind the figure.
+    filters = Filters() if behind else read_filters(request)
+    runs = filtered(runs_for_list(project), filters)
+    if behind:
+        runs = runs.filter(pk__in=behind.runs.values("pk"))
+    elif not filters.mode:
+        runs = runs.filter(NOT_OF_THE_DESK)
+    page = page_before(runs, request, among=Run.objects.filter(project=project))
+    context = {
+        "runs": page.rows,
+        "older": page.last.pk if page.last else None,
+        "before": request.GET.get("before", ""),
+        "filters": behind or filters,
+        "behind": behind,
+        "states": STATES,
+        "outcomes": list(Outcome),
+        "modes": (*MODES, *DESK_MODES),
+    }
+    return list_response(request, "runs/list.html", context)
+
+
+# Forking a run in the browser.
+
+
+@project_page(Permission.HAND_IN)
+@require_http_methods(["GET", "HEAD", "POST"])
+def fork_page(request: DeskRequest, run_id: UUID) -> HttpResponse:
+    """The form for the step named by `?step=`; the POST forks, or brings the form back with all that was typed."""
+    run = get_run_for(request.place, run_id)
+    from_step, step = _step_of(run, request.GET.get("step", "1"))
+    if request.method != "POST":
+        return _show(request, prefilled(run, step, from_step=from_step))
+    form = read_fork(request.POST, run, step, from_step=from_step)
+    try:
+        asked = as_input(form)
+        if not form.errors:
+            fork = fork_run(run, ForkInput.model_validate(asked), actor=request.place.actor)
+            mark_watched(fork.pk, for_s=UNTIL_ITS_PAGE_IS_OPEN_S)
+            _tell(request, fork, asked_for=from_step)
+            return redirect("run", slug=request.place.project.slug, run_id=fork.pk)
+    except ValidationError as error:
+        form.blame(complaints(error))
+    except InvalidInput as error:
+        form.blame(error.errors or [{"field": "", "message": str(error)}])
+    except CannotFork as error:
+        form.blame([{"field": "", "message": str(error)}])
+        return _show(request, form, status=error.status)
+    return _show(request, form, status=400)
+
+
+def _step_of(run: Run, typed: str) -> tuple[int, Step | None]:
+    """The number and the step that it is of; no step where it is the one after the last. Raises Http404."""
+    if not typed.isascii() or not typed.isdigit() or len(typed) > 6:
+        raise Http404("no such step")
+    from_step = int(typed)
+    step = Step.objects.filter(run=run, seq=from_step).first()
+    if step is None and from_step != Step.objects.filter(run=run).count() + 1:
+        raise Http404("no such step")
+    return from_step, step
+
+
+def _tell(request: DeskRequest, fork: Run, *, asked_for: int) -> None:
+    if fork.forked_from_step == asked_for:
+        messages.success(
+            request, _("Forked from step %(forked_from_step)s.") % {"forked_from_step": fork.forked_from_step}
+        )
+    else:
+        messages.warning(request, fork.fork_note.rpartition("\n\n")[2])
+
+
+def _show(request: DeskRequest, form: ForkForm, *, status: int = 200) -> HttpResponse:
+    context = {
+        "run": form.run,
+        "project": request.place.project,
+        "form": form,
+        "fields": form.fields,
+        "change": form.values["change"],
+        "line": StepLine(form.step) if form.step else None,
+        "limits": form.run.get_spec().limits,
+        "verdict_names": list(LoopVerdict),
+        "severities": list(Severity),
+        "categories": list(IssueCategory),
+    }
+    return render(request, "forks/form.html", context, status=status)
+
+
+# The page that shows a fork beside its parent.
+
+
+@project_page()
+@require_safe
+def compare_page(request: DeskRequest, run_id: UUID) -> HttpResponse:
+    """Both runs; a run that is no fork has only its own page."""
+    fork = get_run_for(request.place, run_id)
+    if fork.parent_id is None:
+        return redirect("run", slug=request.place.project.slug, run_id=fork.pk)
+    parent = get_run_for(request.place, fork.parent_id)
+    context = {"run": fork, "project": request.place.project, "comparison": compare(fork, parent=parent)}
+    return render(request, "forks/compare.html", context)
+
+
+# Taking the last decision on a run back from the run's own page.
+
+
+def undo_on_run(request: DeskRequest, run: Run) -> Review | None:
+    """The last decision on the run, where the user can take it back now."""
+    decided = Review.objects.filter(run=run, state=ReviewState.DECIDED).select_related("step", "panel")
+    last = decided.order_by("-decided_at").first()
+    if last is None or is_hidden(last, reader=request.place.actor):
+        return None
+    offer = undo_offer(request, last)
+    return last if offer and not offer.why_not else None
+
+
+# The pages of one run: its story, one step in full, and cancelling.
+
+
+@project_page()
+@require_safe
+def run_page(request: DeskRequest, run_id: UUID) -> HttpResponse:
+    run = get_run_for(request.place, run_id)
+    may_redo = request.place.may(Permission.REVIEW) and not why_no_redo(run)
+    context = {
+        "run": run,
+        "project": request.place.project,
+        "story": tell(run),
+        "has_plans": has_plans(run),
+        "plans": plans_of(run),
+        "completeness": checks_of(run),
+        "has_protocol": has_protocol(run),
+        "rounds": rounds_of(run),
+        "redo": redo_form_of(run) if may_redo else None,
+        "told": told_to(run),
+        "graph": draw(run),
+        "learned": learned_from_run(run),
+        "undo": undo_on_run(request, run),
+        "may_cancel": request.place.may(Permission.HAND_IN),
+        "may_fork": request.place.may(Permission.HAND_IN),
+        "lineage": lineage_of(run),
+        "thread": opened_thread(request, About.RUN, run.pk),
+        "looks_back": looked_back_at(run),
+        **looking_back_context(run=run),
+    }
+    return render(request, "runs/page.html", context)
+
+
+@project_page()
+@require_safe
+def goes_on(request: DeskRequest, run_id: UUID) -> HttpResponse:
+    """For the open page of a run that had ended, and has no socket any more: that it goes on again, once it does."""
+    run = get_run_for(request.place, run_id)
+    return HttpResponse(status=204) if run.is_finished else render(request, "runs/_goes_on.html", {"run": run})
+
+
+@project_page()
+@require_safe
+def step_page(request: DeskRequest, run_id: UUID, seq: int) -> HttpResponse:
+    step = get_step_for(request.place, run_id, seq)
+    context = {
+        "run": step.run,
+        "project": request.place.project,
+        "line": StepLine(step, failure=failures_by_place(step.run).get(step.key)),
+        "in_full": True,
+        "may_fork": request.place.may(Permission.HAND_IN),
+    }
+    return render(request, "runs/step.html", context)
+
+
+@project_page(Permission.HAND_IN)
+@require_http_methods(["GET", "HEAD", "POST"])
+def cancel(request: DeskRequest, run_id: UUID) -> HttpResponse:
+    """Asks first; the POST cancels."""
+    run = get_run_for(request.place, run_id)
+    if request.method == "POST":
+        cancel_run(run, actor=request.place.actor)
+        messages.success(request, _("The run was cancelled."))
+    elif not run.is_finished:
+        return render(request, "runs/cancel.html", {"run": run})
+    return redirect("run", slug=request.place.project.slug, run_id=run.pk)
+
+
+# A question that a run put to a person, and the form that answers it.
+
+# What each choice does, on its button.
+BUTTONS = {
+    Choice.ANSWER: gettext_noop("Send the answer"),
+    Choice.TRY_AGAIN: gettext_noop("It is allowed now: try again"),
+    Choice.SKIP: gettext_noop("Go on without it"),
+    Choice.GIVE_UP: gettext_noop("Give up here"),
+}
+
+
+def get_question_for(place: Place, question_id: UUID) -> Question:
+    """The project's question with its run. Raises Http404."""
+    related = ("step", "run__task", "answered_by")
+    question = Question.objects.select_related(*related).filter(project=place.project, pk=question_id).first()
+    if question is None:
+        raise Http404("no such question")
+    return question
+
+
+@project_page(Permission.READ_QUEUE)
+@require_safe
+def question_page(request: DeskRequest, question_id: UUID) -> HttpResponse:
+    return _show_question(request, get_question_for(request.place, question_id))
+
+
+@project_page(Permission.REVIEW)
+@post_only(page="question")
+def answer(request: DeskRequest, question_id: UUID) -> HttpResponse:
+    """Answers, and shows the run go on; where that is refused, the page comes back with all that was typed."""
+    question = get_question_for(request.place, question_id)
+    typed = {"choice": request.POST.get("choice", ""), "text": request.POST.get("text", "").replace("\r\n", "\n")}
+    try:
+        answer_question(question, AnswerInput.model_validate(typed), actor=request.place.actor)
+    except ValidationError as error:
+        problem = InvalidInput(_("Nothing was sent."), errors=complaints(error))
+        return _show_question(request, question, typed=typed, problem=problem, status=400)
+    except InvalidInput as problem:
+        return _show_question(request, question, typed=typed, problem=problem, status=400)
+    except Conflict as problem:
+        return _show_question(request, question, typed=typed, problem=problem, status=409)
+    messages.success(request, _("Your answer was sent. The run goes on with it."))
+    return redirect("run", slug=request.place.project.slug, run_id=question.run_id)
+
+
+def _show_question(
+    request: DeskRequest,
+    question: Question,
+    *,
+    typed: dict[str, str] | None = None,
+    problem: ActionError | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    offered = [Choice(choice) for choice in question.choices]
+    context: dict[str, Any] = {
+        "question": question,
+        "run": question.run,
+        "is_open": question.state == QuestionState.OPEN,
+        "takes_words": Choice.ANSWER in offered,
+        "buttons": [(choice.value, _(BUTTONS[choice])) for choice in offered],
+        "text": (typed or {}).get("text", ""),
+        "problem": problem,
+        "errors": problem.errors if isinstance(problem, InvalidInput) else [],
+    }
+    return render(request, "questions/page.html", context, status=status)

@@ -1,0 +1,161 @@
+"""An attempt as a run's page shows it, with its verdicts and reviews."""
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import cached_property
+from typing import Any
+
+from django.utils.safestring import SafeString
+
+from reflection_app.loops.chain_of_thought import parse_chain_of_thought
+from reflection_app.loops.effects import IssueTicket
+from reflection_app.repairs.views.failure_view import FailureShown, failures_by_place
+from reflection_app.reviews.models.review import Review
+from reflection_app.runs.models import Attempt, Run, Step, StepState, Verdict
+from reflection_app.runs.views.steps import (
+    ArtifactLine,
+    CallShown,
+    artifacts_of,
+    call_of_attempt,
+    is_tool_run,
+    self_check_of,
+)
+from reflection_app.web.rendering import render_answer
+
+# What a run has left of its limits, for whoever decides whether it should make another attempt.
+
+
+@dataclass(frozen=True)
+class Left:
+    attempts: int
+    tokens: int
+    seconds: float
+    money: Decimal | None
+    enough: bool
+    """Whether another attempt fits, if it takes as much as those so far did on average."""
+
+
+def what_is_left(run: Run) -> Left:
+    limits, made = run.get_spec().limits, max(1, run.attempts_made)
+    tokens = max(0, limits.token_budget - run.total_tokens)
+    seconds = max(0.0, limits.time_budget_s - run.active_s)
+    money = None if limits.cost_budget_usd is None else max(Decimal(0), limits.cost_budget_usd - run.cost_usd)
+    attempts = max(0, limits.max_iterations - run.attempts_made)
+    enough = (
+        attempts > 0
+        and tokens > run.total_tokens / made
+        and seconds > run.active_s / made
+        and (money is None or money > run.cost_usd / made)
+    )
+    return Left(attempts=attempts, tokens=tokens, seconds=seconds, money=money, enough=enough)
+
+
+# The five parts of an attempt that was asked for as a chain of thought, as its card shows them.
+
+
+@dataclass(frozen=True)
+class ThoughtPart:
+    """One part; `text` is None where the answer has no such part, and empty where it is a heading alone."""
+
+    name: str
+    text: SafeString | None
+
+
+def parts_of(content: str, *, is_code: bool) -> list[ThoughtPart]:
+    """The five parts in their order; none where the answer has no part at all and is shown as it is."""
+    parts = parse_chain_of_thought(content)
+    if parts is None:
+        return []
+    return [
+        ThoughtPart(name, None if not text else render_answer(text, is_code=is_code and name == "execute"))
+        for name, text in parts.model_dump().items()
+    ]
+
+
+@dataclass(frozen=True)
+class AttemptCard:
+    """One attempt with its verdicts and reviews."""
+
+    attempt: Attempt
+    verdicts: tuple[Verdict, ...]
+    reviews: tuple[Review, ...]
+    is_best: bool
+    is_code: bool
+    is_call: bool = False
+    is_thought: bool = False
+    # The ticket that sent it back; that of a fork's copied step is the parent's.
+    ticket_id: str = ""
+    failure: FailureShown | None = None
+
+    @property
+    def place(self) -> str:
+        return f"attempt-{self.attempt.number}"
+
+    @cached_property
+    def thought(self) -> list[ThoughtPart]:
+        return parts_of(self.attempt.content, is_code=self.is_code) if self.is_thought else []
+
+    @cached_property
+    def rendered(self) -> SafeString:
+        return render_answer(self.attempt.content, is_code=self.is_code)
+
+    @cached_property
+    def call(self) -> CallShown | None:
+        """The call of a tool that the attempt is."""
+        call = call_of_attempt(self.attempt.content) if self.is_call else None
+        return replace(call, diagnosis=self.failure) if call else None
+
+    @property
+    def artifacts(self) -> list[ArtifactLine]:
+        return artifacts_of(self.attempt)
+
+    @property
+    def self_check(self) -> list[tuple[str, Any]]:
+        return self_check_of(self.attempt)
+
+    @property
+    def decisive(self) -> Verdict | None:
+        """The verdict that counts: the strongest referee's, of two equal ones the later."""
+        given = (verdict for verdict in self.verdicts if not verdict.is_void)
+        return max(given, key=lambda verdict: (verdict.referee, verdict.created_at), default=None)
+
+    @property
+    def open_reviews(self) -> tuple[Review, ...]:
+        return tuple(review for review in self.reviews if review.is_open)
+
+
+def attempt_cards(run: Run) -> tuple[AttemptCard, ...]:
+    verdicts: dict[Any, list[Verdict]] = defaultdict(list)
+    reviews: dict[Any, list[Review]] = defaultdict(list)
+    attempts = list(Attempt.objects.filter(run=run))
+    tickets = _tickets_of(run)
+    failures = failures_by_place(run)
+    for verdict in Verdict.objects.filter(attempt__run=run).select_related("given_by"):
+        verdicts[verdict.attempt_id].append(verdict)
+    for review in (
+        Review.objects.filter(run=run)
+        .select_related("attempt", "verdict", "panel", "decided_verdict__attempt")
+        .order_by("created_at", "id")
+    ):
+        reviews[review.attempt_id].append(review)
+    return tuple(
+        AttemptCard(
+            attempt=attempt,
+            verdicts=tuple(verdicts[attempt.pk]),
+            reviews=tuple(reviews[attempt.pk]),
+            is_thought=bool(run.spec.get("chain_of_thought")),
+            ticket_id=tickets.get(attempt.number, ""),
+            is_best=attempt.pk == run.best_attempt_id,
+            is_code=any(verdict.tests for verdict in verdicts[attempt.pk]) or bool(run.spec.get("tests")),
+            is_call=is_tool_run(run.spec),
+            failure=failures.get(f"attempt-{attempt.number}/call"),
+        )
+        for attempt in attempts
+    )
+
+
+def _tickets_of(run: Run) -> dict[int | None, str]:
+    """By the number of the attempt, the ticket with which it went back."""
+    issued = Step.objects.filter(run=run, kind=IssueTicket.kind, state=StepState.DONE)
+    return {number: str(name or "") for number, name in issued.values_list("attempt_number", "result__ticket_id")}

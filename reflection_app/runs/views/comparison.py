@@ -1,0 +1,415 @@
+"""What one attempt changed of another, in rows for both layouts: side by side, and one below the other.
+
+The texts are strangers', so the work has a bound: on lines, and on the words that are compared within changed lines.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher, unified_diff
+from functools import cached_property, lru_cache
+from itertools import islice, zip_longest
+from typing import Any
+
+from django.utils.html import escape
+from django.utils.safestring import SafeString
+
+from reflection_app.loops.code_answers import code_of
+from reflection_app.loops.code_tests import FailureReason, TestReport, TestResult
+from reflection_app.loops.effects import RunTests
+from reflection_app.loops.referee.plain_values import is_same_text_or_value
+from reflection_app.reviews.models.review import Review
+from reflection_app.runs.models import Attempt, Step, StepState
+from reflection_app.runs.views.attempts import AttemptCard, attempt_cards
+from reflection_app.web.rendering import render_code
+from reflection_app.web.text_diff import count_pieces, marked
+
+MOST_LINES = 600
+LONGEST_COMPARED = 60_000
+MOST_ROWS = 300
+# JSON in longer lines than this is laid out anew, or a changed word would mark all of it.
+LONGEST_JSON_LINE = 400
+# Unchanged lines that are shown around a change.
+AROUND = 3
+# Marking takes the product of the numbers of words in two lines at worst. Lines over this are shown as changed alone.
+MOST_MARKED = 1_000_000
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of either text or of both. `kind` is `same`, `changed`, `gone`, `new`, or `skipped` for `count` lines.
+
+    The texts are escaped, and fit to be put into a page.
+    """
+
+    kind: str
+    left_number: int | None = None
+    left: str = ""
+    right_number: int | None = None
+    right: str = ""
+    count: int = 0
+
+
+@dataclass(frozen=True)
+class UnifiedLine:
+    """One line of the layout in one column; `sign` says what `kind` says, and `text` is escaped."""
+
+    kind: str
+    sign: str = " "
+    number: int | None = None
+    text: str = ""
+    count: int = 0
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The comparison. No rows where both texts are the same; `is_too_long` where they were not compared."""
+
+    rows: tuple[Row, ...] = ()
+    left_out: int = 0
+    is_too_long: bool = False
+
+    @property
+    def added(self) -> int:
+        return sum(row.kind in {"new", "changed"} for row in self.rows)
+
+    @property
+    def removed(self) -> int:
+        return sum(row.kind in {"gone", "changed"} for row in self.rows)
+
+    @property
+    def unified(self) -> tuple[UnifiedLine, ...]:
+        """The rows in one column, what is gone before what is new."""
+        return tuple(_unified(self.rows))
+
+
+# A page that is opened again, or fetched ahead and then opened, compares nothing twice.
+@lru_cache(maxsize=64)
+def compared(left: str, right: str) -> Rows:
+    """What `right` changed of `left`, with the changed words marked; all text in it escaped."""
+    if left == right:
+        return Rows()
+    if max(len(left), len(right)) > LONGEST_COMPARED:
+        return Rows(is_too_long=True)
+    before, after = _lines(_laid_out(left)), _lines(_laid_out(right))
+    if before == after:
+        before, after = [left], [right]
+    if max(len(before), len(after)) > MOST_LINES:
+        return Rows(is_too_long=True)
+    rows = tuple(_folded(_rows(before, after)))
+    return Rows(rows=rows[:MOST_ROWS], left_out=max(0, len(rows) - MOST_ROWS))
+
+
+def _laid_out(text: str) -> str:
+    """JSON that came in one long line with a line for each of its values; all else as it is."""
+    if not text.lstrip().startswith(("{", "[")) or all(len(line) <= LONGEST_JSON_LINE for line in _lines(text)):
+        return text
+    try:
+        return json.dumps(json.loads(text), ensure_ascii=False, indent=2)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _lines(text: str) -> list[str]:
+    # Not splitlines(): form feeds and separators that it breaks at are no line ends to anyone who reads the text.
+    return text.replace("\r\n", "\n").removesuffix("\n").split("\n")
+
+
+def _rows(before: list[str], after: list[str]) -> list[Row]:
+    rows: list[Row] = []
+    left_to_mark = MOST_MARKED
+    for tag, start, end, other_start, other_end in SequenceMatcher(None, before, after).get_opcodes():
+        for old, new in zip_longest(range(start, end), range(other_start, other_end)):
+            left = before[old] if old is not None else ""
+            right = after[new] if new is not None else ""
+            if tag == "equal":
+                rows.append(_row("same", old, escape(left), new, escape(right)))
+            elif old is None or new is None:
+                rows.append(_row("new" if old is None else "gone", old, escape(left), new, escape(right)))
+            else:
+                left_to_mark -= count_pieces(left) * count_pieces(right)
+                shown = marked(left, right) if left_to_mark >= 0 else (escape(left), escape(right))
+                rows.append(_row("changed", old, shown[0], new, shown[1]))
+    return rows
+
+
+def _row(kind: str, old: int | None, left: str, new: int | None, right: str) -> Row:
+    return Row(kind, _number(old), left, _number(new), right)
+
+
+def _number(index: int | None) -> int | None:
+    return None if index is None else index + 1
+
+
+def _folded(rows: list[Row]) -> Iterator[Row]:
+    """The rows without what is far from any change."""
+    changes = [place for place, row in enumerate(rows) if row.kind != "same"]
+    near = {at for place in changes for at in range(place - AROUND, place + AROUND + 1)}
+    skipped = 0
+    for place, row in enumerate(rows):
+        if place not in near:
+            skipped += 1
+            continue
+        if skipped:
+            yield Row("skipped", count=skipped)
+            skipped = 0
+        yield row
+    if skipped:
+        yield Row("skipped", count=skipped)
+
+
+def _unified(rows: tuple[Row, ...]) -> Iterator[UnifiedLine]:
+    waiting: list[UnifiedLine] = []
+    for row in rows:
+        if row.kind in {"same", "skipped"}:
+            yield from waiting
+            waiting = []
+            yield UnifiedLine(row.kind, number=row.right_number, text=row.right, count=row.count)
+            continue
+        if row.left_number is not None:
+            yield UnifiedLine("gone", sign="-", number=row.left_number, text=row.left)
+        if row.right_number is not None:
+            waiting.append(UnifiedLine("new", sign="+", number=row.right_number, text=row.right))
+    yield from waiting
+
+
+# What one piece of code changed of another, line by line.
+
+# Comparing takes the product of both lengths in the worst case, and the texts are a model's.
+MOST_CODE_LINES = 500
+LONGEST_LINE = 500
+MARKS = {"+": "added", "-": "removed", "@": "place"}
+
+
+@dataclass(frozen=True)
+class DiffLine:
+    """`kind` is `added`, `removed`, `place` or `same`; `text` begins with the mark that says so, too."""
+
+    kind: str
+    text: str
+
+
+def differences(old: str, new: str) -> tuple[DiffLine, ...] | None:
+    """The lines of a unified diff, none where both are the same; None where they are too long to be compared."""
+    before, after = _code_lines(old), _code_lines(new)
+    if before is None or after is None:
+        return None
+    return tuple(_shown(line) for line in _without_head(unified_diff(before, after, lineterm="", n=3)))
+
+
+def _code_lines(text: str) -> list[str] | None:
+    # Not splitlines(): form feeds and separators that it breaks at are no line ends to Python.
+    lines = text.replace("\r\n", "\n").split("\n")
+    return None if len(lines) > MOST_CODE_LINES else lines
+
+
+def _without_head(diff: Iterator[str]) -> Iterator[str]:
+    """The diff without the two lines that name its files."""
+    return islice(diff, 2, None)
+
+
+def _shown(line: str) -> DiffLine:
+    text = line if len(line) <= LONGEST_LINE else line[: LONGEST_LINE - 1] + "…"
+    return DiffLine(MARKS.get(line[:1], "same"), text)
+
+
+# What several attempts answered on the same tests, test by test.
+
+Key = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class AnswerCell:
+    """What one attempt answered; no result where the test was not put to it. A passed test's value is the expected."""
+
+    number: int
+    result: TestResult | None
+    value: str = ""
+
+    @property
+    def passed(self) -> bool:
+        return self.result is not None and self.result.passed
+
+    @property
+    def has_answer(self) -> bool:
+        return self.result is not None and (self.passed or self.result.reason is FailureReason.WRONG_ANSWER)
+
+    def is_same_as(self, other: "AnswerCell") -> bool:
+        if (self.has_answer, self.passed) != (other.has_answer, other.passed):
+            return False
+        return self.passed or not self.has_answer or is_same_text_or_value(self.value, other.value)
+
+
+@dataclass(frozen=True)
+class TestLine:
+    """One test with each attempt's answer."""
+
+    __test__ = False  # keeps pytest from collecting a class whose name begins with Test
+
+    name: str
+    input: str
+    expected: str
+    cells: tuple[AnswerCell, ...]
+
+    @property
+    def attempts_differ(self) -> bool:
+        return any(not cell.is_same_as(self.cells[0]) for cell in self.cells[1:])
+
+    @property
+    def all_pass(self) -> bool:
+        return all(cell.passed for cell in self.cells)
+
+    @property
+    def is_outvoted(self) -> bool:
+        """Whether several attempts agree on another answer than the test expects."""
+        first = self.cells[0]
+        return len(self.cells) > 1 and first.has_answer and not first.passed and not self.attempts_differ
+
+
+def compare_answers(reports: Mapping[int, TestReport]) -> tuple[TestLine, ...]:
+    """A line for each test, those on which the attempts differ first, those that all pass last."""
+    numbers = sorted(reports)
+    named = {number: _by_name(reports[number].results) for number in numbers}
+    keys = dict.fromkeys(key for number in numbers for key in named[number])
+    lines = [_line([named[number].get(key) for number in numbers], numbers) for key in keys]
+    return tuple(sorted(lines, key=lambda line: (not line.attempts_differ, line.all_pass)))
+
+
+def _by_name(results: Sequence[TestResult]) -> dict[Key, TestResult]:
+    """The results by name, and by number where a name occurs again."""
+    seen: Counter[str] = Counter()
+    named: dict[Key, TestResult] = {}
+    for result in results:
+        named[result.name, seen[result.name]] = result
+        seen[result.name] += 1
+    return named
+
+
+def _line(results: Sequence[TestResult | None], numbers: Sequence[int]) -> TestLine:
+    there = [result for result in results if result is not None]
+    expected = next((result.expected for result in there if result.expected), "")
+    cells = (
+        AnswerCell(number, result, value=_value(result, expected))
+        for number, result in zip(numbers, results, strict=True)
+    )
+    return TestLine(name=there[0].name, input=there[0].input, expected=expected, cells=tuple(cells))
+
+
+def _value(result: TestResult | None, expected: str) -> str:
+    if result is None:
+        return ""
+    return expected if result.passed else result.actual
+
+
+# An unsettled pick as its page tells it: the attempts side by side, what each computes, and where they part.
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An attempt to pick from: its code as it was tested, and what the tests showed of it."""
+
+    card: AttemptCard
+    code: str
+    report: TestReport | None
+    is_proposed: bool
+    is_picked: bool
+
+    @property
+    def number(self) -> int:
+        return self.card.attempt.number
+
+    @property
+    def key(self) -> str:
+        """The key that goes to its button; there are nine."""
+        return str(self.number) if self.number <= 9 else ""
+
+    @cached_property
+    def rendered(self) -> SafeString:
+        return render_code(self.code)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What the later attempt changed of the earlier; no lines where nothing, None where it is too long to tell."""
+
+    earlier: Candidate
+    later: Candidate
+    lines: tuple[DiffLine, ...] | None
+
+
+@dataclass(frozen=True)
+class PickStory:
+    candidates: tuple[Candidate, ...]
+    lines: tuple[TestLine, ...]
+    differences: tuple[Difference, ...]
+
+    @property
+    def tested(self) -> tuple[Candidate, ...]:
+        """The candidates that the lines have a cell for, in their order."""
+        return tuple(candidate for candidate in self.candidates if candidate.report)
+
+    @property
+    def open_lines(self) -> tuple[TestLine, ...]:
+        return tuple(line for line in self.lines if not line.all_pass)
+
+    @property
+    def passed_lines(self) -> tuple[TestLine, ...]:
+        return tuple(line for line in self.lines if line.all_pass)
+
+
+def tell_pick(review: Review) -> PickStory:
+    """The attempts that there were when the person was asked, the proposed one compared with each of the others."""
+    candidates = _candidates(review)
+    reports = {candidate.number: candidate.report for candidate in candidates if candidate.report}
+    return PickStory(candidates=candidates, lines=compare_answers(reports), differences=_differences(candidates))
+
+
+def _candidates(review: Review) -> tuple[Candidate, ...]:
+    asked = asked_at(review)
+    made = set(Attempt.objects.filter(run=review.run_id, step__seq__lt=asked).values_list("number", flat=True))
+    tested = {step.attempt_number: step for step in _test_steps(review)}
+    decided = review.decided_verdict
+    picked = decided.attempt_id if decided and decided.passed else None
+    return tuple(
+        Candidate(
+            card=card,
+            code=_code_of(card.attempt, tested.get(card.attempt.number)),
+            report=_report_of(tested.get(card.attempt.number)),
+            is_proposed=card.attempt.pk == review.attempt_id,
+            is_picked=card.attempt.pk == picked,
+        )
+        for card in attempt_cards(review.run)
+        if card.attempt.number in made
+    )
+
+
+def asked_at(review: Review) -> int:
+    """The number of the step that asked: only loops ask for a pick."""
+    assert review.step is not None
+    return review.step.seq
+
+
+def _test_steps(review: Review) -> Sequence[Step]:
+    """The latest test run of each attempt comes last."""
+    asked = asked_at(review)
+    steps = Step.objects.filter(run=review.run_id, kind=RunTests.kind, state=StepState.DONE, seq__lt=asked)
+    return list(steps.order_by("seq"))
+
+
+def _code_of(attempt: Attempt, step: Step | None) -> str:
+    request: Any = step.request if step else None
+    code = request.get("code") if isinstance(request, dict) else None
+    return code if isinstance(code, str) else code_of(attempt.content)
+
+
+def _report_of(step: Step | None) -> TestReport | None:
+    return TestReport.model_validate(step.result) if step and step.result else None
+
+
+def _differences(candidates: Sequence[Candidate]) -> tuple[Difference, ...]:
+    proposed = next((candidate for candidate in candidates if candidate.is_proposed), None)
+    if proposed is None:
+        return ()
+    pairs = (sorted((proposed, other), key=lambda one: one.number) for other in candidates if other is not proposed)
+    return tuple(Difference(earlier, later, differences(earlier.code, later.code)) for earlier, later in pairs)

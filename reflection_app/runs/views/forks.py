@@ -1,0 +1,390 @@
+"""The form of a fork: what it begins with for each kind of step, what was typed into it, and what that asks for."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from difflib import SequenceMatcher
+from functools import cached_property
+from typing import Any, Literal
+
+from django.http import QueryDict
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+
+from reflection_app.loops.code_tests import TestReport, TestResult
+from reflection_app.loops.effects import (
+    AskReviewer,
+    AwaitAttempt,
+    Draw,
+    Generate,
+    KeepAttempt,
+    RecordVerdict,
+    RequestAudit,
+    RunTests,
+)
+from reflection_app.loops.verdicts import Referee
+from reflection_app.reviews.views.decision_form import ISSUE_FIELDS, MOST_ROWS, SPARE_ROWS, read_issue_rows
+from reflection_app.runs.models import VOID, Attempt, Run, Step, Verdict
+from reflection_app.runs.views.steps import StepLine
+from reflection_app.web.complaints import SENTENCES
+from reflection_app.web.forms import TypedField
+from reflection_app.web.template_filters import pretty_json
+from reflection_app.web.text_diff import LONGEST_COMPARED, marked
+from reflection_app.web.typed_json import NotJson, read_typed_json
+
+Kind = Literal["verdict", "decision", "answer", "data", "none"]
+LIMITS = ("max_iterations", "token_budget", "time_budget_s", "cost_budget_usd")
+FEEDBACK = ("strengths", "weaknesses", "suggestions")
+MOST_MESSAGES = 200
+
+
+def kind_of(step: Step | None) -> Kind:
+    """How the result of this step is edited."""
+    if step is None or step.kind in {Draw.kind, KeepAttempt.kind, RequestAudit.kind}:
+        return "none"
+    named: dict[str, Kind] = {
+        RecordVerdict.kind: "verdict",
+        AskReviewer.kind: "decision",
+        Generate.kind: "answer",
+        AwaitAttempt.kind: "answer",
+    }
+    return named.get(step.kind, "data")
+
+
+@dataclass
+class ForkForm:
+    """Texts as typed; the action reads them."""
+
+    run: Run
+    step: Step | None
+    from_step: int
+    values: dict[str, str]
+    issues: tuple[dict[str, str], ...] = ()
+    messages: tuple[dict[str, str], ...] = ()
+    errors: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def kind(self) -> Kind:
+        return kind_of(self.step)
+
+    @property
+    def has_prompt(self) -> bool:
+        return bool(self.messages)
+
+    @property
+    def fields(self) -> dict[str, TypedField]:
+        return {name: TypedField(name, value, self.errors.get(name, [])) for name, value in self.values.items()}
+
+    @property
+    def general(self) -> list[str]:
+        shown = {*self.values, "issues", "messages"}
+        return [message for name, found in self.errors.items() if name not in shown for message in found]
+
+    @property
+    def rows(self) -> tuple[dict[str, str], ...]:
+        """The issues, and some empty rows to add more without JavaScript."""
+        spare = min(SPARE_ROWS, MOST_ROWS - len(self.issues))
+        return (*self.issues, *({"category": "other", "severity": "medium"} for _ in range(spare)))
+
+    @property
+    def recorded(self) -> dict[str, Any]:
+        result = self.step.result if self.step else None
+        return result if isinstance(result, dict) else {}
+
+    @property
+    def referee(self) -> str:
+        """Who gave the verdict that is edited."""
+        number = self.recorded.get("referee")
+        return Referee(number).label if number else ""
+
+    def blame(self, errors: Iterable[Mapping[str, str]]) -> None:
+        """Puts each of the action's errors at the field that it is about."""
+        for error in errors:
+            name, message = self._placed(error["field"], error["message"])
+            self.errors.setdefault(name, []).append(message)
+
+    def _placed(self, path: str, message: str) -> tuple[str, str]:
+        first, *rest = path.split(".")
+        if first == "result" and rest:
+            first, *rest = rest
+            message = SENTENCES.get(first if first != "issues" else (rest or [""])[-1], message)
+        if first in {"issues", "messages"} and rest and rest[0].isdecimal():
+            what = "Issue" if first == "issues" else "Message"
+            return first, f"{what} {int(rest[0]) + 1}: {message}"
+        if first == "limits" and rest:
+            return rest[0], SENTENCES.get(rest[0], message)
+        if first == "content" and self.kind == "answer":
+            return "text", message
+        if path.startswith("result") and first not in self.values:
+            named = ".".join([first, *rest]) if path != "result" else ""
+            return ("data" if self.kind == "data" else ""), f"{named}: {message}".removeprefix(": ")
+        return first, message
+
+
+def prefilled(run: Run, step: Step | None, *, from_step: int) -> ForkForm:
+    """The form of a step as it was recorded."""
+    kind = kind_of(step)
+    form = ForkForm(run, step, from_step, values=_empty_values())
+    form.values["change"] = "result" if kind in {"verdict", "decision"} else "again"
+    recorded = form.recorded
+    feedback = recorded.get("feedback") or {}
+    form.values |= {
+        "verdict": str(recorded.get("verdict", "")),
+        "score": f"{recorded['score']:g}" if "score" in recorded else "",
+        "reason": str(recorded.get("reason", "")),
+        "text": str(recorded.get("text", recorded.get("content", ""))) if kind == "answer" else "",
+        "data": pretty_json(recorded) if kind == "data" else "",
+        **{name: "\n".join(str(line) for line in feedback.get(name, [])) for name in FEEDBACK},
+    }
+    form.issues = tuple(
+        {name: str(issue.get(name, "")) for name in ISSUE_FIELDS} for issue in recorded.get("issues") or []
+    )
+    form.messages = _recorded_messages(run, step)
+    return form
+
+
+def _empty_values() -> dict[str, str]:
+    names = ("change", "verdict", "score", "whose", "reason", "text", "data", *FEEDBACK, "note", *LIMITS)
+    return dict.fromkeys(names, "")
+
+
+def _recorded_messages(run: Run, step: Step | None) -> tuple[dict[str, str], ...]:
+    if step is None or step.kind not in {Generate.kind, AwaitAttempt.kind}:
+        return ()
+    found = step.request.get("messages") if isinstance(step.request, dict) else None
+    return tuple(
+        {"role": str(message.get("role", "user")), "content": str(message.get("content", ""))}
+        for message in (found if isinstance(found, list) else [])
+    )
+
+
+def read_fork(data: QueryDict, run: Run, step: Step | None, *, from_step: int) -> ForkForm:
+    """What was typed. Line ends are as they were before the browser made CR LF of them."""
+    form = prefilled(run, step, from_step=from_step)
+    texts = {name: data.get(name, "").replace("\r\n", "\n") for name in form.values}
+    # White space belongs to an answer, and to nothing else that is typed here.
+    form.values = {name: text if name == "text" else text.strip() for name, text in texts.items()}
+    form.issues = read_issue_rows(data)
+    roles, contents = data.getlist("message_role"), data.getlist("message_content")
+    pairs = list(zip(roles, contents, strict=False))[:MOST_MESSAGES]
+    form.messages = tuple({"role": role, "content": content.replace("\r\n", "\n")} for role, content in pairs)
+    return form
+
+
+def as_input(form: ForkForm) -> dict[str, Any]:
+    """The fork as the REST interface would be asked for it; what is no JSON is blamed on its field."""
+    asked: dict[str, Any] = {"from_step": form.from_step, "note": form.values["note"]}
+    if limits := {name: form.values[name] for name in LIMITS if form.values[name]}:
+        asked["limits"] = limits
+    if form.values["change"] == "messages" and form.has_prompt:
+        asked["messages"] = [message for message in form.messages if message["content"].strip()]
+    elif form.values["change"] == "result" and form.kind != "none":
+        asked["result"] = _result(form)
+    return asked
+
+
+def _result(form: ForkForm) -> Any:
+    match form.kind:
+        case "verdict":
+            lines = {name: [line.strip() for line in form.values[name].splitlines()] for name in FEEDBACK}
+            feedback = {name: [line for line in found if line] for name, found in lines.items()}
+            named = {"referee": form.recorded["referee"]} if form.values["whose"] == "recorded" else {}
+            return _judged(form) | {"feedback": feedback} | named
+        case "decision":
+            return _judged(form) | {"reason": form.values["reason"]}
+        case "answer":
+            is_handed_in = form.step is not None and form.step.kind == AwaitAttempt.kind
+            return {"content" if is_handed_in else "text": form.values["text"]}
+    return _read_json(form)
+
+
+def _judged(form: ForkForm) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "verdict": form.values["verdict"],
+        "issues": [issue for issue in form.issues if issue["description"] or issue["suggested_fix"]],
+    }
+    before = f"{form.recorded['score']:g}" if "score" in form.recorded else ""
+    # A score that nobody touched was the other verdict's: the action finds the one nearest to it that fits.
+    if form.values["score"] != before:
+        told["score"] = form.values["score"]
+    return told
+
+
+def _read_json(form: ForkForm) -> Any:
+    try:
+        return read_typed_json(form.values["data"])
+    except NotJson as error:
+        form.errors["data"] = [str(error)]
+    return {}
+
+
+# A fork and its parent side by side, from the step where they part.
+
+# Further ones are listed, not compared.
+MOST_COMPARED = 60
+
+# Names that tickets and reports get from them differ always, and say nothing.
+CHANCE_AND_CLOCK = {"ticket_id", "reflection_id", "timestamp"}
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two runs, with the score of what it keeps and what it inherited."""
+
+    run: Run
+    score: float | None
+    best: Attempt | None
+    inherited: tuple[Step, ...]
+
+    @property
+    def inherited_cost(self) -> Decimal:
+        return sum((step.cost_usd for step in self.inherited), Decimal(0))
+
+    @property
+    def inherited_tokens(self) -> int:
+        return sum(step.prompt_tokens + step.completion_tokens for step in self.inherited)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A step of the parent beside the fork's step of the same key; one of them may be missing."""
+
+    left: StepLine | None
+    right: StepLine | None
+    is_compared: bool = True
+
+    @property
+    def line(self) -> StepLine:
+        found = self.right or self.left
+        assert found is not None
+        return found
+
+    @cached_property
+    def texts(self) -> tuple[str, str]:
+        return result_text(self.left), result_text(self.right)
+
+    @cached_property
+    def differs(self) -> bool:
+        return not (self.left and self.right) or self.texts[0] != self.texts[1] or self._states_differ
+
+    @property
+    def _states_differ(self) -> bool:
+        assert self.left is not None
+        assert self.right is not None
+        return self.left.step.state != self.right.step.state
+
+    @cached_property
+    def marked(self) -> tuple[SafeString, SafeString]:
+        """Both texts with what differs marked; a text that stands alone is all new, and needs no marks."""
+        if self.left and self.right:
+            return marked(*self.texts)
+        left, right = (format_html("{}", text[:LONGEST_COMPARED]) for text in self.texts)
+        return left, right
+
+    @property
+    def has_text(self) -> bool:
+        return any(self.texts)
+
+    @property
+    def is_cut(self) -> bool:
+        return max(len(text) for text in self.texts) > LONGEST_COMPARED
+
+
+@dataclass(frozen=True)
+class Comparison:
+    parent: Side
+    fork: Side
+    shared: int
+    pairs: tuple[Pair, ...]
+
+    @property
+    def sides(self) -> tuple[Side, Side]:
+        return self.parent, self.fork
+
+    @property
+    def kept_differs(self) -> bool:
+        return _content(self.parent.best) != _content(self.fork.best)
+
+    @cached_property
+    def kept(self) -> tuple[SafeString, SafeString]:
+        """What the two runs keep, with what differs marked."""
+        return marked(_content(self.parent.best), _content(self.fork.best))
+
+
+def compare(fork: Run, *, parent: Run) -> Comparison:
+    """What the two share, and the rest of both in pairs of the same key, in the order in which they came."""
+    parting = fork.forked_from_step or 1
+    left = [StepLine(step) for step in Step.objects.filter(run=parent, seq__gte=parting)]
+    right = [StepLine(step) for step in Step.objects.filter(run=fork, seq__gte=parting)]
+    return Comparison(parent=_side(parent), fork=_side(fork), shared=parting - 1, pairs=tuple(_paired(left, right)))
+
+
+def _paired(left: list[StepLine], right: list[StepLine]) -> list[Pair]:
+    keys, other_keys = [line.step.key for line in left], [line.step.key for line in right]
+    pairs: list[Pair] = []
+    for tag, start, end, other_start, other_end in SequenceMatcher(None, keys, other_keys, False).get_opcodes():
+        if tag == "equal":
+            pairs += [Pair(*both) for both in zip(left[start:end], right[other_start:other_end], strict=True)]
+        else:
+            pairs += [Pair(line, None) for line in left[start:end]]
+            pairs += [Pair(None, line) for line in right[other_start:other_end]]
+    return [Pair(pair.left, pair.right, is_compared=place < MOST_COMPARED) for place, pair in enumerate(pairs)]
+
+
+def _side(run: Run) -> Side:
+    best = run.best_attempt
+    judged = Verdict.objects.filter(attempt=best).exclude(VOID)
+    decisive = judged.order_by("-referee", "-created_at", "-id").first() if best else None
+    inherited = tuple(Step.objects.filter(run=run, is_inherited=True).defer("request", "result"))
+    return Side(run=run, score=decisive.score if decisive else None, best=best, inherited=inherited)
+
+
+def _content(attempt: Attempt | None) -> str:
+    return attempt.content if attempt else ""
+
+
+def result_text(line: StepLine | None) -> str:
+    """What a step came to, as text that can be compared."""
+    if line is None:
+        return ""
+    step = line.step
+    made = step.request if step.kind == KeepAttempt.kind else step.result
+    if step.error or not isinstance(made, dict):
+        return step.error
+    return _text_of(step.kind, made)
+
+
+def _text_of(kind: str, made: dict[str, Any]) -> str:
+    if kind == Generate.kind:
+        return str(made.get("text", ""))
+    if kind in {AwaitAttempt.kind, KeepAttempt.kind}:
+        return str(made.get("content", ""))
+    if kind in {RecordVerdict.kind, AskReviewer.kind}:
+        return _judged_step(made)
+    if kind == RunTests.kind:
+        return _tested(TestReport.model_validate(made))
+    return pretty_json({name: value for name, value in made.items() if name not in CHANCE_AND_CLOCK})
+
+
+def _judged_step(result: dict[str, Any]) -> str:
+    lines = [_("%(verdict)s, score %(score)s") % {"verdict": result.get("verdict"), "score": result.get("score")}]
+    for issue in result.get("issues") or []:
+        fix = issue.get("suggested_fix")
+        lines.append(f"- {issue.get('description')}" + (f" ({fix})" if fix else ""))
+    return "\n".join([*lines, str(result.get("reason") or "")]).strip()
+
+
+def _tested(report: TestReport) -> str:
+    """The report without its times, which differ always."""
+    passed, failed = _("passed"), _("failed")
+    told = [
+        f"{passed}: {result.name}" if result.passed else f"{failed}: {result.name}\n  {_got(result)}"
+        for result in report.results
+    ]
+    figures = {"passed": report.total - len(report.failures), "all": report.total}
+    return "\n".join([_("%(passed)s of %(all)s passed") % figures, *told])
+
+
+def _got(result: TestResult) -> str:
+    return _("got %(what)s") % {"what": result.actual or result.error or result.reason}

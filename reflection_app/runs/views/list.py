@@ -1,0 +1,123 @@
+"""What the list of runs shows where the metrics led to it: the runs behind a figure or a bar."""
+
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django.db.models import QuerySet
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from reflection_app.core.ids import id_from
+from reflection_app.core.models import Project
+from reflection_app.loops.storable import storable
+from reflection_app.metrics.definitions import DEFINITIONS
+from reflection_app.metrics.runs_behind import NO, YES, runs_behind
+from reflection_app.metrics.runs_behind_reviews import OF_NOW, OF_REVIEWS, runs_behind_reviews
+from reflection_app.metrics.values import ChosenHour, Unit
+from reflection_app.metrics.views.metrics_choice import Asked, as_fields, of_hour, read_asked
+from reflection_app.metrics.views.metrics_families import bar_words, family_title
+from reflection_app.metrics.views.metrics_words import FIGURES, mode_words, runs_words
+from reflection_app.runs.models import Run
+from reflection_app.web.access import DeskRequest
+
+LONGEST_KEY = 300
+# Beyond these, nobody wants to know how many, and counting takes long.
+MOST_COUNTED = 10_000
+SHARES = frozenset(definition.__name__ for definition in DEFINITIONS[Unit.SHARE]) | {"overrule_rate"}
+TASK = "task"
+
+
+@dataclass(frozen=True)
+class Part:
+    """All that a share is computed over, those that count in its favour, or the others."""
+
+    words: str
+    query: str
+    is_shown: bool
+
+
+@dataclass(frozen=True)
+class Behind:
+    """`choice` says of which time and which runs; `error` why nothing can be shown."""
+
+    runs: QuerySet[Run]
+    title: str
+    count: str
+    choice: str
+    query: str
+    back: str
+    parts: tuple[Part, ...] = ()
+    error: str = ""
+
+    @property
+    def any(self) -> bool:
+        return True
+
+
+def behind_figure(request: DeskRequest) -> Behind | None:
+    """What the address asks for by `figure`; None where it asks for no figure."""
+    figure = storable(request.GET.get("figure", "").strip())[:LONGEST_KEY]
+    if not figure:
+        return None
+    key = storable(request.GET.get("key", ""))[:LONGEST_KEY]
+    project, asked = request.place.project, of_hour(read_asked(request.GET), request.GET.get("hour", ""))
+    given = {"figure": figure} | ({"key": key} if key else {}) | as_fields(asked.chosen)
+    runs, error = _runs(project, asked, figure, key)
+    return Behind(
+        runs=runs,
+        title=_title(figure, key),
+        count=_count_words(runs),
+        choice=_choice_words(asked, is_of_now=figure in OF_NOW) if figure != TASK else "",
+        query=urlencode(given),
+        back=f"{_page(figure, project.slug)}?{urlencode(as_fields(asked.chosen))}",
+        parts=_parts(given, key) if figure in SHARES and not error else (),
+        error=error or " ".join(asked.errors.values()),
+    )
+
+
+def _page(figure: str, slug: str) -> str:
+    return reverse("review_metrics" if figure in OF_REVIEWS else "metrics", kwargs={"slug": slug})
+
+
+def _runs(project: Project, asked: Asked, figure: str, key: str) -> tuple[QuerySet[Run], str]:
+    """The runs, or none and why."""
+    if figure == TASK:
+        return Run.objects.filter(project=project, task=id_from(key)), ""
+    look = runs_behind_reviews if figure in OF_REVIEWS else runs_behind
+    try:
+        return look(project.pk, asked.chosen, figure, key), ""
+    except ValueError:
+        return Run.objects.none(), _("There is no figure or bar of this name; the address may be cut off.")
+
+
+def _count_words(runs: QuerySet[Run]) -> str:
+    count = runs.order_by()[: MOST_COUNTED + 1].count()
+    return (
+        runs_words(count) if count <= MOST_COUNTED else _("more than %(count)s runs") % {"count": f"{MOST_COUNTED:,}"}
+    )
+
+
+def _title(figure: str, key: str) -> str:
+    words = FIGURES.get(figure)
+    if words:
+        return _("Runs behind “%(figure)s”") % {"figure": words.label}
+    if figure == TASK:
+        return _("Runs of one task")
+    return f"{family_title(figure)}: {bar_words(figure, key)}"
+
+
+def _choice_words(asked: Asked, *, is_of_now: bool) -> str:
+    """The days and what narrows the runs down; what waits now waits whatever the days, in demonstrations as well."""
+    chosen = asked.chosen
+    days = _("%(since)s to %(until)s") % {"since": chosen.since, "until": chosen.until}
+    if chosen.since == chosen.until:
+        days = f"{chosen.begin:%Y-%m-%d %H:%M} UTC" if isinstance(chosen, ChosenHour) else str(chosen.since)
+    parts = [] if is_of_now else [days]
+    parts += [chosen.agent, mode_words(chosen.mode) if chosen.mode else "", chosen.model, chosen.kind]
+    is_demonstration = chosen.scripted and not is_of_now
+    return " · ".join(part for part in (*parts, _("demonstration runs") if is_demonstration else "") if part)
+
+
+def _parts(given: dict[str, str], key: str) -> tuple[Part, ...]:
+    words = {"": _("All counted"), YES: _("Those that did"), NO: _("Those that did not")}
+    return tuple(Part(said, urlencode(given | {"key": name}), is_shown=name == key) for name, said in words.items())

@@ -1,0 +1,469 @@
+"""A step as the timeline and its own page show it."""
+
+import json
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.utils.translation import gettext as _
+
+from reflection_app.loops.code_tests import TestReport
+from reflection_app.loops.completeness.supplementing import PART
+from reflection_app.loops.effects import (
+    AskPerson,
+    AskReviewer,
+    AwaitAttempt,
+    AwaitTurns,
+    CallTool,
+    ChooseLoop,
+    Draw,
+    FindSimilarIssues,
+    Generate,
+    IssueTicket,
+    KeepAttempt,
+    Lesson,
+    Lessons,
+    Pick,
+    ProposeEntry,
+    ProposeInstruction,
+    RecallFix,
+    RecallLessons,
+    RecordCompleteness,
+    RecordFixOutcome,
+    RecordPick,
+    RecordPlan,
+    RecordPlanStep,
+    RecordReflection,
+    RecordReport,
+    RecordStage,
+    RecordSupplements,
+    RecordToolFailure,
+    RecordVerdict,
+    RequestAudit,
+    RunTests,
+    Wait,
+)
+from reflection_app.loops.verdicts import Referee, Verdict
+from reflection_app.notebook.views.notebook_words import KINDS as ENTRY_KINDS
+from reflection_app.notebook.views.notebook_words import Words
+from reflection_app.repairs.views.failure_view import FailureShown
+from reflection_app.runs.models import Attempt, Run, Step, StepState
+from reflection_app.web.hidden_characters import revealed
+
+# What steps of tickets, the six steps, questions, diagnoses and completeness checks are called in a timeline.
+
+KINDS = {
+    IssueTicket.kind: "ticket",
+    RecordStage.kind: "stage",
+    FindSimilarIssues.kind: "similar",
+    RecordReport.kind: "report",
+    ProposeEntry.kind: "proposal",
+    ProposeInstruction.kind: "instruction",
+    AskPerson.kind: "question",
+    Wait.kind: "wait",
+    RecallFix.kind: "known_fix",
+    RecallLessons.kind: "lessons",
+    RecordToolFailure.kind: "diagnosis",
+    RecordFixOutcome.kind: "fix_outcome",
+    RecordCompleteness.kind: "completeness",
+    RecordSupplements.kind: "supplements",
+}
+# Bookkeeping: it takes no time, and what it tells is shown elsewhere on the page.
+QUIET_PROTOCOL_KINDS = frozenset(KINDS) - {IssueTicket.kind, AskPerson.kind, RecordCompleteness.kind}
+ASKED_FOR = {"plan": "plan_repairs", "work": "repair", "resume": "resume"}
+ROLES = {"diagnoser": "diagnose", "completeness": "check_completeness"}
+
+
+def protocol_what(step: Step) -> str:
+    """The name that templates know the step by; empty for steps of other kinds."""
+    if step.kind in KINDS:
+        return KINDS[step.kind]
+    if step.kind != Generate.kind:
+        return ""
+    if step.role in ROLES:
+        return ROLES[step.role]
+    parts = step.key.split("/again-")[0].split("/")
+    is_protocols = step.role == "reflector" or (parts[-2:-1] and parts[-2].startswith("repair-"))
+    return ASKED_FOR.get(parts[-1], "") if is_protocols else ""
+
+
+def repair_place(step: Step) -> str:
+    """Which repair step a step of the journal belongs to, as a number counted from 1; empty for none."""
+    parts = step.key.split("/")
+    return next((part.removeprefix("repair-") for part in parts if part.startswith("repair-")), "")
+
+
+# How steps that choose show in a timeline: which attempt stands, which loop a task gets, and what led there.
+
+CHOICES = {RecordPick.kind: "pick", ChooseLoop.kind: "route"}
+CHOOSING_ROLES = {"tester": "write_tests", "classifier": "classify"}
+
+
+def pick_of(run: Run) -> Pick | None:
+    """The newest pick of a run whose code only tests by a model could check."""
+    picks = Step.objects.filter(run=run, kind=RecordPick.kind, state=StepState.DONE).order_by("-seq")
+    result = picks.values_list("result", flat=True).first()
+    return Pick.model_validate(result) if result else None
+
+
+# What a run was told of the notebook, and what chance kept from it.
+
+
+@dataclass(frozen=True)
+class ToldLesson:
+    """One lesson with why it was recalled."""
+
+    lesson: Lesson
+
+    @property
+    def name(self) -> str:
+        return revealed(self.lesson.name)
+
+    @property
+    def text(self) -> str:
+        return revealed(self.lesson.text)
+
+    @property
+    def kind_words(self) -> Words:
+        return next((words for kind, words in ENTRY_KINDS.items() if kind == self.lesson.kind), self.lesson.kind)
+
+    @property
+    def words(self) -> str:
+        return ", ".join(self.lesson.words)
+
+    @property
+    def likeness_percent(self) -> int | None:
+        """How near it is in meaning; None where meaning was not asked, or did not find it."""
+        likeness = self.lesson.likeness
+        return None if likeness is None else max(0, round(100 * likeness))
+
+
+@dataclass(frozen=True)
+class Told:
+    """`recalled` is None as long as the notebook was not asked."""
+
+    recalled: Lessons | None
+
+    @property
+    def given(self) -> list[ToldLesson]:
+        return [ToldLesson(lesson) for lesson in self.recalled.given] if self.recalled else []
+
+    @property
+    def withheld(self) -> list[ToldLesson]:
+        return [ToldLesson(lesson) for lesson in self.recalled.withheld] if self.recalled else []
+
+
+def told_to(run: Run) -> Told | None:
+    """What the run was told; None for runs that are told nothing."""
+    if run.spec.get("lessons") is None:
+        return None
+    steps = Step.objects.filter(run=run, kind=RecallLessons.kind, state=StepState.DONE)
+    result = steps.values_list("result", flat=True).first()
+    return Told(Lessons.model_validate(result) if result else None)
+
+
+# What an outside agent brings to a run, as the run's page shows it. All of it is a stranger's text.
+
+# The timeline's words for steps that an agent has a part in.
+AGENT_STEPS = {AwaitAttempt.kind: "handed_in", AwaitTurns.kind: "turns", RecordReflection.kind: "reflection"}
+
+
+@dataclass(frozen=True)
+class ArtifactLine:
+    """Something handed in beside an attempt. `link` is only ever an https address."""
+
+    name: str
+    media_type: str
+    content: str
+    uri: str
+
+    @property
+    def link(self) -> str:
+        try:
+            parts = urlsplit(self.uri)
+        except ValueError:
+            return ""
+        return self.uri if parts.scheme == "https" and parts.hostname else ""
+
+    @property
+    def size(self) -> int:
+        return len(self.content.encode(errors="surrogatepass"))
+
+
+def artifacts_of(attempt: Attempt) -> list[ArtifactLine]:
+    found: list[Any] = attempt.artifacts if isinstance(attempt.artifacts, list) else []
+    return [
+        ArtifactLine(*(str(one.get(name) or "") for name in ("name", "media_type", "content", "uri")))
+        for one in found
+        if isinstance(one, dict)
+    ]
+
+
+def self_check_of(attempt: Attempt) -> list[tuple[str, Any]]:
+    """What the agent said of its own attempt, without the answer to whether it is content, which stands apart."""
+    check = attempt.self_check if isinstance(attempt.self_check, dict) else {}
+    return [(name.replace("_", " "), value) for name, value in check.items() if name != "is_satisfactory"]
+
+
+def turns_words(step: Step) -> str:
+    """`turns 6 to 10`, or for which turn is waited."""
+    result = step.result if isinstance(step.result, dict) else {}
+    seqs = [turn["seq"] for turn in result.get("turns", ())]
+    if seqs:
+        if len(seqs) == 1:
+            return _("turn %(number)s") % {"number": seqs[0]}
+        return _("turns %(first)s to %(last)s") % {"first": seqs[0], "last": seqs[-1]}
+    if result.get("is_end"):
+        return _("its end")
+    return _("turn %(number)s") % {"number": step.request["after"] + step.request["count"]}
+
+
+# Calls of tools as pages show them: which tool, with what, and what it said. Read from steps and from attempts.
+
+QUIET_TOOL_KINDS = frozenset({KeepAttempt.kind, RecordPlan.kind, RecordPlanStep.kind})
+LONGEST_READ = 1_000_000
+
+
+@dataclass(frozen=True)
+class CallShown:
+    """One call. `ok` is None while nothing came back; `diagnosis` says why it failed."""
+
+    tool: str
+    arguments: Any
+    ok: bool | None = None
+    result: str = ""
+    error: str = ""
+    failure: str = ""
+    is_shortened: bool = False
+    diagnosis: FailureShown | None = None
+
+
+# Who is asked within a plan's step without doing it: its failed calls are told of in words of their own.
+ASKED_BESIDE = frozenset({"diagnoser"})
+
+
+def what_of(step: Step) -> str:
+    """What a step of a tool loop or a plan is, in the words that templates know; empty for all others."""
+    kinds = {CallTool.kind: "call", KeepAttempt.kind: "kept", RecordPlan.kind: "plan", RecordPlanStep.kind: "outcome"}
+    if step.kind in kinds:
+        return kinds[step.kind]
+    part = step.key.split("/again-")[0].rsplit("/", 1)[-1]
+    if step.role == "planner":
+        return "revising" if part.startswith("revise") else "planning"
+    if part.startswith("arguments"):
+        return "arguments"
+    is_work = step.kind == Generate.kind and step.role not in ASKED_BESIDE
+    return "working" if is_work and "/step-" in step.key else ""
+
+
+def place_of(step: Step) -> str:
+    """Which step of a plan a step of the journal belongs to, as a number counted from 1; empty for none."""
+    parts = without_part(step.key).split("/")
+    return parts[1].removeprefix("step-") if len(parts) > 2 and parts[1].startswith("step-") else ""
+
+
+def is_of_supplements(step: Step) -> bool:
+    """Whether the step belongs to the supplementary plan of its attempt."""
+    return step.key != without_part(step.key)
+
+
+def without_part(key: str) -> str:
+    """The key as a step of the attempt's own plan has it."""
+    attempt, _, rest = key.partition(f"{PART}/")
+    return f"{attempt}/{rest}" if rest and "/" not in attempt else key
+
+
+def call_of_step(step: Step) -> CallShown | None:
+    """The call that the step is, or None where it is none."""
+    if step.kind != CallTool.kind or not isinstance(step.request, dict):
+        return None
+    asked, said = step.request, step.result if isinstance(step.result, dict) else {}
+    return CallShown(
+        tool=str(asked.get("tool", "")),
+        arguments=asked.get("arguments", {}),
+        ok=said.get("ok"),
+        result=str(said.get("content", "")),
+        error=str(said.get("error", "")),
+        failure=_failure(said.get("failure"), said.get("status")),
+        is_shortened=bool(said.get("is_shortened")),
+    )
+
+
+def call_of_attempt(content: str) -> CallShown | None:
+    """The call that an attempt of the tool loop holds; None where it is no such thing, as an agent may hand in."""
+    try:
+        told = json.loads(content) if len(content) <= LONGEST_READ else None
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(told, dict) or not isinstance(told.get("tool"), str) or "arguments" not in told:
+        return None
+    return CallShown(
+        tool=told["tool"],
+        arguments=told["arguments"],
+        ok=True if "result" in told else False if "error" in told else None,
+        result=str(told.get("result", told.get("said", ""))),
+        error=str(told.get("error", "")),
+        failure=_failure(told.get("failure"), None),
+        is_shortened=bool(told.get("is_shortened")),
+    )
+
+
+def is_tool_run(spec: dict[str, Any]) -> bool:
+    """Whether a run's attempts are calls of tools."""
+    is_external_loop = spec.get("mode") == "external_loop"
+    return is_external_loop and bool(spec.get("tools")) and not (spec.get("tests") or spec.get("output_schema"))
+
+
+def _failure(name: Any, status: Any) -> str:
+    words = str(name or "").replace("_", " ")
+    return f"{words} {status}" if status else words
+
+
+QUIET_KINDS = frozenset({RecordVerdict.kind, Draw.kind, RequestAudit.kind})
+
+
+@dataclass(frozen=True)
+class StepLine:
+    """One step of the timeline. `failure` is the diagnosis of the failed call that it is."""
+
+    step: Step
+    failure: FailureShown | None = None
+
+    @property
+    def place(self) -> str:
+        return f"step-{self.step.seq}"
+
+    @property
+    def error_place(self) -> str:
+        return f"{self.place}-error"
+
+    @property
+    def is_quiet(self) -> bool:
+        """Bookkeeping that takes no time."""
+        return self.step.kind in QUIET_KINDS | QUIET_TOOL_KINDS | QUIET_PROTOCOL_KINDS | CHOICES.keys()
+
+    @property
+    def is_reask(self) -> bool:
+        return "/again-" in self.step.key
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether it asked for the rest of an answer that was cut off."""
+        return "/more-" in self.step.key
+
+    @property
+    def _sent(self) -> dict[str, Any]:
+        sent = self.step.result if self.step.kind == Generate.kind else None
+        return sent if isinstance(sent, dict) else {}
+
+    @property
+    def fault(self) -> str:
+        """Why what the model sent is no whole answer."""
+        return str(self._sent.get("fault") or "")
+
+    @property
+    def refusal(self) -> str:
+        return str(self._sent.get("refusal") or "")
+
+    @property
+    def called(self) -> str:
+        """The tools that it called in place of answering."""
+        return ", ".join(str(name) for name in self._sent.get("tool_calls") or ())
+
+    @property
+    def what(self) -> str:
+        """`answer`, `critique`, `generate`, `tests`, `review`, `verdict`, `draw`, `audit`: what the templates name.
+
+        Steps of tools and plans, and of the six steps, have words of their own (tool_view, protocol_lines).
+        """
+        if named := what_of(self.step) or protocol_what(self.step):
+            return named
+        if self.step.kind == Generate.kind:
+            roles = {"actor": "answer", "escalation": "answer", "critic": "critique", "reflector": "reflect"}
+            return (roles | CHOOSING_ROLES).get(self.step.role, "generate")
+        names = {RunTests.kind: "tests", AskReviewer.kind: "review", RecordVerdict.kind: "verdict", Draw.kind: "draw"}
+        return (names | AGENT_STEPS | CHOICES).get(self.step.kind, "audit")
+
+    @property
+    def turns_words(self) -> str:
+        """Which turns of a session were taken, or are waited for."""
+        return turns_words(self.step)
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        found = self.step.request.get("messages") if isinstance(self.step.request, dict) else None
+        return found if isinstance(found, list) else []
+
+    @property
+    def text(self) -> str:
+        """What the model said."""
+        result = self.step.result
+        return str(result.get("text", "")) if isinstance(result, dict) else ""
+
+    @property
+    def judgement(self) -> dict[str, Any]:
+        """The verdict that was recorded, which in a fork may be a person's in place of the one that was asked for."""
+        if self.step.kind == RecordVerdict.kind and isinstance(self.step.result, dict):
+            return self.step.result
+        found = self.step.request.get("judgement") if isinstance(self.step.request, dict) else None
+        return found if isinstance(found, dict) else {}
+
+    @property
+    def referee(self) -> str:
+        """Who gave the verdict; nothing where none of ours did."""
+        given, told = self.judgement.get("referee"), self.judgement
+        if given == Referee.TESTS and told.get("requirements") and not told.get("tests"):
+            return "requirements"
+        return next((referee.label for referee in Referee if referee == given), "")
+
+    @property
+    def is_void(self) -> bool:
+        """Whether it keeps that all tests are broken, which is no verdict."""
+        told = self.judgement
+        is_unsure = told.get("referee") == Referee.TESTS and told.get("confidence") == 0
+        return self.step.kind == RecordVerdict.kind and is_unsure and told.get("verdict") != Verdict.PASS
+
+    @property
+    def was_drawn(self) -> bool:
+        result = self.step.result
+        return isinstance(result, dict) and result["value"] < result["share"]
+
+    @property
+    def report(self) -> TestReport | None:
+        is_report = self.step.kind == RunTests.kind and self.step.result
+        return TestReport.model_validate(self.step.result) if is_report else None
+
+    @cached_property
+    def call(self) -> CallShown | None:
+        """The call of a tool that this step is."""
+        call = call_of_step(self.step)
+        return replace(call, diagnosis=self.failure) if call else None
+
+    @property
+    def is_of_protocol(self) -> bool:
+        """Whether its words are those of the six steps, of questions or of diagnoses."""
+        return bool(protocol_what(self.step)) and not what_of(self.step)
+
+    @property
+    def repair_place(self) -> str:
+        return repair_place(self.step)
+
+    @property
+    def record(self) -> Any:
+        """What a step that only keeps something has kept."""
+        return self.step.result if self.step.kind not in {Generate.kind, RunTests.kind} and not self.call else None
+
+    @property
+    def plan_place(self) -> str:
+        return place_of(self.step)
+
+    @property
+    def plan_issues(self) -> int:
+        """How many faults a checked plan has."""
+        result = self.step.result
+        return len(result.get("issues", ())) if isinstance(result, dict) else 0
+
+    @property
+    def is_running(self) -> bool:
+        return self.step.state == StepState.STARTED

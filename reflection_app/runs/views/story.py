@@ -1,0 +1,209 @@
+"""A run as its page tells it: the header, the steps and the attempts with what was said of them."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cached_property
+
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+
+from reflection_app.loops.catalogue import LOOPS, VERSIONS, version_of
+from reflection_app.loops.effects import ChooseLoop, Pick, Route
+from reflection_app.loops.ends import Outcome
+from reflection_app.loops.prompt_changes import changed_since
+from reflection_app.loops.prompts import versions
+from reflection_app.loops.routing import route_by_facts
+from reflection_app.loops.task_spec import Mode, TaskSpec
+from reflection_app.loops.verdicts import Referee
+from reflection_app.repairs.views.failure_view import failures_by_place
+from reflection_app.reviews.models.review import Review
+from reflection_app.runs.handing_in import NextAttempt, next_attempt_of
+from reflection_app.runs.lease import lease_end, silent_s
+from reflection_app.runs.models import Question, QuestionState, Run, RunState, Step, StepState
+from reflection_app.runs.views.attempts import AttemptCard, attempt_cards
+from reflection_app.runs.views.steps import StepLine, is_tool_run, pick_of
+from reflection_app.sessions.models.transcript import Transcript
+from reflection_app.sessions.session_state import reflections_of
+from reflection_app.web.rendering import render_markdown
+from reflection_app.web.template_filters import money
+
+# Which loop an adaptive task got, and why, as the head of its run's page tells it.
+
+
+def chosen_loop(run: Run, spec: TaskSpec) -> Route | None:
+    """The loop that the task's kind, or what came with it, decided on; None where it was asked for or is not known."""
+    if run.task.mode != Mode.ADAPTIVE:
+        return None
+    if spec.mode is not Mode.ADAPTIVE:
+        return route_by_facts(spec, built=LOOPS)
+    step = Step.objects.filter(run=run, kind=ChooseLoop.kind).values_list("result", flat=True).first()
+    return Route.model_validate(step) if step else None
+
+
+# Where a run comes from: its parent, its forks, and the versions of loop and prompts that it began with.
+
+MOST_FORKS = 50
+# A run that ended so may be wanted to go on.
+UNFINISHED = frozenset({Outcome.FAILED, Outcome.OVER_BUDGET, Outcome.TIMED_OUT, Outcome.EXHAUSTED, Outcome.CANCELLED})
+
+
+@dataclass(frozen=True)
+class PromptVersion:
+    name: str
+    recorded: str
+    today: str
+
+    @property
+    def is_changed(self) -> bool:
+        return self.recorded != self.today
+
+
+@dataclass(frozen=True)
+class Lineage:
+    run: Run
+    forks: tuple[Run, ...]
+    loop_today: int | None
+    prompts: tuple[PromptVersion, ...]
+
+    @property
+    def loop_changed(self) -> bool:
+        return self.loop_today != self.run.loop_version
+
+    @property
+    def changed(self) -> list[str]:
+        return changed_since(self.run.prompt_versions)
+
+
+def lineage_of(run: Run) -> Lineage:
+    """The run's forks, oldest first, and its versions, what was changed since first."""
+    today, mode = versions(), Mode(run.spec["mode"])
+    prompts = [PromptVersion(name, recorded, today.get(name, "")) for name, recorded in run.prompt_versions.items()]
+    return Lineage(
+        run=run,
+        forks=tuple(Run.objects.filter(parent=run).defer("spec").order_by("created_at", "id")[:MOST_FORKS]),
+        loop_today=version_of(mode) if mode in VERSIONS else None,
+        prompts=tuple(sorted(prompts, key=lambda prompt: (not prompt.is_changed, prompt.name))),
+    )
+
+
+def go_on_from(run: Run) -> int | None:
+    """The step from which a fork goes on where an unfinished `run` stopped; None where it did not stop short."""
+    if run.outcome not in UNFINISHED or run.mode == Mode.INLINE_REFLECTION:
+        return None
+    last = Step.objects.filter(run=run).only("seq", "state").last()
+    if last is None:
+        return 1
+    return last.seq + 1 if last.state == StepState.DONE else last.seq
+
+
+@dataclass(frozen=True)
+class RunStory:
+    run: Run
+    steps: tuple[StepLine, ...]
+    attempts: tuple[AttemptCard, ...]
+
+    @cached_property
+    def spec(self) -> TaskSpec:
+        return self.run.get_spec()
+
+    @cached_property
+    def asked(self) -> NextAttempt | None:
+        """What the run waits for from its outside agent."""
+        return next_attempt_of(self.run)
+
+    @cached_property
+    def open_question(self) -> Question | None:
+        """The question that the run waits for a person to answer."""
+        return Question.objects.filter(run=self.run, state=QuestionState.OPEN).first()
+
+    @cached_property
+    def session(self) -> Transcript | None:
+        """The session that the run reflects on."""
+        return Transcript.objects.filter(run=self.run).first()
+
+    @cached_property
+    def reflections_made(self) -> int:
+        return len(reflections_of(self.run))
+
+    @property
+    def is_code(self) -> bool:
+        return bool(self.run.spec.get("tests"))
+
+    @cached_property
+    def has_broken_tests(self) -> bool:
+        """Whether a person had to decide, or nothing could, since tests that came with the task are broken."""
+        best = self.run.best_attempt
+        verdicts = best.verdicts.filter(referee=Referee.TESTS) if best else ()
+        return any(bool(report.broken) for verdict in verdicts if (report := verdict.get_tests()) is not None)
+
+    @cached_property
+    def pick(self) -> Pick | None:
+        """Which attempt stands by the evidence of tests that a model wrote."""
+        return pick_of(self.run)
+
+    @property
+    def error(self) -> str:
+        """What went wrong; empty where the run's error is the reason of a pick, which is told with the pick."""
+        return "" if self.run.outcome == Outcome.UNVERIFIED and self.pick else self.run.error
+
+    @property
+    def is_call(self) -> bool:
+        return is_tool_run(self.run.spec)
+
+    @cached_property
+    def route(self) -> Route | None:
+        return chosen_loop(self.run, self.spec)
+
+    @cached_property
+    def objective(self) -> SafeString:
+        return render_markdown(self.run.task.objective)
+
+    @property
+    def budget_used(self) -> str:
+        """How far the run went over its tokens or its money, whichever ran out."""
+        limits, run = self.spec.limits, self.run
+        if limits.cost_budget_usd is not None and run.total_tokens < limits.token_budget:
+            return _("%(used)s of %(limit)s") % {"used": money(run.cost_usd), "limit": money(limits.cost_budget_usd)}
+        tokens = {"used": f"{run.total_tokens:,}", "limit": f"{limits.token_budget:,}"}
+        return _("%(used)s of %(limit)s tokens") % tokens
+
+    @property
+    def worker_is_silent(self) -> bool:
+        """Whether its worker missed two renewals of the lease: where it is gone, another takes over."""
+        silent = Q(lease_until__lt=lease_end() - timedelta(seconds=silent_s()))
+        return Run.objects.filter(silent, pk=self.run.pk, state=RunState.RUNNING).exists()
+
+    @property
+    def waits_until(self) -> datetime | None:
+        """When the run goes on by itself; None once it is only a worker that it waits for."""
+        until = self.run.not_before
+        return until if until is not None and until > timezone.now() else None
+
+    @property
+    def best(self) -> AttemptCard | None:
+        return next((card for card in self.attempts if card.is_best), None)
+
+    @cached_property
+    def go_on_from(self) -> int | None:
+        """Where a fork would go on, if the run stopped short."""
+        return go_on_from(self.run)
+
+    @property
+    def waiting_review(self) -> Review | None:
+        """The open review that the run waits for."""
+        open_reviews = (review for card in self.attempts for review in card.open_reviews if review.holds_run)
+        return next(open_reviews, None)
+
+
+def tell(run: Run, *, after: int = 0) -> RunStory:
+    """The story of `run`; of its steps only those that events after number `after` have touched.
+
+    `run` has to be read before this is called: what changes in between comes again with the next look, while the
+    other way round it would never come.
+    """
+    steps = Step.objects.filter(run=run, last_event_seq__gt=after) if after else Step.objects.filter(run=run)
+    failures = failures_by_place(run)
+    lines = tuple(StepLine(step, failure=failures.get(step.key)) for step in steps)
+    return RunStory(run=run, steps=lines, attempts=attempt_cards(run))
