@@ -1,7 +1,6 @@
 """Bulk decisions for tests."""
 
-from reflection_app.reviews.models.bulk import BulkDecision, BulkState
-from reflection_app.reviews.models.review import Review
+from reflection_app.reviews.models import BulkDecision, BulkState, Review
 
 
 def done_bulk(review: Review) -> BulkDecision:

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from reflection_app.core.audit import Actor
-from reflection_app.reviews.models.review import Review
+from reflection_app.reviews.models import Review
 from reflection_app.runs.advance import advance
 from reflection_app.runs.handing_in import AttemptInput, hand_in_attempt
 from reflection_app.runs.models import Run, Verdict

@@ -12,10 +12,9 @@ from reflection_app.repairs.models.completeness import CompletenessCheck, Supple
 from reflection_app.repairs.models.report import AgentInstruction, Report
 from reflection_app.repairs.models.ticket import Ticket
 from reflection_app.repairs.models.tool_failure import FixPair, ToolFailure
-from reflection_app.reviews.claim_review import claim_review
-from reflection_app.reviews.decide_review import DecisionInput, decide_review
-from reflection_app.reviews.models.panel import Panel
-from reflection_app.reviews.models.review import Review
+from reflection_app.reviews.claiming import claim_review
+from reflection_app.reviews.deciding import DecisionInput, decide_review
+from reflection_app.reviews.models import Panel, Review
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Attempt, Question, Run, Step, Verdict
 

@@ -9,7 +9,7 @@ from reflection_app.core.models import Project
 from reflection_app.loops.effects import ReviewReason
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.task_spec import Mode
-from reflection_app.reviews.models.review import Review
+from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Attempt, Run, RunState, Step, StepState, Verdict
 from reflection_app.tasks.models import Task
 from tests.factories import submit

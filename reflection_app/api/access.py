@@ -8,8 +8,8 @@ from reflection_app.repairs.answers.report_answers import reports_to_show
 from reflection_app.repairs.answers.ticket_answers import tickets_to_show
 from reflection_app.repairs.models.report import AgentInstruction, Report
 from reflection_app.repairs.models.ticket import Ticket
-from reflection_app.reviews.answers.review_answers import reviews_to_show
-from reflection_app.reviews.models.review import Review
+from reflection_app.reviews.answers import reviews_to_show
+from reflection_app.reviews.models import Review
 from reflection_app.runs.answers import runs_to_show
 from reflection_app.runs.models import Run
 from reflection_app.sessions.models.transcript import Transcript

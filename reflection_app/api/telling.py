@@ -13,7 +13,7 @@ from reflection_app.core.ids import id_from
 from reflection_app.core.models import ApiKey, Project, Scope
 from reflection_app.repairs.models.report import Report
 from reflection_app.repairs.models.ticket import Ticket
-from reflection_app.reviews.models.review import Review
+from reflection_app.reviews.models import Review
 from reflection_app.runs.told import mark_told
 
 # What a reviewer's program may call with these alone tells a person, and no agent.

@@ -15,9 +15,9 @@ from reflection_app.notebook.compare_entries import compare_due
 from reflection_app.notebook.embed_entries import embed_waiting, stopping
 from reflection_app.notebook.notebook_import import carry_out_import
 from reflection_app.notebook.screen_entries import screen_waiting
-from reflection_app.reviews.assign_review import lapse_assignments
-from reflection_app.reviews.bulk_items import work_through
-from reflection_app.reviews.models.bulk import BulkDecision, BulkState
+from reflection_app.reviews.assigning import lapse_assignments
+from reflection_app.reviews.bulk import work_through
+from reflection_app.reviews.models import BulkDecision, BulkState
 from reflection_app.runs.jobs import (
     COMPARE_ENTRIES,
     EMBED_ENTRIES,

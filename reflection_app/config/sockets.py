@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, path, re_path
 
-from reflection_app.reviews.nudges import ReviewsConsumer
+from reflection_app.reviews.live import ReviewsConsumer
 from reflection_app.runs.live import NoSuchSocket, RunConsumer
 from reflection_app.runs.views.live import draw_partial, look_at_run, may_hear_reviews
 

@@ -18,7 +18,7 @@ from reflection_app.core.audit import Actor, audit, hand_of
 from reflection_app.core.errors import ActionError, InvalidInput
 from reflection_app.core.models import Membership, OwnWork, Project
 from reflection_app.core.permissions import GRANTS, Permission, key_may, member_may
-from reflection_app.reviews.models.review import Review
+from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Run
 from reflection_app.teams.admins import PeopleOnly
 from reflection_app.teams.notifications import MAY_REVIEW

@@ -18,10 +18,8 @@ from reflection_app.loops.verdicts import Referee
 from reflection_app.metrics.calibration import Judged
 from reflection_app.metrics.compared import Compared, Critic, JudgementSource
 from reflection_app.metrics.review_chance import chance_of_review
-from reflection_app.reviews.models.panel import PanelState
-from reflection_app.reviews.models.review import OPEN, Review, ReviewState
-from reflection_app.reviews.policy_trial import cost_then
-from reflection_app.reviews.trial_decisions import Facts
+from reflection_app.reviews.models import OPEN, PanelState, Review, ReviewState
+from reflection_app.reviews.policy import Facts, cost_then
 from reflection_app.runs.models import Step
 
 # The newest ones count; so many are compared in a moment.

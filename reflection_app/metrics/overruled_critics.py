@@ -4,8 +4,7 @@ from django.db.models import OuterRef, Q, QuerySet, Subquery
 
 from reflection_app.loops.effects import Generate
 from reflection_app.loops.verdicts import Referee
-from reflection_app.reviews.models.panel import PanelState
-from reflection_app.reviews.models.review import Review
+from reflection_app.reviews.models import PanelState, Review
 from reflection_app.runs.models import Step
 
 # Who says it in the name of which referee.

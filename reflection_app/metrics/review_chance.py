@@ -1,7 +1,7 @@
 """How likely a verdict was to be put before people by the policy that its run began with. Pure."""
 
 from reflection_app.loops.review_rules import ReviewPolicy, RuleAction
-from reflection_app.reviews.trial_decisions import Facts, fitting
+from reflection_app.reviews.policy import Facts, fitting
 
 
 def chance_of_review(policy: ReviewPolicy, facts: Facts) -> float:

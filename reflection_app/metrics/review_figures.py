@@ -16,8 +16,7 @@ from reflection_app.metrics.definitions import figure
 from reflection_app.metrics.overruled_critics import decided_about_critics
 from reflection_app.metrics.pieces import Step, pieces_of
 from reflection_app.metrics.values import Bar, Chosen, Figure, Point, Unit
-from reflection_app.reviews.models.panel import PanelState
-from reflection_app.reviews.models.review import OPEN, Review, ReviewState
+from reflection_app.reviews.models import OPEN, PanelState, Review, ReviewState
 
 # How long open reviews have waited: up to so much each, and above the one before.
 AGES: Mapping[str, timedelta] = {

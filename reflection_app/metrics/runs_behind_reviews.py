@@ -9,7 +9,7 @@ from reflection_app.metrics.overruled_critics import decided_about_critics
 from reflection_app.metrics.review_figures import AGES, OLDER, OVERRULED, age_at, decided_reviews, open_reviews
 from reflection_app.metrics.runs_behind import NO, YES
 from reflection_app.metrics.values import Chosen
-from reflection_app.reviews.models.review import Review
+from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Run
 
 DECIDED = frozenset({"decided", "time_to_decision_p50_s", "time_to_decision_p95_s", "overrule_rate"})

@@ -47,7 +47,7 @@ from reflection_app.repairs.failure_rows import keep_fix_outcome, write_failure
 from reflection_app.repairs.recurring import propose_what_recurs
 from reflection_app.repairs.report_rows import keep_proposal, write_instruction, write_report
 from reflection_app.repairs.ticket_rows import begin_ticket, write_ticket
-from reflection_app.reviews.review_rows import open_reviews
+from reflection_app.reviews.rows import open_reviews
 from reflection_app.runs.batch import Batch
 from reflection_app.runs.journal import Attempts, Journal
 from reflection_app.runs.journal_writes import Follow

@@ -37,7 +37,7 @@ from reflection_app.loops.task_spec import NOT_FOR_TASKS, Execution, Mode, TaskS
 from reflection_app.loops.tickets import Ticket
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Judgement, Referee, Verdict
-from reflection_app.reviews.reviewers_decision import score_within
+from reflection_app.reviews.decisions import score_within
 from reflection_app.runs.models import Step
 from reflection_app.tasks.submission import LimitsOverride, invalid_input
 

@@ -27,10 +27,8 @@ from reflection_app.loops.verdicts import Verdict as LoopVerdict
 from reflection_app.notebook.views.learned import learned_from_run
 from reflection_app.repairs.views.completeness_view import checks_of
 from reflection_app.repairs.views.failure_view import failures_by_place
-from reflection_app.reviews.models.blindness import is_hidden
-from reflection_app.reviews.models.comment import About
-from reflection_app.reviews.models.review import Review, ReviewState
-from reflection_app.reviews.pages.review_undo import undo_offer
+from reflection_app.reviews.models import About, Review, ReviewState, is_hidden
+from reflection_app.reviews.pages.moving import undo_offer
 from reflection_app.reviews.views.comments import opened_thread
 from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import fork_run

@@ -12,7 +12,7 @@ from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.models import ApiKey, Project
 from reflection_app.loops.moments import Moment
 from reflection_app.loops.storable import Text
-from reflection_app.reviews.models.blindness import hidden_entries
+from reflection_app.reviews.models import hidden_entries
 
 # Words are looked for in JSON without an index: only in so many of the newest entries that the other filters leave.
 MOST_SEARCHED = 20_000

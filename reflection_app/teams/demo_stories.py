@@ -8,9 +8,9 @@ from django.contrib.auth.models import User
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Membership, Project, Role
 from reflection_app.loops.effects import Decision
-from reflection_app.reviews.claim_review import claim_review
-from reflection_app.reviews.decide_review import DecisionInput, decide_review
-from reflection_app.reviews.models.review import Review, ReviewState
+from reflection_app.reviews.claiming import claim_review
+from reflection_app.reviews.deciding import DecisionInput, decide_review
+from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
 from reflection_app.tasks.submission import TaskSubmission

@@ -4,10 +4,9 @@ from django.contrib.auth.models import User
 
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
-from reflection_app.reviews.ask_for_review import AskInput, ask_for_review
+from reflection_app.reviews.asking import AskInput, ask_for_review
 from reflection_app.reviews.comments import CommentInput, add_comment
-from reflection_app.reviews.models.comment import About
-from reflection_app.reviews.models.review import Review, ReviewState
+from reflection_app.reviews.models import About, Review, ReviewState
 from reflection_app.runs.models import Run
 from reflection_app.teams.demo_stories import DEMO_REVIEWER
 

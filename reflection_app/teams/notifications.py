@@ -12,8 +12,7 @@ from reflection_app.adapters.doorbell import ring_reviews
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Membership, Role
 from reflection_app.core.permissions import Permission, roles_that_may
-from reflection_app.reviews.models.comment import About, Comment
-from reflection_app.reviews.models.review import Review, ReviewState
+from reflection_app.reviews.models import About, Comment, Review, ReviewState
 from reflection_app.teams.models.notification import ABOUT_WEBHOOK, Notification, NotificationKind
 from reflection_app.teams.models.webhook import Webhook
 from reflection_app.teams.reading import notices_of

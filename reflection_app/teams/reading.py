@@ -10,9 +10,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from reflection_app.core.models import Membership
 from reflection_app.loops.effects import ReviewReason
-from reflection_app.reviews.models.comment import About, Comment
-from reflection_app.reviews.models.panel import PanelState
-from reflection_app.reviews.models.review import Review
+from reflection_app.reviews.models import About, Comment, PanelState, Review
 from reflection_app.teams.models.notification import Notification
 
 MOST_COUNTED = 100

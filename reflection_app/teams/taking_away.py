@@ -13,8 +13,7 @@ from django.db.models import Model, QuerySet
 
 from reflection_app.metrics.figuring import figure_runs, lock_figures
 from reflection_app.metrics.models.run_figures import FigureDue
-from reflection_app.reviews.models.comment import About, Comment
-from reflection_app.reviews.models.review import Review
+from reflection_app.reviews.models import About, Comment, Review
 from reflection_app.runs.models import Run
 from reflection_app.sessions.models.agent_trace import AgentTrace
 from reflection_app.sessions.models.reflector import Reflector

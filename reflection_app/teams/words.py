@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from reflection_app.reviews.models.comment import About
+from reflection_app.reviews.models import About
 from reflection_app.teams.models.notification import ABOUT_WEBHOOK, Notification, NotificationKind
 
 LONGEST_TITLE = 200

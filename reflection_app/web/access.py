@@ -17,8 +17,7 @@ from reflection_app.core.models import ApiKey, Membership, Project
 from reflection_app.core.permissions import Permission, member_may
 from reflection_app.repairs.models.ticket import Ticket
 from reflection_app.repairs.models.tool_failure import ToolFailure
-from reflection_app.reviews.models.bulk import BulkDecision
-from reflection_app.reviews.models.review import Review
+from reflection_app.reviews.models import BulkDecision, Review
 from reflection_app.runs.models import Run, Step
 from reflection_app.sessions.models.transcript import Transcript
 from reflection_app.teams.models.tool import Secret, Tool
@@ -43,7 +42,7 @@ class DeskRequest(HttpRequest):
 
     user: User
     place: Place
-    # What this request has decided, for the words of its answer (reviews/views/last_decision.py).
+    # What this request has decided, for the words of its answer (reviews/views/decision.py).
     last_decision: Any
 
 

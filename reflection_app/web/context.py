@@ -13,8 +13,8 @@ from reflection_app.adapters.llm.roles import LOCAL_PREFIX, model_for
 from reflection_app.core.models import Project, Role
 from reflection_app.core.permissions import Permission
 from reflection_app.notebook.views.notebook_counts import waiting_entries
-from reflection_app.reviews.views.last_decision import LastDecision, last_decision
-from reflection_app.reviews.views.queue_counts import open_reviews
+from reflection_app.reviews.views.decision import LastDecision, last_decision
+from reflection_app.reviews.views.queue import open_reviews
 from reflection_app.teams.create_project import may_create_projects
 from reflection_app.teams.reading import count_unread
 from reflection_app.web.access import Place

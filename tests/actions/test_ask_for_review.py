@@ -8,11 +8,10 @@ from reflection_app.core.events import Event
 from reflection_app.core.models import Role
 from reflection_app.loops.effects import Decision
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.reviews.ask_for_review import AskInput, ask_for_review
-from reflection_app.reviews.claim_review import claim_next, claim_review
-from reflection_app.reviews.decide_review import DecisionInput, decide_review
-from reflection_app.reviews.models.panel import Panel
-from reflection_app.reviews.models.review import Review, ReviewState
+from reflection_app.reviews.asking import AskInput, ask_for_review
+from reflection_app.reviews.claiming import claim_next, claim_review
+from reflection_app.reviews.deciding import DecisionInput, decide_review
+from reflection_app.reviews.models import Panel, Review, ReviewState
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run, Verdict
 from reflection_app.teams.models.notification import Notification

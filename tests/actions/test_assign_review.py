@@ -8,7 +8,7 @@ from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import AlreadyDecided, InvalidInput, ReviewHeld, ReviewLeaseLost
 from reflection_app.core.events import Event
 from reflection_app.core.models import Membership, Role
-from reflection_app.reviews.assign_review import (
+from reflection_app.reviews.assigning import (
     AssignInput,
     HandOverInput,
     assign_review,
@@ -16,11 +16,9 @@ from reflection_app.reviews.assign_review import (
     hand_over,
     lapse_assignments,
 )
-from reflection_app.reviews.claim_review import claim_next, claim_review
-from reflection_app.reviews.decide_review import decide_review
-from reflection_app.reviews.models.panel import Panel
-from reflection_app.reviews.models.review import Review, ReviewState
-from reflection_app.reviews.skip_review import skip_review
+from reflection_app.reviews.claiming import claim_next, claim_review, skip_review
+from reflection_app.reviews.deciding import decide_review
+from reflection_app.reviews.models import Panel, Review, ReviewState
 from reflection_app.teams.models.notification import Notification
 from tests.actions.test_comments import blind_seat
 from tests.actions.test_reviews import approve, together, waiting_review

@@ -7,11 +7,9 @@ from reflection_app.core.errors import ReviewLeaseLost
 from reflection_app.core.models import Role
 from reflection_app.loops.effects import Decision
 from reflection_app.loops.verdicts import Verdict
-from reflection_app.reviews.claim_review import claim_review
-from reflection_app.reviews.decide_review import DecisionInput, decide_review
-from reflection_app.reviews.models.blindness import hidden_entries
-from reflection_app.reviews.models.review import Review, ReviewState
-from reflection_app.reviews.undo_decision import taken_back_by_holder, undo_decision
+from reflection_app.reviews.claiming import claim_review
+from reflection_app.reviews.deciding import DecisionInput, decide_review, taken_back_by_holder, undo_decision
+from reflection_app.reviews.models import Review, ReviewState, hidden_entries
 from tests.factories import make_member
 from tests.panels import open_panel, people, say
 

@@ -10,12 +10,10 @@ from django.db import connection
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import Conflict, InvalidInput
 from reflection_app.core.models import Membership, Project, Role
-from reflection_app.reviews.begin_bulk import BulkInput, begin_bulk
-from reflection_app.reviews.bulk_items import undo_bulk, work_through
-from reflection_app.reviews.claim_review import claim_review
-from reflection_app.reviews.decide_review import DecisionInput, decide_review
-from reflection_app.reviews.models.bulk import BulkDecision, BulkItem, BulkState
-from reflection_app.reviews.models.review import Review, ReviewState
+from reflection_app.reviews.bulk import BulkInput, begin_bulk, undo_bulk, work_through
+from reflection_app.reviews.claiming import claim_review
+from reflection_app.reviews.deciding import DecisionInput, decide_review
+from reflection_app.reviews.models import BulkDecision, BulkItem, BulkState, Review, ReviewState
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import RunState, Verdict
 from tests.factories import make_member, make_project

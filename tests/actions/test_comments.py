@@ -11,9 +11,7 @@ from reflection_app.core.errors import Conflict, InvalidInput, NotFound, NotTheA
 from reflection_app.core.events import Event
 from reflection_app.core.models import Membership
 from reflection_app.reviews.comments import CommentInput, add_comment, edit_comment, take_back_comment
-from reflection_app.reviews.models.comment import About, Comment
-from reflection_app.reviews.models.panel import Panel, PanelState
-from reflection_app.reviews.models.review import Review
+from reflection_app.reviews.models import About, Comment, Panel, PanelState, Review
 from reflection_app.teams.models.notification import Notification
 from reflection_app.teams.notifications import read_about, read_all, read_notice
 from reflection_app.teams.reading import comments_seen_by, count_unread, notices_of

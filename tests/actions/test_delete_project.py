@@ -12,7 +12,7 @@ from reflection_app.core.errors import InvalidInput, NotFound
 from reflection_app.core.events import EventType
 from reflection_app.core.models import Project, Role
 from reflection_app.reviews.comments import CommentInput, add_comment
-from reflection_app.reviews.models.comment import About
+from reflection_app.reviews.models import About
 from reflection_app.runs.models import Run, RunState
 from reflection_app.teams.delete_project import delete_project
 from reflection_app.teams.models.webhook import Webhook

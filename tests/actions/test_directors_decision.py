@@ -7,9 +7,9 @@ from reflection_app.core.errors import AlreadyDecided, InvalidInput
 from reflection_app.loops.effects import Decision, DirectorsDecision
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.repairs.models.ticket import Ticket
-from reflection_app.reviews.claim_review import claim_review
-from reflection_app.reviews.decide_review import DecisionInput, decide_review
-from reflection_app.reviews.models.review import Review, ReviewState
+from reflection_app.reviews.claiming import claim_review
+from reflection_app.reviews.deciding import DecisionInput, decide_review
+from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Verdict
 from tests.actions.test_reviews import reviewer, together, waiting_review

@@ -6,7 +6,7 @@ import pytest
 
 from reflection_app.core.errors import CannotFork, InvalidInput
 from reflection_app.loops.task_spec import Mode
-from reflection_app.reviews.models.review import Review
+from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Run, Step
 from tests.actions.forking import TWICE, advanced, forked, kept, step_of, text_run
 from tests.factories import make_project

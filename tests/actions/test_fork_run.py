@@ -13,9 +13,9 @@ from reflection_app.loops import catalogue
 from reflection_app.loops.effects import Decision, ReviewDecision
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.reviews.claim_review import claim_review
-from reflection_app.reviews.decide_review import DecisionInput, decide_review
-from reflection_app.reviews.models.review import Review
+from reflection_app.reviews.claiming import claim_review
+from reflection_app.reviews.deciding import DecisionInput, decide_review
+from reflection_app.reviews.models import Review
 from reflection_app.runs import journal_writes
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Attempt, Run, RunState, Step, StepState, Verdict

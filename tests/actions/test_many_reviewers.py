@@ -18,11 +18,9 @@ from reflection_app.core.errors import ActionError, ReviewHeld, ReviewLeaseLost
 from reflection_app.core.events import Event
 from reflection_app.core.models import Project
 from reflection_app.loops.effects import Decision
-from reflection_app.reviews.claim_review import claim_next, claim_review
-from reflection_app.reviews.decide_review import DecisionInput, decide_review
-from reflection_app.reviews.models.panel import Panel
-from reflection_app.reviews.models.review import OPEN, Review, ReviewState
-from reflection_app.reviews.skip_review import skip_review
+from reflection_app.reviews.claiming import claim_next, claim_review, skip_review
+from reflection_app.reviews.deciding import DecisionInput, decide_review
+from reflection_app.reviews.models import OPEN, Panel, Review, ReviewState
 from reflection_app.runs.models import Run, RunState, Step, StepState, Verdict
 from tests.actions.test_reviews import together
 from tests.factories import make_member, make_project

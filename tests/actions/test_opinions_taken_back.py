@@ -8,13 +8,10 @@ from reflection_app.core.errors import AlreadyDecided, Conflict
 from reflection_app.core.events import Event
 from reflection_app.loops.effects import Decision
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.reviews.claim_review import claim_review
-from reflection_app.reviews.decide_review import DecisionInput, decide_review
-from reflection_app.reviews.models.blindness import hidden_entries
-from reflection_app.reviews.models.panel import PanelState
-from reflection_app.reviews.models.review import Review, ReviewState
-from reflection_app.reviews.panel_agreement import complete_panels
-from reflection_app.reviews.undo_decision import undo_decision
+from reflection_app.reviews.agreement import complete_panels
+from reflection_app.reviews.claiming import claim_review
+from reflection_app.reviews.deciding import DecisionInput, decide_review, undo_decision
+from reflection_app.reviews.models import PanelState, Review, ReviewState, hidden_entries
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import RunState, Verdict
 from reflection_app.teams.models.notification import Notification

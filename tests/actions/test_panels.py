@@ -12,10 +12,9 @@ from reflection_app.core.models import Role
 from reflection_app.loops.effects import Decision, DirectorsDecision
 from reflection_app.loops.verdicts import Issue
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.reviews.claim_review import claim_next, claim_review
-from reflection_app.reviews.decide_review import DecisionInput, decide_review
-from reflection_app.reviews.models.panel import Panel, PanelState
-from reflection_app.reviews.models.review import Review, ReviewState
+from reflection_app.reviews.claiming import claim_next, claim_review
+from reflection_app.reviews.deciding import DecisionInput, decide_review
+from reflection_app.reviews.models import Panel, PanelState, Review, ReviewState
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import RunState, Verdict
 from reflection_app.runs.resuming import cancel_run

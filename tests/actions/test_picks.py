@@ -8,9 +8,9 @@ from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import InvalidInput
 from reflection_app.loops.effects import Decision
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.reviews.claim_review import claim_review
-from reflection_app.reviews.decide_review import DecisionInput, decide_review
-from reflection_app.reviews.models.review import Review, ReviewState
+from reflection_app.reviews.claiming import claim_review
+from reflection_app.reviews.deciding import DecisionInput, decide_review
+from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.models import Verdict
 from tests.actions.test_reviews import waiting_review
 from tests.factories import make_member, make_project

@@ -10,10 +10,9 @@ from reflection_app.core.events import Event
 from reflection_app.core.models import Project
 from reflection_app.loops.retention_settings import RetentionSettings
 from reflection_app.repairs.models.tool_failure import ToolFailure
-from reflection_app.reviews.ask_for_review import AskInput, ask_for_review
+from reflection_app.reviews.asking import AskInput, ask_for_review
 from reflection_app.reviews.comments import CommentInput, add_comment
-from reflection_app.reviews.models.comment import About, Comment
-from reflection_app.reviews.models.review import Review, ReviewState
+from reflection_app.reviews.models import About, Comment, Review, ReviewState
 from reflection_app.runs.models import Attempt, Run, Step
 from reflection_app.sessions.models.agent_trace import AgentTrace
 from reflection_app.sessions.models.transcript import Transcript

@@ -13,9 +13,9 @@ from reflection_app.core.models import Project
 from reflection_app.loops.effects import Decision
 from reflection_app.loops.verdicts import Issue
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.reviews.claim_review import claim_next, claim_review, keep_review, release_review
-from reflection_app.reviews.decide_review import DecisionInput, decide_review
-from reflection_app.reviews.models.review import Review, ReviewState
+from reflection_app.reviews.claiming import claim_next, claim_review, keep_review, release_review
+from reflection_app.reviews.deciding import DecisionInput, decide_review
+from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run, RunState, Verdict
 from reflection_app.runs.resuming import cancel_run

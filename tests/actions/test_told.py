@@ -7,7 +7,7 @@ import psycopg
 import pytest
 from django.db import connection
 
-from reflection_app.reviews.models.review import Review
+from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Run
 from reflection_app.runs.told import mark_told
 from tests.api.stories import waiting_review

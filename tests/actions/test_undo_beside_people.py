@@ -7,12 +7,10 @@ from django.utils import timezone
 
 from reflection_app.core.audit import Actor
 from reflection_app.core.errors import NotFound, StillStands
-from reflection_app.reviews.claim_review import claim_review, lost
+from reflection_app.reviews.claiming import claim_review, lost, skip_review
 from reflection_app.reviews.comments import CommentInput, add_comment
-from reflection_app.reviews.models.comment import About, Comment
-from reflection_app.reviews.models.review import Review
-from reflection_app.reviews.skip_review import skip_review
-from reflection_app.reviews.undo_decision import undo_decision
+from reflection_app.reviews.deciding import undo_decision
+from reflection_app.reviews.models import About, Comment, Review
 from tests.actions.test_undo_decision import BAD, person
 from tests.factories import make_project
 from tests.runner.scripts import scripted_run

@@ -13,8 +13,8 @@ from reflection_app.core.events import Event
 from reflection_app.core.models import Project, Role
 from reflection_app.repairs.models.report import AgentInstruction, Report
 from reflection_app.repairs.models.ticket import Ticket
-from reflection_app.reviews.models.review import Review, ReviewState
-from reflection_app.reviews.undo_decision import taken_back_by_holder, undo_decision
+from reflection_app.reviews.deciding import taken_back_by_holder, undo_decision
+from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.models import Run, RunState
 from reflection_app.teams.models.notification import Notification
 from tests.actions.test_reviews import together

@@ -10,8 +10,8 @@ from notebook_app.public import By, approve, propose
 from reflection_app.core.audit import Actor
 from reflection_app.core.events import Event, EventType
 from reflection_app.core.models import Project, Role
-from reflection_app.reviews.models.review import Review
-from reflection_app.reviews.undo_decision import undo_decision
+from reflection_app.reviews.deciding import undo_decision
+from reflection_app.reviews.models import Review
 from reflection_app.runs import undo
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run, Step

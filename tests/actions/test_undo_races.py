@@ -10,9 +10,9 @@ from reflection_app.adapters.llm import scripted
 from reflection_app.core.audit import AuditEntry
 from reflection_app.core.errors import ActionError
 from reflection_app.repairs.models.ticket import Ticket
-from reflection_app.reviews import undo_decision as undoing
-from reflection_app.reviews.models.review import Review
-from reflection_app.reviews.undo_decision import undo_decision
+from reflection_app.reviews import deciding
+from reflection_app.reviews.deciding import undo_decision
+from reflection_app.reviews.models import Review
 from reflection_app.runs import journal_writes
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Attempt, Run, RunState, Step
@@ -101,7 +101,7 @@ def test_a_crash_in_between_leaves_the_decision_whole(place: str, monkeypatch: p
     gone_on(review.run)
     decided = rows_of(review.project)
     with monkeypatch.context() as patched:
-        killing_after(1, patched, undoing, place)
+        killing_after(1, patched, deciding, place)
         with pytest.raises(Killed):
             undo_decision(review, actor=actor)
     assert rows_of(review.project) == decided

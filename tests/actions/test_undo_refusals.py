@@ -16,9 +16,9 @@ from reflection_app.repairs.decide_instruction import InstructionDecision, Instr
 from reflection_app.repairs.models.report import AgentInstruction, Report
 from reflection_app.repairs.models.ticket import Ticket
 from reflection_app.repairs.tickets import ClosingInput, close_ticket
-from reflection_app.reviews.claim_review import release_review
-from reflection_app.reviews.models.review import Review
-from reflection_app.reviews.undo_decision import undo_decision
+from reflection_app.reviews.claiming import release_review
+from reflection_app.reviews.deciding import undo_decision
+from reflection_app.reviews.models import Review
 from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import fork_run
 from reflection_app.runs.handing_in import AttemptInput, hand_in_attempt

@@ -1,7 +1,7 @@
 """Runs brought to a certain point by really running their loops."""
 
 from reflection_app.core.models import Project
-from reflection_app.reviews.models.review import Review
+from reflection_app.reviews.models import Review
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
 from tests.critiques import critique

@@ -2,9 +2,8 @@
 
 import pytest
 
-from reflection_app.reviews.bulk_items import work_through
-from reflection_app.reviews.models.bulk import BulkDecision
-from reflection_app.reviews.models.review import Review
+from reflection_app.reviews.bulk import work_through
+from reflection_app.reviews.models import BulkDecision, Review
 from tests.api.caller import Caller
 from tests.api.stories import waiting_review
 

@@ -8,11 +8,8 @@ from django.test import Client
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.models import Membership, Role, Scope
 from reflection_app.loops.verdicts import Verdict
-from reflection_app.reviews.begin_bulk import BulkInput, begin_bulk
-from reflection_app.reviews.bulk_items import work_through
-from reflection_app.reviews.models.bulk import BulkDecision, BulkItem
-from reflection_app.reviews.models.panel import Panel
-from reflection_app.reviews.models.review import Review
+from reflection_app.reviews.bulk import BulkInput, begin_bulk, work_through
+from reflection_app.reviews.models import BulkDecision, BulkItem, Panel, Review
 from tests.api.caller import Caller, assert_problem, make_caller
 from tests.api.stories import waiting_review
 from tests.factories import make_member

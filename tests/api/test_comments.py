@@ -6,8 +6,7 @@ import pytest
 
 from notebook_app.public import propose
 from reflection_app.core.models import Scope
-from reflection_app.reviews.models.comment import Comment
-from reflection_app.reviews.models.review import Review
+from reflection_app.reviews.models import Comment, Review
 from tests.actions.test_comments import blind_seat
 from tests.api.caller import Caller, assert_problem, fields, make_caller
 from tests.api.stories import waiting_review

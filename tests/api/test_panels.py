@@ -10,8 +10,7 @@ from django.test.utils import CaptureQueriesContext
 
 from reflection_app.core.models import Scope
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.reviews.models.panel import Panel
-from reflection_app.reviews.models.review import Review
+from reflection_app.reviews.models import Panel, Review
 from tests.api.caller import Caller, assert_problem, fields, make_caller
 from tests.api.stories import finished_run
 from tests.factories import make_user

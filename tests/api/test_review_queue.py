@@ -3,7 +3,7 @@
 import pytest
 
 from reflection_app.core.audit import AuditEntry
-from reflection_app.reviews.models.review import Review, ReviewSkip, ReviewState
+from reflection_app.reviews.models import Review, ReviewSkip, ReviewState
 from tests.api.caller import Caller, assert_problem, fields, make_caller
 from tests.waiting_rows import waiting_rows
 

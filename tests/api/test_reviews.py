@@ -9,7 +9,7 @@ from django.utils import timezone
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from reflection_app.core.audit import AuditEntry
-from reflection_app.reviews.models.review import Review
+from reflection_app.reviews.models import Review
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Verdict
 from tests.api.caller import Answer, Caller, assert_problem, fields, make_caller

@@ -8,7 +8,7 @@ from pytest_django import Settings
 from reflection_app.core.audit import AuditEntry
 from reflection_app.core.events import EventType
 from reflection_app.core.models import IdempotentAnswer, Scope
-from reflection_app.reviews.models.review import Review
+from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Run
 from reflection_app.teams.models.webhook import Delivery, DeliveryState, Webhook
 from reflection_app.teams.webhook_sending import send_due

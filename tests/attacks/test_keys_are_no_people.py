@@ -13,8 +13,8 @@ from django.utils import timezone
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import ReviewHeld
 from reflection_app.core.models import ApiKey, Membership, Role, Scope, digest_of
-from reflection_app.reviews.claim_review import claim_review
-from reflection_app.reviews.models.review import Review
+from reflection_app.reviews.claiming import claim_review
+from reflection_app.reviews.models import Review
 from reflection_app.teams.api_keys import revoke_api_key
 from reflection_app.teams.invitations import InvitationGone, accept_invitation
 from reflection_app.teams.members import change_role

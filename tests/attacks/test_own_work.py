@@ -24,10 +24,9 @@ from reflection_app.core.permissions import Permission
 from reflection_app.notebook.notebook_input import EntryInput
 from reflection_app.notebook.notebook_proposing import propose_entry
 from reflection_app.repairs.models.report import AgentInstruction
-from reflection_app.reviews.bulk_items import work_through
-from reflection_app.reviews.claim_review import claim_next, claim_review
-from reflection_app.reviews.models.bulk import BulkDecision
-from reflection_app.reviews.models.review import Review
+from reflection_app.reviews.bulk import work_through
+from reflection_app.reviews.claiming import claim_next, claim_review
+from reflection_app.reviews.models import BulkDecision, Review
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run, Step
 from tests.api.caller import BASE, Answer, Caller, assert_problem, make_caller

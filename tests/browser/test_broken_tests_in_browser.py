@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import expect
 
-from reflection_app.reviews.models.review import Review
+from reflection_app.reviews.models import Review
 from tests.broken_tests import run_with_script
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean

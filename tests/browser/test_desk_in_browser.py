@@ -12,8 +12,8 @@ from playwright.sync_api import Page, expect
 
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project, Role
-from reflection_app.reviews.claim_review import claim_review
-from reflection_app.reviews.models.review import Review
+from reflection_app.reviews.claiming import claim_review
+from reflection_app.reviews.models import Review
 from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import fork_run
 from reflection_app.runs.models import Run, Step

@@ -11,7 +11,7 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project, Role
 from reflection_app.notebook.notebook_curation import approve_entry, tag_entry
 from reflection_app.notebook.notebook_input import CurationInput, TagsInput
-from reflection_app.reviews.models.comment import Comment
+from reflection_app.reviews.models import Comment
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
 from tests.factories import make_member, make_project

@@ -5,8 +5,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from reflection_app.reviews.models.panel import Panel, PanelState
-from reflection_app.reviews.models.review import Review
+from reflection_app.reviews.models import Panel, PanelState, Review
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
 from tests.factories import make_member

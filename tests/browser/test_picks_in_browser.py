@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from reflection_app.reviews.models.review import Review, ReviewState
+from reflection_app.reviews.models import Review, ReviewState
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
 from tests.factories import make_member, make_project

@@ -7,8 +7,8 @@ from playwright.sync_api import Page, expect
 
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Membership, Project
-from reflection_app.reviews.claim_review import claim_next, claim_review
-from reflection_app.reviews.models.review import Review, ReviewState
+from reflection_app.reviews.claiming import claim_next, claim_review
+from reflection_app.reviews.models import Review, ReviewState
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
 from tests.factories import make_member, make_project

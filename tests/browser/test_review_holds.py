@@ -13,9 +13,9 @@ from playwright.sync_api import Browser, Page, Request, expect
 
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
-from reflection_app.reviews.claim_review import claim_review, release_review
-from reflection_app.reviews.decide_review import DecisionInput, decide_review
-from reflection_app.reviews.models.review import Review
+from reflection_app.reviews.claiming import claim_review, release_review
+from reflection_app.reviews.deciding import DecisionInput, decide_review
+from reflection_app.reviews.models import Review
 from tests.browser.conftest import Server, Visitor
 from tests.factories import make_member
 from tests.web.stories import unsure_project, waiting_review

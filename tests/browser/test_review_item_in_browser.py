@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from notebook_app.public import propose
-from reflection_app.reviews.models.review import Review, ReviewState
+from reflection_app.reviews.models import Review, ReviewState
 from tests.browser.conftest import Server, Visitor
 from tests.browser.looks import is_clean
 from tests.factories import make_member

@@ -9,8 +9,8 @@ from playwright.sync_api import Page, Route, expect
 
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
-from reflection_app.reviews.claim_review import claim_review
-from reflection_app.reviews.models.review import Review, ReviewSkip, ReviewState
+from reflection_app.reviews.claiming import claim_review
+from reflection_app.reviews.models import Review, ReviewSkip, ReviewState
 from tests.browser.conftest import Visitor
 from tests.factories import make_member
 from tests.web.stories import unsure_project, waiting_review

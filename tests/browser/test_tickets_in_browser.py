@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from reflection_app.adapters.llm.scripted import register_script
 from reflection_app.core.models import Project
-from reflection_app.reviews.models.review import Review
+from reflection_app.reviews.models import Review
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
 from tests.browser.conftest import Visitor

@@ -6,8 +6,8 @@ import pytest
 from playwright.sync_api import expect
 
 from reflection_app.core.audit import Actor
-from reflection_app.reviews.models.review import Review, ReviewState
-from reflection_app.reviews.undo_decision import undo_decision
+from reflection_app.reviews.deciding import undo_decision
+from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.advance import advance
 from tests.browser.conftest import Visitor
 from tests.critiques import critique

@@ -15,8 +15,8 @@ from django.test import Client
 from reflection_app.config.asgi import application
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Membership, Project
-from reflection_app.reviews import nudges
-from reflection_app.reviews.claim_review import claim_next, release_review
+from reflection_app.reviews import live
+from reflection_app.reviews.claiming import claim_next, release_review
 from reflection_app.runs.live import RunConsumer
 from reflection_app.teams.members import remove_member
 from tests.factories import make_member, make_project, submit
@@ -68,13 +68,13 @@ def test_it_nudges_on_a_claim_and_on_its_return_and_says_nothing_else() -> None:
 
     async def scene() -> None:
         async with connected(project, client) as socket:
-            assert await socket.receive_from(timeout=SOON_S) == nudges.RANG
+            assert await socket.receive_from(timeout=SOON_S) == live.RANG
             held = await in_thread(lambda: claim_next(project, actor=actor))
-            assert await socket.receive_from(timeout=SOON_S) == nudges.RANG
+            assert await socket.receive_from(timeout=SOON_S) == live.RANG
             await asyncio.sleep(0.5)
             token = held.lease_token
             await in_thread(lambda: release_review(held, lease_token=token, actor=actor))
-            assert await socket.receive_from(timeout=SOON_S) == nudges.RANG
+            assert await socket.receive_from(timeout=SOON_S) == live.RANG
 
     play(scene)
 
@@ -86,7 +86,7 @@ def test_another_projects_changes_are_not_heard() -> None:
 
     async def scene() -> None:
         async with connected(project, client) as socket:
-            assert await socket.receive_from(timeout=SOON_S) == nudges.RANG
+            assert await socket.receive_from(timeout=SOON_S) == live.RANG
             await in_thread(lambda: claim_next(other, actor=Actor()))
             assert await socket.receive_nothing(timeout=1)
 
@@ -108,7 +108,7 @@ def test_who_may_not_hear_is_told_so() -> None:
 
 @pytest.mark.parametrize(("what", "code"), [("membership", 4404), ("session", 4401)])
 def test_who_loses_the_right_hears_no_more(monkeypatch: pytest.MonkeyPatch, what: str, code: int) -> None:
-    monkeypatch.setattr(nudges.ReviewsConsumer, "look_every_s", 0.2)
+    monkeypatch.setattr(live.ReviewsConsumer, "look_every_s", 0.2)
     project = make_project()
     client = member_of(project)
 
@@ -129,7 +129,7 @@ def test_a_removed_members_socket_is_closed_at_once_and_not_by_the_next_look(
     path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Longer than anybody waits here: only the bell can have closed it.
-    monkeypatch.setattr(nudges.ReviewsConsumer, "look_every_s", 3_600.0)
+    monkeypatch.setattr(live.ReviewsConsumer, "look_every_s", 3_600.0)
     monkeypatch.setattr(RunConsumer, "look_every_s", 3_600.0)
     project = make_project()
     user, run = make_member(project), submit(project)

@@ -18,7 +18,7 @@ from django.utils import timezone
 from reflection_app.adapters.doorbell import group_of_run
 from reflection_app.config.asgi import application
 from reflection_app.core.models import Membership, Project
-from reflection_app.reviews.models.review import Review
+from reflection_app.reviews.models import Review
 from reflection_app.runs import live
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
@@ -188,7 +188,7 @@ def test_the_snapshot_and_all_that_follows_equal_a_fresh_snapshot(project: Proje
         from reflection_app.core.audit import Actor
         from reflection_app.loops.effects import Decision
         from reflection_app.loops.verdicts import Verdict
-        from reflection_app.reviews.decide_review import DecisionInput, decide_review
+        from reflection_app.reviews.deciding import DecisionInput, decide_review
 
         review = claimed_by(client, Review.objects.get(run=run))
         overruled = DecisionInput(

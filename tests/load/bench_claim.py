@@ -79,7 +79,7 @@ def in_database(project: "Project", each: int) -> list[float]:
     from django.db import connection
 
     from reflection_app.core.audit import Actor
-    from reflection_app.reviews.claim_review import claim_next
+    from reflection_app.reviews.claiming import claim_next
     from tests.factories import make_member
     from tests.load.review_rows import skip_oldest
 

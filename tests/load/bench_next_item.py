@@ -19,7 +19,7 @@ import django
 from tests.load.machine import describe_machine
 
 if TYPE_CHECKING:
-    from reflection_app.reviews.models.review import Review
+    from reflection_app.reviews.models import Review
 
 GOAL_MS = 150
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
@@ -88,8 +88,8 @@ def first_of(many: int) -> "Review":
     from reflection_app.core.audit import Actor
     from reflection_app.core.models import Project
     from reflection_app.loops.effects import ReviewReason
-    from reflection_app.reviews.claim_review import claim_next
-    from reflection_app.reviews.models.review import Review
+    from reflection_app.reviews.claiming import claim_next
+    from reflection_app.reviews.models import Review
     from reflection_app.runs.models import Verdict
     from tests.waiting_rows import waiting_rows
 

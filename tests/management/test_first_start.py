@@ -16,9 +16,9 @@ from reflection_app.loops.effects import Decision
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.repairs.models.report import AgentInstruction, Report
 from reflection_app.repairs.models.tool_failure import FixPair, ToolFailure
-from reflection_app.reviews.claim_review import claim_review
-from reflection_app.reviews.decide_review import DecisionInput, decide_review
-from reflection_app.reviews.models.review import Review
+from reflection_app.reviews.claiming import claim_review
+from reflection_app.reviews.deciding import DecisionInput, decide_review
+from reflection_app.reviews.models import Review
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run, Step
 from reflection_app.teams.models.notification import Notification

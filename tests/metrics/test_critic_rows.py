@@ -12,9 +12,8 @@ from reflection_app.metrics.compared import Compared, JudgementSource
 from reflection_app.metrics.critic_rows import Judging, compared_verdicts, still_to_come
 from reflection_app.metrics.figuring import figure_due
 from reflection_app.metrics.models.run_figures import RunFigure
-from reflection_app.reviews.ask_for_review import AskInput, ask_for_review
-from reflection_app.reviews.models.panel import Panel
-from reflection_app.reviews.models.review import Review
+from reflection_app.reviews.asking import AskInput, ask_for_review
+from reflection_app.reviews.models import Panel, Review
 from reflection_app.runs.advance import advance
 from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import fork_run

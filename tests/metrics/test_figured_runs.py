@@ -12,8 +12,8 @@ from reflection_app.metrics.figures import metrics_of
 from reflection_app.metrics.figuring import figure_due, rebuild
 from reflection_app.metrics.models.run_figures import FigureDue
 from reflection_app.metrics.runs_behind import runs_behind
-from reflection_app.reviews.models.review import Review
-from reflection_app.reviews.undo_decision import undo_decision
+from reflection_app.reviews.deciding import undo_decision
+from reflection_app.reviews.models import Review
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
 from tests.critiques import critique

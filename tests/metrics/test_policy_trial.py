@@ -14,9 +14,8 @@ from reflection_app.core.models import Project
 from reflection_app.loops.review_rules import ReviewPolicy, ReviewRule, RuleAction
 from reflection_app.loops.verdicts import Judgement, Referee
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.reviews import policy_trial
-from reflection_app.reviews.policy_trial import seen_lately, try_policy
-from reflection_app.reviews.trial_decisions import Counted, Facts, chance_of
+from reflection_app.reviews import policy
+from reflection_app.reviews.policy import Counted, Facts, chance_of, seen_lately, try_policy
 from reflection_app.runs.models import Run, Step, Verdict
 from reflection_app.tasks.models import Task
 from tests.factories import make_project, submit
@@ -162,7 +161,7 @@ def test_only_what_a_policy_decides_about_counts(project: Project) -> None:
 
 
 def test_what_is_beyond_the_bound_is_said(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(policy_trial, "MOST_VERDICTS", 2)
+    monkeypatch.setattr(policy, "MOST_VERDICTS", 2)
     for score in (10, 20, 30):
         judged_run(project, score=score)
     trial = try_policy(project.pk, waits_for(score_below=15), saved=NOBODY)

@@ -13,7 +13,7 @@ from reflection_app.metrics.figuring import figure_due
 from reflection_app.metrics.review_figures import ReviewFigures, review_figures
 from reflection_app.metrics.runs_behind_reviews import runs_behind_reviews
 from reflection_app.metrics.values import Chosen
-from reflection_app.reviews.models.review import Review, ReviewState
+from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.models import Run, Step
 from tests.factories import make_member, make_project
 from tests.metrics.recorded import Rows, begin

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Membership, Profile, Project
-from reflection_app.reviews.models.comment import About
+from reflection_app.reviews.models import About
 from reflection_app.teams.models.notification import Notification, NotificationKind
 from reflection_app.teams.notifications import notify, read_all
 from reflection_app.teams.outbox import MOST_FAILURES, send_waiting_mail

@@ -1,7 +1,7 @@
 import pytest
 
-from reflection_app.reviews.mentions import names_mentioned
-from reflection_app.reviews.views.comment_text import render_comment
+from reflection_app.reviews.comments import names_mentioned
+from reflection_app.reviews.views.comments import render_comment
 from tests.web.stories import HOSTILE
 
 NAMES = frozenset({"anna", "anna-maria", "a.b@c.example", "李雷", "x_y"})

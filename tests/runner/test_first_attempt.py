@@ -12,8 +12,8 @@ from reflection_app.core.models import Project, Role
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.first_attempt import first_attempt_succeeded
 from reflection_app.loops.verdicts import Judgement, Referee, Verdict
-from reflection_app.reviews.models.review import Review
-from reflection_app.reviews.undo_decision import undo_decision
+from reflection_app.reviews.deciding import undo_decision
+from reflection_app.reviews.models import Review
 from reflection_app.runs.advance import advance
 from reflection_app.runs.lessons import can_still_count
 from reflection_app.runs.models import Run, RunState

@@ -11,7 +11,7 @@ from reflection_app.core.models import Project
 from reflection_app.loops.questions import Choice
 from reflection_app.repairs.models.report import AgentInstruction, Report
 from reflection_app.repairs.models.ticket import Ticket, TicketState
-from reflection_app.reviews.models.review import Review
+from reflection_app.reviews.models import Review
 from reflection_app.runs.advance import advance
 from reflection_app.runs.handing_in import AttemptInput, hand_in_attempt
 from reflection_app.runs.models import Attempt, Question, Run, RunState, Step

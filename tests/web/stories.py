@@ -7,8 +7,8 @@ from django.test import Client
 from reflection_app.adapters.llm.scripted import register_script
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Membership, Project, Role
-from reflection_app.reviews.claim_review import claim_review
-from reflection_app.reviews.models.review import Review
+from reflection_app.reviews.claiming import claim_review
+from reflection_app.reviews.models import Review
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
 from tests.critiques import critique

@@ -2,8 +2,7 @@ import pytest
 from django.test import Client
 
 from reflection_app.core.models import Project, Role
-from reflection_app.reviews.models.panel import Panel
-from reflection_app.reviews.models.review import Review
+from reflection_app.reviews.models import Panel, Review
 from reflection_app.runs.models import Run
 from tests.api.stories import finished_run
 from tests.factories import make_member, make_project

@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 
 from reflection_app.core.models import Project, Role
-from reflection_app.reviews.models.review import Review
+from reflection_app.reviews.models import Review
 from tests.api.caller import make_caller
 from tests.broken_tests import RIGHT, run_with_script
 from tests.factories import make_project

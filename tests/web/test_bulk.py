@@ -9,10 +9,8 @@ from django.urls import reverse
 
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project, Role
-from reflection_app.reviews.begin_bulk import BulkInput, begin_bulk
-from reflection_app.reviews.bulk_items import work_through
-from reflection_app.reviews.models.bulk import BulkDecision
-from reflection_app.reviews.models.review import Review
+from reflection_app.reviews.bulk import BulkInput, begin_bulk, work_through
+from reflection_app.reviews.models import BulkDecision, Review
 from tests.factories import make_member, make_project
 from tests.web.stories import HOSTILE, logged_in, unsure_project, waiting_review
 

@@ -6,10 +6,9 @@ from django.test import Client
 from notebook_app.public import propose
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Membership, Role
-from reflection_app.reviews.claim_review import claim_review
+from reflection_app.reviews.claiming import claim_review
 from reflection_app.reviews.comments import CommentInput, add_comment
-from reflection_app.reviews.models.comment import About, Comment
-from reflection_app.reviews.models.review import Review
+from reflection_app.reviews.models import About, Comment, Review
 from reflection_app.teams.models.notification import Notification
 from tests.actions.test_comments import blind_seat
 from tests.factories import make_member, make_project, make_user

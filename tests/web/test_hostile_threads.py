@@ -2,9 +2,8 @@
 
 import pytest
 
-from reflection_app.reviews.models.comment import Comment
-from reflection_app.reviews.views.comment_text import render_comment
-from reflection_app.reviews.views.comments import MOST_LAID_OUT, laid_out
+from reflection_app.reviews.models import Comment
+from reflection_app.reviews.views.comments import MOST_LAID_OUT, laid_out, render_comment
 
 NOBODY: frozenset[str] = frozenset()
 

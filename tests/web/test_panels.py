@@ -7,8 +7,7 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project, Role
 from reflection_app.loops.verdicts import Issue
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.reviews.models.panel import Panel
-from reflection_app.reviews.models.review import Review, ReviewState
+from reflection_app.reviews.models import Panel, Review, ReviewState
 from reflection_app.runs.resuming import cancel_run
 from tests.factories import make_member, make_user
 from tests.panels import SECRET_REASON, adjudication, fresh, open_panel, panel_project, people, say

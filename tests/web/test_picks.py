@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from reflection_app.core.models import Project, Role
 from reflection_app.loops.code_tests import FailureReason, TestReport, TestResult
-from reflection_app.reviews.models.review import Review, ReviewState
+from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.models import Verdict
 from reflection_app.runs.views.comparison import MOST_CODE_LINES as MOST_LINES
 from reflection_app.runs.views.comparison import compare_answers, differences

@@ -11,7 +11,7 @@ from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.models import Project, Role
 from reflection_app.loops.review_rules import EVERY_REJECT, UNSURE, ReviewPolicy, ReviewRule, RuleAction
 from reflection_app.loops.verdicts import Verdict
-from reflection_app.reviews.change_policy import change_policy, digest_of
+from reflection_app.reviews.policy import change_policy, digest_of
 from tests.factories import make_project, submit
 from tests.metrics.judged import judged_run
 from tests.web.stories import HOSTILE, logged_in

@@ -7,7 +7,7 @@ from django.test import Client
 from django.utils import timezone
 
 from reflection_app.core.models import Project, Role
-from reflection_app.reviews.models.review import Review, ReviewState
+from reflection_app.reviews.models import Review, ReviewState
 from tests.factories import make_member
 from tests.web.stories import claimed_by, logged_in, unsure_project, waiting_review
 

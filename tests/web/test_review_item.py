@@ -9,7 +9,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from notebook_app.public import propose
 from reflection_app.core.models import Project, Role
-from reflection_app.reviews.models.review import Review
+from reflection_app.reviews.models import Review
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
 from tests.critiques import critique

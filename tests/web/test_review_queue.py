@@ -10,11 +10,9 @@ from pytest_django import DjangoAssertNumQueries
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.models import Project, Role
 from reflection_app.loops.effects import Decision
-from reflection_app.reviews.claim_review import claim_next, claim_review
-from reflection_app.reviews.decide_review import DecisionInput, decide_review
-from reflection_app.reviews.models.panel import Panel, PanelState
-from reflection_app.reviews.models.review import Review, ReviewState
-from reflection_app.reviews.skip_review import skip_review
+from reflection_app.reviews.claiming import claim_next, claim_review, skip_review
+from reflection_app.reviews.deciding import DecisionInput, decide_review
+from reflection_app.reviews.models import Panel, PanelState, Review, ReviewState
 from reflection_app.runs.models import Run, Verdict
 from reflection_app.tasks.models import Task
 from reflection_app.web.list_pages import PAGE

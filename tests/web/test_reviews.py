@@ -7,7 +7,7 @@ from django.utils import timezone
 from reflection_app.adapters.llm.scripted import register_script
 from reflection_app.core.models import Project, Role
 from reflection_app.repairs.models.ticket import Ticket
-from reflection_app.reviews.models.review import Review, ReviewState
+from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
 from tests.critiques import critique

@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Membership, Project, Role
-from reflection_app.reviews.models.review import Review, ReviewState
-from reflection_app.reviews.skip_review import skip_review
+from reflection_app.reviews.claiming import skip_review
+from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
 from tests.factories import make_member

@@ -9,8 +9,8 @@ from django.utils import timezone
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project, Role
 from reflection_app.loops.verdicts import Verdict
-from reflection_app.reviews.models.review import Review, ReviewState
-from reflection_app.reviews.undo_decision import undo_decision
+from reflection_app.reviews.deciding import undo_decision
+from reflection_app.reviews.models import Review, ReviewState
 from tests.factories import make_member
 from tests.panels import SECRET_REASON, open_panel, panel_project, people, say
 from tests.web.stories import logged_in

@@ -31,7 +31,7 @@ from reflection_app.metrics.views.charts import CHARTS_POLICY
 from reflection_app.metrics.views.metrics_choice import Asked, read_asked
 from reflection_app.metrics.views.metrics_filters import filter_context
 from reflection_app.metrics.views.metrics_words import share_words
-from reflection_app.reviews.models.review import Review
+from reflection_app.reviews.models import Review
 from reflection_app.web.access import DeskRequest, project_page
 
 # Of all that was compared the newest give an idea; of a cell, people look at each.

@@ -21,7 +21,7 @@ from reflection_app.notebook.views.entry_versions import version_lines
 from reflection_app.notebook.views.entry_view import EntryView, views_of
 from reflection_app.notebook.views.last_curation import last_curation
 from reflection_app.notebook.views.lift_view import lift_context
-from reflection_app.reviews.models.comment import About
+from reflection_app.reviews.models import About
 from reflection_app.reviews.views.comments import opened_thread
 from reflection_app.web.access import DeskRequest, Place, project_page
 

@@ -16,7 +16,7 @@ from reflection_app.core.ids import id_from
 from reflection_app.core.models import Project
 from reflection_app.repairs.models.report import Report
 from reflection_app.repairs.models.tool_failure import ToolFailure
-from reflection_app.reviews.models.review import Review
+from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Attempt, Run, Verdict
 from reflection_app.sessions.models.transcript import Transcript
 

@@ -6,8 +6,9 @@ from pydantic import Field
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from reflection_app.api.access import get_review_for
-from reflection_app.api.desk_view import DeskView, NoParameters
+from reflection_app.api.access import get_review_for, get_run_for
+from reflection_app.api.answer import Answer
+from reflection_app.api.desk_view import DeskView, NoParameters, Nothing
 from reflection_app.api.idempotency import idempotent
 from reflection_app.api.pages import NEWEST_FIRST, PageQuery, get_page
 from reflection_app.api.permissions import needs
@@ -15,7 +16,7 @@ from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.schema import described_get, described_post
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.values import Value
-from reflection_app.reviews.answers.review_answers import (
+from reflection_app.reviews.answers import (
     ClaimAnswer,
     HeartbeatAnswer,
     ReviewAnswer,
@@ -24,10 +25,19 @@ from reflection_app.reviews.answers.review_answers import (
     review_answers,
     reviews_to_show,
 )
-from reflection_app.reviews.claim_review import claim_next, claim_review, keep_review, release_review
-from reflection_app.reviews.decide_review import DecisionInput, decide_review
-from reflection_app.reviews.models.review import Review, ReviewState
-from reflection_app.reviews.review_views import QueueFilter
+from reflection_app.reviews.asking import AskInput, ask_for_review
+from reflection_app.reviews.assigning import AssignInput, HandOverInput, assign_review, hand_over
+from reflection_app.reviews.claiming import (
+    claim_next,
+    claim_review,
+    keep_review,
+    release_review,
+    skip_review,
+    unskip_review,
+)
+from reflection_app.reviews.deciding import DecisionInput, decide_review, undo_decision
+from reflection_app.reviews.models import Review, ReviewState
+from reflection_app.reviews.queue import QueueFilter
 
 DECISIONS = {
     "Approve": {"lease_token": "7f9c24e5-1d0b-4a0c-9f3e-2f1f0a4b6c8d", "decision": "approve"},
@@ -183,3 +193,137 @@ class Release(DeskView):
         return Response(
             review_answer(get_review_for(self.project, review_id), reader=self.actor).model_dump(mode="json")
         )
+
+
+# Assigning reviews to people, and handing over one that is held.
+
+
+class AssignReview(DeskView):
+    permissions = needs(post=Permission.REVIEW)
+
+    @described_post(
+        "assign_review",
+        summary="Keep a review for a member, or for nobody",
+        body=AssignInput,
+        answers={200: ReviewAnswer},
+        problems=(404, 409),
+        examples={"To a member": {"to": "anna", "note": "You know this agent."}, "To nobody": {"to": None}},
+    )
+    @idempotent
+    def post(self, request: Request, review_id: UUID) -> Response:
+        review = get_review_for(self.project, review_id)
+        assign_review(review, read_input(request, AssignInput, what="assignment"), actor=self.actor)
+        return Response(review_answer(get_review_for(self.project, review_id)).model_dump(mode="json"))
+
+
+class HandOver(DeskView):
+    permissions = needs(post=Permission.REVIEW)
+
+    @described_post(
+        "hand_over_review",
+        summary="Give a review that you hold to a member",
+        body=HandOverInput,
+        answers={200: ReviewAnswer},
+        problems=(404, 409),
+    )
+    @idempotent
+    def post(self, request: Request, review_id: UUID) -> Response:
+        review = get_review_for(self.project, review_id)
+        hand_over(review, read_input(request, HandOverInput, what="handing over"), actor=self.actor)
+        return Response(review_answer(get_review_for(self.project, review_id)).model_dump(mode="json"))
+
+
+# Asking for a review of an attempt, whatever the policy says.
+
+ASKED = {
+    "The kept attempt": {"note": "Are the figures those of 2025?"},
+    "A certain attempt, by three people": {"attempt": 2, "note": "Is the tone right?", "reviewers": 3},
+    "For one person": {"note": "You know this client.", "assignee": "anna"},
+}
+
+
+class AskedAnswer(Answer):
+    """The reviews that are open now: one, or one for each of several blind reviewers."""
+
+    reviews: list[ReviewAnswer]
+
+
+class AskForReview(DeskView):
+    # To ask is to decide nothing: a pipeline that hands tasks in may.
+    permissions = needs(post=Permission.ASK_FOR_REVIEW)
+
+    @described_post(
+        "ask_for_review",
+        summary="Ask for a review of an attempt that has a verdict; the run does not wait for it",
+        body=AskInput,
+        answers={201: AskedAnswer},
+        problems=(404, 409),
+        examples=ASKED,
+    )
+    @idempotent
+    def post(self, request: Request, run_id: UUID) -> Response:
+        run = get_run_for(self.project, run_id)
+        opened = ask_for_review(run, read_input(request, AskInput, what="request"), actor=self.actor)
+        found = reviews_to_show(Review.objects.filter(pk__in=[review.pk for review in opened]))
+        rows = list(found.order_by("created_at", "id"))
+        answer = AskedAnswer(reviews=review_answers(rows, reader=self.actor))
+        return Response(answer.model_dump(mode="json"), 201)
+
+
+# Skipping a review over REST, and taking that back.
+
+
+class SkipInput(Value):
+    """The token, where you hold the review: it is given back. With `undo`, the review comes to you again."""
+
+    lease_token: UUID | None = None
+    undo: bool = False
+
+
+class Skip(DeskView):
+    permissions = needs(post=Permission.REVIEW)
+
+    @described_post(
+        "skip_review",
+        summary="Pass a review over: it is not given to you as the next one again, and others still get it",
+        body=SkipInput,
+        answers={200: ReviewAnswer},
+        problems=(404, 409),
+        examples={"Skip": {}, "Take it back": {"undo": True}},
+    )
+    @idempotent
+    def post(self, request: Request, review_id: UUID) -> Response:
+        review = get_review_for(self.project, review_id)
+        told = read_input(request, SkipInput, what="skip")
+        if told.undo:
+            unskip_review(review, actor=self.actor)
+        else:
+            skip_review(review, actor=self.actor, lease_token=told.lease_token)
+        return Response(review_answer(get_review_for(self.project, review_id)).model_dump(mode="json"))
+
+
+# Taking a decision back over REST.
+
+
+class Undo(DeskView):
+    permissions = needs(post=Permission.REVIEW)
+
+    @described_post(
+        "undo_decision",
+        summary="Take a decision back with everything that followed from it; the review is yours again",
+        body=Nothing,
+        answers={200: ClaimAnswer},
+        problems=(404, 409),
+    )
+    @idempotent
+    def post(self, request: Request, review_id: UUID) -> Response:
+        """The run waits as before the decision: its ticket, later attempts and proposals go. What they had cost stays
+        on the run's totals. Refused with the reason once the agent or a pipeline has been told, a tool outside of the
+        desk was called, or somebody has built on it: then fork the run from the step of the review. Only the key that
+        decided, and keys with the scope admin, take a decision back.
+        """
+        read_input(request, Nothing, what="body")
+        undone = undo_decision(get_review_for(self.project, review_id), actor=self.actor)
+        assert undone.lease_token is not None
+        review = review_answer(get_review_for(self.project, review_id))
+        return Response(ClaimAnswer(review=review, lease_token=undone.lease_token).model_dump(mode="json"))

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from reflection_app.core.permissions import Permission
-from reflection_app.reviews.assign_review import LONGEST_NOTE, assignable
-from reflection_app.reviews.models.review import Review
-from reflection_app.reviews.views.decision_form import DecisionForm, prefilled
+from reflection_app.reviews.assigning import LONGEST_NOTE, assignable
+from reflection_app.reviews.models import Review
+from reflection_app.reviews.views.decision import DecisionForm, prefilled
 from reflection_app.web.access import DeskRequest
 
 

@@ -19,7 +19,7 @@ from reflection_app.loops.code_answers import code_of
 from reflection_app.loops.code_tests import FailureReason, TestReport, TestResult
 from reflection_app.loops.effects import RunTests
 from reflection_app.loops.referee.plain_values import is_same_text_or_value
-from reflection_app.reviews.models.review import Review
+from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Attempt, Step, StepState
 from reflection_app.runs.views.attempts import AttemptCard, attempt_cards
 from reflection_app.web.rendering import render_code

@@ -24,7 +24,7 @@ from reflection_app.loops.effects import (
     RunTests,
 )
 from reflection_app.loops.verdicts import Referee
-from reflection_app.reviews.views.decision_form import ISSUE_FIELDS, MOST_ROWS, SPARE_ROWS, read_issue_rows
+from reflection_app.reviews.views.decision import ISSUE_FIELDS, MOST_ROWS, SPARE_ROWS, read_issue_rows
 from reflection_app.runs.models import VOID, Attempt, Run, Step, Verdict
 from reflection_app.runs.views.steps import StepLine
 from reflection_app.web.complaints import SENTENCES

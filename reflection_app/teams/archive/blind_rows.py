@@ -4,10 +4,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from notebook_app.public import Row
-from reflection_app.reviews.models.blindness import seats_of_open_panels
-from reflection_app.reviews.models.bulk import BulkItem
-from reflection_app.reviews.models.panel import PanelState
-from reflection_app.reviews.models.review import ReviewState
+from reflection_app.reviews.models import BulkItem, PanelState, ReviewState, seats_of_open_panels
 
 UNDECIDED = {
     "state": ReviewState.WAITING.value,

@@ -25,7 +25,7 @@ from reflection_app.core.models import Membership, Project, Role
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.metrics.figuring import rebuild
-from reflection_app.reviews.models.review import Review, ReviewState
+from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.models import Run, RunState
 from reflection_app.runs.resuming import cancel_run
 from reflection_app.tasks.models import Task

@@ -21,10 +21,16 @@ from reflection_app.repairs.models.completeness import CompletenessCheck, Supple
 from reflection_app.repairs.models.report import AgentInstruction, ClassCorrection, Report
 from reflection_app.repairs.models.ticket import Ticket
 from reflection_app.repairs.models.tool_failure import FixPair, ToolFailure
-from reflection_app.reviews.models.bulk import BulkDecision, BulkItem, BulkState
-from reflection_app.reviews.models.comment import Comment
-from reflection_app.reviews.models.panel import Panel
-from reflection_app.reviews.models.review import Review, ReviewSkip, ReviewState
+from reflection_app.reviews.models import (
+    BulkDecision,
+    BulkItem,
+    BulkState,
+    Comment,
+    Panel,
+    Review,
+    ReviewSkip,
+    ReviewState,
+)
 from reflection_app.runs.models import Attempt, Question, Run, RunState, Step, Verdict
 from reflection_app.sessions.models.agent_trace import AgentSpan, AgentTrace
 from reflection_app.sessions.models.reflector import Reflector

@@ -6,7 +6,7 @@ from django.db.models import Q
 
 from reflection_app.core.ids import new_id
 from reflection_app.core.models import Project
-from reflection_app.reviews.models.comment import About, Comment
+from reflection_app.reviews.models import About, Comment
 
 
 class NotificationKind(models.TextChoices):

@@ -13,7 +13,7 @@ from reflection_app.core.models import ApiKey, Project
 from reflection_app.repairs.models.report import Report
 from reflection_app.repairs.models.ticket import Ticket
 from reflection_app.repairs.models.tool_failure import ToolFailure
-from reflection_app.reviews.models.review import Review
+from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Question, Run
 from reflection_app.sessions.models.transcript import Transcript
 from reflection_app.teams.models.tool import Secret, Tool

@@ -16,9 +16,9 @@ from reflection_app.core.models import Membership, Project, Role
 from reflection_app.loops.effects import Decision
 from reflection_app.metrics.figuring import figure_due
 from reflection_app.metrics.models.day_figures import DayFigure
-from reflection_app.reviews.claim_review import claim_review
-from reflection_app.reviews.decide_review import DecisionInput, decide_review
-from reflection_app.reviews.models.review import Review, ReviewState
+from reflection_app.reviews.claiming import claim_review
+from reflection_app.reviews.deciding import DecisionInput, decide_review
+from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run, RunState
 from reflection_app.teams.archive.identities import Identities

@@ -1,0 +1,270 @@
+"""Reviews as REST tells them: the attempt, the verdict on it, who holds it and what was decided."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from uuid import UUID
+
+from django.db.models import QuerySet
+from pydantic import AwareDatetime, Field
+
+from reflection_app.api.answer import Answer, PageAnswer
+from reflection_app.core.audit import Actor
+from reflection_app.loops.effects import Decision, DirectorsDecision, ReviewReason
+from reflection_app.loops.verdicts import Issue
+from reflection_app.loops.verdicts import Verdict as VerdictName
+from reflection_app.reviews.models import About, Comment, PanelState, Review, ReviewState, is_hidden
+from reflection_app.runs.answers import VerdictAnswer, decisive_scores, verdict_answer
+from reflection_app.runs.models import Attempt
+
+# Panels as REST tells them: how many have spoken, and what they said once all have.
+
+
+class OpinionAnswer(Answer):
+    """What one of several blind reviewers said."""
+
+    review_id: UUID
+    by: str
+    decision: Decision
+    verdict: VerdictName
+    score: float
+    issues: list[Issue]
+    reason: str
+    given_at: AwareDatetime
+
+
+class PanelAnswer(Answer):
+    """Several people judge the same verdict without seeing each other's opinions; each has a review of their own."""
+
+    id: UUID
+    state: PanelState
+    wanted: int = Field(description="how many are to judge")
+    given: int = Field(description="how many have")
+    agreed: bool | None = Field(description="null until the last of them has spoken")
+    opinions: list[OpinionAnswer] = Field(description="all of them once the last is in; until then, the caller's own")
+
+
+def panel_answers(reviews: Iterable[Review], *, reader: Actor | None) -> dict[UUID, PanelAnswer]:
+    """By id, the panels of `reviews` as `reader` may know them; with one query for all of them."""
+    panels = {review.panel.pk: review.panel for review in reviews if review.panel is not None}
+    if not panels:
+        return {}
+    spoken: dict[UUID, list[Review]] = defaultdict(list)
+    seats = Review.objects.filter(panel__in=panels, state=ReviewState.DECIDED, opinion__isnull=False)
+    for seat in seats.select_related("panel").order_by("decided_at", "id"):
+        if seat.panel is not None:
+            spoken[seat.panel.pk].append(seat)
+    return {
+        panel.pk: PanelAnswer(
+            id=panel.pk,
+            state=PanelState(panel.state),
+            wanted=panel.wanted,
+            given=len(spoken[panel.pk]),
+            agreed=panel.agreed,
+            opinions=[answer for seat in spoken[panel.pk] for answer in _opinion_answer(seat, reader=reader)],
+        )
+        for panel in panels.values()
+    }
+
+
+def _opinion_answer(seat: Review, *, reader: Actor | None) -> list[OpinionAnswer]:
+    said = seat.get_opinion()
+    if said is None or seat.decided_at is None or is_hidden(seat, reader=reader):
+        return []
+    answer = OpinionAnswer(
+        review_id=seat.pk,
+        by=seat.decided_by_label,
+        decision=said.decision,
+        verdict=said.verdict,
+        score=said.score,
+        issues=list(said.issues),
+        reason=said.reason,
+        given_at=seat.decided_at,
+    )
+    return [answer]
+
+
+class ReviewedAttempt(Answer):
+    number: int
+    content: str
+
+
+class CandidateAnswer(ReviewedAttempt):
+    """An attempt that a person may pick, with its score from the strongest referee that judged it."""
+
+    score: float | None
+    referee: str | None = Field(description="who gave the score", examples=["generated_tests"])
+
+
+class DecisionAnswer(Answer):
+    """What was decided, and the verdict that has held since."""
+
+    decision: Decision
+    directors_decision: DirectorsDecision | None = Field(
+        description="of a REJECT that the run waited for: what the decision amounts to"
+    )
+    attempt: int | None = Field(description="the attempt that the verdict is on: of an unsettled pick, the one picked")
+    verdict: VerdictAnswer | None
+    reason: str
+    decided_by: str
+    decided_by_key: UUID | None = Field(description="the key that decided; null where a person did")
+    decided_at: AwareDatetime
+
+
+class ReviewAnswer(Answer):
+    """A verdict that is put before a person."""
+
+    id: UUID
+    run_id: UUID
+    attempt: ReviewedAttempt
+    verdict: VerdictAnswer = Field(description="the verdict to be approved or overruled")
+    reason: ReviewReason = Field(description="why a person is asked")
+    why: list[str] = Field(description="what the evidence says, in sentences, where the loop tells")
+    candidates: list[CandidateAnswer] = Field(
+        description="of an unsettled pick, all attempts made so far; `attempt` is the one that the run would keep"
+    )
+    state: ReviewState
+    holder: str | None
+    lease_until: AwareDatetime | None = Field(description="a claimed review whose lease ran out can be claimed again")
+    assignee: str | None = Field(description="for whom it is kept: nobody else is given it as the next one")
+    note: str = Field(description="what the person or pipeline that asked for it, or assigned it, said")
+    note_by: str | None
+    created_at: AwareDatetime
+    panel: PanelAnswer | None = Field(description="of a review that is one of several, or that settles their dispute")
+    decision: DecisionAnswer | None = Field(
+        description="of a blind reviewer, null to everybody else until the last of them has decided"
+    )
+
+
+class ReviewPage(PageAnswer):
+    results: list[ReviewAnswer]
+
+
+class ClaimAnswer(Answer):
+    """The review that is yours now. The token goes with the heartbeat, the decision and the release."""
+
+    review: ReviewAnswer
+    lease_token: UUID
+
+
+class HeartbeatAnswer(Answer):
+    lease_until: AwareDatetime
+
+
+def reviews_to_show(reviews: QuerySet[Review]) -> QuerySet[Review]:
+    """`reviews` with all that an answer needs of other tables."""
+    return reviews.select_related(
+        "attempt",
+        "step",
+        "panel",
+        "assignee",
+        "verdict__given_by",
+        "decided_verdict__given_by",
+        "decided_verdict__attempt",
+    )
+
+
+def review_answer(review: Review, *, reader: Actor | None = None) -> ReviewAnswer:
+    return review_answers([review], reader=reader)[0]
+
+
+def review_answers(reviews: Sequence[Review], *, reader: Actor | None = None) -> list[ReviewAnswer]:
+    """The answers of `reviews` as `reader` may know them; without a reader, as anybody may.
+
+    Where there are picks among them, with two queries more for all of them together, and where panels, with one more.
+    """
+    candidates = _candidates({review.run_id for review in reviews if review.is_pick})
+    panels = panel_answers(reviews, reader=reader)
+    return [
+        _review_answer(
+            review,
+            candidates=candidates[review.run_id] if review.is_pick else [],
+            panel=panels.get(review.panel_id) if review.panel_id else None,
+            reader=reader,
+        )
+        for review in reviews
+    ]
+
+
+def _candidates(runs: set[UUID]) -> dict[UUID, list[CandidateAnswer]]:
+    """By run, what a person may pick from."""
+    found: dict[UUID, list[CandidateAnswer]] = defaultdict(list)
+    if not runs:
+        return found
+    attempts = list(Attempt.objects.filter(run__in=runs).order_by("number"))
+    decisive = decisive_scores(attempt.pk for attempt in attempts)
+    for attempt in attempts:
+        score, referee = decisive.get(attempt.pk, (None, None))
+        candidate = CandidateAnswer(number=attempt.number, content=attempt.content, score=score, referee=referee)
+        found[attempt.run_id].append(candidate)
+    return found
+
+
+def _review_answer(
+    review: Review, *, candidates: list[CandidateAnswer], panel: PanelAnswer | None, reader: Actor | None
+) -> ReviewAnswer:
+    return ReviewAnswer(
+        id=review.pk,
+        run_id=review.run_id,
+        attempt=ReviewedAttempt(number=review.attempt.number, content=review.attempt.content),
+        verdict=verdict_answer(review.verdict),
+        reason=ReviewReason(review.reason),
+        why=review.why,
+        candidates=candidates,
+        state=ReviewState(review.state),
+        holder=review.holder_label or None,
+        lease_until=review.lease_until,
+        assignee=review.assignee.get_username() if review.assignee else None,
+        note=review.note,
+        note_by=review.note_by_label or None,
+        created_at=review.created_at,
+        panel=panel,
+        decision=None if is_hidden(review, reader=reader) else _decision_answer(review),
+    )
+
+
+def _decision_answer(review: Review) -> DecisionAnswer | None:
+    if review.decision is None or review.decided_at is None:
+        return None
+    return DecisionAnswer(
+        decision=Decision(review.decision),
+        directors_decision=review.directors_decision,
+        attempt=review.decided_verdict.attempt.number if review.decided_verdict else None,
+        verdict=verdict_answer(review.decided_verdict) if review.decided_verdict else None,
+        reason=review.decision_reason,
+        decided_by=review.decided_by_label,
+        decided_by_key=review.decided_by_key_id,
+        decided_at=review.decided_at,
+    )
+
+
+# Comments as REST tells them.
+
+
+class CommentAnswer(Answer):
+    """Something that a person or a pipeline said about a review, a run or an entry of the notebook."""
+
+    id: UUID
+    about: About
+    about_id: UUID
+    author: str
+    text: str = Field(description="Markdown; empty once it was taken back")
+    created_at: AwareDatetime
+    edited_at: AwareDatetime | None
+    taken_back_at: AwareDatetime | None
+
+
+class CommentPage(PageAnswer):
+    results: list[CommentAnswer]
+
+
+def comment_answer(comment: Comment) -> CommentAnswer:
+    return CommentAnswer(
+        id=comment.pk,
+        about=About(comment.about),
+        about_id=comment.about_id,
+        author=comment.author_label,
+        text=comment.text,
+        created_at=comment.created_at,
+        edited_at=comment.edited_at,
+        taken_back_at=comment.deleted_at,
+    )

@@ -1,0 +1,113 @@
+"""Asking for a look at an attempt: a person or a pipeline wants its verdict reviewed, whatever the policy says.
+
+No run waits for it. What is decided counts as an audit's decision does.
+"""
+
+from typing import Annotated
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+from pydantic import AfterValidator, Field
+
+from reflection_app.adapters.doorbell import ring
+from reflection_app.core.audit import Actor, audit
+from reflection_app.core.errors import AskedAlready, InvalidInput
+from reflection_app.loops.effects import ReviewReason
+from reflection_app.loops.review_rules import MOST_REVIEWERS
+from reflection_app.loops.storable import storable
+from reflection_app.loops.values import Value
+from reflection_app.reviews.assigning import AssignInput, assign_review
+from reflection_app.reviews.models import OPEN, Review
+from reflection_app.reviews.rows import put_before_people
+from reflection_app.runs.models import Attempt, Run, Verdict
+
+
+class AskInput(Value):
+    """What is to be looked at and why; without an attempt, the one that the run keeps."""
+
+    attempt: int | None = Field(default=None, ge=1, le=2**31 - 1, description="the number of the attempt")
+    note: Annotated[str, Field(max_length=10_000), AfterValidator(storable)] = Field(
+        default="", description="what the reviewer is to look at; must not be blank"
+    )
+    reviewers: int = Field(default=1, ge=1, le=MOST_REVIEWERS, description="how many judge it blindly")
+    assignee: Annotated[str, Field(max_length=150), AfterValidator(storable)] = Field(
+        default="", description="the name of a member who may review: it is kept for them; of one reviewer alone"
+    )
+
+
+@transaction.atomic
+def ask_for_review(run: Run, asked: AskInput, *, actor: Actor) -> list[Review]:
+    """The open reviews: one, or a seat for each reviewer. Raises InvalidInput, and AskedAlready where one is open."""
+    note = asked.note.strip()
+    if not note:
+        raise _wrong("note", _("Say what the reviewer is to look at."))
+    if asked.assignee and asked.reviewers > 1:
+        raise _wrong(
+            "assignee", _("Several judge blindly, whoever comes first; leave the name out, or ask one person.")
+        )
+    # Of two who ask at the same moment, the second waits here and finds what the first has opened.
+    locked = Run.objects.select_for_update().get(pk=run.pk)
+    verdict = _verdict_of(_attempt_of(locked, asked.attempt))
+    _refuse_a_second(verdict)
+    opened = put_before_people(
+        locked,
+        verdict,
+        step=None,
+        reason=ReviewReason.ASKED_FOR,
+        holds_run=False,
+        reviewers=asked.reviewers,
+        note=note,
+        note_by=actor.label,
+    )
+    locked.save(update_fields=["last_event_seq"])
+    for review in opened:
+        after = {"attempt": verdict.attempt.number, "verdict": verdict.verdict, "note": note}
+        audit(run.project_id, actor, "review.asked_for", target=review, after=after)
+    if asked.assignee:
+        _assign(opened[0], asked.assignee, actor=actor)
+    transaction.on_commit(lambda: ring(run.pk, project_id=run.project_id))
+    return opened
+
+
+def _attempt_of(run: Run, number: int | None) -> Attempt:
+    made = Attempt.objects.filter(run=run).order_by("number")
+    if number is None:
+        kept = made.filter(pk=run.best_attempt_id).first() if run.best_attempt_id else None
+        found = kept or made.last()
+        if found is None:
+            raise _wrong("attempt", _("The run has made no attempt yet."))
+        return found
+    found = made.filter(number=number).first()
+    if found is None:
+        numbers = ", ".join(map(str, made.values_list("number", flat=True)))
+        told = {"number": number, "made": numbers}
+        if not numbers:
+            raise _wrong("attempt", _("The run has made no attempt yet."))
+        raise _wrong("attempt", _("The run has no attempt %(number)s; it made %(made)s.") % told)
+    return found
+
+
+def _verdict_of(attempt: Attempt) -> Verdict:
+    """The verdict that counts: the strongest referee's, of two equal ones the later."""
+    verdict = Verdict.objects.filter(attempt=attempt).order_by("referee", "created_at", "id").last()
+    if verdict is None:
+        said = _("Nothing has judged attempt %(number)s yet, so there is no verdict to review.")
+        raise _wrong("attempt", said % {"number": attempt.number})
+    return verdict
+
+
+def _refuse_a_second(verdict: Verdict) -> None:
+    if waiting := Review.objects.filter(verdict=verdict, state__in=OPEN).order_by("created_at", "id").first():
+        told = {"number": verdict.attempt.number, "review": waiting.pk}
+        raise AskedAlready(_("The verdict on attempt %(number)s waits for a review already: %(review)s.") % told)
+
+
+def _assign(review: Review, name: str, *, actor: Actor) -> None:
+    try:
+        assign_review(review, AssignInput(to=name), actor=actor)
+    except InvalidInput as error:
+        raise _wrong("assignee", str(error)) from None
+
+
+def _wrong(field: str, why: str) -> InvalidInput:
+    return InvalidInput(why, errors=[{"field": field, "message": why}])

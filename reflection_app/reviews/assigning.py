@@ -1,0 +1,186 @@
+"""Assigning a review to a person, and handing over one that somebody holds."""
+
+from typing import Annotated, Any
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Exists, OuterRef
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from pydantic import AfterValidator, Field
+
+from reflection_app.adapters.doorbell import ring, ring_reviews
+from reflection_app.core.audit import Actor, audit
+from reflection_app.core.errors import AlreadyDecided, InvalidInput, ReviewHeld
+from reflection_app.core.events import EventType, add_event
+from reflection_app.core.models import Membership
+from reflection_app.core.own_work import allows_own_work, is_own
+from reflection_app.loops.storable import storable
+from reflection_app.loops.values import Value
+from reflection_app.reviews.claiming import NOBODY, gone, lost, why_closed
+from reflection_app.reviews.models import OPEN, Review, ReviewSkip, ReviewState
+from reflection_app.runs.models import Run
+from reflection_app.teams.models.notification import NotificationKind
+from reflection_app.teams.notifications import MAY_REVIEW, tell_of_review
+
+LONGEST_NOTE = 10_000
+Note = Annotated[str, Field(max_length=LONGEST_NOTE), AfterValidator(storable)]
+Name = Annotated[str, Field(min_length=1, max_length=150)]
+
+
+class AssignInput(Value):
+    """To whom a review is assigned; nobody takes the assignment away."""
+
+    to: Name | None = Field(description="the name of a member who may review, or null")
+    note: Note = ""
+
+
+class HandOverInput(Value):
+    """To whom the holder of a review gives it."""
+
+    lease_token: UUID
+    to: Name = Field(description="the name of a member who may review")
+    note: Note = ""
+
+
+@transaction.atomic
+def assign_review(review: Review, told: AssignInput, *, actor: Actor) -> Review:
+    """The review, kept for somebody or for nobody.
+
+    Raises InvalidInput, AlreadyDecided, or ReviewHeld where another person has it in their hands: nothing changed then.
+    """
+    run, locked = _locked(review)
+    if not locked.is_open:
+        raise AlreadyDecided(why_closed(locked))
+    to = _reviewer(locked, told.to) if told.to is not None else None
+    if is_held(locked) and (to is None or locked.holder_id != to.pk):
+        raise ReviewHeld(
+            _("%(holder)s holds this review now. They can hand it over; nothing was changed.")
+            % {"holder": locked.holder_label}
+        )
+    _keep(locked, run, to=to, note=told.note, kind=NotificationKind.ASSIGNED, actor=actor)
+    return locked
+
+
+@transaction.atomic
+def hand_over(review: Review, told: HandOverInput, *, actor: Actor) -> Review:
+    """The review, no longer held and kept for the one whom its holder names.
+
+    Raises InvalidInput, AlreadyDecided or ReviewLeaseLost: nothing changed then.
+    """
+    run, locked = _locked(review)
+    held = locked.state == ReviewState.CLAIMED and locked.lease_token == told.lease_token and is_held(locked)
+    if not held:
+        raise lost(locked)
+    to = _reviewer(locked, told.to)
+    if actor.user and to.pk == actor.user.pk:
+        raise _bad_person(_("You hold it already. Choose somebody else."))
+    locked.state = ReviewState.WAITING
+    for name, value in NOBODY.items():
+        setattr(locked, name, value)
+    locked.save(update_fields=["state", *NOBODY])
+    _keep(locked, run, to=to, note=told.note, kind=NotificationKind.HANDED_OVER, actor=actor)
+    return locked
+
+
+def assignable(review: Review) -> list[User]:
+    """The members whom the review may be assigned to, by name."""
+    members = Membership.objects.filter(project=review.project_id, role__in=MAY_REVIEW, user__is_active=True)
+    users = [member.user for member in members.select_related("user").order_by("user__username")]
+    taken = seated(review)
+    return [user for user in users if user.pk not in taken and not _is_own_of(review, user)]
+
+
+def _is_own_of(review: Review, user: User) -> bool:
+    """Whether the person handed the work in and may not decide on it."""
+    actor = Actor(user=user)
+    return is_own(review.handed_in_by, actor=actor) and not allows_own_work(review.project_id, actor=actor)
+
+
+def seated(review: Review) -> set[int]:
+    """Who has, had or is kept another seat of the review's panel, and may not have two."""
+    if review.panel_id is None:
+        return set()
+    found: set[int] = set()
+    for seat in Review.objects.filter(panel=review.panel_id).exclude(pk=review.pk):
+        if seat.state in {ReviewState.CLAIMED, ReviewState.DECIDED} and seat.holder_person:
+            found.add(seat.holder_person)
+        if seat.is_open and seat.assignee_id:
+            found.add(seat.assignee_id)
+    return found
+
+
+def is_held(review: Review) -> bool:
+    """Whether somebody's hold on it has not run out."""
+    return (
+        review.state == ReviewState.CLAIMED and review.lease_until is not None and review.lease_until > timezone.now()
+    )
+
+
+def lapse_assignments() -> int:
+    """Takes away what is assigned to people who may not review there any more; how many there were."""
+    still_may = Membership.objects.filter(
+        project=OuterRef("project"), user=OuterRef("assignee"), role__in=MAY_REVIEW, user__is_active=True
+    )
+    return Review.objects.filter(~Exists(still_may), state__in=OPEN, assignee__isnull=False).update(assignee=None)
+
+
+def _locked(review: Review) -> tuple[Run, Review]:
+    # The run's lock comes first everywhere, so that nobody waits in a circle.
+    run = Run.objects.select_for_update().get(pk=review.run_id)
+    rows = Review.objects.select_for_update(of=("self",)).select_related("run__task", "assignee", "project")
+    locked = rows.filter(pk=review.pk).first()
+    if locked is None:
+        raise gone()
+    return run, locked
+
+
+def _reviewer(review: Review, name: str) -> User:
+    """The member of that name. A stranger is told apart from nobody by nothing."""
+    member = (
+        Membership.objects.filter(
+            project=review.project_id, user__username=storable(name), role__in=MAY_REVIEW, user__is_active=True
+        )
+        .select_related("user")
+        .first()
+    )
+    if member is None:
+        raise _bad_person(_("Nobody of this name may review in this project."))
+    if member.user_id in seated(review):
+        raise _bad_person(_("They have another seat of this panel, and each person judges once."))
+    if _is_own_of(review, member.user):
+        raise _bad_person(_("They, or a key that they made, handed this in. Somebody else has to decide on it."))
+    return member.user
+
+
+def _bad_person(message: str) -> InvalidInput:
+    return InvalidInput(message, errors=[{"field": "to", "message": message}])
+
+
+def _keep(review: Review, run: Run, *, to: User | None, note: str, kind: NotificationKind, actor: Actor) -> None:
+    """Writes who it is kept for, and all that tells of it."""
+    before: dict[str, Any] = {"assignee": review.assignee.get_username() if review.assignee else None}
+    after: dict[str, Any] = {"assignee": to.get_username() if to else None}
+    review.assignee = to
+    if note.strip():
+        before["note"], after["note"] = review.note, note.strip()
+        review.note = _above(note.strip(), review)
+        review.note_by_label = actor.label
+    review.save(update_fields=["assignee", "note", "note_by_label"])
+    if to is not None:
+        # What they once passed over is theirs now all the same.
+        ReviewSkip.objects.filter(review=review, by_label=to.get_username()).delete()
+        tell_of_review(kind, review, users=[to.pk], actor=actor)
+    add_event(run, EventType.REVIEW_ASSIGNED, review=str(review.pk), assignee=after["assignee"])
+    run.save(update_fields=["last_event_seq"])
+    action = "review.handed_over" if kind is NotificationKind.HANDED_OVER else "review.assigned"
+    audit(review.project_id, actor, action, target=review, before=before, after=after)
+    transaction.on_commit(lambda: ring(run.pk, project_id=run.project_id))
+    transaction.on_commit(lambda: ring_reviews(run.project_id))
+
+
+def _above(note: str, review: Review) -> str:
+    """The new note, and below it what was said before by somebody else or of something else."""
+    earlier = f"\n\n{review.note_by_label}: {review.note}" if review.note else ""
+    return (note + earlier)[:LONGEST_NOTE]

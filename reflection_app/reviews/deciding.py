@@ -1,0 +1,204 @@
+"""Deciding a review: who holds it says what becomes of the verdict, once and for all others."""
+
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from reflection_app.core.audit import Actor, AuditEntry, audit
+from reflection_app.core.errors import Conflict, NotYours, StillStands
+from reflection_app.core.own_work import may_undo_others, refuse_own_work
+from reflection_app.reviews.claiming import gone, lost
+from reflection_app.reviews.decisions import Decided, DecisionInput, decided_by, put_in_force
+from reflection_app.reviews.models import UNDONE, About, Review, ReviewState
+from reflection_app.reviews.panels import keep_opinion, reopen_dispute, settle_dispute, take_back_opinion
+from reflection_app.reviews.taking_back import hold_again, take_back, why_it_stands
+from reflection_app.runs.models import Run
+from reflection_app.teams.models.notification import Notification, NotificationKind
+
+WRITTEN = (
+    *("state", "lease_token", "lease_until", "decision", "decision_reason", "decided_by", "decided_by_label"),
+    *("decided_by_key", "decided_at", "opinion", "decided_verdict", "decided_seq", "ordered_run", "panel"),
+)
+
+
+@transaction.atomic
+def decide_review(review: Review, told: DecisionInput, *, actor: Actor) -> Review:
+    """The decided review.
+
+    Raises AlreadyDecided or ReviewLeaseLost (nothing changed), InvalidInput, or OwnWorkRefused.
+    """
+    # The run's lock comes first everywhere (cancel_run, the journal), so that nobody waits in a circle.
+    run = Run.objects.select_for_update(of=("self",)).select_related("task").get(pk=review.run_id)
+    # Whoever's token they came by, and whatever was handed in since they claimed it.
+    refuse_own_work({*review.handed_in_by, *run.handed_in_by}, project_id=review.project_id, actor=actor)
+    decided = decided_by(review, told, actor=actor)
+    _record(review, told, decided, actor=actor)
+    if review.is_seat:
+        keep_opinion(review, run, decided, actor=actor)
+    else:
+        put_in_force(review, run, decided, actor=actor)
+        if review.panel_id:
+            settle_dispute(review, actor=actor)
+    _keep_trail(review, decided, actor=actor)
+    # The run as it is now; what was read of the attempt stays, for whoever tells of the decision.
+    review.refresh_from_db(fields=WRITTEN)
+    review.run = run
+    return review
+
+
+def _record(review: Review, told: DecisionInput, decided: Decided, *, actor: Actor) -> None:
+    """Keeps what was said. Lease and state are checked by the very UPDATE that does, so of two reviewers one wins."""
+    now = timezone.now()
+    held = Review.objects.filter(
+        pk=review.pk, state=ReviewState.CLAIMED, lease_token=told.lease_token, lease_until__gt=now
+    )
+    if review.is_seat:
+        # Nobody judges twice, whoever's token they came by.
+        held = held.filter(holder_person=actor.person_id)
+    recorded = held.update(
+        state=ReviewState.DECIDED,
+        decision=decided.decision.decision.value,
+        decision_reason=decided.decision.reason,
+        decided_by=actor.user,
+        decided_by_label=actor.label,
+        decided_by_key=actor.api_key,
+        decided_at=now,
+        lease_token=None,
+        lease_until=None,
+    )
+    if not recorded:
+        raise lost(review)
+
+
+def _keep_trail(review: Review, decided: Decided, *, actor: Actor) -> None:
+    as_director = review.directors_decision_with(decided.decision.verdict.value)
+    named = {"directors_decision": as_director.value} if as_director else {}
+    audit(
+        review.project_id,
+        actor,
+        "review.opinion" if review.is_seat else "review.decided",
+        target=review,
+        before={"attempt": review.attempt.number, "verdict": review.verdict.verdict, "score": review.verdict.score},
+        after={"attempt": decided.attempt.number}
+        | named
+        | decided.decision.model_dump(mode="json", exclude={"reviewer", "picked"}),
+    )
+
+
+# Undo: who decided takes the decision back, with everything that followed from it in the desk.
+#
+# As long as nobody outside knows of it and nobody has built on it. After that it stands, and a fork decides otherwise.
+
+DECIDED = "review.decided"
+# What is decided at one of several blind seats.
+OPINION = "review.opinion"
+
+
+@transaction.atomic
+def undo_decision(review: Review, *, actor: Actor) -> Review:
+    """The review, undecided again and held by `actor`; its run waits as before the decision.
+
+    Raises NotYours; StillStands, with the reason; and Conflict where there is no decision. Of two at once one wins.
+    """
+    # The run's lock comes first everywhere, so that nobody waits in a circle.
+    run = Run.objects.select_for_update().get(pk=review.run_id)
+    related = ("step", "attempt", "verdict", "decided_verdict__attempt", "ordered_run", "decided_by")
+    locked = Review.objects.select_related(*related).select_for_update(of=("self",)).filter(pk=review.pk).first()
+    if locked is None:
+        raise gone()
+    if locked.state != ReviewState.DECIDED:
+        raise Conflict(why_nothing_to_undo(locked))
+    if not may_undo(locked, actor=actor):
+        raise NotYours(_("Only %(who)s and admins can take this back.") % {"who": locked.decided_by_label})
+    check_it_can_go(locked, run)
+    said, decided_by = said_of(locked), locked.decided_by
+    if locked.is_seat:
+        take_back_opinion(locked, run, actor=actor)
+        facts: dict[str, Any] = {}
+        locked.refresh_from_db()
+    else:
+        facts = take_back(locked, run, actor=actor).facts()
+        if locked.panel_id is not None:
+            reopen_dispute(locked)
+        locked = hold_again(locked, actor=actor)
+    audit(run.project_id, actor, UNDONE, target=locked, before=said, after=facts)
+    if decided_by is not None and decided_by != actor.user:
+        _tell(decided_by, locked, actor=actor)
+    return locked
+
+
+def check_it_can_go(review: Review, run: Run) -> None:
+    """Raises StillStands, naming the reason and where a fork would begin, unless the decision can be taken back."""
+    if why := why_it_stands(review, run):
+        raise StillStands(why, from_step=review.step.seq if review.holds_run and review.step else None)
+
+
+def may_undo(review: Review, *, actor: Actor) -> bool:
+    """Whether `actor` decided it, or is an admin of its project."""
+    if actor.user is not None:
+        return review.decided_by_id == actor.user.pk or may_undo_others(review.project_id, actor=actor)
+    if actor.api_key is None or actor.api_key.project_id != review.project_id:
+        return False
+    return may_undo_others(review.project_id, actor=actor) or _decided_with(review) == actor.api_key.pk
+
+
+def _decided_with(review: Review) -> object:
+    """The key that the review was decided with. Its label is no proof: keys may have the same name."""
+    trail = AuditEntry.objects.filter(target_id=review.pk, action__in=(DECIDED, OPINION)).order_by("-created_at", "-id")
+    return trail.values_list("api_key_id", flat=True).first()
+
+
+def why_nothing_to_undo(review: Review) -> str:
+    if review.state == ReviewState.WITHDRAWN:
+        return _("The review was withdrawn undecided.")
+    trail = AuditEntry.objects.filter(target_id=review.pk, action=UNDONE).order_by("-created_at", "-id").first()
+    if trail is not None:
+        return _("%(who)s has taken the decision back already.") % {"who": trail.actor_label}
+    return _("The review is not decided yet.")
+
+
+def said_of(review: Review) -> dict[str, Any]:
+    """The decision as the audit trail keeps it, for whoever decides anew."""
+    opinion = review.get_opinion()
+    if opinion is not None:
+        return opinion.model_dump(mode="json", exclude={"reviewer"}) | {"by": review.decided_by_label}
+    directed, given = review.directors_decision, review.decided_verdict
+    return {
+        "by": review.decided_by_label,
+        "decision": review.decision,
+        "directors_decision": directed.value if directed else None,
+        "attempt": given.attempt.number if given else None,
+        "verdict": given.verdict if given else None,
+        "score": given.score if given else None,
+        "issues": given.issues if given else [],
+        "reason": review.decision_reason,
+    }
+
+
+def taken_back_by_holder(review: Review) -> dict[str, Any] | None:
+    """What was decided before it was taken back, for who took it back or had decided it and holds it now, else None.
+
+    What was said at a blind seat is for nobody but who said it.
+    """
+    trail = AuditEntry.objects.filter(target_id=review.pk, action__in=(DECIDED, OPINION, UNDONE))
+    last = trail.order_by("-created_at", "-id").first()
+    if last is None or last.action != UNDONE:
+        return None
+    allowed = {last.before.get("by")} | (set() if review.is_seat else {last.actor_label})
+    if review.holder_label not in allowed:
+        return None
+    before: dict[str, Any] = last.before
+    return before
+
+
+def _tell(decided_by: Any, review: Review, *, actor: Actor) -> None:
+    Notification.objects.create(
+        project_id=review.project_id,
+        user=decided_by,
+        kind=NotificationKind.DECISION_UNDONE,
+        facts={"by": actor.label, "title": review.run.task.title},
+        about=About.REVIEW,
+        about_id=review.pk,
+    )

@@ -1,0 +1,306 @@
+"""What a reviewer's decision says: which verdict holds from now on, on which attempt, with what score and issues."""
+
+from dataclasses import dataclass
+from typing import Annotated
+from uuid import UUID
+
+from django.utils.translation import gettext as _
+from pydantic import AfterValidator, Field, PlainValidator, WithJsonSchema
+
+from reflection_app.core.audit import Actor
+from reflection_app.core.errors import InvalidInput
+from reflection_app.core.events import EventType, add_event
+from reflection_app.loops.best_attempt import strongest_judgements
+from reflection_app.loops.effects import Decision, DirectorsDecision, ReviewDecision
+from reflection_app.loops.storable import storable
+from reflection_app.loops.task_spec import Thresholds
+from reflection_app.loops.values import Value
+from reflection_app.loops.verdicts import Issue, IssueCategory, Score, Severity
+from reflection_app.loops.verdicts import Verdict as VerdictName
+from reflection_app.reviews.claiming import tell_pages
+from reflection_app.reviews.models import Review
+from reflection_app.runs.consequences import best_of
+from reflection_app.runs.lessons import settle_first_attempt
+from reflection_app.runs.models import Attempt, Run, Verdict
+from reflection_app.runs.resuming import resume_run
+from reflection_app.tasks.redo import RedoInput, redo_run, why_no_redo
+
+# A reviewer's decision as it is handed in.
+
+KNOWN = [*(one.value for one in Decision), *(one.value for one in DirectorsDecision)]
+
+
+def _decision(said: object) -> Decision | DirectorsDecision:
+    """The decision by its name. A union of the two would name two fields where neither is meant."""
+    if said not in KNOWN:
+        raise ValueError(f"must be one of {', '.join(KNOWN)}")
+    named = str(said)
+    return Decision(named) if named in Decision else DirectorsDecision(named)
+
+
+AnyDecision = Annotated[
+    Decision | DirectorsDecision, PlainValidator(_decision), WithJsonSchema({"type": "string", "enum": KNOWN})
+]
+
+
+class DecisionInput(Value):
+    """A reviewer's decision. `verdict`, `score` and `issues` are for overruling; what is left out follows the referee.
+
+    Where the reason is `unsettled_pick` or `broken_tests`, the question is which attempt to keep. To approve is to
+    vouch for the attempt that is asked about: it gets a PASS, whatever the tests said. Overruling with PASS and
+    `attempt` keeps another one, with REJECT says that none is right, and with REVISE asks for one more attempt, made
+    from the issues and the reason.
+
+    Of a REJECT that the run waits for, a person decides as its director: `redo` with `instructions` sends it back,
+    `accept` with a `reason` takes it all the same, and `close` ends the run as rejected.
+    """
+
+    lease_token: UUID
+    decision: AnyDecision
+    verdict: VerdictName | None = None
+    score: Score | None = None
+    issues: Annotated[tuple[Issue, ...], Field(max_length=50)] | None = None
+    reason: Annotated[str, Field(max_length=10_000), AfterValidator(storable)] = Field(
+        default="", description="needed to accept what was rejected"
+    )
+    instructions: Annotated[str, Field(max_length=10_000), AfterValidator(storable)] = Field(
+        default="", description="of `redo`: what is to be done differently"
+    )
+    attempt: int | None = Field(
+        default=None,
+        ge=1,
+        le=2**31 - 1,
+        description="of an unsettled pick: the number of the attempt to keep, where it is not the one asked about",
+    )
+
+
+# What becomes of a rejected attempt by a person's word: redo with instructions, accept anyway, or close.
+#
+# The design seed calls that person the Director. Loops know approving and overruling alone; this says each decision so.
+
+ORDERED = "A person ordered it to be done again"
+MEANS = {
+    DirectorsDecision.REDO: VerdictName.REVISE,
+    DirectorsDecision.ACCEPT: VerdictName.PASS,
+    DirectorsDecision.CLOSE: VerdictName.REJECT,
+}
+
+
+def as_approved_or_overruled(review: Review, told: DecisionInput) -> DecisionInput:
+    """The decision in the words that loops know. Raises InvalidInput where it does not fit, or lacks its reason."""
+    decision = told.decision
+    if isinstance(decision, DirectorsDecision):
+        return _said(review, told, decision)
+    if told.instructions.strip():
+        raise wrong("instructions", "Instructions go with the decision redo.")
+    if told.verdict is VerdictName.PASS and _is_rejected(review):
+        _check_reason(told)
+    return told
+
+
+def _said(review: Review, told: DecisionInput, decision: DirectorsDecision) -> DecisionInput:
+    if not review.is_for_director:
+        raise wrong("decision", "Redo, accept and close are for a REJECT that the run waits for; approve or overrule.")
+    if told.verdict not in {None, MEANS[decision]}:
+        raise wrong("verdict", f"To {decision.value} is to give {MEANS[decision].value}; leave the verdict out.")
+    if decision is DirectorsDecision.CLOSE:
+        return told.model_copy(update={"decision": Decision.APPROVE, "verdict": None})
+    overruled = told.model_copy(update={"decision": Decision.OVERRULE, "verdict": MEANS[decision]})
+    if decision is DirectorsDecision.ACCEPT:
+        _check_reason(told)
+        return overruled
+    instructions = told.instructions.strip()
+    if not instructions:
+        raise wrong("instructions", "Say what is to be done differently: the next attempt is made from it.")
+    return overruled.model_copy(update={"reason": instructions, "issues": _with_order(review, told, instructions)})
+
+
+def _with_order(review: Review, told: DecisionInput, instructions: str) -> tuple[Issue, ...]:
+    """The person's order before the issues that the person gave, or else left standing."""
+    order = Issue(category=IssueCategory.OTHER, severity=Severity.HIGH, description=ORDERED, suggested_fix=instructions)
+    standing = tuple(Issue.model_validate(issue) for issue in review.verdict.issues)
+    return (order, *(standing if told.issues is None else told.issues))
+
+
+def _is_rejected(review: Review) -> bool:
+    return review.verdict.verdict == VerdictName.REJECT and not review.is_pick
+
+
+def _check_reason(told: DecisionInput) -> None:
+    if not told.reason.strip():
+        raise wrong("reason", "Say why it is accepted although it was rejected.")
+
+
+def wrong(field: str, why: str) -> InvalidInput:
+    return InvalidInput(why, errors=[{"field": field, "message": why}])
+
+
+@dataclass(frozen=True)
+class Decided:
+    """The decision and the attempt that its verdict is on."""
+
+    decision: ReviewDecision
+    attempt: Attempt
+
+
+def decided_by(review: Review, told: DecisionInput, *, actor: Actor) -> Decided:
+    """What holds from now on. Raises InvalidInput where the decision does not say enough, or too much."""
+    told = as_approved_or_overruled(review, told)
+    approved = told.decision is Decision.APPROVE
+    if review.is_pick:
+        attempt = _picked(review, told)
+        kept = _vouched_for(review, attempt, told) if approved or told.verdict is VerdictName.PASS else None
+        verdict, score, issues = kept or _overruled(review, told)
+    else:
+        if told.attempt is not None:
+            raise not_to_be_picked("Only where the pick is unsettled can a person pick an attempt.")
+        attempt = review.attempt
+        verdict, score, issues = _approved(review.verdict, told) if approved else _overruled(review, told)
+    decision = ReviewDecision(
+        decision=Decision.APPROVE if approved else Decision.OVERRULE,
+        verdict=verdict,
+        score=score,
+        issues=issues,
+        reason=told.reason,
+        reviewer=actor.label,
+        picked=attempt.number if attempt.number != review.attempt.number else None,
+    )
+    return Decided(decision=decision, attempt=attempt)
+
+
+def _picked(review: Review, told: DecisionInput) -> Attempt:
+    """The attempt that the decision is about."""
+    proposed = review.attempt
+    if told.attempt is None or told.attempt == proposed.number:
+        return proposed
+    if told.decision is Decision.APPROVE:
+        raise not_to_be_picked(f"Approving keeps attempt {proposed.number}; overrule with PASS to keep another.")
+    if told.verdict is not VerdictName.PASS:
+        raise not_to_be_picked("An attempt is picked with PASS and with no other verdict.")
+    made = {attempt.number: attempt for attempt in Attempt.objects.filter(run=review.run_id)}
+    if told.attempt not in made:
+        raise not_to_be_picked(f"The run has no attempt {told.attempt}; it made {', '.join(map(str, made))}.")
+    return made[told.attempt]
+
+
+def not_to_be_picked(why: str) -> InvalidInput:
+    return InvalidInput(why, errors=[{"field": "attempt", "message": why}])
+
+
+Holds = tuple[VerdictName, float, tuple[Issue, ...]]
+
+
+def _vouched_for(review: Review, attempt: Attempt, told: DecisionInput) -> Holds:
+    """A PASS for the attempt that a person keeps, with the score nearest to its own that goes with it."""
+    judged = strongest_judgements(row.get_judgement() for row in attempt.verdicts.all()).get(attempt.number)
+    score = score_within(VerdictName.PASS, judged.score if judged else 0.0, review.run.get_spec().thresholds)
+    if told.decision is Decision.OVERRULE:
+        return VerdictName.PASS, score if told.score is None else told.score, told.issues or ()
+    said_otherwise = (
+        told.verdict not in {None, VerdictName.PASS}
+        or told.score not in {None, score, review.verdict.score}
+        or bool(told.issues)
+    )
+    if said_otherwise:
+        raise InvalidInput(
+            _("Approving keeps attempt %(number)s with PASS; overrule to give another verdict, score or issues.")
+            % {"number": attempt.number}
+        )
+    return VerdictName.PASS, score, ()
+
+
+def _approved(before: Verdict, told: DecisionInput) -> Holds:
+    verdict, issues = VerdictName(before.verdict), issues_of(before)
+    said_otherwise = (
+        told.verdict not in {None, verdict}
+        or told.score not in {None, before.score}
+        or told.issues not in {None, issues}
+    )
+    if said_otherwise:
+        raise InvalidInput(_("Approving keeps verdict, score and issues as they are; overrule to change any of them."))
+    return verdict, before.score, issues
+
+
+def _overruled(review: Review, told: DecisionInput) -> Holds:
+    before = review.verdict
+    if told.verdict is None:
+        raise InvalidInput(
+            _("Overruling needs a verdict."), errors=[{"field": "verdict", "message": _("PASS, REVISE or REJECT")}]
+        )
+    # The critic's issues stand where the person gives none of their own, but for an attempt that is accepted.
+    kept = () if told.verdict is VerdictName.PASS else issues_of(before)
+    issues = told.issues if told.issues is not None else kept
+    if told.verdict is VerdictName.REVISE and not issues and not told.reason.strip():
+        raise InvalidInput(
+            _("Say what is to be revised: the next attempt is made from it."),
+            errors=[{"field": "issues", "message": _("give an issue or a reason")}],
+        )
+    thresholds = review.run.get_spec().thresholds
+    score = told.score if told.score is not None else score_within(told.verdict, before.score, thresholds)
+    return told.verdict, score, issues
+
+
+def issues_of(verdict: Verdict) -> tuple[Issue, ...]:
+    return tuple(Issue.model_validate(issue) for issue in verdict.issues)
+
+
+def score_within(verdict: VerdictName, score: float, thresholds: Thresholds) -> float:
+    """The score nearest to `score` that goes with `verdict`."""
+    match verdict:
+        case VerdictName.PASS:
+            return max(score, thresholds.pass_from)
+        case VerdictName.REVISE:
+            return max(score, thresholds.revise_from)
+        case VerdictName.REJECT:
+            return min(score, max(0.0, thresholds.revise_from - 1))
+
+
+# What follows where a person overrules, afterwards, a verdict that had let an attempt pass.
+#
+# The run is over and stays as it is; the attempt goes back by a run of its own, with the person's issues on its ticket.
+
+LONGEST = 10_000
+
+
+def goes_back(review: Review, verdict: str, run: Run) -> bool:
+    """Whether this verdict on an audited one makes a new run: an accepted attempt that a person sends back."""
+    overrules = review.verdict.verdict == VerdictName.PASS and verdict == VerdictName.REVISE
+    return overrules and not review.holds_run and not why_no_redo(run)
+
+
+def order_again(
+    review: Review, run: Run, *, verdict: str, reason: str, issues: tuple[Issue, ...], actor: Actor
+) -> Run | None:
+    """The queued run that does it again, or None where nothing follows. Call it inside a transaction."""
+    if not goes_back(review, verdict, run):
+        return None
+    said = [reason.strip(), *(f"{issue.description} {issue.suggested_fix}".strip() for issue in issues)]
+    wanted = RedoInput(instructions="\n".join(filter(None, said))[:LONGEST], attempt=review.attempt.number)
+    return redo_run(run, wanted, issues=issues, actor=actor)
+
+
+# A decision comes into force: its verdict is kept, and a run that waited for it goes on.
+#
+# Of a run that did not wait, an accepted attempt that a person sends back is done again by a run of its own.
+
+
+def put_in_force(review: Review, run: Run, decided: Decided, *, actor: Actor) -> None:
+    """Makes the decision hold, in the caller's transaction that has locked `run`.
+
+    `review` is the one that was decided; of a panel that agrees, the seat that was decided last.
+    """
+    said = decided.decision
+    row = Verdict.from_judgement(said.judgement_of(review.attempt.number), attempt=decided.attempt, step=None)
+    row.given_by = actor.user
+    row.save()
+    event = add_event(run, EventType.REVIEW_DECIDED, review=str(review.pk), decision=said.decision.value)
+    if review.holds_run:
+        assert review.step is not None, "what holds a run was asked for by a step"
+        run.best_attempt_id = best_of(run).id
+        resume_run(run, review.step, said.model_dump(mode="json"), run_fields=["best_attempt"])
+    else:
+        run.save(update_fields=["last_event_seq"])
+        settle_first_attempt(run)
+    ordered = order_again(review, run, verdict=said.verdict, reason=said.reason, issues=said.issues, actor=actor)
+    Review.objects.filter(pk=review.pk).update(decided_verdict=row, decided_seq=event.seq, ordered_run=ordered)
+    tell_pages(run.pk, project_id=run.project_id)

@@ -1,0 +1,430 @@
+"""One review: what was attempted, what the critic said of it, and the form to decide with."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_http_methods, require_safe
+from pydantic import ValidationError
+
+from reflection_app.core.errors import ActionError, AskedAlready, Conflict, InvalidInput, ReviewLeaseLost
+from reflection_app.core.ids import id_from
+from reflection_app.core.models import Membership, Project
+from reflection_app.core.own_work import OwnWorkRefused, allows_own_work, is_own, nobody_else_may, why_refused
+from reflection_app.core.permissions import Permission
+from reflection_app.loops.effects import Decision
+from reflection_app.loops.review_rules import MOST_REVIEWERS
+from reflection_app.loops.verdicts import IssueCategory, Severity
+from reflection_app.loops.verdicts import Verdict as VerdictName
+from reflection_app.notebook.views.learned import learned_from_review
+from reflection_app.reviews.asking import AskInput, ask_for_review
+from reflection_app.reviews.assigning import AssignInput, HandOverInput, assign_review, hand_over
+from reflection_app.reviews.claiming import claim_review, hold_end, keep_review, likely_next, release_review
+from reflection_app.reviews.deciding import DecisionInput, decide_review
+from reflection_app.reviews.models import About, Review
+from reflection_app.reviews.pages.moving import (
+    NONE,
+    address_of_next,
+    claim_order,
+    claimable,
+    held_by,
+    next_for,
+    undo_offer,
+)
+from reflection_app.reviews.queue import SortedFilter
+from reflection_app.reviews.views.assigning import assigning_of, with_draft
+from reflection_app.reviews.views.comments import opened_thread, thread_of
+from reflection_app.reviews.views.decision import (
+    DecisionForm,
+    agrees_but_changed,
+    as_input,
+    begun_by_anybody,
+    begun_by_majority,
+    holds_more,
+    prefilled,
+    read_decision,
+    remember,
+)
+from reflection_app.reviews.views.item import panel_of, review_context
+from reflection_app.reviews.views.queue import carried
+from reflection_app.runs.models import Run
+from reflection_app.teams.notifications import MAY_REVIEW
+from reflection_app.web.access import DeskRequest, get_review_for, get_run_for, project_page
+from reflection_app.web.action_addresses import post_only
+from reflection_app.web.complaints import complaints
+from reflection_app.web.forms import Typed, blame, read_typed
+
+# The header with which an open page asks: which item it has fetched ahead, and in which version.
+PEEKED = "X-Review-Peeked"
+
+
+@project_page(Permission.READ_QUEUE)
+@require_safe
+def review_page(request: DeskRequest, review_id: UUID) -> HttpResponse:
+    review = get_review_for(request.place, review_id)
+    return show(request, review, form=prefilled(review))
+
+
+def show(
+    request: DeskRequest,
+    review: Review,
+    *,
+    form: DecisionForm,
+    problem: ActionError | None = None,
+    status: int = 200,
+    is_ahead: bool = False,
+) -> HttpResponse:
+    """The review's page with `form` as it was typed, and what went wrong; for a page that is open, only its item.
+
+    `is_ahead` shows it as whoever claims it next will see it: the open page fetches it before it is claimed.
+    """
+    is_mine = is_ahead or holds(request, review)
+    if not form.is_typed and review.holder_label != request.place.actor.label:
+        # The holder's token, and an opinion that they took back, are for nobody else.
+        form = begun_by_anybody(review)
+    context: dict[str, Any] = {
+        "form": begun_by_majority(form, review) if is_mine and problem is None else form,
+        "problem": problem,
+        "kept": problem is not None and form.is_typed and holds_more(form, review),
+        "is_mine": is_mine,
+        "panel": panel_of(review, reader=request.place.actor),
+        "learned": learned_from_review(review),
+        "version": version_of(review),
+        "within": carried(request).within,
+        "held_by_other": is_held(review) and review.holder_id != request.user.pk,
+        "verdict_names": list(VerdictName),
+        "categories": list(IssueCategory),
+        "severities": list(Severity),
+        "may_review": request.place.may(Permission.REVIEW),
+        "own_work": None if is_ahead else own_work_of(request, review),
+        "undo": undo_offer(request, review),
+        "assigning": assigning_of(request, review, is_mine=is_mine),
+        # What is fetched ahead is not read by that.
+        "thread": (thread_of if is_ahead else opened_thread)(request, About.REVIEW, review.pk),
+    }
+    context |= review_context(review, asked=request.GET.dict())
+    page = "reviews/pick.html" if review.is_pick else "reviews/page.html"
+    return render(request, f"{page}#item" if wants_item(request) else page, context, status=status)
+
+
+@dataclass(frozen=True)
+class OwnWorkRefusal:
+    """Why the reader may not decide, and what can be done about it."""
+
+    why: str
+    nobody_else_may: bool
+    may_allow_it: bool
+
+
+def own_work_of(request: DeskRequest, review: Review) -> OwnWorkRefusal | None:
+    """Why the reader may not decide on work of their own; None where it is not theirs, or the project allows it."""
+    actor = request.place.actor
+    if not review.is_open or not is_own(review.handed_in_by, actor=actor):
+        return None
+    if allows_own_work(review.project_id, actor=actor):
+        return None
+    return OwnWorkRefusal(
+        why=why_refused(actor),
+        nobody_else_may=nobody_else_may(review),
+        may_allow_it=request.place.may(Permission.CHANGE_SETTINGS),
+    )
+
+
+def wants_item(request: DeskRequest) -> bool:
+    """Whether an open page asks, which puts the item into the place of the one that it shows."""
+    return PEEKED in request.headers
+
+
+def version_of(review: Review) -> str:
+    """Changes when what the item's page tells of its run, and of whom it is kept for, has changed."""
+    return f"{review.run.last_event_seq}-{review.assignee_id or 0}-{len(review.note)}"
+
+
+def is_held(review: Review) -> bool:
+    return review.is_open and review.lease_until is not None and review.lease_until > timezone.now()
+
+
+def holds(request: DeskRequest, review: Review) -> bool:
+    """Whether the user may decide the review now."""
+    return is_held(review) and review.holder_id == request.user.pk
+
+
+# Holding a review in the browser: claiming it, keeping it while its page is open, giving it back.
+
+
+@project_page(Permission.REVIEW)
+@post_only(page="review")
+def claim(request: DeskRequest, review_id: UUID) -> HttpResponse:
+    """Claims the review. What was typed before a lost lease comes along and is shown again."""
+    review = get_review_for(request.place, review_id)
+    # Only the form of a decision has a token; it was typed into before the lease was lost.
+    was_typed = "lease_token" in request.POST
+    form = read_decision(request.POST, review) if was_typed else prefilled(review)
+    try:
+        claim_review(review, actor=request.place.actor)
+    except (Conflict, OwnWorkRefused) as problem:
+        now_is = get_review_for(request.place, review_id)
+        return show(request, now_is, form=form, problem=problem, status=problem.status)
+    if was_typed:
+        review = get_review_for(request.place, review_id)
+        return show(request, review, form=replace(form, lease_token=str(review.lease_token)))
+    return redirect("review", slug=request.place.project.slug, review_id=review.pk)
+
+
+@project_page(Permission.REVIEW)
+@post_only(page="review")
+def release(request: DeskRequest, review_id: UUID) -> HttpResponse:
+    review = get_review_for(request.place, review_id)
+    token = _token(request)
+    if token is not None:
+        release_review(review, lease_token=token, actor=request.place.actor)
+        messages.info(request, _("Given back to the queue."))
+    return redirect("reviews", slug=request.place.project.slug)
+
+
+@project_page(Permission.REVIEW)
+@post_only(page="review")
+def heartbeat(request: DeskRequest, review_id: UUID) -> HttpResponse:
+    """Keeps the hold while the page is in use; the fragment says until when, or that it is lost.
+
+    A page that only heard of a change asks to `look`, which moves nothing.
+    """
+    review = get_review_for(request.place, review_id)
+    token = _token(request)
+    context: dict[str, Any] = {"review": review, "token": token}
+    try:
+        if token is not None:
+            keeping = hold_end if "look" in request.POST else keep_review
+            review.lease_until = keeping(review, lease_token=token)
+    except Conflict as problem:
+        context["problem"] = problem
+    return render(request, "reviews/_lease.html", context)
+
+
+def _token(request: DeskRequest) -> UUID | None:
+    return id_from(request.POST.get("lease_token", ""))
+
+
+# Going on without a new page: an open page fetches the likely next item, and the answer to a decision claims it.
+
+
+@project_page(Permission.REVIEW)
+@require_safe
+def peek(request: DeskRequest) -> HttpResponse:
+    """The item that likely comes after `besides`, as its holder will see it; 204 where none does. Claims nothing."""
+    if not wants_item(request):
+        return redirect("reviews", slug=request.place.project.slug)
+    review = _likely(request, carried(request).filter)
+    if review is None:
+        return HttpResponse(status=204)
+    return show(request, review, form=prefilled(review), is_ahead=True)
+
+
+def go_on(request: DeskRequest) -> HttpResponse:
+    """Claims the next and opens it; an open page is told what it needs to put the item into the place of its own."""
+    review = next_for(request)
+    address = address_of_next(request, review)
+    if not wants_item(request):
+        return redirect(address)
+    if review is None:
+        return JsonResponse({"review": None, "address": address})
+    # A person waits for this answer: of what the page has fetched ahead, no more is read than whether it is the same.
+    review.project, review.run = request.place.project, Run.objects.only("last_event_seq").get(pk=review.run_id)
+    is_known = request.headers[PEEKED] == f"{review.pk} {version_of(review)}"
+    lease = {"review": review, "token": review.lease_token}
+    return JsonResponse(
+        {
+            "review": str(review.pk),
+            "address": address,
+            "lease_token": str(review.lease_token),
+            "lease": render_to_string("reviews/_lease.html", lease, request),
+            "item": None if is_known else _whole(request, review.pk),
+            "said": render_to_string("_toasts.html", request=request),
+        }
+    )
+
+
+def _whole(request: DeskRequest, review_id: UUID) -> str:
+    review = get_review_for(request.place, review_id)
+    return show(request, review, form=prefilled(review)).text
+
+
+def _likely(request: DeskRequest, asked: SortedFilter) -> Review | None:
+    """With all that its page shows."""
+    besides = _besides(request)
+    review = held_by(request, besides=besides) or likely_next(
+        request.place.project,
+        actor=request.place.actor,
+        besides=besides,
+        among=claimable(request, asked),
+        order=claim_order(asked),
+    )
+    return get_review_for(request.place, review.pk) if review else None
+
+
+def _besides(request: DeskRequest) -> UUID:
+    try:
+        return UUID(request.GET.get("besides", ""))
+    except ValueError:
+        return NONE
+
+
+# Deciding a review in the browser.
+
+CHANGED = gettext_lazy(
+    "You agreed, but changed the issues: to change them is to overrule. Overruling is chosen now: give your verdict, "
+    "or begin again and agree."
+)
+
+
+@project_page(Permission.REVIEW)
+@post_only(page="review")
+def decide(request: DeskRequest, review_id: UUID) -> HttpResponse:
+    """Decides, and goes on to the next review; where that is refused, the page comes back with all that was typed."""
+    review = get_review_for(request.place, review_id)
+    form = read_decision(request.POST, review)
+    try:
+        if agrees_but_changed(form, request.POST, review):
+            form = replace(form, decision=Decision.OVERRULE.value)
+            raise InvalidInput(str(CHANGED))
+        decided = DecisionInput.model_validate(as_input(form, review))
+        decide_review(review, decided, actor=request.place.actor)
+    except ValidationError as error:
+        unclear = InvalidInput(_("Nothing was decided."), errors=complaints(error))
+        return show(request, review, form=replace(form, errors=unclear.errors), problem=unclear, status=400)
+    except InvalidInput as problem:
+        # A director's form shows what is wrong at the field; the others have it in the problem's own sentence.
+        errors = problem.errors if review.is_for_director else []
+        return show(request, review, form=replace(form, errors=errors), problem=problem, status=400)
+    except (Conflict, OwnWorkRefused) as problem:
+        now_is = get_review_for(request.place, review_id)
+        if isinstance(problem, Conflict) and holds(request, now_is):
+            form = replace(form, lease_token=str(now_is.lease_token))
+            in_other_tab = ReviewLeaseLost(_("You opened this review in another tab; decide here."))
+            return show(request, now_is, form=form, problem=in_other_tab, status=409)
+        return show(request, now_is, form=form, problem=problem, status=problem.status)
+    if request.POST.get("then") == "queue":
+        return redirect("reviews", slug=request.place.project.slug)
+    remember(request, review, decided)
+    return go_on(request)
+
+
+# Assigning and handing over in the browser.
+
+
+@project_page(Permission.REVIEW)
+@post_only(page="review")
+def assign(request: DeskRequest, review_id: UUID) -> HttpResponse:
+    """Keeps the review for somebody, or for nobody; a refusal comes back with what was typed."""
+    review = get_review_for(request.place, review_id)
+    typed = {"to": request.POST.get("to") or None, "note": _note(request)}
+    try:
+        told = assign_review(review, AssignInput.model_validate(typed), actor=request.place.actor)
+    except (ValidationError, ActionError) as error:
+        problem = _problem(error)
+        return show(request, review, form=prefilled(review), problem=problem, status=problem.status)
+    if told.assignee:
+        messages.success(request, _("Assigned to %(name)s.") % {"name": told.assignee.get_username()})
+    else:
+        messages.success(request, _("It is assigned to nobody now."))
+    return redirect("review", slug=request.place.project.slug, review_id=review.pk)
+
+
+@project_page(Permission.REVIEW)
+@post_only(page="review")
+def hand_over_page(request: DeskRequest, review_id: UUID) -> HttpResponse:
+    """Gives the review to somebody else, with what was typed into its decision; a refusal loses none of it."""
+    review = get_review_for(request.place, review_id)
+    form = read_decision(request.POST, review)
+    note = with_draft(_note(request), form, review=review)
+    typed = {"lease_token": form.lease_token, "to": request.POST.get("to", ""), "note": note}
+    try:
+        told = hand_over(review, HandOverInput.model_validate(typed), actor=request.place.actor)
+    except (ValidationError, ActionError) as error:
+        now_is = get_review_for(request.place, review_id)
+        problem = _problem(error)
+        return show(request, now_is, form=form, problem=problem, status=problem.status)
+    assert told.assignee is not None
+    messages.success(request, _("Handed over to %(name)s.") % {"name": told.assignee.get_username()})
+    return redirect("reviews", slug=request.place.project.slug)
+
+
+def _note(request: DeskRequest) -> str:
+    return request.POST.get("note", "").replace("\r\n", "\n")
+
+
+def _problem(error: ValidationError | ActionError) -> ActionError:
+    if isinstance(error, ValidationError):
+        errors = complaints(error)
+        if any(one["field"] == "to" for one in errors):
+            return InvalidInput(_("Choose to whom."), errors=errors)
+        if any(one["field"] == "lease_token" for one in errors):
+            return Conflict(_("You do not hold this review. Claim it first; nothing was changed."))
+        return InvalidInput(_("Nothing was changed."), errors=errors)
+    return error
+
+
+# Asking for a review of an attempt.
+
+FIELDS = ("attempt", "note", "reviewers", "assignee")
+
+
+@project_page(Permission.ASK_FOR_REVIEW)
+@require_http_methods(["GET", "HEAD", "POST"])
+def ask_page(request: DeskRequest, run_id: UUID) -> HttpResponse:
+    """The form; the POST asks, or brings the form back with all that was typed."""
+    run = get_run_for(request.place, run_id)
+    if request.method != "POST":
+        asked_about = request.GET.get("attempt", "")
+        return _show(request, run, Typed(dict.fromkeys(FIELDS, "") | {"attempt": asked_about[:10]}))
+    typed = read_typed(request.POST, FIELDS)
+    try:
+        wanted = AskInput.model_validate(typed.given(*FIELDS))
+        opened = ask_for_review(run, wanted, actor=request.place.actor)
+    except ValidationError as error:
+        blame(typed, complaints(error))
+    except InvalidInput as error:
+        blame(typed, error.errors)
+    except AskedAlready as problem:
+        return _show(request, run, typed, problem=problem, status=problem.status)
+    else:
+        messages.success(request, _said(request, opened))
+        return redirect("run", slug=request.place.project.slug, run_id=run.pk)
+    return _show(request, run, typed, status=400)
+
+
+def _said(request: DeskRequest, opened: list[Review]) -> str:
+    address = reverse("review", args=(request.place.project.slug, opened[0].pk))
+    return format_html('{} <a href="{}">{}</a>', _("It waits in the queue."), address, _("Open the review"))
+
+
+def _show(
+    request: DeskRequest, run: Run, typed: Typed, *, problem: ActionError | None = None, status: int = 200
+) -> HttpResponse:
+    judged = run.attempts.filter(verdicts__isnull=False).distinct().order_by("number")
+    context: dict[str, Any] = {
+        "run": run,
+        "fields": typed.fields,
+        "general": typed.general,
+        "problem": problem,
+        "numbers": list(judged.values_list("number", flat=True)),
+        "kept": run.best_attempt.number if run.best_attempt else None,
+        "people": _people(request.place.project),
+        "most": range(1, MOST_REVIEWERS + 1),
+    }
+    return render(request, "runs/ask_for_review.html", context, status=status)
+
+
+def _people(project: Project) -> list[str]:
+    """The names of those who may review."""
+    members = Membership.objects.filter(project=project, role__in=MAY_REVIEW, user__is_active=True)
+    return list(members.order_by("user__username").values_list("user__username", flat=True))

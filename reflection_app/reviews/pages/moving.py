@@ -1,0 +1,220 @@
+"""Going on to the next review of the view that the reader came from, and saying why where there is none."""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.contrib import messages
+from django.db.models import Exists, Min, Q, QuerySet
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_safe
+
+from reflection_app.core.errors import StillStands
+from reflection_app.core.ids import id_from
+from reflection_app.core.own_work import work_of_others
+from reflection_app.core.permissions import Permission
+from reflection_app.reviews.claiming import claim_next, free, skip_review, skipped_by, unskip_all, unskip_review
+from reflection_app.reviews.deciding import may_undo, undo_decision
+from reflection_app.reviews.models import OPEN, Review, ReviewState
+from reflection_app.reviews.queue import QueueSort, QueueView, SortedFilter, held, mine
+from reflection_app.reviews.taking_back import why_it_stands
+from reflection_app.reviews.views.queue import ORDERS, AskedQueue, beside, carried, count_up_to, order_of
+from reflection_app.web.access import DeskRequest, get_review_for, project_page
+from reflection_app.web.action_addresses import post_only
+
+# The id of no review.
+NONE = UUID(int=0)
+
+
+def go_to_next(request: DeskRequest) -> HttpResponse:
+    """To the review that the user holds, else to the next one, claimed; back to the view where there is none."""
+    return redirect(address_of_next(request, next_for(request)))
+
+
+def next_for(request: DeskRequest) -> Review | None:
+    """The review that the user holds, else the next one of the view, claimed; None where there is none."""
+    asked = carried(request).filter
+    return held_by(request) or claim_next(
+        request.place.project,
+        actor=request.place.actor,
+        among=claimable(request, asked),
+        order=claim_order(asked),
+    )
+
+
+def address_of_next(request: DeskRequest, review: Review | None) -> str:
+    """The review's page within the view; where there is none, the view, and a message that says why."""
+    asked, slug = carried(request), request.place.project.slug
+    if review is not None:
+        address = reverse("review", args=(slug, review.pk))
+        return f"{address}?{asked.within}" if asked.within else address
+    _say_why_none(request, asked)
+    address = reverse("reviews", args=(slug,))
+    return f"{address}?{asked.query}" if asked.query else address
+
+
+def held_by(request: DeskRequest, *, besides: UUID = NONE) -> Review | None:
+    """The review that the user holds now, the first in the queue's order; never `besides`."""
+    held = Review.objects.filter(
+        project=request.place.project,
+        state=ReviewState.CLAIMED,
+        holder=request.user,
+        lease_until__gt=timezone.now(),
+    )
+    return held.exclude(pk=besides).order_by("-holds_run", "created_at", "id").first()
+
+
+def claimable(request: DeskRequest, asked: SortedFilter) -> Q:
+    """What the next one may be: what fits the filters and, where the view is one of open reviews, the view."""
+    if asked.view is QueueView.MINE:
+        return asked.narrowing() & mine(request.place.actor, now=timezone.now())
+    return asked.narrowing()
+
+
+def claim_order(asked: SortedFilter) -> tuple[str, ...]:
+    """The order in which the next one is looked for: that of the view, as far as open reviews can have it."""
+    order = ORDERS[QueueSort.QUEUE] if asked.view.is_decided and asked.sort is None else order_of(asked)
+    # PostgreSQL puts what is not known last by itself.
+    return tuple("verdict__confidence" if field == "sure" else field for field in order)
+
+
+def _say_why_none(request: DeskRequest, asked: AskedQueue) -> None:
+    scope = Review.objects.filter(claimable(request, asked.filter), project=request.place.project, state__in=OPEN)
+    if not scope.exists():
+        is_part = asked.filter.is_narrowed or asked.filter.view is QueueView.MINE
+        said = _("Nothing of this view is waiting.") if is_part else _("Nothing is waiting for a review.")
+        return messages.info(request, said)
+    if skipped := _skipped(request, scope, asked):
+        messages.info(request, skipped)
+    own = _own(request, scope)
+    if own:
+        messages.info(request, own)
+    now = timezone.now()
+    others = scope.filter(held(now)).exclude(holder=request.user)
+    until = others.aggregate(Min("lease_until"))["lease_until__min"]
+    if until is not None:
+        said = _("Others hold what is left. The next one comes free at %(time)s UTC.")
+        messages.info(request, said % {"time": f"{until:%H:%M}"})
+    elif not skipped and not own:
+        said = _("What is left is for others: it is kept for them, or you have judged it yourself already.")
+        messages.info(request, said)
+    return None
+
+
+def _own(request: DeskRequest, scope: QuerySet[Review]) -> str:
+    """That some of them are the user's own work; nothing where none is, or the project lets them decide on it."""
+    place = request.place
+    if not scope.exclude(work_of_others(place.project, actor=place.actor)).exists():
+        return ""
+    said = _("What is left was handed in by you, or by a key that you made: somebody else has to decide on it.")
+    if not place.may(Permission.CHANGE_SETTINGS):
+        return said
+    address = reverse("review_policy", args=(place.project.slug,))
+    return format_html('{} <a href="{}#own-work">{}</a>', said, address, _("Who may decide on their own work"))
+
+
+def _skipped(request: DeskRequest, scope: QuerySet[Review], asked: AskedQueue) -> str:
+    """How many of them the user has skipped, with the way to them; nothing where there are none."""
+    many = count_up_to(scope.filter(Exists(skipped_by(request.place.actor)), free(timezone.now())))
+    if not many:
+        return ""
+    said = ngettext("You skipped %(many)s review.", "You skipped %(many)s reviews.", many) % {"many": many}
+    address = reverse("reviews", args=(request.place.project.slug,))
+    query = asked.with_view(QueueView.SKIPPED)
+    return format_html('{} <a href="{}?{}">{}</a>', said, address, query, _("Look at them again"))
+
+
+# From an item to the one beside it, in the view of the queue that the reader came from.
+
+
+@project_page(Permission.READ_QUEUE)
+@require_safe
+def beside_page(request: DeskRequest, review_id: UUID) -> HttpResponse:
+    """To the next item, or back to the previous one; at the end of the view the item stays. Claims nothing."""
+    review = get_review_for(request.place, review_id)
+    is_back = request.GET.get("way") == "back"
+    project, asked = request.place.project, carried(request)
+    found = beside(project, asked.filter, review, actor=request.place.actor, is_back=is_back)
+    if found is None:
+        messages.info(request, _("This is the first of this view.") if is_back else _("This is the last of this view."))
+    address = reverse("review", args=(project.slug, found or review.pk))
+    return redirect(f"{address}?{asked.within}" if asked.within else address)
+
+
+# Taking a decision back in the browser; where it stands, the page says why and offers to rewind instead.
+
+
+@dataclass(frozen=True)
+class UndoOffer:
+    """Whether the user can take a decision back, or why it stands and from which step a fork would decide otherwise."""
+
+    why_not: str
+    from_step: int | None
+
+
+@project_page(Permission.REVIEW)
+@post_only(page="review")
+def undo(request: DeskRequest, review_id: UUID) -> HttpResponse:
+    """Takes the decision back and opens the review with what had been decided in its form."""
+    review = get_review_for(request.place, review_id)
+    try:
+        undone = undo_decision(review, actor=request.place.actor)
+    except StillStands as problem:
+        offer = UndoOffer(str(problem), problem.from_step)
+        context = {"review": review, "run": review.run, "undo": offer}
+        return render(request, "reviews/not_undone.html", context, status=problem.status)
+    said = _("Taken back, with all that followed. Decide anew: what was decided is in the form.")
+    if undone.holder_id != request.user.pk:
+        said = _("Taken back, with all that followed. It is with %(who)s again.") % {"who": undone.holder_label}
+    messages.info(request, said)
+    return redirect("review", slug=request.place.project.slug, review_id=review.pk)
+
+
+def undo_offer(request: DeskRequest, review: Review) -> UndoOffer | None:
+    """What the page of a decided review offers; nothing to whoever may not take it back."""
+    is_theirs = request.place.may(Permission.REVIEW) and may_undo(review, actor=request.place.actor)
+    if review.state != ReviewState.DECIDED or not is_theirs:
+        return None
+    from_step = review.step.seq if review.holds_run and review.step else None
+    return UndoOffer(why_it_stands(review, review.run), from_step)
+
+
+# Skipping reviews in the browser, and taking that back.
+
+
+@project_page(Permission.REVIEW)
+@post_only(page="review")
+def skip(request: DeskRequest, review_id: UUID) -> HttpResponse:
+    """Passes the review over and goes on to the next; with `undo`, the review comes to the user again."""
+    review = get_review_for(request.place, review_id)
+    if request.POST.get("undo"):
+        unskip_review(review, actor=request.place.actor)
+        messages.info(request, _("It comes to you again."))
+        return _back(request)
+    skip_review(review, actor=request.place.actor, lease_token=_token(request))
+    return _back(request) if request.POST.get("then") == "queue" else go_to_next(request)
+
+
+@project_page(Permission.REVIEW)
+@post_only(page="reviews")
+def unskip(request: DeskRequest) -> HttpResponse:
+    """Everything that the user has skipped comes to them again."""
+    many = unskip_all(request.place.project, actor=request.place.actor)
+    said = ngettext("%(many)s review comes to you again.", "%(many)s reviews come to you again.", many)
+    messages.info(request, said % {"many": many})
+    return redirect("reviews", slug=request.place.project.slug)
+
+
+def _back(request: DeskRequest) -> HttpResponse:
+    query = carried(request).query
+    address = reverse("reviews", args=(request.place.project.slug,))
+    return redirect(f"{address}?{query}" if query else address)
+
+
+def _token(request: DeskRequest) -> UUID | None:
+    return id_from(request.POST.get("lease_token", ""))

@@ -1,0 +1,219 @@
+"""What people who judged blindly say together. Pure."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from statistics import median
+from uuid import uuid4
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from reflection_app.core.audit import Actor, audit
+from reflection_app.core.errors import Conflict
+from reflection_app.core.events import EventType, add_event
+from reflection_app.loops.effects import Decision, ReviewDecision, ReviewReason
+from reflection_app.loops.task_spec import Thresholds
+from reflection_app.loops.verdicts import Issue
+from reflection_app.reviews.claiming import lease_end, tell_pages
+from reflection_app.reviews.decisions import Decided, put_in_force, score_within
+from reflection_app.reviews.models import About, Panel, PanelState, Review, ReviewState
+from reflection_app.reviews.taking_back import take_back
+from reflection_app.runs.models import Run, Verdict
+from reflection_app.teams.models.notification import Notification, NotificationKind
+from reflection_app.teams.notifications import tell_of_adjudication
+
+
+def consensus(opinions: Sequence[ReviewDecision], *, thresholds: Thresholds) -> ReviewDecision | None:
+    """What all opinions come to: their verdict, the median score, every issue once. None where they differ.
+
+    Those who say which attempt to keep agree where they name the same one.
+    """
+    if len({(opinion.verdict, opinion.picked) for opinion in opinions}) != 1:
+        return None
+    approved = all(opinion.decision is Decision.APPROVE for opinion in opinions)
+    return ReviewDecision(
+        decision=Decision.APPROVE if approved else Decision.OVERRULE,
+        verdict=opinions[0].verdict,
+        score=score_within(opinions[0].verdict, median(opinion.score for opinion in opinions), thresholds),
+        issues=each_once(issue for opinion in opinions for issue in opinion.issues),
+        reason="\n\n".join(f"{opinion.reviewer}: {opinion.reason}" for opinion in opinions if opinion.reason.strip()),
+        reviewer=", ".join(opinion.reviewer for opinion in opinions),
+        picked=opinions[0].picked,
+    )
+
+
+def majority(opinions: Sequence[ReviewDecision], *, thresholds: Thresholds) -> ReviewDecision | None:
+    """What more than half of the opinions come to; None where there is no such majority."""
+    said = Counter((opinion.verdict, opinion.picked) for opinion in opinions)
+    if not said:
+        return None
+    most, times = said.most_common(1)[0]
+    if 2 * times <= len(opinions):
+        return None
+    return consensus([one for one in opinions if (one.verdict, one.picked) == most], thresholds=thresholds)
+
+
+def each_once(issues: Iterable[Issue]) -> tuple[Issue, ...]:
+    """The issues in their order; one that several people name in the same words counts once, as the first names it."""
+    found: dict[tuple[str, str, str, str], Issue] = {}
+    for issue in issues:
+        words = (" ".join(text.casefold().split()) for text in (issue.description, issue.suggested_fix, issue.path))
+        description, suggested_fix, path = words
+        found.setdefault((issue.category.value, description, suggested_fix, path), issue)
+    return tuple(found.values())
+
+
+# A dispute: opinions that were given blindly differ, and one more person decides, who sees them all.
+
+
+def open_dispute(panel: Panel, run: Run, *, actor: Actor) -> Review:
+    """The review that settles it, in the transaction of the opinion that made the dispute."""
+    review = Review.objects.create(
+        project_id=panel.project_id,
+        run=run,
+        attempt_id=panel.attempt_id,
+        verdict_id=panel.verdict_id,
+        step_id=panel.step_id,
+        panel=panel,
+        reason=ReviewReason.ADJUDICATION.value,
+        holds_run=panel.holds_run,
+        handed_in_by=run.handed_in_by,
+    )
+    add_event(run, EventType.REVIEW_OPENED, review=str(review.pk), reason=review.reason)
+    run.save(update_fields=["last_event_seq"])
+    audit(panel.project_id, actor, "panel.disputed", target=panel, after={"adjudication": str(review.pk)})
+    tell_of_adjudication(review, actor=actor)
+    return review
+
+
+def drop_dispute(panel: Panel) -> None:
+    """Withdraws the review that was to settle it. Raises Conflict where somebody is at it, or has decided."""
+    review = (
+        Review.objects.select_for_update()
+        .filter(panel=panel, reason=ReviewReason.ADJUDICATION, state__in=(ReviewState.WAITING, ReviewState.CLAIMED))
+        .first()
+    )
+    if review is None:
+        raise Conflict(_("The dispute about it is settled. Undo the decision that settled it first."))
+    if review.state == ReviewState.CLAIMED and review.lease_until and review.lease_until > timezone.now():
+        raise Conflict(
+            _("%(who)s is settling the dispute about it. Nothing was changed.") % {"who": review.holder_label}
+        )
+    review.state, review.lease_token, review.lease_until = ReviewState.WITHDRAWN, None, None
+    review.save(update_fields=["state", "lease_token", "lease_until"])
+    Notification.objects.filter(about=About.REVIEW, about_id=review.pk, kind=NotificationKind.ADJUDICATION).delete()
+
+
+# Opinions of people who judge the same verdict blindly.
+#
+# An opinion is kept at its seat, and nothing follows from it before the last one is in. Where all agree, their verdict
+# comes into force; where they differ, one more review is opened, and whoever takes it decides.
+
+SETTLED_WITH = ("decided_verdict_id", "decided_seq", "ordered_run_id")
+
+
+def keep_opinion(review: Review, run: Run, decided: Decided, *, actor: Actor) -> None:
+    """Keeps what was said at the seat, in the caller's transaction that has locked `run` and recorded the decision."""
+    panel = _locked(review)
+    Review.objects.filter(pk=review.pk).update(opinion=decided.decision.model_dump(mode="json"))
+    given = opinions_of(panel)
+    # What was said is not in the event: it is told to everybody who may read the run.
+    add_event(run, EventType.REVIEW_OPINION, review=str(review.pk), given=len(given), wanted=panel.wanted)
+    run.save(update_fields=["last_event_seq"])
+    if len(given) >= panel.wanted:
+        _complete(panel, review, run, given, decided, actor=actor)
+    tell_pages(run.pk, project_id=run.project_id)
+
+
+def opinions_of(panel: Panel) -> list[Review]:
+    """The seats whose opinions are in, first to last."""
+    seats = Review.objects.filter(panel=panel, state=ReviewState.DECIDED, opinion__isnull=False)
+    return list(seats.order_by("decided_at", "id"))
+
+
+def _locked(review: Review) -> Panel:
+    """The review's panel. The run has to be locked before it, as everywhere."""
+    panel_id = review.panel_id
+    assert panel_id is not None, "a review of a panel"
+    return Panel.objects.select_for_update().get(pk=panel_id)
+
+
+def _complete(panel: Panel, last: Review, run: Run, given: list[Review], decided: Decided, *, actor: Actor) -> None:
+    opinions = [opinion for seat in given if (opinion := seat.get_opinion())]
+    agreed = consensus(opinions, thresholds=run.get_spec().thresholds)
+    panel.complete_at, panel.agreed = timezone.now(), agreed is not None
+    if agreed is None:
+        panel.state = PanelState.DISPUTED
+        panel.save(update_fields=["state", "complete_at", "agreed"])
+        open_dispute(panel, run, actor=actor)
+        return
+    panel.state, panel.settled_at = PanelState.SETTLED, panel.complete_at
+    panel.save(update_fields=["state", "complete_at", "agreed", "settled_at"])
+    put_in_force(last, run, Decided(decision=agreed, attempt=decided.attempt), actor=actor)
+    settled = Review.objects.get(pk=last.pk)
+    # It is the word of all of them, not of the one who happened to be the last.
+    Verdict.objects.filter(decided_by_reviews=settled).update(given_by=None)
+    Review.objects.filter(pk__in=[seat.pk for seat in given]).update(
+        **{name: getattr(settled, name) for name in SETTLED_WITH}
+    )
+    audit(panel.project_id, actor, "panel.settled", target=panel, after=agreed.model_dump(mode="json"))
+
+
+def settle_dispute(adjudication: Review, *, actor: Actor) -> None:
+    """The panel is settled by the review that was opened because its opinions differ, which was decided just now."""
+    panel = _locked(adjudication)
+    panel.state, panel.settled_at = PanelState.SETTLED, timezone.now()
+    panel.save(update_fields=["state", "settled_at"])
+    audit(panel.project_id, actor, "panel.settled", target=panel, after={"adjudication": str(adjudication.pk)})
+
+
+def take_back_opinion(review: Review, run: Run, *, actor: Actor) -> None:
+    """The seat is its giver's again, to be decided anew, and what followed from the opinion is taken back with it.
+
+    Call it in a transaction that has locked `run`. Raises Conflict where others have built on the opinion.
+    """
+    panel = _locked(review)
+    if review.state != ReviewState.DECIDED or panel.state == PanelState.WITHDRAWN:
+        raise Conflict(_("There is no opinion that could be taken back: the run has gone on without it."))
+    if panel.state == PanelState.SETTLED:
+        _take_consensus_back(panel, review, run, actor=actor)
+    else:
+        if panel.state == PanelState.DISPUTED:
+            drop_dispute(panel)
+        add_event(run, EventType.REVIEW_UNDONE, review=str(review.pk), by=actor.label)
+        run.save(update_fields=["last_event_seq"])
+    panel.was_reopened = panel.was_reopened or panel.complete_at is not None
+    panel.state, panel.agreed, panel.complete_at, panel.settled_at = PanelState.OPEN, None, None, None
+    panel.save(update_fields=["state", "agreed", "complete_at", "settled_at", "was_reopened"])
+    _sit_down_again(review)
+    tell_pages(run.pk, project_id=run.project_id)
+
+
+def _take_consensus_back(panel: Panel, seat: Review, run: Run, *, actor: Actor) -> None:
+    if not panel.agreed:
+        raise Conflict(_("The dispute about it is settled. Undo the decision that settled it first."))
+    take_back(seat, run, actor=actor)
+
+
+def _sit_down_again(review: Review) -> None:
+    Review.objects.filter(pk=review.pk).update(
+        state=ReviewState.CLAIMED,
+        holder=review.decided_by,
+        holder_label=review.decided_by_label,
+        lease_token=uuid4(),
+        lease_until=lease_end(timezone.now()),
+        opinion=None,
+        decision=None,
+        decision_reason="",
+        decided_by=None,
+        decided_by_label="",
+        decided_by_key=None,
+        decided_at=None,
+    )
+
+
+def reopen_dispute(adjudication: Review) -> None:
+    """The decision that settled the dispute was taken back: opinions differ again, and it waits for another one."""
+    panel = _locked(adjudication)
+    panel.state, panel.settled_at = PanelState.DISPUTED, None
+    panel.save(update_fields=["state", "settled_at"])

@@ -1,0 +1,142 @@
+"""What somebody wants to see of the queue: a view of it and filters, as an address or a caller names them.
+
+Only the fields below are ever read, each by its own type; nothing that is sent becomes the name of a column.
+"""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Any, Self
+
+from django.db.models import Exists, Q
+from django.utils import timezone
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
+from reflection_app.core.audit import Actor
+from reflection_app.loops.effects import ReviewReason
+from reflection_app.loops.storable import Text
+from reflection_app.loops.task_spec import Mode
+from reflection_app.loops.verdicts import Verdict
+from reflection_app.reviews.claiming import free, skipped_by
+from reflection_app.reviews.models import OPEN, ReviewState
+
+LONGEST_SEARCH = 200
+Name = Annotated[Text, StringConstraints(strip_whitespace=True, max_length=LONGEST_SEARCH)]
+Score = Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)]
+
+
+class QueueView(StrEnum):
+    """Which part of the queue is shown."""
+
+    ALL = "all"
+    MINE = "mine"
+    UNCLAIMED = "unclaimed"
+    LONGEST = "longest"
+    SKIPPED = "skipped"
+    DECIDED = "decided"
+    MY_DECISIONS = "my_decisions"
+
+    @property
+    def is_decided(self) -> bool:
+        return self in {QueueView.DECIDED, QueueView.MY_DECISIONS}
+
+
+class QueueSort(StrEnum):
+    """In which order it is shown."""
+
+    QUEUE = "queue"
+    OLDEST = "oldest"
+    NEWEST = "newest"
+    SCORE = "score"
+    CONFIDENCE = "confidence"
+    AGENT = "agent"
+
+
+class QueueFilter(BaseModel):
+    """A view of the queue and what its reviews have to be. An empty text asks for nothing."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    view: QueueView | None = Field(
+        default=None,
+        description="a part of the queue; of the caller are `mine` (held or assigned), `skipped` and `my_decisions`",
+    )
+    reason: ReviewReason | None = Field(default=None, description="why a person is asked")
+    verdict: Verdict | None = Field(default=None, description="the verdict that is put before a person")
+    kind: Name = Field(default="", description="the task's kind, whatever its case", examples=["code_generation"])
+    agent: Name = Field(default="", description="the task's agent, whatever its case")
+    mode: Mode | None = Field(default=None, description="the loop of the run")
+    holder: Name = Field(default="", description="who holds it now")
+    min_score: Score | None = Field(default=None, description="the verdict's score at least")
+    max_score: Score | None = Field(default=None, description="the verdict's score at most")
+    q: Name = Field(default="", description="words of the task's objective")
+
+    @model_validator(mode="after")
+    def _check_range(self) -> Self:
+        if self.min_score is not None and self.max_score is not None and self.min_score > self.max_score:
+            raise ValueError("The lowest score is above the highest.")
+        return self
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether it asks for more than a view."""
+        return bool(self.model_dump(exclude={"view", "sort"}, exclude_defaults=True))
+
+    def where(self, actor: Actor) -> Q:
+        """What a review has to be for `actor` to see it in this view."""
+        return in_view(self.view, actor=actor, now=timezone.now()) & self.narrowing()
+
+    def narrowing(self) -> Q:
+        """What a review has to be in whichever view."""
+        wanted: dict[str, Any] = {
+            "reason": self.reason,
+            "verdict__verdict": self.verdict,
+            "run__task__kind__iexact": self.kind,
+            "run__task__agent__iexact": self.agent,
+            "run__mode": self.mode,
+            "run__task__objective__icontains": self.q,
+        }
+        asked = Q(**{path: value for path, value in wanted.items() if value})
+        if self.min_score is not None:
+            asked &= Q(verdict__score__gte=self.min_score)
+        if self.max_score is not None:
+            asked &= Q(verdict__score__lte=self.max_score)
+        if self.holder:
+            asked &= held(timezone.now()) & Q(holder_label=self.holder)
+        return asked
+
+
+class SortedFilter(QueueFilter):
+    """What a page of the queue shows, and in which order; it always shows one of the views."""
+
+    view: QueueView = QueueView.ALL
+    sort: QueueSort | None = None
+
+
+def in_view(view: QueueView | None, *, actor: Actor, now: datetime) -> Q:
+    """What a review has to be to stand in the view; without one, nothing."""
+    if view is None:
+        return Q()
+    if view.is_decided:
+        is_decided = Q(state=ReviewState.DECIDED)
+        return is_decided & _by(actor, "decided_by") if view is QueueView.MY_DECISIONS else is_decided
+    parts = {
+        QueueView.MINE: mine(actor, now=now),
+        QueueView.UNCLAIMED: free(now) & Q(assignee=None),
+        QueueView.SKIPPED: Q(Exists(skipped_by(actor))),
+    }
+    return Q(state__in=OPEN) & parts.get(view, Q())
+
+
+def mine(actor: Actor, *, now: datetime) -> Q:
+    """Held by `actor`, or kept for them and held by nobody else."""
+    is_held = held(now) & _by(actor, "holder")
+    return is_held | (Q(assignee=actor.user) & free(now)) if actor.user else is_held
+
+
+def held(now: datetime) -> Q:
+    """Reviews with somebody who holds them now."""
+    return Q(state=ReviewState.CLAIMED, lease_until__gt=now)
+
+
+def _by(actor: Actor, field: str) -> Q:
+    return Q(**{field: actor.user}) if actor.user else Q(**{field: None, f"{field}_label": actor.label})

@@ -1,0 +1,71 @@
+"""The rows of reviews that a run asks for: one, or a panel's seats where several people are to judge blindly."""
+
+from django.db import transaction
+
+from reflection_app.adapters.doorbell import ring_reviews
+from reflection_app.core.events import EventType, next_event
+from reflection_app.loops.effects import AskReviewer, RequestAudit, ReviewReason
+from reflection_app.reviews.models import Panel, Review
+from reflection_app.runs.batch import Batch
+from reflection_app.runs.models import Attempt, Run, Step, Verdict
+
+
+def open_reviews(run: Run, step: Step, effect: AskReviewer | RequestAudit, *, attempt: Attempt) -> None:
+    """Puts the attempt's newest verdict before as many people as the effect asks for."""
+    reason = effect.reason if isinstance(effect, AskReviewer) else ReviewReason.AUDIT
+    holds_run = isinstance(effect, AskReviewer)
+    verdict = attempt.verdicts.latest("created_at", "id")
+    put_before_people(run, verdict, step=step, reason=reason, holds_run=holds_run, reviewers=effect.reviewers)
+
+
+def put_before_people(
+    run: Run,
+    verdict: Verdict,
+    *,
+    step: Step | None,
+    reason: ReviewReason,
+    holds_run: bool,
+    reviewers: int,
+    note: str = "",
+    note_by: str = "",
+) -> list[Review]:
+    """The reviews that are open from now on: one, or as many seats of a panel. The caller saves `last_event_seq`."""
+    panel = None
+    if reviewers > 1:
+        panel = _panel(run, step, verdict, reason=reason, holds_run=holds_run, wanted=reviewers)
+    opened, batch = [], Batch()
+    for _seat in range(reviewers):
+        review = Review(
+            project_id=run.project_id,
+            run=run,
+            attempt_id=verdict.attempt_id,
+            verdict=verdict,
+            step=step,
+            panel=panel,
+            reason=reason.value,
+            holds_run=holds_run,
+            note=note,
+            note_by_label=note_by,
+            handed_in_by=run.handed_in_by,
+        )
+        batch.insert(review)
+        batch.insert(next_event(run, EventType.REVIEW_OPENED, review=str(review.pk), reason=reason.value))
+        opened.append(review)
+    batch.write()
+    transaction.on_commit(lambda: ring_reviews(run.project_id))
+    return opened
+
+
+def _panel(
+    run: Run, step: Step | None, verdict: Verdict, *, reason: ReviewReason, holds_run: bool, wanted: int
+) -> Panel:
+    return Panel.objects.create(
+        project_id=run.project_id,
+        run=run,
+        attempt_id=verdict.attempt_id,
+        verdict=verdict,
+        step=step,
+        reason=reason.value,
+        holds_run=holds_run,
+        wanted=wanted,
+    )

@@ -1,0 +1,262 @@
+"""A decision is taken back: its verdict goes, and with it everything that the run did because of it.
+
+The reverse of `put_in_force`. Nothing is checked here: what must not be taken back is refused before, by
+undo_decision.py.
+"""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+from uuid import uuid4
+
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from reflection_app.core.audit import Actor
+from reflection_app.core.events import Event, EventType, add_event
+from reflection_app.loops.catalogue import version_of
+from reflection_app.loops.effects import AwaitAttempt, CallTool
+from reflection_app.loops.ends import Outcome
+from reflection_app.loops.task_spec import Mode
+from reflection_app.loops.tool_calls import ToolFailure as WhyFailed
+from reflection_app.repairs.models.report import ClassCorrection, InstructionState
+from reflection_app.repairs.models.ticket import Ticket
+from reflection_app.reviews.claiming import lease_end, tell_pages
+from reflection_app.reviews.models import About, Comment, Panel, Review, ReviewState
+from reflection_app.runs.consequences import best_of
+from reflection_app.runs.lessons import settle_first_attempt
+from reflection_app.runs.models import Question, QuestionState, Run, Step, StepState, Verdict
+from reflection_app.runs.undo import TakenBack, proposed_entries, proposed_instructions, take_back_run, take_back_steps
+from reflection_app.teams.models.tool import Tool, ToolKind
+
+FORGOTTEN: dict[str, Any] = {
+    "opinion": None,
+    "decision": None,
+    "decision_reason": "",
+    "decided_by": None,
+    "decided_by_label": "",
+    "decided_by_key": None,
+    "decided_at": None,
+}
+
+
+@dataclass(frozen=True)
+class Undone:
+    """What was taken back of the run itself, and of the run that the decision had ordered."""
+
+    run: TakenBack
+    ordered: TakenBack | None
+
+    def facts(self) -> dict[str, Any]:
+        """As the audit trail keeps it."""
+        ordered = {"ordered_run": _facts(self.ordered)} if self.ordered else {}
+        return _facts(self.run) | ordered
+
+
+def _facts(taken: TakenBack) -> dict[str, Any]:
+    return asdict(taken) | {"cost_usd": str(taken.cost_usd)}
+
+
+def take_back(review: Review, run: Run, *, actor: Actor) -> Undone:
+    """Takes back what `put_in_force` did, in the caller's transaction that has locked `run`.
+
+    A run that waited for the decision waits for another one; one that was ordered because of it ends as cancelled. The
+    review itself is left to the caller, but for what tied it, and the other seats of its panel, to the verdict.
+    """
+    assert review.decided_seq is not None, "a decision that came into force"
+    ordered = _cancel_ordered(review, actor=actor)
+    taken = TakenBack()
+    if review.holds_run:
+        assert review.step is not None, "what holds a run was asked for by a step"
+        taken = take_back_steps(run, review.step, since=review.decided_seq)
+    verdicts = Verdict.objects.filter(decided_by_reviews=review)
+    verdict_ids = list(verdicts.values_list("pk", flat=True))
+    Review.objects.filter(run=run, decided_seq=review.decided_seq).update(
+        decided_verdict=None, decided_seq=None, ordered_run=None
+    )
+    Verdict.objects.filter(pk__in=verdict_ids).delete()
+    if review.holds_run:
+        run.best_attempt_id = best_of(run).id
+    add_event(run, EventType.REVIEW_UNDONE, review=str(review.pk), by=actor.label, steps=taken.steps)
+    run.save(update_fields=["last_event_seq", "best_attempt"])
+    settle_first_attempt(run)
+    tell_pages(run.pk, project_id=run.project_id)
+    return Undone(run=taken, ordered=ordered)
+
+
+def _cancel_ordered(review: Review, *, actor: Actor) -> TakenBack | None:
+    if review.ordered_run_id is None:
+        return None
+    ordered = Run.objects.select_for_update().get(pk=review.ordered_run_id)
+    taken = take_back_run(ordered, why=f"The order was taken back by {actor.label}.")
+    tell_pages(ordered.pk, project_id=ordered.project_id)
+    return taken
+
+
+def hold_again(review: Review, *, actor: Actor) -> Review:
+    """The review, undecided and held by `actor`, who can decide it anew at once."""
+    Review.objects.filter(pk=review.pk).update(
+        state=ReviewState.CLAIMED,
+        holder=actor.user,
+        holder_label=actor.label,
+        holder_person=actor.person_id,
+        lease_token=uuid4(),
+        lease_until=lease_end(timezone.now()),
+        **FORGOTTEN,
+    )
+    review.refresh_from_db()
+    return review
+
+
+# Why a decision can no longer be taken back: somebody outside knows of it, or somebody has built on it.
+#
+# Each question is asked of the rows, in one place, so that the page can say it before anybody tries.
+
+PROPOSED = "proposed"
+# Calls that were stopped before anything left the desk.
+NEVER_LEFT = (
+    WhyFailed.UNKNOWN_TOOL,
+    WhyFailed.INVALID_ARGUMENTS,
+    WhyFailed.ADDRESS_REFUSED,
+    WhyFailed.MISCONFIGURED,
+)
+
+
+def why_it_stands(review: Review, run: Run) -> str:
+    """Why the decision cannot be taken back; nothing where it can, as an opinion that nothing has followed from."""
+    if review.decided_seq is None:
+        return "" if review.is_seat else _("It was decided before decisions could be taken back.")
+    if run.told_seq >= review.decided_seq:
+        return _("The agent or a pipeline has been told of it.")
+    said = _built_on_the_verdict(review)
+    if not said and review.holds_run:
+        assert review.step is not None, "what holds a run was asked for by a step"
+        since = Step.objects.filter(run=run, seq__gt=review.step.seq)
+        by = review.decided_by_label
+        said = _why_the_run_goes_on(review, run) or _first_reason(run, since, seq=review.decided_seq, by=by)
+    if not said and review.ordered_run is not None:
+        said = _why_the_order_stands(review.ordered_run, by=review.decided_by_label)
+    return said
+
+
+def _why_the_order_stands(ordered: Run, *, by: str) -> str:
+    if ordered.told_seq:
+        return _("The agent or a pipeline has been told of the run that was ordered.")
+    return _first_reason(ordered, Step.objects.filter(run=ordered), seq=0, by=by)
+
+
+def _why_the_run_goes_on(review: Review, run: Run) -> str:
+    """What the run itself says against it: it was ended by a person, or could not be decided anew."""
+    if run.outcome == Outcome.CANCELLED:
+        return _("The run was cancelled since.")
+    if run.loop_version != version_of(Mode(run.spec["mode"])):
+        return _("The loop was changed since this run began, so it could not go on from there.")
+    assert review.step is not None, "what holds a run was asked for by a step"
+    fork = Run.objects.filter(parent=run, forked_from_step__gt=review.step.seq).first()
+    if fork is not None:
+        return _("%(who)s has forked the run from a step after it.") % {"who": fork.forked_by_label}
+    return ""
+
+
+def _built_on_the_verdict(review: Review) -> str:
+    """That somebody was asked about the very verdict which the decision gave."""
+    asked = Q(verdict=review.decided_verdict_id)
+    if review.decided_verdict_id and (Review.objects.filter(asked).exists() or Panel.objects.filter(asked).exists()):
+        return _("Somebody was asked to review this decision.")
+    return ""
+
+
+def _first_reason(run: Run, since: QuerySet[Step], *, seq: int, by: str) -> str:
+    """The first thing that speaks against taking these steps back, which came after event `seq`, decided `by` one."""
+    return next(filter(None, _reasons(run, since, seq=seq, by=by)), "")
+
+
+def _reasons(run: Run, since: QuerySet[Step], *, seq: int, by: str) -> Iterator[str]:
+    yield _agent_went_on(since)
+    yield _tool_was_called(run, since)
+    yield _somebody_decided(run, since)
+    yield _somebody_is_at_work(run, since, by=by)
+    yield _somebody_answered(since)
+    yield _redone(run, seq=seq)
+    yield _ticket_was_closed(run, seq=seq)
+    yield _something_was_kept(run, since)
+
+
+def _agent_went_on(since: QuerySet[Step]) -> str:
+    if since.filter(kind=AwaitAttempt.kind, state=StepState.DONE).exists():
+        return _("The agent has handed in its next attempt.")
+    return ""
+
+
+def _tool_was_called(run: Run, since: QuerySet[Step]) -> str:
+    stopped = Q(state=StepState.DONE, result__failure__in=[why.value for why in NEVER_LEFT])
+    called = since.filter(kind=CallTool.kind).exclude(stopped).values_list("request__tool", flat=True)
+    names = list(dict.fromkeys(called))
+    built_in = Tool.objects.filter(project=run.project_id, kind=ToolKind.BUILTIN, name__in=names)
+    outside = [name for name in names if name not in set(built_in.values_list("name", flat=True))]
+    return _("The tool %(tool)s was called since.") % {"tool": outside[0]} if outside else ""
+
+
+def _somebody_decided(run: Run, since: QuerySet[Step]) -> str:
+    """A later decision, also one that nothing has followed from yet, or a review that a person asked for since."""
+    later = _reviews_of(run, since)
+    decided = later.filter(state=ReviewState.DECIDED).order_by("-decided_at").first()
+    if decided is not None:
+        told = {"who": decided.decided_by_label, "number": decided.attempt.number}
+        return _("%(who)s has decided about attempt %(number)s since; take that back first.") % told
+    asked = later.filter(step=None).first()
+    if asked is not None:
+        told = {"who": asked.note_by_label, "number": asked.attempt.number}
+        return _("%(who)s has asked for a review of attempt %(number)s since.") % told
+    return ""
+
+
+def _reviews_of(run: Run, since: QuerySet[Step]) -> QuerySet[Review]:
+    """The reviews that would go with these steps."""
+    return Review.objects.filter(Q(step__in=since) | Q(attempt__step__in=since) | Q(verdict__step__in=since), run=run)
+
+
+def _somebody_is_at_work(run: Run, since: QuerySet[Step], *, by: str) -> str:
+    """That somebody else than `by` holds a review of what came since, or that there are comments on one."""
+    later = _reviews_of(run, since)
+    held = later.filter(state=ReviewState.CLAIMED, lease_until__gt=timezone.now()).exclude(holder_label=by).first()
+    if held is not None:
+        told = {"who": held.holder_label, "number": held.attempt.number}
+        return _("%(who)s is judging attempt %(number)s, which was made since.") % told
+    about = {"about": About.REVIEW, "about_id__in": later.values("pk")}
+    comment = Comment.objects.filter(**about, deleted_at=None).first()
+    if comment is not None:
+        told = {"who": comment.author_label, "number": later.get(pk=comment.about_id).attempt.number}
+        return _("%(who)s has commented on attempt %(number)s since.") % told
+    return ""
+
+
+def _somebody_answered(since: QuerySet[Step]) -> str:
+    answered = Question.objects.filter(step__in=since, state=QuestionState.ANSWERED).first()
+    return _("%(who)s has answered the run's question since.") % {"who": answered.answered_by_label} if answered else ""
+
+
+def _redone(run: Run, *, seq: int) -> str:
+    redone = Event.objects.filter(run=run, seq__gt=seq, type=EventType.RUN_REDONE).first()
+    fork = Run.objects.filter(pk=redone.payload.get("redo")).first() if redone else None
+    return _("%(who)s has ordered the run again since.") % {"who": fork.forked_by_label} if fork else ""
+
+
+def _ticket_was_closed(run: Run, *, seq: int) -> str:
+    told = Event.objects.filter(run=run, seq__gt=seq, type=EventType.TICKET_ENDED)
+    ended = told.values_list("payload__ticket", flat=True)
+    closed = Ticket.objects.filter(run=run, ticket_id__in=list(ended)).exclude(ended_by_label="").first()
+    return _("%(who)s has closed the ticket since.") % {"who": closed.ended_by_label} if closed else ""
+
+
+def _something_was_kept(run: Run, since: QuerySet[Step]) -> str:
+    """That a person has decided on something which the run proposed, or has corrected its report."""
+    correction = ClassCorrection.objects.filter(report__step__in=since).first()
+    if correction is not None:
+        return _("%(who)s has corrected the class of the error since.") % {"who": correction.by_label}
+    decided = proposed_instructions(run, since).exclude(state=InstructionState.PROPOSED).first()
+    if decided is not None:
+        return _("%(who)s has decided on the instruction that came of it.") % {"who": decided.decided_by_label}
+    kept = next((entry for entry in proposed_entries(run, since) if entry.state != PROPOSED), None)
+    return _("The notebook has taken up the entry “%(name)s”, which came of it.") % {"name": kept.name} if kept else ""

@@ -1,0 +1,367 @@
+"""The form of a decision: what it begins with, and what was typed into it."""
+
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from itertools import zip_longest
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpRequest, QueryDict
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from reflection_app.core.permissions import Permission
+from reflection_app.loops.effects import Decision, DirectorsDecision
+from reflection_app.loops.verdicts import Referee, Verdict
+from reflection_app.reviews.deciding import taken_back_by_holder
+from reflection_app.reviews.decisions import MEANS, DecisionInput
+from reflection_app.reviews.models import Panel, PanelState, Review, ReviewSkip, ReviewState
+from reflection_app.reviews.views.item import majority_of
+from reflection_app.web.access import DeskRequest, Place
+
+# What is said to somebody who has decided: what it was and what follows, with a link to the run.
+
+AGREED = {
+    Referee.CRITIC.label: gettext_lazy("You agreed with the critic: %(verdict)s."),
+    Referee.SELF.label: gettext_lazy("You agreed with the model: %(verdict)s."),
+}
+OVERRULED = {
+    Referee.CRITIC.label: gettext_lazy("You overruled the critic: %(verdict)s."),
+    Referee.SELF.label: gettext_lazy("You overruled the model: %(verdict)s."),
+}
+DIRECTED = {
+    DirectorsDecision.REDO: gettext_lazy("You ordered it to be done again."),
+    DirectorsDecision.ACCEPT: gettext_lazy("You accepted it all the same."),
+    DirectorsDecision.CLOSE: gettext_lazy("You closed it."),
+}
+FOLLOWS = {
+    Verdict.PASS: gettext_lazy("The run succeeds."),
+    Verdict.REVISE: gettext_lazy("The run goes on."),
+    Verdict.REJECT: gettext_lazy("The run ends as rejected."),
+}
+WORDS = {
+    Verdict.PASS: gettext_lazy("Pass"),
+    Verdict.REVISE: gettext_lazy("Revise"),
+    Verdict.REJECT: gettext_lazy("Reject"),
+}
+
+
+def said_of(review: Review, decided: DecisionInput, *, slug: str) -> SafeString:
+    """What was decided and what follows: the page itself goes on to the next review."""
+    what, verdict = _what(review, decided)
+    follows = _what_follows(review, verdict)
+    address = reverse("run", args=(slug, review.run_id))
+    label = _("Watch the run") if review.holds_run else _("Open the run")
+    return format_html('{} <a href="{}">{}</a>', " ".join(filter(None, (what, follows))), address, label)
+
+
+def _what_follows(review: Review, verdict: Verdict) -> str:
+    """Of one of several blind reviewers, that it is kept, and for how many it waits: the last of them settles it."""
+    if review.panel is not None and review.is_seat:
+        return f"{_('It is kept with what the others say.')} {_what_the_panel_does(review.panel)}".strip()
+    return str(FOLLOWS[verdict]) if review.holds_run else ""
+
+
+def _what_the_panel_does(panel: Panel) -> str:
+    """What follows from the opinions that are in; not what they say before all are."""
+    if panel.state == PanelState.SETTLED:
+        return _("All are in, and the verdict is in force.")
+    if panel.state == PanelState.DISPUTED:
+        return _("All are in, and they differ: one more person decides.")
+    if panel.state == PanelState.WITHDRAWN:
+        return _("The run has ended without them.")
+    missing = panel.wanted - panel.seats.filter(state=ReviewState.DECIDED, opinion__isnull=False).count()
+    said = ngettext(
+        "Nothing follows before %(missing)s more is in.", "Nothing follows before %(missing)s more are in.", missing
+    )
+    return said % {"missing": missing}
+
+
+def _what(review: Review, decided: DecisionInput) -> tuple[str, Verdict]:
+    if review.is_pick:
+        return _picked(review, decided)
+    if isinstance(decided.decision, DirectorsDecision):
+        return str(DIRECTED[decided.decision]), MEANS[decided.decision]
+    agreed = decided.decision is Decision.APPROVE
+    verdict = Verdict(review.verdict.verdict) if agreed or decided.verdict is None else decided.verdict
+    # Of a verdict that was a person's or a test's, nobody is named.
+    others = _("You agreed with the verdict: %(verdict)s.") if agreed else _("You overruled the verdict: %(verdict)s.")
+    said = str((AGREED if agreed else OVERRULED).get(review.verdict.referee_label, others))
+    return said % {"verdict": WORDS[verdict]}, verdict
+
+
+def _picked(review: Review, decided: DecisionInput) -> tuple[str, Verdict]:
+    verdict = Verdict.PASS if decided.decision is Decision.APPROVE or decided.verdict is None else decided.verdict
+    kept = _("You kept attempt %(number)s.") % {"number": decided.attempt or review.attempt.number}
+    what = {
+        Verdict.PASS: kept,
+        Verdict.REVISE: _("You sent it back."),
+        Verdict.REJECT: _("You found no attempt right."),
+    }
+    return what[verdict], verdict
+
+
+# What was decided before it was taken back, as the form of the decision begins with it.
+
+
+def begun_with_undone(review: Review, *, fields: tuple[str, ...]) -> dict[str, Any]:
+    """What the form begins with for whoever holds a review whose decision was taken back; nothing for all others.
+
+    `fields` are those of an issue.
+    """
+    said = taken_back_by_holder(review) if review.state == ReviewState.CLAIMED else None
+    if said is None or not said.get("verdict"):
+        return {}
+    issues = tuple({name: str(issue.get(name, "")) for name in fields} for issue in said["issues"])
+    begun = {"verdict": said["verdict"], "score": f"{said['score']:g}", "reason": said["reason"], "issues": issues}
+    if review.is_pick:
+        return begun | {"pick": _pressed(said, review)}
+    directed = said.get("directors_decision")
+    if directed == DirectorsDecision.REDO:
+        # The order itself is the first of them, and stands in the reason.
+        begun["issues"] = issues[1:]
+    return begun | {"decision": directed or said["decision"]}
+
+
+def _pressed(said: dict[str, Any], review: Review) -> str:
+    """The button that was pressed on the page of an unsettled pick."""
+    buttons = {Verdict.REJECT.value: "none", Verdict.REVISE.value: "back"}
+    number = said.get("attempt") or said.get("picked") or review.attempt.number
+    return buttons.get(said["verdict"], str(number))
+
+
+ISSUE_FIELDS = ("category", "severity", "description", "suggested_fix", "path")
+SPARE_ROWS = 2
+MOST_ROWS = 50
+# The buttons of a rejected attempt.
+DIRECTED_IN_FORM = {
+    DirectorsDecision.REDO.value: gettext_lazy("Redo with instructions"),
+    DirectorsDecision.ACCEPT.value: gettext_lazy("Accept anyway"),
+    DirectorsDecision.CLOSE.value: gettext_lazy("Close"),
+}
+# What the buttons of an unsettled pick send beside the numbers of attempts.
+NONE_RIGHT, SEND_BACK = "none", "back"
+
+
+@dataclass(frozen=True)
+class DecisionForm:
+    """Texts as typed; the action reads them. `pick` is the button that was pressed on the page of an unsettled pick."""
+
+    decision: str = ""
+    pick: str = ""
+    verdict: str = ""
+    score: str = ""
+    reason: str = ""
+    issues: tuple[dict[str, str], ...] = ()
+    lease_token: str = ""
+    errors: list[dict[str, str]] = field(default_factory=list)
+    is_typed: bool = False
+
+    @property
+    def rows(self) -> tuple[dict[str, str], ...]:
+        """The issues, and some empty rows to add more without JavaScript."""
+        spare = min(SPARE_ROWS, MOST_ROWS - len(self.issues))
+        return (*self.issues, *({"category": "other", "severity": "medium"} for _ in range(spare)))
+
+    @property
+    def said(self) -> str:
+        """What was chosen, in words."""
+        if self.pick:
+            named = {NONE_RIGHT: _("None is right"), SEND_BACK: _("Send back")}
+            return named.get(self.pick) or _("Keep attempt %(number)s") % {"number": self.pick}
+        if self.decision in DIRECTED_IN_FORM:
+            return str(DIRECTED_IN_FORM[self.decision])
+        if self.decision == Decision.APPROVE.value:
+            return _("Agree")
+        told = {"verdict": self.verdict, "score": self.score}
+        return _("Overrule %(verdict)s %(score)s") % told if self.decision else ""
+
+    @property
+    def reason_errors(self) -> list[str]:
+        """What is wrong with the reason, which holds the instructions of a redo."""
+        return [error["message"] for error in self.errors if error["field"] in {"reason", "instructions"}]
+
+    @property
+    def issue_errors(self) -> list[str]:
+        return [error["message"] for error in self.errors if error["field"].startswith("issues")]
+
+    @property
+    def given_issues(self) -> list[dict[str, str]]:
+        """The rows that say something: one whose description was emptied is taken out."""
+        return [issue for issue in self.issues if issue["description"] or issue["suggested_fix"]]
+
+
+def prefilled(review: Review) -> DecisionForm:
+    """The form as the review's holder begins with it: with the token, and with what they took back themselves."""
+    began = replace(begun_by_anybody(review), lease_token=str(review.lease_token or ""))
+    return replace(began, **begun_with_undone(review, fields=ISSUE_FIELDS))
+
+
+def begun_by_anybody(review: Review) -> DecisionForm:
+    """A form with the critic's score and issues, for whoever wants to overrule only a part of it.
+
+    Where reviewers do not agree, the issues are those of most of them.
+    """
+    most = majority_of(review)
+    issues = [issue.model_dump(mode="json") for issue in most.issues] if most else review.verdict.issues
+    return DecisionForm(
+        score=f"{review.verdict.score:g}",
+        issues=tuple({name: str(issue.get(name, "")) for name in ISSUE_FIELDS} for issue in issues[:MOST_ROWS]),
+    )
+
+
+def begun_by_majority(form: DecisionForm, review: Review) -> DecisionForm:
+    """The form with the verdict that most reviewers gave, where they do not agree and nothing is chosen yet."""
+    most = majority_of(review) if not form.decision and not review.is_for_director else None
+    return replace(form, decision=most.decision.value, verdict=most.verdict.value) if most else form
+
+
+def agrees_but_changed(form: DecisionForm, data: QueryDict, review: Review) -> bool:
+    """Whether the verdict is agreed with and its issues are changed: one of the two is not meant."""
+    was_shown = "issue_description" in data and not review.is_pick
+    return was_shown and form.decision == Decision.APPROVE.value and form.issues not in _begun_with(review)
+
+
+def _begun_with(review: Review) -> tuple[tuple[dict[str, str], ...], ...]:
+    """The issues that the form began with, as they come back from a browser."""
+    began = prefilled(review).issues
+    return began, tuple({name: text.strip() for name, text in issue.items()} for issue in began)
+
+
+def holds_more(form: DecisionForm, review: Review) -> bool:
+    """Whether something was typed into the form, other than what it began with."""
+    began = prefilled(review)
+    return bool(form.reason) or form.score != began.score or form.issues not in ((), *_begun_with(review))
+
+
+def read_decision(data: QueryDict, review: Review) -> DecisionForm:
+    """What was typed, with the token that the form was shown with."""
+    # Without a button pressed now, the one that was pressed when the page came back.
+    pick = (data.get("pick") or data.get("pressed", ""))[:20] if review.is_pick else ""
+    return DecisionForm(
+        decision=_decision_by(pick, review) if review.is_pick else data.get("decision", ""),
+        pick=pick,
+        verdict=data.get("verdict", ""),
+        score=data.get("score", "").strip() or f"{review.verdict.score:g}",
+        reason=data.get("reason", "").strip(),
+        issues=read_issue_rows(data),
+        lease_token=data.get("lease_token", ""),
+        is_typed=True,
+    )
+
+
+def read_issue_rows(data: QueryDict) -> tuple[dict[str, str], ...]:
+    """The rows of issues that say something."""
+    columns = [data.getlist(f"issue_{name}")[:MOST_ROWS] for name in ISSUE_FIELDS]
+    # A page that was opened before a column was added to the form has nothing in it.
+    padded = zip_longest(*columns, fillvalue="")
+    rows = (dict(zip(ISSUE_FIELDS, (text.strip() for text in row), strict=True)) for row in padded)
+    return tuple(row for row in rows if row["description"] or row["suggested_fix"])
+
+
+def _decision_by(pick: str, review: Review) -> str:
+    if not pick:
+        return ""
+    return (Decision.APPROVE if pick == str(review.attempt.number) else Decision.OVERRULE).value
+
+
+def as_input(form: DecisionForm, review: Review) -> dict[str, Any]:
+    """The decision as the action reads it. Approving says nothing but the reason: all else stays as it was."""
+    told: dict[str, Any] = {"lease_token": form.lease_token, "decision": form.decision, "reason": form.reason}
+    if review.is_pick:
+        return told | _picked_in_form(form)
+    if form.decision == DirectorsDecision.REDO.value:
+        return told | {"reason": "", "instructions": form.reason, "issues": form.given_issues}
+    if form.decision == Decision.OVERRULE.value:
+        told["verdict"] = form.verdict or None
+        told["issues"] = form.given_issues
+        # A score that nobody touched was the other verdict's: the action finds the one nearest to it that fits.
+        told["score"] = None if form.score == f"{review.verdict.score:g}" else form.score
+    return told
+
+
+def _picked_in_form(form: DecisionForm) -> dict[str, Any]:
+    """What the pressed button says. Issues that were written go along, also with an attempt that is kept."""
+    if form.pick in {NONE_RIGHT, SEND_BACK}:
+        verdict = Verdict.REJECT if form.pick == NONE_RIGHT else Verdict.REVISE
+        return {"verdict": verdict.value, "issues": form.given_issues}
+    if form.decision == Decision.OVERRULE.value or form.given_issues:
+        overruled = {"decision": Decision.OVERRULE.value} if form.pick else {}
+        return overruled | {"verdict": Verdict.PASS.value, "attempt": form.pick, "issues": form.given_issues}
+    return {}
+
+
+# What the user did last at the desk, as long as it is fresh: a decision or a skip that one key takes back.
+
+FRESH = timedelta(minutes=15)
+# The pages of the queue and its items, and the addresses whose answers an open item's page takes in.
+REVIEWING = frozenset({"reviews", "review", "decide_review", "skip_review", "claim_review", "peek_review"})
+NO_LEASE = UUID(int=0)
+
+
+@dataclass(frozen=True)
+class LastDecision:
+    """`said` is what was decided, in words; empty where the review was skipped. `is_told`: it is too late for undo."""
+
+    review: Review
+    said: SafeString | str
+    is_told: bool = False
+
+    @property
+    def is_skip(self) -> bool:
+        return not self.said
+
+    @property
+    def from_step(self) -> int | None:
+        """Where a fork would begin that decides otherwise."""
+        return self.review.step.seq if self.review.holds_run and self.review.step else None
+
+
+def remember(request: DeskRequest, review: Review, told: DecisionInput) -> None:
+    """Hands on what this very request has decided, so that its answer need not look for it.
+
+    What was said at a blind seat is looked for all the same: its words depend on the seats of the others.
+    """
+    if not review.is_seat:
+        request.last_decision = LastDecision(review, said=said_of(review, told, slug=request.place.project.slug))
+
+
+def last_decision(request: HttpRequest) -> LastDecision | None:
+    """The user's last decision or skip on the pages of reviews, where it is fresh and not taken back yet."""
+    known: LastDecision | None = getattr(request, "last_decision", None)
+    if known is not None:
+        return known
+    place: Place | None = getattr(request, "place", None)
+    match = request.resolver_match
+    if place is None or match is None or match.url_name not in REVIEWING or not place.may(Permission.REVIEW):
+        return None
+    since = timezone.now() - FRESH
+    related = ("run__task", "step", "panel", "attempt", "verdict", "decided_verdict__attempt")
+    reviews = Review.objects.filter(project=place.project).select_related(*related).defer("run__spec")
+    decided = reviews.filter(decided_by=place.actor.user, state=ReviewState.DECIDED, decided_at__gt=since)
+    review = decided.order_by("-decided_at", "-id").first()
+    skips = ReviewSkip.objects.filter(by_label=place.actor.label, review__project=place.project, created_at__gt=since)
+    if review is not None and review.decided_at is not None:
+        skips = skips.filter(created_at__gt=review.decided_at)
+    skip = skips.order_by("-created_at").first()
+    if skip is not None:
+        return LastDecision(reviews.get(pk=skip.review_id), said="")
+    return _told(review, slug=place.project.slug) if review is not None else None
+
+
+def _told(review: Review, *, slug: str) -> LastDecision:
+    is_told = review.decided_seq is not None and review.run.told_seq >= review.decided_seq
+    return LastDecision(review, said=said_of(review, as_told(review), slug=slug), is_told=is_told)
+
+
+def as_told(review: Review) -> DecisionInput:
+    """The decision of a decided review in the form in which it was handed in, as far as its words depend on it."""
+    opinion, given = review.get_opinion(), review.decided_verdict
+    verdict = opinion.verdict.value if opinion else given.verdict if given else review.verdict.verdict
+    decision: Any = review.directors_decision_with(verdict) or Decision(review.decision or Decision.APPROVE)
+    picked = (opinion.picked if opinion else given.attempt.number if given else None) if review.is_pick else None
+    return DecisionInput(lease_token=NO_LEASE, decision=decision, verdict=Verdict(verdict), attempt=picked)

@@ -1,0 +1,468 @@
+"""All that a review's page shows besides the form: what was asked, what was made of it, what was said, what follows.
+
+The number of queries is bounded, whatever the run: a person waits for this page with each decision.
+"""
+
+import json
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from django.db.models import F
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from notebook_app.public import SimilarEntry, similar
+from reflection_app.core.audit import Actor
+from reflection_app.loops.code_tests import TestReport
+from reflection_app.loops.effects import CallTool, Draw, ReviewDecision, ReviewReason
+from reflection_app.loops.requirements import RequirementsReport
+from reflection_app.loops.review_rules import ReviewPolicy, ReviewRule
+from reflection_app.loops.task_spec import Execution, Mode
+from reflection_app.loops.verdicts import Verdict as verdicts_Verdict
+from reflection_app.repairs.views.failure_view import failures_by_place
+from reflection_app.reviews.decisions import goes_back
+from reflection_app.reviews.models import Panel, PanelState, Review, ReviewState, is_hidden
+from reflection_app.reviews.panels import majority
+from reflection_app.reviews.views.policy import in_words
+from reflection_app.runs.models import Attempt, Run, Step, StepState, Verdict
+from reflection_app.runs.views.attempts import AttemptCard, Left, what_is_left
+from reflection_app.runs.views.comparison import Rows, compared, tell_pick
+from reflection_app.runs.views.steps import CallShown, call_of_step, is_tool_run, place_of
+from reflection_app.tasks.redo import redo_mode, why_no_redo
+from reflection_app.web.hidden_characters import hidden_in, revealed
+from reflection_app.web.rendering import LONGEST_LAID_OUT, render_markdown
+
+# The calls of tools that led to an attempt, as its review shows them.
+
+MOST_SHOWN = 40
+LONGEST_GIST = 120
+
+
+@dataclass(frozen=True)
+class CallLine:
+    """One call with the attempt that it was made for, and the step of the plan where it is one's."""
+
+    step: Step
+    call: CallShown
+    plan_place: str
+
+    @property
+    def gist(self) -> str:
+        """The beginning of the arguments, in one line."""
+        return json.dumps(self.call.arguments, ensure_ascii=False)[:LONGEST_GIST]
+
+    @property
+    def is_error(self) -> bool:
+        return self.call.ok is False or self.step.state == StepState.FAILED
+
+
+@dataclass(frozen=True)
+class CallLines:
+    """The last calls in their order, and how many there were before those."""
+
+    lines: tuple[CallLine, ...] = ()
+    left_out: int = 0
+
+    @property
+    def errors(self) -> int:
+        return sum(line.is_error for line in self.lines)
+
+
+def calls_before(review: Review) -> CallLines:
+    """The run's calls up to the attempt that is reviewed. Runs that were given no tools are not asked about."""
+    if not review.run.spec.get("tools"):
+        return CallLines()
+    made_at = Attempt.objects.filter(pk=review.attempt_id).annotate(at=F("step__seq")).values("at")
+    steps = Step.objects.filter(run=review.run_id, kind=CallTool.kind, seq__lte=made_at)
+    failures = failures_by_place(review.run)
+    newest = list(steps.order_by("-seq")[: MOST_SHOWN + 1])
+    left_out = steps.count() - MOST_SHOWN if len(newest) > MOST_SHOWN else 0
+    lines = []
+    for step in reversed(newest[:MOST_SHOWN]):
+        if (call := call_of_step(step)) is not None:
+            shown = replace(call, diagnosis=failures.get(step.key))
+            lines.append(CallLine(step, shown, place_of(step)))
+    return CallLines(tuple(lines), left_out)
+
+
+# The attempts before the one that is reviewed, with their verdicts, and what this one changed of any of them.
+
+# Of the address: which attempt to compare with, and in which layout.
+AGAINST, LAYOUT = "against", "layout"
+LAYOUTS = ("split", "unified")
+
+
+@dataclass(frozen=True)
+class EarlierAttempt:
+    """An attempt without its text, and the verdict that counts: the strongest referee's, of two equal the later."""
+
+    number: int
+    verdict: Verdict | None
+    is_compared: bool
+
+
+@dataclass(frozen=True)
+class ComparedAttempts:
+    """`layout` is empty where the width of the screen decides."""
+
+    earlier: int
+    later: int
+    rows: Rows
+    layout: str
+
+
+@dataclass(frozen=True)
+class EarlierAttempts:
+    attempts: tuple[EarlierAttempt, ...]
+    comparison: ComparedAttempts | None
+
+
+def earlier_attempts(review: Review, *, asked: dict[str, str]) -> EarlierAttempts:
+    """Those before the review's own, the newest first, and the comparison that `asked`, the address, names.
+
+    Without a name it is with the attempt right before; what no attempt has as its number counts as no name.
+    """
+    number = review.attempt.number
+    before = Attempt.objects.filter(run=review.run_id, number__lt=number).order_by("-number")
+    numbers = list(before.values_list("number", flat=True)) if number > 1 else []
+    if not numbers:
+        return EarlierAttempts((), None)
+    named = asked.get(AGAINST, "")
+    against = next((one for one in numbers if str(one) == named), numbers[0])
+    verdicts = _decisive(review)
+    attempts = tuple(EarlierAttempt(one, verdicts.get(one), is_compared=one == against) for one in numbers)
+    content = Attempt.objects.values_list("content", flat=True).get(run=review.run_id, number=against)
+    layout = asked.get(LAYOUT, "")
+    return EarlierAttempts(
+        attempts=attempts,
+        comparison=ComparedAttempts(
+            earlier=against,
+            later=number,
+            rows=compared(content, review.attempt.content),
+            layout=layout if layout in LAYOUTS else "",
+        ),
+    )
+
+
+def _decisive(review: Review) -> dict[int, Verdict]:
+    """The verdict that counts of each earlier attempt, without what a list does not show."""
+    rows = Verdict.objects.filter(attempt__run=review.run_id, attempt__number__lt=review.attempt.number)
+    found: dict[int, list[Any]] = defaultdict(list)
+    for row in rows.select_related("attempt").defer("tests", "feedback", "issues", "attempt__content"):
+        found[row.attempt.number].append(row)
+    return {number: max(given, key=lambda one: (one.referee, one.created_at)) for number, given in found.items()}
+
+
+# Why an item is in the queue: the rule that asked, the draw that took it, and what the person who asked said.
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """The recorded draw that took it: a number below the share."""
+
+    value: float
+    share: float
+
+
+@dataclass(frozen=True)
+class WhyHere:
+    """`rule` is None where no rule of the policy asked, and `draw` where nothing was drawn."""
+
+    number: int | None
+    rule: ReviewRule | None
+    draw: Drawn | None
+
+    @property
+    def rule_words(self) -> str:
+        return in_words(self.rule) if self.rule else ""
+
+
+def why_here(review: Review) -> WhyHere:
+    """What the run's own policy says, which is the one that asked; the project's may have changed since."""
+    policy: ReviewPolicy = review.run.get_spec().review_policy
+    number = review.rule
+    rule = policy.rules[number - 1] if number and number <= len(policy.rules) else None
+    return WhyHere(number=number, rule=rule, draw=_draw_of(review, rule))
+
+
+def _draw_of(review: Review, rule: ReviewRule | None) -> Drawn | None:
+    place = f"attempt-{review.attempt.number}"
+    if rule is not None and rule.share < 1:
+        key = f"{place}/rule-{review.rule}-draw"
+    elif review.reason == ReviewReason.AUDIT or (review.panel and review.panel.reason == ReviewReason.AUDIT):
+        key = f"{place}/audit-draw"
+    else:
+        return None
+    made = Step.objects.filter(run=review.run_id, key=key, kind=Draw.kind, state=StepState.DONE)
+    result = made.values_list("result", flat=True).first()
+    if not isinstance(result, dict) or not {"value", "share"} <= result.keys():
+        return None
+    return Drawn(value=float(result["value"]), share=float(result["share"]))
+
+
+# A panel as the page of one of its reviews shows it: how many have spoken, and what its reader may know of it.
+
+
+@dataclass(frozen=True)
+class OpinionShown:
+    """What one person said at their seat."""
+
+    seat: Review
+    said: ReviewDecision
+    is_mine: bool
+
+
+@dataclass(frozen=True)
+class PanelShown:
+    """`opinions` are all of them once the last is in, and the reader's own until then."""
+
+    panel: Panel
+    is_adjudication: bool
+    given: int
+    opinions: tuple[OpinionShown, ...]
+    # The review that settles the dispute, where there is one.
+    adjudication: Review | None
+    has_spoken: bool
+
+    @property
+    def missing(self) -> int:
+        """How many more have to speak."""
+        return max(0, self.panel.wanted - self.given)
+
+    @property
+    def is_open(self) -> bool:
+        return self.panel.state == PanelState.OPEN
+
+
+def panel_of(review: Review, *, reader: Actor) -> PanelShown | None:
+    """The panel of `review` as `reader` may know it; None where one person judges alone."""
+    panel = review.panel
+    if panel is None:
+        return None
+    of_panel = Review.objects.filter(panel=panel).exclude(state=ReviewState.WITHDRAWN).select_related("panel")
+    rows = list(of_panel.select_related("verdict", "decided_verdict").order_by("decided_at", "created_at", "id"))
+    spoken = [(row, said) for row in rows if row.state == ReviewState.DECIDED and (said := row.get_opinion())]
+    return PanelShown(
+        panel=panel,
+        is_adjudication=review.reason == ReviewReason.ADJUDICATION,
+        given=len(spoken),
+        opinions=tuple(
+            OpinionShown(seat=seat, said=said, is_mine=seat.decided_by_label == reader.label)
+            for seat, said in spoken
+            if not is_hidden(seat, reader=reader)
+        ),
+        adjudication=next((row for row in rows if row.reason == ReviewReason.ADJUDICATION), None),
+        has_spoken=any(seat.decided_by_label == reader.label for seat, _ in spoken),
+    )
+
+
+def majority_of(review: Review) -> ReviewDecision | None:
+    """What most said, of a review that is to settle their dispute; None of every other, and where there is no most."""
+    if review.reason != ReviewReason.ADJUDICATION or review.panel_id is None:
+        return None
+    seats = Review.objects.filter(panel=review.panel, state=ReviewState.DECIDED, opinion__isnull=False)
+    opinions = [said for seat in seats.order_by("decided_at", "id") if (said := seat.get_opinion())]
+    return majority(opinions, thresholds=review.run.get_spec().thresholds)
+
+
+# What each verdict of a person will cause, in words: told before it is given, so it must be what then happens.
+
+
+@dataclass(frozen=True)
+class Effects:
+    """What follows from each verdict. `first` is what holds for all of them, where something does."""
+
+    review: Review
+    left: Left | None
+
+    @cached_property
+    def first(self) -> str:
+        """That the word of one person alone does not count yet, or that it settles a dispute."""
+        review = self.review
+        if review.is_seat and review.panel is not None:
+            said = _("It counts once all %(wanted)s reviewers have said theirs, and if they agree.")
+            return said % {"wanted": review.panel.wanted}
+        if review.panel_id is not None:
+            return _("It settles what the reviewers do not agree on.")
+        return ""
+
+    @cached_property
+    def by_pass(self) -> str:
+        if not self.review.holds_run:
+            return self._recorded
+        return _("The attempt is accepted and the run succeeds.")
+
+    @cached_property
+    def by_revise(self) -> str:
+        if self.review.holds_run:
+            return self._next_attempt
+        if self.makes_new_run:
+            return self._done_again
+        why_not = why_no_redo(self.review.run) if self.review.verdict.passed else ""
+        return f"{_('Only recorded.')} {why_not}" if why_not else self._recorded
+
+    @cached_property
+    def by_reject(self) -> str:
+        return _("The run ends as rejected.") if self.review.holds_run else self._recorded
+
+    @cached_property
+    def by_agreeing(self) -> str:
+        """What follows from leaving the verdict as it is."""
+        by = {
+            verdicts_Verdict.PASS: "by_pass",
+            verdicts_Verdict.REVISE: "by_revise",
+            verdicts_Verdict.REJECT: "by_reject",
+        }
+        return str(getattr(self, by[verdicts_Verdict(self.review.verdict.verdict)]))
+
+    @cached_property
+    def makes_new_run(self) -> bool:
+        """Whether sending back what was accepted begins a run of its own."""
+        return goes_back(self.review, verdicts_Verdict.REVISE.value, self.review.run)
+
+    @property
+    def _recorded(self) -> str:
+        if not self.review.run.is_finished:
+            return _("Only recorded: the run does not wait for it.")
+        return _("Only recorded: the run has ended and stays as it is.")
+
+    @property
+    def _done_again(self) -> str:
+        run = self.review.run
+        said = _("A new run does it again with the issues on its ticket; this one stays as it is.")
+        if is_external(run):
+            said += " " + _("The agent gets the ticket at its next question.")
+        elif redo_mode(run) is Mode.REFLECTION_PROTOCOL:
+            said += " " + _("It goes through the six steps.")
+        limits = run.get_spec().limits
+        attempts = ngettext("%(count)s attempt", "%(count)s attempts", limits.max_iterations) % {
+            "count": limits.max_iterations
+        }
+        may_spend = _("It may make %(attempts)s and spend %(tokens)s tokens.")
+        return f"{said} {may_spend % {'attempts': attempts, 'tokens': f'{limits.token_budget:,}'}}"
+
+    @property
+    def _next_attempt(self) -> str:
+        left = self.left or what_is_left(self.review.run)
+        if not left.attempts:
+            return _("No attempt is left: the run ends, and keeps the best that it has.")
+        if not left.tokens or not left.seconds or left.money == 0:
+            return _("Nothing is left to spend: the run ends, and keeps the best attempt that it has.")
+        number = self.review.run.attempts_made + 1
+        if is_external(self.review.run):
+            said = _(
+                "It goes back with a rewind ticket. The agent gets it at its next question, for attempt %(number)s."
+            )
+        elif self.review.run.mode == Mode.REFLECTION_PROTOCOL:
+            said = _("It goes back with a rewind ticket and through the six steps; they make attempt %(number)s.")
+        else:
+            said = _("It goes back with a rewind ticket; attempt %(number)s is made from the issues.")
+        return said % {"number": number}
+
+
+def effects_of(review: Review, *, left: Left | None) -> Effects:
+    """What decisions on `review` cause; `left` is what its run has left, where that is known already."""
+    return Effects(review, left)
+
+
+def is_external(run: Run) -> bool:
+    return bool(run.spec.get("execution") == Execution.EXTERNAL)
+
+
+LONGEST_ASKED = 1_500
+MOST_SIMILAR = 5
+# From here on the attempt scrolls in a box of its own, so that what is said of it stays within reach.
+LONG = 12_000
+
+
+@dataclass(frozen=True)
+class Tested:
+    """The tests of an attempt, those that failed apart: they are what a judge looks at first."""
+
+    report: TestReport
+
+    @property
+    def failing(self) -> TestReport:
+        return self.report.model_copy(update={"results": self.report.failures})
+
+    @property
+    def passing(self) -> TestReport:
+        passed = tuple(result for result in self.report.results if result.passed)
+        return self.report.model_copy(update={"results": passed})
+
+
+@dataclass(frozen=True)
+class SaidOfIt:
+    """The verdicts on the attempt, and what was checked of it by code."""
+
+    others: tuple[Verdict, ...]
+    tests: Tested | None
+    requirements: RequirementsReport | None
+
+
+def review_context(review: Review, *, asked: dict[str, str]) -> dict[str, Any]:
+    """What the templates of an item name. `asked` is the address's query: which comparison is wanted."""
+    run = review.run
+    left = what_is_left(run) if review.is_open and review.holds_run else None
+    context: dict[str, Any] = {
+        "review": review,
+        "run": run,
+        "project": review.project,
+        "objective": render_markdown(run.task.objective),
+        "left": left,
+        "effects": effects_of(review, left=left),
+        "why": why_here(review),
+        "similar": _similar(review),
+        "thresholds": run.get_spec().thresholds,
+    }
+    if review.is_pick:
+        return context | {"pick": tell_pick(review)}
+    return (
+        context | _attempt(review) | {"calls": calls_before(review), "earlier": earlier_attempts(review, asked=asked)}
+    )
+
+
+def _attempt(review: Review) -> dict[str, Any]:
+    attempt, spec = review.attempt, review.run.spec
+    verdicts = tuple(Verdict.objects.filter(attempt=attempt).select_related("given_by"))
+    card = AttemptCard(
+        attempt=attempt,
+        verdicts=verdicts,
+        reviews=(),
+        is_best=attempt.pk == review.run.best_attempt_id,
+        is_code=any(verdict.tests for verdict in verdicts) or bool(spec.get("tests")),
+        is_call=is_tool_run(spec),
+        is_thought=bool(spec.get("chain_of_thought")),
+    )
+    hidden = hidden_in(attempt.content)
+    return {
+        "card": card,
+        "said": _said(review, verdicts),
+        "is_long": len(attempt.content) > LONG,
+        # What is too long to be laid out is shown raw already.
+        "raw": revealed(attempt.content) if hidden or len(attempt.content) <= LONGEST_LAID_OUT else "",
+        "hidden": hidden,
+    }
+
+
+def _said(review: Review, verdicts: tuple[Verdict, ...]) -> SaidOfIt:
+    """The newest tests and requirements, whichever verdict they came with. The one that is reviewed is shown apart."""
+    tested = next((verdict for verdict in reversed(verdicts) if verdict.tests), None)
+    checked = next((verdict for verdict in reversed(verdicts) if verdict.requirements), None)
+    report = tested.get_tests() if tested else None
+    # What a decision on this very review has added is told with the decision.
+    apart = {review.verdict_id, review.decided_verdict_id}
+    return SaidOfIt(
+        others=tuple(verdict for verdict in verdicts if verdict.pk not in apart),
+        tests=Tested(report) if report else None,
+        requirements=checked.get_requirements() if checked else None,
+    )
+
+
+def _similar(review: Review) -> list[SimilarEntry]:
+    """Entries of the notebook that are about what the task and the verdict's issues are about."""
+    issues = (str(issue.get("description", "")) for issue in review.verdict.issues)
+    text = "\n".join([review.run.task.objective[:LONGEST_ASKED], *issues])
+    return similar(review.project_id, text, limit=MOST_SIMILAR)

@@ -1,0 +1,316 @@
+"""The review policy as it is typed: rules in an order, each field by the path that errors name it by."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.http import QueryDict
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+from pydantic import ValidationError
+
+from reflection_app.core.models import Project
+from reflection_app.loops.review_rules import MOST_RULES, ReviewPolicy, ReviewRule, RuleAction
+from reflection_app.loops.verdicts import Verdict
+from reflection_app.reviews.policy import MOST_VERDICTS, TRIED_DAYS, Counted, PolicyTrial, try_policy
+from reflection_app.web.complaints import complaints
+from reflection_app.web.forms import TypedField
+
+# A rule of the review policy in a sentence.
+
+MOST_NAMED = 5
+
+
+def in_words(rule: ReviewRule) -> str:
+    """Which verdicts it is about and what it does: `PASS or REVISE, confidence below 0.6: waits for a person.`"""
+    about = ", ".join([_which(rule), *_conditions(rule)])
+    return _("%(about)s: %(does)s.") % {"about": about, "does": _does(rule)}
+
+
+def _which(rule: ReviewRule) -> str:
+    if not rule.verdicts or len(set(rule.verdicts)) == len(Verdict):
+        return _("Any verdict")
+    return _any_of([verdict.value for verdict in rule.verdicts])
+
+
+def _conditions(rule: ReviewRule) -> list[str]:
+    said = []
+    lowest, below = rule.score_from, rule.score_below
+    if lowest is not None and below is not None:
+        said.append(_("score from %(lowest)s to below %(below)s") % {"lowest": f"{lowest:g}", "below": f"{below:g}"})
+    elif lowest is not None:
+        said.append(_("score from %(lowest)s") % {"lowest": f"{lowest:g}"})
+    elif below is not None:
+        said.append(_("score below %(below)s") % {"below": f"{below:g}"})
+    if rule.confidence_below is not None:
+        said.append(_("confidence below %(below)s") % {"below": f"{rule.confidence_below:g}"})
+    if rule.kinds:
+        said.append(_("task type %(names)s") % {"names": _any_of(rule.kinds)})
+    if rule.agents:
+        said.append(_("agent %(names)s") % {"names": _any_of(rule.agents)})
+    if rule.cost_from_usd is not None:
+        said.append(_("run's cost from $%(cost)s") % {"cost": f"{rule.cost_from_usd.normalize():f}"})
+    return said
+
+
+def _does(rule: ReviewRule) -> str:
+    if rule.action is RuleAction.STAND:
+        does = _("stands at once; only the audit may still draw it")
+    elif rule.reviewers == 1:
+        does = _("waits for a person")
+    else:
+        does = ngettext(
+            "waits for %(count)s reviewer who judges blindly",
+            "waits for %(count)s reviewers who judge blindly",
+            rule.reviewers,
+        ) % {"count": rule.reviewers}
+    if rule.share == 1:
+        return does
+    return _("a random %(share)s of these %(does)s") % {"share": f"{rule.share * 100:.4g} %", "does": does}
+
+
+def _any_of(names: Sequence[str]) -> str:
+    """`a, b or c`; of many the first few, and how many more."""
+    shown, more = list(names[:MOST_NAMED]), len(names) - MOST_NAMED
+    if more > 0:
+        return _("%(names)s or one of %(more)s more") % {"names": ", ".join(shown), "more": more}
+    if len(shown) == 1:
+        return shown[0]
+    return _("%(names)s or %(last)s") % {"names": ", ".join(shown[:-1]), "last": shown[-1]}
+
+
+TEXTS = ("name", "action", "score_from", "score_below", "confidence_below", "cost_from_usd", "share", "reviewers")
+NAMES = ("kinds", "agents")
+OWN = ("audit_share", "audit_reviewers")
+USUAL = {"action": RuleAction.WAIT.value, "share": "1", "reviewers": "1"}
+PLACE = re.compile(r"rules\.(\d{1,3})\.action")
+ORDER = re.compile(r"(remove|up|down)\.(\d{1,3})")
+MOST_NAMES = 60
+
+SCORE = gettext_lazy("A number from 0 to 100.")
+NAME = gettext_lazy("At most 120 characters.")
+PEOPLE = gettext_lazy("A whole number from 1 to 5.")
+SENTENCES = {
+    "score_from": SCORE,
+    "score_below": SCORE,
+    "confidence_below": gettext_lazy("A number from 0 to 1."),
+    "share": gettext_lazy("A number above 0, at most 1."),
+    "audit_share": gettext_lazy("A number from 0 to 1."),
+    "cost_from_usd": gettext_lazy("An amount from 0, with at most six decimals."),
+    "reviewers": PEOPLE,
+    "audit_reviewers": PEOPLE,
+    "action": gettext_lazy("Choose what the rule does."),
+    "verdicts": gettext_lazy("Choose among PASS, REVISE and REJECT."),
+}
+
+
+@dataclass
+class RuleForm:
+    """What was typed into one rule. `names` are the lists that grow: one more, empty, is always there to fill in."""
+
+    texts: dict[str, str]
+    verdicts: list[str]
+    names: dict[str, list[str]]
+    errors: dict[str, list[str]] = field(default_factory=dict)
+    position: int = 0
+    is_moved: str = ""
+
+    @property
+    def number(self) -> int:
+        return self.position + 1
+
+    @property
+    def path(self) -> str:
+        return f"rules.{self.position}"
+
+    @property
+    def fields(self) -> dict[str, TypedField]:
+        return {
+            name: TypedField(f"{self.path}.{name}", text, self.errors.get(name, []))
+            for name, text in self.texts.items()
+        }
+
+    @property
+    def lists(self) -> dict[str, TypedField]:
+        """The fields of names, for what is wrong with them."""
+        return {name: TypedField(f"{self.path}.{name}", "", self.errors.get(name, [])) for name in (*NAMES, "verdicts")}
+
+    @property
+    def given(self) -> dict[str, Any]:
+        filled = {name: text for name, text in self.texts.items() if text}
+        return filled | {"verdicts": self.verdicts} | self.names
+
+    @property
+    def words(self) -> str:
+        """The rule in a sentence, nothing while it makes no sense."""
+        try:
+            return in_words(ReviewRule.model_validate(self.given))
+        except ValidationError:
+            return ""
+
+
+@dataclass
+class PolicyForm:
+    rules: list[RuleForm]
+    texts: dict[str, str]
+    unsettled_waits: bool
+    digest: str = ""
+    errors: dict[str, list[str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._number()
+
+    @property
+    def fields(self) -> dict[str, TypedField]:
+        return {name: TypedField(name, text, self.errors.get(name, [])) for name, text in self.texts.items()}
+
+    @property
+    def general(self) -> list[str]:
+        return [message for name, found in self.errors.items() if name not in self.texts for message in found]
+
+    @property
+    def is_wrong(self) -> bool:
+        return bool(self.errors) or any(rule.errors for rule in self.rules)
+
+    @property
+    def is_full(self) -> bool:
+        return len(self.rules) >= MOST_RULES
+
+    def read(self) -> ReviewPolicy | None:
+        """The policy that was typed; None where the fields hold what is wrong with them."""
+        given = {name: text for name, text in self.texts.items() if text}
+        body = given | {"unsettled_waits": self.unsettled_waits, "rules": [rule.given for rule in self.rules]}
+        try:
+            return ReviewPolicy.model_validate(body)
+        except ValidationError as error:
+            self.blame(_plainly(complaint) for complaint in complaints(error))
+            return None
+
+    def blame(self, errors: Iterable[Mapping[str, str]]) -> None:
+        """Puts each error at its field: `rules.2.score_below` is that field of the third rule."""
+        for error in errors:
+            path = error["field"].split(".")
+            where, name = self.errors, path[0]
+            if path[0] == "rules" and len(path) > 2 and int(path[1]) < len(self.rules):
+                where, name = self.rules[int(path[1])].errors, path[2]
+            if error["message"] not in where.setdefault(name, []):
+                where[name].append(error["message"])
+
+    def rearrange(self, order: str) -> None:
+        """Adds an empty rule, takes one out, or moves one; what makes no sense changes nothing."""
+        if order == "add" and not self.is_full:
+            self.rules.append(RuleForm(dict.fromkeys(TEXTS, "") | USUAL, [], {name: [] for name in NAMES}))
+            self.rules[-1].is_moved = "added"
+        elif (found := ORDER.fullmatch(order)) and (index := int(found[2])) < len(self.rules):
+            rule = self.rules.pop(index)
+            if found[1] != "remove":
+                self.rules.insert(max(0, index - 1) if found[1] == "up" else index + 1, rule)
+                rule.is_moved = found[1]
+        self._number()
+
+    def _number(self) -> None:
+        for position, rule in enumerate(self.rules):
+            rule.position = position
+
+
+def _plainly(complaint: Mapping[str, str]) -> dict[str, str]:
+    """A single value's problem in the words of this form; lists and lengths are told by their kind."""
+    path = complaint["field"].split(".")
+    name = "verdicts" if "verdicts" in path else path[-1]
+    if path[-2:-1] and path[-2] in NAMES:
+        return {"field": complaint["field"], "message": str(NAME)}
+    return {"field": complaint["field"], "message": str(SENTENCES.get(name, complaint["message"]))}
+
+
+def form_of(policy: ReviewPolicy, *, digest: str) -> PolicyForm:
+    """The policy that holds, as its form shows it."""
+    rules = []
+    for rule in policy.rules:
+        texts = {name: _text(getattr(rule, name)) for name in TEXTS}
+        names = {name: list(getattr(rule, name)) for name in NAMES}
+        rules.append(RuleForm(texts, [verdict.value for verdict in rule.verdicts], names))
+    return PolicyForm(rules, {name: _text(getattr(policy, name)) for name in OWN}, policy.unsettled_waits, digest)
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def read_policy_form(data: QueryDict) -> PolicyForm:
+    """What was typed, rule by rule in the order of their numbers; white space around it removed."""
+    places = sorted(int(found[1]) for name in data if (found := PLACE.fullmatch(name)))[: MOST_RULES + 1]
+    return PolicyForm(
+        rules=[_read_rule(data, f"rules.{place}") for place in places],
+        texts={name: data.get(name, "").strip() for name in OWN},
+        unsettled_waits=bool(data.get("unsettled_waits")),
+        digest=data.get("digest", "")[:64],
+    )
+
+
+def _read_rule(data: QueryDict, path: str) -> RuleForm:
+    texts = {name: data.get(f"{path}.{name}", "").strip() for name in TEXTS}
+    typed = {name: [text.strip() for text in data.getlist(f"{path}.{name}")[:MOST_NAMES]] for name in NAMES}
+    names = {name: list(dict.fromkeys(text for text in texts_ if text)) for name, texts_ in typed.items()}
+    return RuleForm(texts, data.getlist(f"{path}.verdicts")[:10], names)
+
+
+# What trying a policy found, as its page tells it.
+
+
+@dataclass(frozen=True)
+class RuleLine:
+    """How many verdicts a rule decided about."""
+
+    number: int
+    words: str
+    many: int
+    lets_stand: bool
+
+
+@dataclass(frozen=True)
+class Column:
+    """What one policy would have done."""
+
+    counted: Counted
+
+    @property
+    def audits(self) -> int:
+        return round(self.counted.audits)
+
+    @property
+    def rules(self) -> list[RuleLine]:
+        return [
+            RuleLine(number, in_words(rule), many, rule.action is RuleAction.STAND)
+            for number, (rule, many) in enumerate(
+                zip(self.counted.policy.rules, self.counted.by_rule, strict=True), start=1
+            )
+        ]
+
+
+@dataclass(frozen=True)
+class TrialView:
+    trial: PolicyTrial
+    days: int = TRIED_DAYS
+    most: int = MOST_VERDICTS
+
+    @property
+    def typed(self) -> Column:
+        return Column(self.trial.typed)
+
+    @property
+    def saved(self) -> Column:
+        return Column(self.trial.saved)
+
+    @property
+    def draws(self) -> bool:
+        """Whether a random share was part of it."""
+        policies = (self.trial.typed.policy, self.trial.saved.policy)
+        return any(rule.share < 1 for policy in policies for rule in policy.rules)
+
+
+def tried(project: Project, policy: ReviewPolicy, *, saved: ReviewPolicy) -> TrialView:
+    """The typed policy tried beside the one that holds."""
+    return TrialView(try_policy(project.pk, policy, saved=saved))

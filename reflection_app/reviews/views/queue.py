@@ -1,0 +1,333 @@
+"""The rows of the queue, page by page in the order that was asked for, with what each of them shows."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.db.models import Count, Exists, IntegerField, Q, QuerySet, Subquery, Value
+from django.db.models.functions import Coalesce
+from django.http import QueryDict
+from django.utils import timezone
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from pydantic import ValidationError
+
+from reflection_app.core.audit import Actor
+from reflection_app.core.models import Project
+from reflection_app.core.own_work import is_own, may_decide_own
+from reflection_app.loops.effects import ReviewReason
+from reflection_app.loops.storable import storable
+from reflection_app.reviews.claiming import IN_ORDER, skipped_by
+from reflection_app.reviews.models import OPEN, Review, ReviewState, is_hidden
+from reflection_app.reviews.queue import LONGEST_SEARCH, QueueSort, QueueView, SortedFilter, in_view
+from reflection_app.runs.models import Question, QuestionState
+from reflection_app.web.access import DeskRequest
+from reflection_app.web.list_pages import PAGE
+
+ORDERS = {
+    QueueSort.QUEUE: IN_ORDER,
+    QueueSort.OLDEST: ("created_at", "id"),
+    QueueSort.NEWEST: ("-created_at", "-id"),
+    QueueSort.SCORE: ("verdict__score", "created_at", "id"),
+    QueueSort.CONFIDENCE: ("sure", "created_at", "id"),
+    QueueSort.AGENT: ("run__task__agent", "created_at", "id"),
+}
+BY_DECISION = ("-decided_at", "-id")
+# A verdict that says nothing of its confidence comes after all that do.
+UNSAID = 2.0
+RELATED = ("run__task", "attempt", "verdict", "panel", "assignee", "decided_verdict")
+HEAVY = ("run__spec", "run__edited_prompts", "run__task__tests", "run__task__metadata", "attempt__content")
+HEAVY_OF_VERDICTS = ("issues", "feedback", "tests", "requirements")
+SPOKE = (ReviewState.CLAIMED, ReviewState.DECIDED)
+
+
+@dataclass(frozen=True)
+class QueueRow:
+    """One review as the queue shows it to one person, at one moment."""
+
+    review: Review
+    is_held: bool
+    is_mine: bool
+    is_kept_for_me: bool
+    is_skipped: bool
+    # The person has judged, or judges, the same verdict at another seat of its panel.
+    sits_elsewhere: bool
+    # The person, or a key of theirs, handed the work in, and may not decide on it.
+    is_own: bool
+    # What was decided may be told: never what others said of a panel that is still open.
+    tells_decision: bool
+    # How many more people have to judge it, where several do.
+    missing: int
+
+
+@dataclass(frozen=True)
+class QueuePage:
+    """`last` is the review after which there are more, None where there are none."""
+
+    rows: list[QueueRow]
+    last: UUID | None
+
+
+def order_of(asked: SortedFilter) -> tuple[str, ...]:
+    """The order that was asked for, else the one that the view has by itself."""
+    if asked.sort is not None:
+        return ORDERS[asked.sort]
+    if asked.view.is_decided:
+        return BY_DECISION
+    return ORDERS[QueueSort.OLDEST if asked.view is QueueView.LONGEST else QueueSort.QUEUE]
+
+
+def queue_page(project: Project, asked: SortedFilter, *, actor: Actor, after: UUID | None) -> QueuePage:
+    """The page that begins after the review `after`, in the filter's order; the first one without it."""
+    order = order_of(asked)
+    everything = Review.objects.filter(project=project).annotate(sure=Coalesce("verdict__confidence", Value(UNSAID)))
+    rows = everything.filter(asked.where(actor))
+    if after is not None:
+        rows = rows.filter(_beyond(order, _position(everything, after, order=order)))
+    heavy = [*HEAVY, *(f"{which}__{name}" for which in ("verdict", "decided_verdict") for name in HEAVY_OF_VERDICTS)]
+    if order != IN_ORDER or asked.is_narrowed:
+        # Found by their ids first: to sort a hundred thousand reviews with all that is shown of them takes seconds.
+        # Not in one query: PostgreSQL would join everything before it looks at the ids.
+        rows = everything.filter(pk__in=list(rows.order_by(*order).values_list("pk", flat=True)[: PAGE + 1]))
+    shown = rows.select_related(*RELATED).defer(*heavy).annotate(is_skipped=Exists(skipped_by(actor)))
+    found = list(shown.order_by(*order)[: PAGE + 1])
+    page = found[:PAGE]
+    return QueuePage(_as_shown(page, project=project, actor=actor), page[-1].pk if len(found) > PAGE else None)
+
+
+def beside(project: Project, asked: SortedFilter, review: Review, *, actor: Actor, is_back: bool) -> UUID | None:
+    """The review that comes after this one in the filter's order, or before it; None at the end."""
+    order = tuple(_turned(field) for field in order_of(asked)) if is_back else order_of(asked)
+    everything = Review.objects.filter(project=project).annotate(sure=Coalesce("verdict__confidence", Value(UNSAID)))
+    position = _position(everything, review.pk, order=order)
+    rows = everything.filter(asked.where(actor)).exclude(pk=review.pk)
+    return rows.filter(_beyond(order, position)).order_by(*order).values_list("pk", flat=True).first()
+
+
+def _turned(field: str) -> str:
+    return field[1:] if field.startswith("-") else f"-{field}"
+
+
+def _position(everything: QuerySet[Review], after: UUID, *, order: Sequence[str]) -> tuple[Any, ...] | None:
+    """Where the review stands in the order; it is looked for in all of the project, since it may have been decided."""
+    position = everything.filter(pk=after).values_list(*(field.lstrip("-") for field in order)).first()
+    return position if position and None not in position else None
+
+
+def _beyond(order: Sequence[str], position: tuple[Any, ...] | None) -> Q:
+    """What comes after `position`; everything where there is none."""
+    if position is None:
+        return Q()
+    beyond, same = Q(pk__in=[]), Q()
+    for field, value in zip(order, position, strict=True):
+        name, side = field.lstrip("-"), "lt" if field.startswith("-") else "gt"
+        beyond |= same & Q(**{f"{name}__{side}": value})
+        same &= Q(**{name: value})
+    return beyond
+
+
+def _as_shown(reviews: Sequence[Review], *, project: Project, actor: Actor) -> list[QueueRow]:
+    panels = {review.panel_id for review in reviews if review.is_seat}
+    sat = Review.objects.filter(panel__in=panels, holder_person=actor.person_id, state__in=SPOKE) if panels else []
+    is_allowed = may_decide_own(project, actor=actor)
+    own = {(seat.panel_id, seat.pk) for seat in sat}
+    missing = _missing(reviews)
+    return [
+        _row(
+            review,
+            actor=actor,
+            own=own,
+            missing=missing.get(review.panel_id, 0),
+            is_own=not is_allowed and is_own(review.handed_in_by, actor=actor),
+            now=timezone.now(),
+        )
+        for review in reviews
+    ]
+
+
+def _missing(reviews: Sequence[Review]) -> dict[UUID | None, int]:
+    """By panel, how many opinions it waits for; with one query, where there are panels at all."""
+    wanted = {review.panel_id: review.panel.wanted for review in reviews if review.panel and review.is_seat}
+    if not wanted:
+        return {}
+    spoken = Review.objects.filter(panel__in=wanted, state=ReviewState.DECIDED, opinion__isnull=False)
+    given = dict(spoken.values_list("panel").annotate(Count("pk")).order_by())
+    return {panel: number - given.get(panel, 0) for panel, number in wanted.items()}
+
+
+def _row(
+    review: Review, *, actor: Actor, own: set[tuple[UUID | None, UUID]], missing: int, is_own: bool, now: datetime
+) -> QueueRow:
+    is_held = review.state == ReviewState.CLAIMED and review.lease_until is not None and review.lease_until > now
+    return QueueRow(
+        review=review,
+        is_held=is_held,
+        is_mine=is_held and review.holder_label == actor.label,
+        is_kept_for_me=actor.user is not None and review.assignee_id == actor.user.pk,
+        is_skipped=review.is_open and bool(review.is_skipped),  # type: ignore[attr-defined]  # annotated above
+        sits_elsewhere=any(panel == review.panel_id and seat != review.pk for panel, seat in own),
+        is_own=is_own,
+        tells_decision=review.decision is not None and not is_hidden(review, reader=actor),
+        missing=missing,
+    )
+
+
+# How many reviews stand in each view of the queue. Nobody needs more than "999+", and counting further costs time.
+
+MOST = 999
+COUNTED_VIEWS = (QueueView.ALL, QueueView.MINE, QueueView.UNCLAIMED, QueueView.SKIPPED)
+
+
+class CountUpTo(Subquery):
+    """How many rows there are, none counted past the first that is too many to tell."""
+
+    template = "(SELECT count(*) FROM (%(subquery)s) counted)"
+    output_field = IntegerField()
+
+    def __init__(self, rows: QuerySet[Review]) -> None:
+        super().__init__(rows.order_by().values("pk")[: MOST + 1])
+
+
+def count_views(project: Project, *, actor: Actor) -> dict[str, int]:
+    """By the name of a view or of a reason, how many open reviews it has; one query."""
+    rows, now = Review.objects.filter(project=project), timezone.now()
+    wanted = {view.value: in_view(view, actor=actor, now=now) for view in COUNTED_VIEWS}
+    wanted |= {f"reason_{reason.value}": Q(state__in=OPEN, reason=reason.value) for reason in ReviewReason}
+    counted = Project.objects.filter(pk=project.pk)
+    counted = counted.annotate(**{f"count_{name}": CountUpTo(rows.filter(which)) for name, which in wanted.items()})
+    found = counted.values(*(f"count_{name}" for name in wanted)).get()
+    return {name: found[f"count_{name}"] for name in wanted}
+
+
+def count_up_to(rows: QuerySet[Review]) -> int:
+    """How many rows there are, none counted past the first that is too many to tell."""
+    return rows.order_by().values("pk")[: MOST + 1].count()
+
+
+def open_reviews(project: Project) -> int:
+    """How many verdicts and questions of the project wait for a person, as far as anybody tells it."""
+    questions = Question.objects.filter(project=project, state=QuestionState.OPEN)[: MOST + 1].count()
+    return min(count_up_to(Review.objects.filter(project=project, state__in=OPEN)) + questions, MOST + 1)
+
+
+# The queue's filter in addresses: read by its own fields alone, and written again so that an address can be shared.
+
+SCORE = gettext_lazy("A score is a number from 0 to 100.")
+SENTENCES: dict[str, str | Promise] = {
+    "view": gettext_lazy("There is no such view of the queue."),
+    "reason": gettext_lazy("There is no such reason for a review."),
+    "verdict": gettext_lazy("A verdict is PASS, REVISE or REJECT."),
+    "mode": gettext_lazy("There is no such mode."),
+    "sort": gettext_lazy("The queue cannot be sorted like that."),
+    "min_score": SCORE,
+    "max_score": SCORE,
+}
+# Of what an item's page carries along for the way back.
+LONGEST_QUERY = 2_000
+RANGE = ("min_score", "max_score")
+
+
+@dataclass(frozen=True)
+class AskedQueue:
+    """What was understood of an address, and a sentence for each field that was not."""
+
+    filter: SortedFilter
+    errors: list[dict[str, str]] = field(default_factory=list)
+
+    @property
+    def query(self) -> str:
+        return query_of(self.filter)
+
+    @property
+    def within(self) -> str:
+        """The query of an item's page that remembers this queue."""
+        return urlencode({"queue": self.query}) if self.query else ""
+
+    def with_view(self, view: QueueView) -> str:
+        """The query of another view with the same filters."""
+        return query_of(self.filter.model_copy(update={"view": view}))
+
+    def with_reason(self, reason: str | None) -> str:
+        """The query with another reason, or with none."""
+        return query_of(self.filter.model_copy(update={"reason": reason}))
+
+
+def read_queue(data: Mapping[str, str]) -> AskedQueue:
+    """The filter of an address; what cannot be understood is left aside and told of."""
+    given = {name: text for name in SortedFilter.model_fields if (text := data.get(name, "").strip())}
+    errors: list[dict[str, str]] = []
+    while True:
+        try:
+            return AskedQueue(SortedFilter.model_validate(given), errors)
+        except ValidationError as problem:
+            for error in problem.errors(include_url=False, include_input=False):
+                named = [str(part) for part in error["loc"][:1]]
+                errors.append({"field": named[0] if named else RANGE[0], "message": _sentence(named)})
+                for name in named or RANGE:
+                    given.pop(name, None)
+
+
+def _sentence(named: list[str]) -> str:
+    if not named:
+        return _("The lowest score is above the highest.")
+    if named[0] in SENTENCES:
+        return str(SENTENCES[named[0]])
+    return _("At most %(most)s characters can be searched for.") % {"most": LONGEST_SEARCH}
+
+
+def query_of(asked: SortedFilter) -> str:
+    """The filter as an address writes it, without what every address means anyway."""
+    given = asked.model_dump(mode="json", exclude_defaults=True)
+    return urlencode({name: f"{value:g}" if isinstance(value, float) else value for name, value in given.items()})
+
+
+def carried(request: DeskRequest) -> AskedQueue:
+    """The queue that the reader came from, whose query pages of items and their forms carry along as one field."""
+    text = request.POST.get("queue") or request.GET.get("queue") or ""
+    return read_queue(QueryDict(storable(text)[:LONGEST_QUERY]))
+
+
+# The views and orders of the queue in the words of the page.
+
+VIEWS: dict[QueueView, str | Promise] = {
+    QueueView.ALL: gettext_lazy("All"),
+    QueueView.MINE: gettext_lazy("Mine"),
+    QueueView.UNCLAIMED: gettext_lazy("Unclaimed"),
+    QueueView.LONGEST: gettext_lazy("Waiting longest"),
+    QueueView.SKIPPED: gettext_lazy("Skipped by me"),
+    QueueView.MY_DECISIONS: gettext_lazy("Decided by me"),
+    QueueView.DECIDED: gettext_lazy("Recently decided"),
+}
+SORTS: list[tuple[QueueSort, str | Promise]] = [
+    (QueueSort.QUEUE, gettext_lazy("Queue order: runs that wait first")),
+    (QueueSort.OLDEST, gettext_lazy("Oldest first")),
+    (QueueSort.NEWEST, gettext_lazy("Newest first")),
+    (QueueSort.SCORE, gettext_lazy("Lowest score first")),
+    (QueueSort.CONFIDENCE, gettext_lazy("Lowest confidence first")),
+    (QueueSort.AGENT, gettext_lazy("By agent")),
+]
+
+
+@dataclass(frozen=True)
+class Tab:
+    """A link to a part of the queue. `count` is None where nobody needs the number."""
+
+    name: str
+    label: str | Promise
+    query: str
+    count: int | None
+    is_current: bool
+
+
+def tab(view: QueueView, asked: AskedQueue, counts: dict[str, int]) -> Tab:
+    return Tab(
+        name=view.value,
+        label=VIEWS[view],
+        query=asked.with_view(view),
+        count=counts.get(view.value),
+        is_current=view is asked.filter.view,
+    )
