@@ -6,8 +6,7 @@ from typing import Any
 from reflection_app.adapters.llm.scripted import ScriptedAnswer, register_script
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
-from reflection_app.repairs.check_completeness import check_completeness
-from reflection_app.repairs.completeness_submission import CheckSubmission
+from reflection_app.repairs.completeness import CheckSubmission, check_completeness
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
 from reflection_app.teams.models.tool import Tool

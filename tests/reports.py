@@ -8,9 +8,8 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
 from reflection_app.loops.effects import RecordReport
 from reflection_app.loops.protocol.reports import KeptReport
-from reflection_app.repairs.models.report import Report
-from reflection_app.repairs.models.ticket import Ticket
-from reflection_app.repairs.report_rows import write_report
+from reflection_app.repairs.models import Report, Ticket
+from reflection_app.repairs.rows import write_report
 from reflection_app.runs.batch import Batch
 from reflection_app.runs.models import Attempt, Run, Step, StepState
 from reflection_app.runs.performing import named

@@ -4,7 +4,7 @@ from typing import Any
 
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
-from reflection_app.repairs.models.ticket import Ticket
+from reflection_app.repairs.models import Ticket
 from reflection_app.runs.advance import advance
 from reflection_app.runs.handing_in import AttemptInput, hand_in_attempt
 from reflection_app.runs.models import Run

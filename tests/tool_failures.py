@@ -7,10 +7,13 @@ from typing import Any
 from reflection_app.adapters.llm.scripted import register_script
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
-from reflection_app.repairs.models.tool_failure import ToolFailure
-from reflection_app.repairs.report_fix_outcome import report_fix_outcome
-from reflection_app.repairs.report_tool_failure import report_tool_failure
-from reflection_app.repairs.tool_failure_submission import FixOutcomeSubmission, ToolFailureSubmission
+from reflection_app.repairs.models import ToolFailure
+from reflection_app.repairs.tool_failures import (
+    FixOutcomeSubmission,
+    ToolFailureSubmission,
+    report_fix_outcome,
+    report_tool_failure,
+)
 from tests.factories import make_project
 
 TIMEOUT = {"tool": "search_papers", "params": {"query": "multi-agent"}, "error_message": "Timeout after 30s"}

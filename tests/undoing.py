@@ -8,10 +8,15 @@ from notebook_app.models import Entry, EntryVersion, Evidence
 from reflection_app.core.audit import Actor
 from reflection_app.core.events import Event
 from reflection_app.core.models import Project
-from reflection_app.repairs.models.completeness import CompletenessCheck, Supplement
-from reflection_app.repairs.models.report import AgentInstruction, Report
-from reflection_app.repairs.models.ticket import Ticket
-from reflection_app.repairs.models.tool_failure import FixPair, ToolFailure
+from reflection_app.repairs.models import (
+    AgentInstruction,
+    CompletenessCheck,
+    FixPair,
+    Report,
+    Supplement,
+    Ticket,
+    ToolFailure,
+)
 from reflection_app.reviews.claiming import claim_review
 from reflection_app.reviews.deciding import DecisionInput, decide_review
 from reflection_app.reviews.models import Panel, Review

@@ -4,10 +4,8 @@ from uuid import UUID
 
 from reflection_app.core.errors import NotFound
 from reflection_app.core.models import Project
-from reflection_app.repairs.answers.report_answers import reports_to_show
-from reflection_app.repairs.answers.ticket_answers import tickets_to_show
-from reflection_app.repairs.models.report import AgentInstruction, Report
-from reflection_app.repairs.models.ticket import Ticket
+from reflection_app.repairs.answers.reports import reports_to_show, tickets_to_show
+from reflection_app.repairs.models import AgentInstruction, Report, Ticket
 from reflection_app.reviews.answers import reviews_to_show
 from reflection_app.reviews.models import Review
 from reflection_app.runs.answers import runs_to_show

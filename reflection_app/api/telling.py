@@ -11,8 +11,7 @@ from uuid import UUID
 
 from reflection_app.core.ids import id_from
 from reflection_app.core.models import ApiKey, Project, Scope
-from reflection_app.repairs.models.report import Report
-from reflection_app.repairs.models.ticket import Ticket
+from reflection_app.repairs.models import Report, Ticket
 from reflection_app.reviews.models import Review
 from reflection_app.runs.told import mark_told
 

@@ -12,7 +12,7 @@ from reflection_app.loops.completeness.checks import CheckState
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.task_spec import Mode
 from reflection_app.metrics.supplement_value import Side, SupplementValue
-from reflection_app.repairs.models.completeness import CompletenessCheck, Supplement
+from reflection_app.repairs.models import CompletenessCheck, Supplement
 from reflection_app.runs.models import Run, RunState
 
 # One run alone lacked something; from the second on it recurs.

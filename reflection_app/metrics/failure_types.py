@@ -9,8 +9,7 @@ from uuid import UUID
 
 from django.db import connection
 
-from reflection_app.repairs.models.report import Report
-from reflection_app.repairs.models.tool_failure import ToolFailure
+from reflection_app.repairs.models import Report, ToolFailure
 from reflection_app.runs.models import Attempt, Verdict
 
 # Of the verdicts on an attempt the strongest, of two equally strong the later one.

@@ -13,7 +13,7 @@ from reflection_app.core.models import Project
 from reflection_app.loops.protocol.report_documents import document_of
 from reflection_app.notebook.notebook_refusals import refusals_told
 from reflection_app.notebook.notebook_trail import by_of
-from reflection_app.repairs.models.report import Report
+from reflection_app.repairs.models import Report
 from reflection_app.runs.jobs import enqueue_import
 
 MOST_REPORTS = 2_000

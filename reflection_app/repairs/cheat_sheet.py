@@ -1,6 +1,7 @@
 """The cheat sheet: what usually fails with each tool, and what helped. Counted by the database, in two queries."""
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,7 +13,7 @@ from django.db import connection
 from reflection_app.core.models import Project
 from reflection_app.loops.diagnosis.diagnoses import ErrorType
 from reflection_app.loops.diagnosis.shown_fixes import changed_params, without_values
-from reflection_app.repairs.models.tool_failure import FixPair, ToolFailure
+from reflection_app.repairs.models import FixPair, ToolFailure
 
 MOST_ROWS = 300
 
@@ -148,3 +149,33 @@ def _changed(modified: dict[str, Any] | None, *, failed: dict[str, Any] | None) 
 
 def _table(model: type[ToolFailure] | type[FixPair]) -> str:
     return connection.ops.quote_name(model._meta.db_table)  # noqa: SLF001 - Django's documented API
+
+
+# The cheat sheet as Markdown: a table for each tool, to be put into an agent's prompt or a team's notes.
+
+HEAD = "| Usual failure | Type | Seen | Fix | Worked |\n|---|---|---:|---|---|"
+SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
+LONGEST_CELL = 300
+
+
+def markdown_of(sheet: CheatSheet) -> str:
+    """The whole sheet. Nothing that tools, agents or models said can end a cell or become markup."""
+    parts = ["# Cheat sheet of tool failures"]
+    for tool, rows in sheet.by_tool:
+        parts.append("\n".join([f"## {_plain(tool)}\n", HEAD, *(_line(row) for row in rows)]))
+    if not sheet.rows:
+        parts.append("Nothing is known yet.")
+    return "\n\n".join(parts) + "\n"
+
+
+def _line(row: CheatRow) -> str:
+    changed = f" ({', '.join(_plain(name) for name in row.changed)})" if row.changed else ""
+    worked = f"{row.successes} of {row.tried}" if row.tried else "not proven"
+    cells = ("; ".join(_plain(one) for one in row.symptoms), row.error_type.value, str(row.times))
+    return f"| {' | '.join((*cells, _plain(row.fix) + changed, worked))} |"
+
+
+def _plain(text: str) -> str:
+    short = " ".join(text.split())
+    short = short if len(short) <= LONGEST_CELL else short[: LONGEST_CELL - 1] + "…"
+    return SPECIAL.sub(r"\\\1", short)

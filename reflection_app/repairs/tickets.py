@@ -15,8 +15,8 @@ from reflection_app.core.events import EventType, add_event
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import Execution
 from reflection_app.loops.values import Value
-from reflection_app.repairs.models.ticket import Ticket, TicketState
-from reflection_app.repairs.ticket_rows import OPEN_STATES, begin_ticket
+from reflection_app.repairs.models import Ticket, TicketState
+from reflection_app.repairs.rows import OPEN_STATES, begin_ticket
 from reflection_app.runs.models import Run
 from reflection_app.runs.resuming import cancel_run
 

@@ -20,8 +20,7 @@ from reflection_app.loops.effects import AwaitAttempt, CallTool
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.tool_calls import ToolFailure as WhyFailed
-from reflection_app.repairs.models.report import ClassCorrection, InstructionState
-from reflection_app.repairs.models.ticket import Ticket
+from reflection_app.repairs.models import ClassCorrection, InstructionState, Ticket
 from reflection_app.reviews.claiming import lease_end, tell_pages
 from reflection_app.reviews.models import About, Comment, Panel, Review, ReviewState
 from reflection_app.runs.consequences import best_of

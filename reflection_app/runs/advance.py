@@ -18,7 +18,7 @@ from reflection_app.loops.ends import Ended, Outcome
 from reflection_app.loops.messages import Message
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import Mode, TaskSpec
-from reflection_app.repairs.ticket_rows import end_tickets
+from reflection_app.repairs.rows import end_tickets
 from reflection_app.runs.batch import Batch
 from reflection_app.runs.consequences import best_of, consequences, has_for_notebook, write_to_notebook
 from reflection_app.runs.journal import LONGEST_ERROR, Journal, JournalMismatch

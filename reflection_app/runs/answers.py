@@ -24,7 +24,7 @@ from reflection_app.loops.requirements import RequirementsReport
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.verdicts import Feedback, Issue, Referee
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.repairs.answers.ticket_answers import SentBack, sent_back_answer
+from reflection_app.repairs.answers.reports import SentBack, sent_back_answer
 from reflection_app.runs.handing_in import NextAttempt, next_attempt_of
 from reflection_app.runs.models import VOID, Attempt, Question, QuestionState, Run, RunState, Step, StepState, Verdict
 

@@ -42,11 +42,17 @@ from reflection_app.loops.questions import Question as QuestionValue
 from reflection_app.loops.requirements import RequirementsReport
 from reflection_app.loops.verdicts import Judgement, Referee
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.repairs.completeness_rows import write_what_is_missing
-from reflection_app.repairs.failure_rows import keep_fix_outcome, write_failure
-from reflection_app.repairs.recurring import propose_what_recurs
-from reflection_app.repairs.report_rows import keep_proposal, write_instruction, write_report
-from reflection_app.repairs.ticket_rows import begin_ticket, write_ticket
+from reflection_app.repairs.completeness import propose_what_recurs
+from reflection_app.repairs.rows import (
+    begin_ticket,
+    keep_fix_outcome,
+    keep_proposal,
+    write_failure,
+    write_instruction,
+    write_report,
+    write_ticket,
+    write_what_is_missing,
+)
 from reflection_app.reviews.rows import open_reviews
 from reflection_app.runs.batch import Batch
 from reflection_app.runs.journal import Attempts, Journal

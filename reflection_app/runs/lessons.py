@@ -35,7 +35,7 @@ from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.storable import storable
 from reflection_app.loops.verdicts import Judgement, Referee
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.repairs.models.report import Report
+from reflection_app.repairs.models import Report
 from reflection_app.runs.models import VOID, Run, Verdict
 
 # How a run's first attempt went, as it is told to the lessons that were drawn for it.

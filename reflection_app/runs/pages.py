@@ -25,8 +25,7 @@ from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.verdicts import IssueCategory, Severity
 from reflection_app.loops.verdicts import Verdict as LoopVerdict
 from reflection_app.notebook.views.learned import learned_from_run
-from reflection_app.repairs.views.completeness_view import checks_of
-from reflection_app.repairs.views.failure_view import failures_by_place
+from reflection_app.repairs.views import checks_of, failures_by_place
 from reflection_app.reviews.models import About, Review, ReviewState, is_hidden
 from reflection_app.reviews.pages.moving import undo_offer
 from reflection_app.reviews.views.comments import opened_thread

@@ -82,8 +82,7 @@ from reflection_app.loops.session_window import shortened
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.loops.tickets import Ticket
-from reflection_app.repairs.failure_rows import recall_fix
-from reflection_app.repairs.report_rows import find_similar_issues, is_ours
+from reflection_app.repairs.rows import find_similar_issues, is_ours, recall_fix
 from reflection_app.runs.journal import Journal, attempt_of
 from reflection_app.runs.journal_writes import Follow
 from reflection_app.runs.lessons import recall_lessons

@@ -31,13 +31,19 @@ from reflection_app.loops.effects import (
 )
 from reflection_app.loops.ends import Ended, Outcome
 from reflection_app.loops.protocol.reports import Instruction, KeptReport, Proposal
+from reflection_app.repairs.completeness import source_of, withdraw_what_recurred
 from reflection_app.repairs.fix_pairs import uncount_outcome
-from reflection_app.repairs.models.completeness import CompletenessCheck, Supplement
-from reflection_app.repairs.models.report import AgentInstruction, InstructionState, Report
-from reflection_app.repairs.models.ticket import Ticket, TicketState
-from reflection_app.repairs.models.tool_failure import ToolFailure
-from reflection_app.repairs.recurring import source_of, withdraw_what_recurred
-from reflection_app.repairs.report_rows import entry_proposal, report_values
+from reflection_app.repairs.models import (
+    AgentInstruction,
+    CompletenessCheck,
+    InstructionState,
+    Report,
+    Supplement,
+    Ticket,
+    TicketState,
+    ToolFailure,
+)
+from reflection_app.repairs.rows import entry_proposal, report_values
 from reflection_app.runs.advance import end_run
 from reflection_app.runs.consequences import best_of
 from reflection_app.runs.lessons import settle_first_attempt

@@ -17,7 +17,7 @@ from reflection_app.loops.requirements import Requirements
 from reflection_app.loops.review_rules import ReviewPolicy
 from reflection_app.loops.task_spec import Execution, Mode, TaskSpec
 from reflection_app.loops.tool_calls import ToolSpec
-from reflection_app.repairs.models.report import AgentInstruction, InstructionState
+from reflection_app.repairs.models import AgentInstruction, InstructionState
 from reflection_app.runs.batch import Batch
 from reflection_app.runs.lessons import hints_for, lessons_of
 from reflection_app.runs.models import Run

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 
-from reflection_app.repairs.models.tool_failure import ToolFailure
+from reflection_app.repairs.models import ToolFailure
 from reflection_app.reviews.models import OPEN, Review
 from reflection_app.runs.models import Run, RunState
 from reflection_app.sessions.models.agent_trace import AgentTrace

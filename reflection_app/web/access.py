@@ -15,8 +15,7 @@ from reflection_app.core.audit import Actor, client_address
 from reflection_app.core.errors import ActionError
 from reflection_app.core.models import ApiKey, Membership, Project
 from reflection_app.core.permissions import Permission, member_may
-from reflection_app.repairs.models.ticket import Ticket
-from reflection_app.repairs.models.tool_failure import ToolFailure
+from reflection_app.repairs.models import Ticket, ToolFailure
 from reflection_app.reviews.models import BulkDecision, Review
 from reflection_app.runs.models import Run, Step
 from reflection_app.sessions.models.transcript import Transcript

@@ -20,14 +20,7 @@ from reflection_app.notebook.pages import (
     recall_page,
     rules_page,
 )
-from reflection_app.repairs.pages import (
-    cheat_sheet_page,
-    completeness_page,
-    instruction_pages,
-    report_pages,
-    ticket_pages,
-    tool_failure_pages,
-)
+from reflection_app.repairs.pages import failures, reports, tickets
 from reflection_app.reviews.pages import bulk, comments, item, moving, policy, queue
 from reflection_app.runs import pages as runs_pages
 from reflection_app.sessions.pages import sessions
@@ -91,16 +84,16 @@ project_pages: list[URLPattern | URLResolver] = [
     path("comments/<uuid:comment_id>/take-back/", comments.take_back, name="take_back_comment"),
     path("questions/<uuid:question_id>/", runs_pages.question_page, name="question"),
     path("questions/<uuid:question_id>/answer/", runs_pages.answer, name="answer_question"),
-    path("tickets/", ticket_pages.ticket_list, name="tickets"),
-    path("tickets/<slug:ticket_id>/", ticket_pages.ticket_page, name="ticket"),
-    path("tickets/<slug:ticket_id>/close/", ticket_pages.close, name="close_ticket"),
-    path("reports/", report_pages.report_list, name="reports"),
-    path("reports/<slug:reflection_id>/", report_pages.report_page, name="report"),
-    path("reports/<slug:reflection_id>/document/", report_pages.report_document, name="report_document"),
-    path("reports/<slug:reflection_id>/markdown/", report_pages.report_markdown, name="report_markdown"),
-    path("reports/<slug:reflection_id>/class/", report_pages.correct, name="correct_class"),
-    path("instructions/", instruction_pages.instruction_list, name="instructions"),
-    path("instructions/<uuid:instruction_id>/", instruction_pages.decide, name="decide_instruction"),
+    path("tickets/", tickets.ticket_list, name="tickets"),
+    path("tickets/<slug:ticket_id>/", tickets.ticket_page, name="ticket"),
+    path("tickets/<slug:ticket_id>/close/", tickets.close, name="close_ticket"),
+    path("reports/", reports.report_list, name="reports"),
+    path("reports/<slug:reflection_id>/", reports.report_page, name="report"),
+    path("reports/<slug:reflection_id>/document/", reports.report_document, name="report_document"),
+    path("reports/<slug:reflection_id>/markdown/", reports.report_markdown, name="report_markdown"),
+    path("reports/<slug:reflection_id>/class/", reports.correct, name="correct_class"),
+    path("instructions/", reports.instruction_list, name="instructions"),
+    path("instructions/<uuid:instruction_id>/", reports.decide, name="decide_instruction"),
     path("transcripts/", sessions.session_list, name="sessions"),
     path("transcripts/<uuid:transcript_id>/", sessions.session_page, name="session"),
     path("transcripts/<uuid:transcript_id>/reflectors/", looking_back.session_reflectors, name="session_reflectors"),
@@ -110,10 +103,10 @@ project_pages: list[URLPattern | URLResolver] = [
     path("tools/import/", tool_edit.import_page, name="import_tools"),
     path("tools/secrets/", tools_page.keep_secret, name="keep_secret"),
     path("tools/secrets/<uuid:secret_id>/delete/", tools_page.remove_secret, name="delete_secret"),
-    path("tools/failures/", tool_failure_pages.tool_failures, name="tool_failures"),
-    path("tools/failures/<uuid:failure_id>/", tool_failure_pages.tool_failure, name="tool_failure"),
-    path("tools/failures/<uuid:failure_id>/outcome/", tool_failure_pages.tool_outcome, name="tool_outcome"),
-    path("tools/cheat-sheet/", cheat_sheet_page.tool_cheat_sheet, name="tool_cheat_sheet"),
+    path("tools/failures/", failures.tool_failures, name="tool_failures"),
+    path("tools/failures/<uuid:failure_id>/", failures.tool_failure, name="tool_failure"),
+    path("tools/failures/<uuid:failure_id>/outcome/", failures.tool_outcome, name="tool_outcome"),
+    path("tools/cheat-sheet/", failures.tool_cheat_sheet, name="tool_cheat_sheet"),
     path("tools/<uuid:tool_id>/", tool_pages.tool_page, name="tool"),
     path("tools/<uuid:tool_id>/edit/", tool_edit.edit_tool, name="edit_tool"),
     path("tools/<uuid:tool_id>/try/", tool_pages.try_it, name="try_tool"),
@@ -149,7 +142,7 @@ project_pages: list[URLPattern | URLResolver] = [
     path(
         "notebook/conflicts/<uuid:conflict_id>/suggestion/", conflict_pages.suggestion_part, name="conflict_suggestion"
     ),
-    path("completeness/", completeness_page.completeness_page, name="completeness"),
+    path("completeness/", failures.completeness_page, name="completeness"),
     path("notebook/import/", import_pages.import_start, name="notebook_import"),
     path("notebook/import/<uuid:import_id>/", import_pages.import_shown, name="notebook_import_shown"),
     path("notebook/import/<uuid:import_id>/apply/", import_pages.import_apply, name="apply_import"),

@@ -8,8 +8,8 @@ import pytest
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import AlreadyDecided, Conflict, InvalidInput
 from reflection_app.core.models import Project
-from reflection_app.repairs.decide_instruction import InstructionInput, decide_instruction
-from reflection_app.repairs.models.report import AgentInstruction, InstructionState
+from reflection_app.repairs.instructions import InstructionInput, decide_instruction
+from reflection_app.repairs.models import AgentInstruction, InstructionState
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Step
 from reflection_app.tasks.submitting import MOST_INSTRUCTIONS

@@ -6,7 +6,7 @@ from reflection_app.core.audit import AuditEntry
 from reflection_app.core.errors import AlreadyDecided, InvalidInput
 from reflection_app.loops.effects import Decision, DirectorsDecision
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.repairs.models.ticket import Ticket
+from reflection_app.repairs.models import Ticket
 from reflection_app.reviews.claiming import claim_review
 from reflection_app.reviews.deciding import DecisionInput, decide_review
 from reflection_app.reviews.models import Review, ReviewState

@@ -8,8 +8,8 @@ import pytest
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
 from reflection_app.loops.protocol.error_classes import ErrorClass
-from reflection_app.repairs.correct_class import CorrectionInput, correct_class
-from reflection_app.repairs.models.report import Report
+from reflection_app.repairs.models import Report
+from reflection_app.repairs.reports import CorrectionInput, correct_class
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run, Step
 from tests.critiques import critique

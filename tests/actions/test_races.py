@@ -10,10 +10,9 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.events import Event
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.questions import Choice
-from reflection_app.repairs.correct_class import CorrectionInput, correct_class
-from reflection_app.repairs.decide_instruction import InstructionDecision, InstructionInput, decide_instruction
-from reflection_app.repairs.models.report import AgentInstruction, ClassCorrection, Report
-from reflection_app.repairs.models.ticket import Ticket
+from reflection_app.repairs.instructions import InstructionDecision, InstructionInput, decide_instruction
+from reflection_app.repairs.models import AgentInstruction, ClassCorrection, Report, Ticket
+from reflection_app.repairs.reports import CorrectionInput, correct_class
 from reflection_app.repairs.tickets import ClosingInput, close_ticket, start_ticket
 from reflection_app.runs.advance import advance
 from reflection_app.runs.handing_in import AttemptInput, hand_in_attempt

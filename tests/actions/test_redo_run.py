@@ -6,7 +6,7 @@ from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import CannotRedo, InvalidInput
 from reflection_app.core.events import Event
 from reflection_app.loops.task_spec import Mode
-from reflection_app.repairs.models.report import AgentInstruction, InstructionState
+from reflection_app.repairs.models import AgentInstruction, InstructionState
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
 from reflection_app.runs.resuming import cancel_run

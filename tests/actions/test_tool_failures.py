@@ -10,9 +10,8 @@ from django.db import connection
 from reflection_app.core.audit import AuditEntry
 from reflection_app.core.errors import InvalidInput, OutcomeKnown
 from reflection_app.loops.diagnosis.shown_fixes import changed_params, without_values
-from reflection_app.repairs.cheat_sheet import cheat_sheet
-from reflection_app.repairs.cheat_sheet_markdown import markdown_of
-from reflection_app.repairs.models.tool_failure import FixPair, ToolFailure
+from reflection_app.repairs.cheat_sheet import cheat_sheet, markdown_of
+from reflection_app.repairs.models import FixPair, ToolFailure
 from tests.factories import make_project, submit
 from tests.pace import within
 from tests.tool_failures import report, tell

@@ -11,8 +11,7 @@ from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import Conflict, NotYours
 from reflection_app.core.events import Event
 from reflection_app.core.models import Project, Role
-from reflection_app.repairs.models.report import AgentInstruction, Report
-from reflection_app.repairs.models.ticket import Ticket
+from reflection_app.repairs.models import AgentInstruction, Report, Ticket
 from reflection_app.reviews.deciding import taken_back_by_holder, undo_decision
 from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.models import Run, RunState

@@ -9,7 +9,7 @@ from django.db import connection
 from reflection_app.adapters.llm import scripted
 from reflection_app.core.audit import AuditEntry
 from reflection_app.core.errors import ActionError
-from reflection_app.repairs.models.ticket import Ticket
+from reflection_app.repairs.models import Ticket
 from reflection_app.reviews import deciding
 from reflection_app.reviews.deciding import undo_decision
 from reflection_app.reviews.models import Review

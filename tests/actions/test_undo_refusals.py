@@ -11,10 +11,9 @@ from reflection_app.core.errors import StillStands
 from reflection_app.loops import catalogue
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.task_spec import Mode
-from reflection_app.repairs.correct_class import CorrectionInput, correct_class
-from reflection_app.repairs.decide_instruction import InstructionDecision, InstructionInput, decide_instruction
-from reflection_app.repairs.models.report import AgentInstruction, Report
-from reflection_app.repairs.models.ticket import Ticket
+from reflection_app.repairs.instructions import InstructionDecision, InstructionInput, decide_instruction
+from reflection_app.repairs.models import AgentInstruction, Report, Ticket
+from reflection_app.repairs.reports import CorrectionInput, correct_class
 from reflection_app.repairs.tickets import ClosingInput, close_ticket
 from reflection_app.reviews.claiming import release_review
 from reflection_app.reviews.deciding import undo_decision

@@ -14,7 +14,7 @@ from rest_framework.request import Request
 
 from reflection_app.api.reading import read_body, read_input
 from reflection_app.core.errors import InvalidInput
-from reflection_app.repairs.tool_failure_submission import ToolFailureSubmission
+from reflection_app.repairs.tool_failures import ToolFailureSubmission
 from reflection_app.tasks.models import Task
 from reflection_app.tasks.submission import TaskSubmission, validated
 from tests.api.caller import Caller, assert_problem, fields

@@ -7,7 +7,7 @@ from django.test import Client
 
 from reflection_app.core.models import Project, Scope
 from reflection_app.loops.protocol.report_documents import markdown_of
-from reflection_app.repairs.models.report import AgentInstruction, ClassCorrection, Report
+from reflection_app.repairs.models import AgentInstruction, ClassCorrection, Report
 from tests.api.caller import BASE, Caller, assert_problem, fields, make_caller
 from tests.factories import make_project
 from tests.loops.reporting import AGENT
@@ -198,7 +198,7 @@ def test_reading_does_not_let_one_decide(project: Project) -> None:
 
 
 def test_the_answer_is_what_the_schema_says(project: Project, caller: Caller) -> None:
-    from reflection_app.repairs.answers.report_answers import ReportAnswer
+    from reflection_app.repairs.answers.reports import ReportAnswer
 
     report = kept_report(revised_run(project), revised_attempt=2)
     body = caller.get(f"reports/{report.reflection_id}").body

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from reflection_app.core.models import Project, Scope
-from reflection_app.repairs.models.ticket import Ticket
+from reflection_app.repairs.models import Ticket
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
 from tests.api.caller import Caller, assert_problem, fields, make_caller

@@ -7,7 +7,7 @@ import pytest
 
 from reflection_app.api import waiting
 from reflection_app.core.audit import AuditEntry
-from reflection_app.repairs.models.tool_failure import FixPair, ToolFailure
+from reflection_app.repairs.models import FixPair, ToolFailure
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run, RunState
 from tests.api.caller import Answer, Caller, assert_problem, fields, make_caller

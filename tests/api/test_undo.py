@@ -6,8 +6,7 @@ import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from reflection_app.core.models import Scope
-from reflection_app.repairs.models.report import Report
-from reflection_app.repairs.models.ticket import Ticket
+from reflection_app.repairs.models import Report, Ticket
 from reflection_app.reviews.models import Review
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run, RunState

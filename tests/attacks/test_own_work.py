@@ -23,7 +23,7 @@ from reflection_app.core.models import Membership, OwnWork, Project, Role, Scope
 from reflection_app.core.permissions import Permission
 from reflection_app.notebook.notebook_input import EntryInput
 from reflection_app.notebook.notebook_proposing import propose_entry
-from reflection_app.repairs.models.report import AgentInstruction
+from reflection_app.repairs.models import AgentInstruction
 from reflection_app.reviews.bulk import work_through
 from reflection_app.reviews.claiming import claim_next, claim_review
 from reflection_app.reviews.models import BulkDecision, Review

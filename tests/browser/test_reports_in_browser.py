@@ -9,7 +9,7 @@ from reflection_app.loops.protocol.error_classes import FailureFacts
 from reflection_app.loops.protocol.reports import RepairAction
 from reflection_app.loops.protocol.stages import AntiPattern, RepairStatus
 from reflection_app.loops.verdicts import Issue
-from reflection_app.repairs.models.report import AgentInstruction, Report
+from reflection_app.repairs.models import AgentInstruction, Report
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
 from tests.factories import make_member, make_project

@@ -49,7 +49,7 @@ def fill(project: "Project", failures: int) -> None:
     from django.db import connection
     from django.utils import timezone
 
-    from reflection_app.repairs.models.tool_failure import FixPair, ToolFailure
+    from reflection_app.repairs.models import FixPair, ToolFailure
 
     chance, now = random.Random(7), timezone.now()
     for start in range(0, failures, AT_ONCE):

@@ -14,8 +14,7 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project, Role
 from reflection_app.loops.effects import Decision
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.repairs.models.report import AgentInstruction, Report
-from reflection_app.repairs.models.tool_failure import FixPair, ToolFailure
+from reflection_app.repairs.models import AgentInstruction, FixPair, Report, ToolFailure
 from reflection_app.reviews.claiming import claim_review
 from reflection_app.reviews.deciding import DecisionInput, decide_review
 from reflection_app.reviews.models import Review

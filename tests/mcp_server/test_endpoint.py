@@ -12,7 +12,7 @@ from mcp import Client, MCPError
 from reflection_app.api.mcp.catalogue import TOOLS
 from reflection_app.core.audit import AuditEntry
 from reflection_app.loops.diagnosis.diagnoses import ErrorType
-from reflection_app.repairs.models.tool_failure import ToolFailure
+from reflection_app.repairs.models import ToolFailure
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Attempt, Run, RunState
 from reflection_app.tasks.models import Task

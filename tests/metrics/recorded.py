@@ -14,7 +14,7 @@ from reflection_app.loops.ends import Outcome
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.verdicts import Referee
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.repairs.models.completeness import CompletenessCheck, Supplement
+from reflection_app.repairs.models import CompletenessCheck, Supplement
 from reflection_app.runs.models import Attempt, Run, RunState, Step, StepState, Verdict
 from reflection_app.tasks.models import Task
 

@@ -11,8 +11,8 @@ from notebook_app.models import Entry
 from reflection_app.core.audit import Actor
 from reflection_app.core.events import Event
 from reflection_app.loops.completeness.words import operation_key
-from reflection_app.repairs.models.completeness import CompletenessCheck, Supplement
-from reflection_app.repairs.recurring import withdraw_what_recurred
+from reflection_app.repairs.completeness import withdraw_what_recurred
+from reflection_app.repairs.models import CompletenessCheck, Supplement
 from reflection_app.runs.advance import advance
 from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import fork_run

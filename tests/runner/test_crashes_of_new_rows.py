@@ -14,10 +14,15 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.events import Event
 from reflection_app.core.models import Project
 from reflection_app.loops.questions import Choice
-from reflection_app.repairs.models.completeness import CompletenessCheck, Supplement
-from reflection_app.repairs.models.report import AgentInstruction, Report
-from reflection_app.repairs.models.ticket import Ticket
-from reflection_app.repairs.models.tool_failure import FixPair, ToolFailure
+from reflection_app.repairs.models import (
+    AgentInstruction,
+    CompletenessCheck,
+    FixPair,
+    Report,
+    Supplement,
+    Ticket,
+    ToolFailure,
+)
 from reflection_app.runs import journal_writes
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Question, Run, RunState

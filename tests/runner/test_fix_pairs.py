@@ -9,7 +9,7 @@ from django.db import connection, transaction
 from notebook_app.models import Entry
 from reflection_app.core.models import Project
 from reflection_app.repairs.fix_pairs import best_fix, keep_outcome, reliability, uncount_outcome
-from reflection_app.repairs.models.tool_failure import FixPair, ToolFailure
+from reflection_app.repairs.models import FixPair, ToolFailure
 from tests.factories import make_project, submit
 from tests.notebook.at_once import at_once
 

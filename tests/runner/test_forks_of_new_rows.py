@@ -8,10 +8,7 @@ from django.db.models import Model
 from django.forms.models import model_to_dict
 
 from reflection_app.core.audit import Actor
-from reflection_app.repairs.models.completeness import CompletenessCheck, Supplement
-from reflection_app.repairs.models.report import Report
-from reflection_app.repairs.models.ticket import Ticket
-from reflection_app.repairs.models.tool_failure import ToolFailure
+from reflection_app.repairs.models import CompletenessCheck, Report, Supplement, Ticket, ToolFailure
 from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import fork_run
 from reflection_app.runs.models import Attempt, Question, Run, Step, Verdict

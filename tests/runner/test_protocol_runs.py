@@ -9,8 +9,7 @@ from notebook_app.models import Entry
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
 from reflection_app.loops.questions import Choice
-from reflection_app.repairs.models.report import AgentInstruction, Report
-from reflection_app.repairs.models.ticket import Ticket, TicketState
+from reflection_app.repairs.models import AgentInstruction, Report, Ticket, TicketState
 from reflection_app.reviews.models import Review
 from reflection_app.runs.advance import advance
 from reflection_app.runs.handing_in import AttemptInput, hand_in_attempt

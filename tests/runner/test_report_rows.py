@@ -10,8 +10,8 @@ from reflection_app.loops.protocol.handling import instruction_for, proposals_fo
 from reflection_app.loops.protocol.reports import KeptReport
 from reflection_app.loops.protocol.stages import AntiPattern
 from reflection_app.loops.verdicts import Issue, IssueCategory
-from reflection_app.repairs.models.report import AgentInstruction, Report
-from reflection_app.repairs.report_rows import (
+from reflection_app.repairs.models import AgentInstruction, Report
+from reflection_app.repairs.rows import (
     MOST_REPORTS,
     find_similar_issues,
     is_ours,

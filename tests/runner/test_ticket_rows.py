@@ -4,8 +4,8 @@ import pytest
 
 from reflection_app.core.events import Event
 from reflection_app.core.models import Membership
-from reflection_app.repairs.models.ticket import Ticket, TicketState
-from reflection_app.repairs.ticket_rows import end_tickets
+from reflection_app.repairs.models import Ticket, TicketState
+from reflection_app.repairs.rows import end_tickets
 from reflection_app.runs.advance import advance
 from reflection_app.runs.batch import Batch
 from reflection_app.runs.models import Run, Step

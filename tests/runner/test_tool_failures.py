@@ -14,10 +14,13 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.events import Event
 from reflection_app.core.models import Project
 from reflection_app.loops.questions import Choice
-from reflection_app.repairs.models.tool_failure import FixPair, ToolFailure
-from reflection_app.repairs.report_fix_outcome import report_fix_outcome
-from reflection_app.repairs.report_tool_failure import report_tool_failure
-from reflection_app.repairs.tool_failure_submission import FixOutcomeSubmission, ToolFailureSubmission
+from reflection_app.repairs.models import FixPair, ToolFailure
+from reflection_app.repairs.tool_failures import (
+    FixOutcomeSubmission,
+    ToolFailureSubmission,
+    report_fix_outcome,
+    report_tool_failure,
+)
 from reflection_app.runs import advance as advancing
 from reflection_app.runs import journal_writes
 from reflection_app.runs.advance import advance

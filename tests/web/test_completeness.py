@@ -8,8 +8,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from reflection_app.core.models import Membership
-from reflection_app.repairs.models.completeness import CompletenessCheck, Supplement
-from reflection_app.repairs.views.completeness_view import checks_of
+from reflection_app.repairs.models import CompletenessCheck, Supplement
+from reflection_app.repairs.views import checks_of
 from reflection_app.runs import advance as advancing
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run, Step

@@ -13,7 +13,7 @@ from reflection_app.loops.graph_words import ASKED_FOR, OUTCOMES, REFEREES, end_
 from reflection_app.loops.protocol.classification import NAMES
 from reflection_app.loops.protocol.stages import Effort, RepairStatus
 from reflection_app.loops.verdicts import IssueCategory, Severity
-from reflection_app.repairs.models.ticket import TicketState
+from reflection_app.repairs.models import TicketState
 from reflection_app.runs.models import RunState, StepState
 from reflection_app.teams.pages.settings_page import ROLES
 from reflection_app.web.labels import LABELS, in_words

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from reflection_app.core.models import Project, Role
-from reflection_app.repairs.models.ticket import Ticket, TicketState
+from reflection_app.repairs.models import Ticket, TicketState
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run, Step
 from reflection_app.runs.views.protocol import rounds_of

@@ -6,7 +6,7 @@ from django.test import Client
 from reflection_app.core.models import Role
 from reflection_app.loops.questions import Choice, QuestionKind
 from reflection_app.loops.questions import Question as Asked
-from reflection_app.repairs.models.report import AgentInstruction
+from reflection_app.repairs.models import AgentInstruction
 from reflection_app.runs.models import Question, Run, RunState
 from tests.factories import make_member, make_project
 from tests.questions import waiting_question

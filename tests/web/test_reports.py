@@ -12,8 +12,8 @@ from reflection_app.loops.protocol.error_classes import ErrorClass, FailureFacts
 from reflection_app.loops.protocol.reports import RepairAction
 from reflection_app.loops.protocol.stages import AntiPattern
 from reflection_app.loops.verdicts import Issue, IssueCategory
-from reflection_app.repairs.correct_class import CorrectionInput, correct_class
-from reflection_app.repairs.models.report import AgentInstruction, ClassCorrection, Report
+from reflection_app.repairs.models import AgentInstruction, ClassCorrection, Report
+from reflection_app.repairs.reports import CorrectionInput, correct_class
 from tests.factories import make_project
 from tests.loops.reporting import AGENT
 from tests.reports import begun_run, kept_report, revised_run

@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from reflection_app.adapters.llm.scripted import register_script
 from reflection_app.core.models import Project, Role
-from reflection_app.repairs.models.ticket import Ticket
+from reflection_app.repairs.models import Ticket
 from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run

@@ -13,7 +13,7 @@ from django.utils.html import escape
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project, Role
 from reflection_app.repairs.cheat_sheet import MOST_ROWS
-from reflection_app.repairs.models.tool_failure import FixPair, ToolFailure
+from reflection_app.repairs.models import FixPair, ToolFailure
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
 from reflection_app.teams.tools import add_builtin_tools

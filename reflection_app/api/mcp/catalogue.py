@@ -11,10 +11,9 @@ from reflection_app.notebook.answers.notebook_answers import ProposalAnswer
 from reflection_app.notebook.api.notebook_recall import RecallAnswer, RecallInput
 from reflection_app.notebook.api.notebook_rules import RulesPromptAnswer, RulesQuery
 from reflection_app.notebook.notebook_input import EntryInput
-from reflection_app.repairs.answers.completeness_answers import CheckAnswer
-from reflection_app.repairs.answers.tool_failure_answers import ToolFailureAnswer
-from reflection_app.repairs.completeness_submission import CheckSubmission
-from reflection_app.repairs.tool_failure_submission import FixOutcomeSubmission, ToolFailureSubmission
+from reflection_app.repairs.answers.failures import CheckAnswer, ToolFailureAnswer
+from reflection_app.repairs.completeness import CheckSubmission
+from reflection_app.repairs.tool_failures import FixOutcomeSubmission, ToolFailureSubmission
 from reflection_app.runs.answers import HandedInAnswer, RunWithNext
 from reflection_app.runs.handing_in import AttemptInput
 from reflection_app.tasks.answers import TaskAnswer

@@ -14,8 +14,7 @@ from django.utils.translation import gettext_lazy
 from notebook_app.public import Occurrence, entries_by_id
 from reflection_app.core.ids import id_from
 from reflection_app.core.models import Project
-from reflection_app.repairs.models.report import Report
-from reflection_app.repairs.models.tool_failure import ToolFailure
+from reflection_app.repairs.models import Report, ToolFailure
 from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Attempt, Run, Verdict
 from reflection_app.sessions.models.transcript import Transcript

@@ -4,8 +4,7 @@ from typing import Any
 
 from notebook_app.public import learned_from
 from reflection_app.notebook.views.entry_view import EntryView, views_of
-from reflection_app.repairs.models.report import Report
-from reflection_app.repairs.models.tool_failure import ToolFailure
+from reflection_app.repairs.models import Report, ToolFailure
 from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Attempt, Run, Verdict
 from reflection_app.sessions.models.transcript import Transcript

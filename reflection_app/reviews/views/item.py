@@ -21,7 +21,7 @@ from reflection_app.loops.requirements import RequirementsReport
 from reflection_app.loops.review_rules import ReviewPolicy, ReviewRule
 from reflection_app.loops.task_spec import Execution, Mode
 from reflection_app.loops.verdicts import Verdict as verdicts_Verdict
-from reflection_app.repairs.views.failure_view import failures_by_place
+from reflection_app.repairs.views import failures_by_place
 from reflection_app.reviews.decisions import goes_back
 from reflection_app.reviews.models import Panel, PanelState, Review, ReviewState, is_hidden
 from reflection_app.reviews.panels import majority

@@ -14,7 +14,7 @@ from django.template.loader import render_to_string
 from reflection_app.adapters.partial_text import PartialText
 from reflection_app.core.models import Membership
 from reflection_app.core.permissions import Permission, member_may
-from reflection_app.repairs.views.completeness_view import checks_of
+from reflection_app.repairs.views import checks_of
 from reflection_app.runs.live import Fragment, Look, Refusal
 from reflection_app.runs.models import Run, RunState, Step, StepState
 from reflection_app.runs.views.graph import draw

@@ -17,7 +17,7 @@ from reflection_app.loops.prompts import versions
 from reflection_app.loops.routing import route_by_facts
 from reflection_app.loops.task_spec import Mode, TaskSpec
 from reflection_app.loops.verdicts import Referee
-from reflection_app.repairs.views.failure_view import failures_by_place
+from reflection_app.repairs.views import failures_by_place
 from reflection_app.reviews.models import Review
 from reflection_app.runs.handing_in import NextAttempt, next_attempt_of
 from reflection_app.runs.lease import lease_end, silent_s

@@ -17,10 +17,16 @@ from reflection_app.core.models import Membership, Project
 from reflection_app.metrics.models.judged_item import CriticJudgement, JudgedItem, JudgementImport, PersonsJudgement
 from reflection_app.metrics.models.referee_measurement import RefereeMeasurement
 from reflection_app.metrics.models.run_figures import RunFigure, RunSpend
-from reflection_app.repairs.models.completeness import CompletenessCheck, Supplement
-from reflection_app.repairs.models.report import AgentInstruction, ClassCorrection, Report
-from reflection_app.repairs.models.ticket import Ticket
-from reflection_app.repairs.models.tool_failure import FixPair, ToolFailure
+from reflection_app.repairs.models import (
+    AgentInstruction,
+    ClassCorrection,
+    CompletenessCheck,
+    FixPair,
+    Report,
+    Supplement,
+    Ticket,
+    ToolFailure,
+)
 from reflection_app.reviews.models import (
     BulkDecision,
     BulkItem,

@@ -10,9 +10,7 @@ from django.urls import reverse
 from notebook_app.public import entries_by_id
 from reflection_app.core.audit import AuditEntry
 from reflection_app.core.models import ApiKey, Project
-from reflection_app.repairs.models.report import Report
-from reflection_app.repairs.models.ticket import Ticket
-from reflection_app.repairs.models.tool_failure import ToolFailure
+from reflection_app.repairs.models import Report, Ticket, ToolFailure
 from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Question, Run
 from reflection_app.sessions.models.transcript import Transcript

@@ -17,7 +17,7 @@ from reflection_app.metrics.figures import headline_of
 from reflection_app.metrics.values import Chosen
 from reflection_app.metrics.views.metrics_headline import Shown, shown_figures
 from reflection_app.metrics.views.metrics_links import Links
-from reflection_app.repairs.models.report import AgentInstruction, InstructionState
+from reflection_app.repairs.models import AgentInstruction, InstructionState
 from reflection_app.reviews.models import OPEN, Review
 from reflection_app.runs.models import NOT_OF_THE_DESK, Question, QuestionState, Run, RunState
 from reflection_app.runs.pages import runs_for_list

@@ -21,23 +21,34 @@ from reflection_app.core.models import ApiKey, Project
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.diagnosis.diagnoses import ErrorType
 from reflection_app.loops.values import Value
-from reflection_app.repairs.answers.tool_failure_answers import (
+from reflection_app.repairs.answers.failures import (
     CheatSheetAnswer,
+    CheckAnswer,
+    CheckPage,
+    CheckStateAnswer,
     DiagnosisState,
     FixPairPage,
     ToolFailureAnswer,
     ToolFailurePage,
     cheat_sheet_answer,
+    check_answer,
+    check_line,
+    checks_to_show,
     fix_pair_answer,
+    in_state,
     state_of,
     tool_failure_answer,
 )
-from reflection_app.repairs.cheat_sheet import cheat_sheet
-from reflection_app.repairs.cheat_sheet_markdown import markdown_of
-from reflection_app.repairs.models.tool_failure import FixPair, ToolFailure
-from reflection_app.repairs.report_fix_outcome import report_fix_outcome
-from reflection_app.repairs.report_tool_failure import report_tool_failure
-from reflection_app.repairs.tool_failure_submission import FixOutcomeSubmission, ToolFailureSubmission
+from reflection_app.repairs.cheat_sheet import cheat_sheet, markdown_of
+from reflection_app.repairs.completeness import CheckSubmission, check_completeness
+from reflection_app.repairs.models import FixPair, ToolFailure
+from reflection_app.repairs.tool_failures import (
+    FixOutcomeSubmission,
+    ToolFailureSubmission,
+    report_fix_outcome,
+    report_tool_failure,
+)
+from reflection_app.runs.models import Run
 
 FAILURES = {
     "A search that timed out": {
@@ -219,3 +230,89 @@ class CheatSheetMarkdown(DeskView):
         query = read_query(request, CheatSheetQuery)
         text = markdown_of(cheat_sheet(self.project, tool=query.tool))
         return HttpResponse(text, content_type="text/markdown; charset=utf-8")
+
+
+# Completeness checks: hand in a history and be told what it lacks.
+
+EXAMPLES = {
+    "Searched, but nobody was told": {
+        "objective": "Search the newest news on AI and tell the user.",
+        "history": [{"operation": "Search the news", "tool": "search_web", "ok": True, "result": "Three articles …"}],
+        "tools": [{"name": "search_web"}, {"name": "message_send", "description": "Sends the user a message."}],
+        "kind": "research",
+    },
+}
+
+
+class CheckFilters(PageQuery):
+    state: CheckStateAnswer | None = None
+    kind: str | None = Field(default=None, max_length=60)
+
+
+class CheckList(DeskView):
+    permissions = needs(get=Permission.READ, post=Permission.HAND_IN)
+    post_query: ClassVar[type[BaseModel]] = WaitQuery
+
+    @described_get(
+        "list_completeness_checks", summary="Checks of histories, newest first", query=CheckFilters, answer=CheckPage
+    )
+    def get(self, request: Request) -> Response:
+        query = read_query(request, CheckFilters)
+        checks = checks_to_show(Run.objects.filter(project=self.project))
+        if query.kind is not None:
+            checks = checks.filter(task__kind=query.kind)
+        if query.state is not None:
+            checks = in_state(checks, query.state)
+        page = get_page(checks, request=request, query=query, order=NEWEST_FIRST)
+        return Response(page.with_results([check_line(run) for run in page.rows]))
+
+    @described_post(
+        "check_completeness",
+        summary="Hand in a history, and be told what it lacks",
+        body=CheckSubmission,
+        query=WaitQuery,
+        answers={201: CheckAnswer},
+        examples=EXAMPLES,
+    )
+    def post(self, request: Request) -> Response:
+        query = read_query(request, WaitQuery)
+        begun = self._begin(request)
+        run_id = UUID(str(begun.data["run_id"]))
+        # Outside of the transaction that took the history: its run begins only when that has committed.
+        if query.wait:
+            wait_until_settled(run_id, key=self.key, longest_s=query.wait)
+        answer = check_answer(get_check_for(self.project, run_id))
+        return Response(answer.model_dump(mode="json"), 201, headers=replayed(begun))
+
+    @idempotent
+    def _begin(self, request: Request) -> Response:
+        submission = read_input(request, CheckSubmission, what="completeness check")
+        run = check_completeness(self.project, submission, actor=self.actor)
+        return Response({"run_id": str(run.pk)})
+
+
+class CheckDetail(DeskView):
+    permissions = needs(get=Permission.READ)
+
+    @described_get(
+        "get_completeness_check",
+        summary="One check, now or once it is made",
+        query=WaitQuery,
+        answer=CheckAnswer,
+        problems=(404,),
+    )
+    def get(self, request: Request, check_id: UUID) -> Response:
+        query = read_query(request, WaitQuery)
+        check = get_check_for(self.project, check_id)
+        if query.wait:
+            wait_until_settled(check.pk, key=self.key, longest_s=query.wait)
+            check = get_check_for(self.project, check_id)
+        return Response(check_answer(check).model_dump(mode="json"))
+
+
+def get_check_for(project: Project, check_id: UUID) -> Run:
+    """The run of the check. Raises NotFound."""
+    check = checks_to_show(Run.objects.filter(project=project, pk=check_id)).first()
+    if check is None:
+        raise NotFound("There is no such completeness check.")
+    return check

@@ -2,31 +2,136 @@
 
 import json
 from datetime import timedelta
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 from django.db import connection, transaction
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from pydantic import AfterValidator, AliasChoices, Field, JsonValue, model_validator
 
 from reflection_app.core.audit import Actor, audit
-from reflection_app.core.errors import InvalidInput
+from reflection_app.core.errors import InvalidInput, OutcomeKnown
+from reflection_app.core.json_sizes import at_most
 from reflection_app.core.models import Project
 from reflection_app.core.own_work import hands_of
-from reflection_app.loops.diagnosis.diagnoses import Diagnosis, FailedCall
+from reflection_app.loops.diagnosis.diagnoses import LONGEST_DELAY_S, Diagnosis, FailedCall
 from reflection_app.loops.diagnosis.diagnosing import by_memory_or_rules
 from reflection_app.loops.diagnosis.signatures import signature_of, symptoms_of
+from reflection_app.loops.storable import is_storable
 from reflection_app.loops.task_spec import Mode, TaskSpec
+from reflection_app.loops.tool_arguments import DEEPEST, is_too_deep
 from reflection_app.loops.tool_calls import ToolSpec
 from reflection_app.loops.tool_diagnosis import PLACE
+from reflection_app.loops.values import Value
 from reflection_app.metrics.models.run_figures import FigureDue
-from reflection_app.repairs.fix_pairs import best_fix
-from reflection_app.repairs.models.tool_failure import ToolFailure
-from reflection_app.repairs.tool_failure_submission import ToolFailureSubmission
+from reflection_app.repairs.fix_pairs import best_fix, keep_outcome
+from reflection_app.repairs.models import ToolFailure
 from reflection_app.runs.models import Run
 from reflection_app.runs.queueing import begin_run
 from reflection_app.tasks.models import Task
+from reflection_app.teams.tool_input import LONGEST_DESCRIPTION, schema_problem
+
+# A failed call as an outside agent reports it, and how what was done about it went. Checked field by field.
+
+LONGEST_TOOL = 200
+LONGEST_ERROR = 20_000
+LONGEST_FIX = 2_000
+LARGEST_PARAMS = 65_536
+MOST_TOOLS = 50
+LARGEST_TOOLS = 200_000
+LONGEST_RETRY_AFTER_S = 30 * 86_400.0
+
+
+def _said(value: str) -> str:
+    if not value.strip():
+        raise ValueError("must not be blank")
+    return value
+
+
+def _shallow(value: dict[str, Any]) -> dict[str, Any]:
+    if is_too_deep(value):
+        raise ValueError(f"is nested more than {DEEPEST} levels deep")
+    return value
+
+
+def _usable(schema: dict[str, Any]) -> dict[str, Any]:
+    if problem := schema_problem(schema):
+        raise ValueError(problem)
+    return schema
+
+
+ToolName = Annotated[str, Field(min_length=1, max_length=LONGEST_TOOL), AfterValidator(_said)]
+Params = Annotated[dict[str, JsonValue], AfterValidator(_shallow), at_most(LARGEST_PARAMS)]
+
+
+class Storable(Value):
+    """A value that PostgreSQL can keep, wherever it came from."""
+
+    @model_validator(mode="after")
+    def check_it_can_be_stored(self) -> "Storable":
+        if not is_storable(self.model_dump(mode="json")):
+            raise ValueError("a text holds a NUL character or half a surrogate pair, which cannot be stored")
+        return self
+
+
+class OtherTool(Value):
+    """A tool that the agent could call instead. `parameters` is the JSON Schema of its arguments."""
+
+    name: str = Field(min_length=1, max_length=64)
+    description: str = Field(default="", max_length=LONGEST_DESCRIPTION)
+    parameters: Annotated[dict[str, JsonValue], AfterValidator(_usable)] = Field(default_factory=dict)
+
+
+class ToolFailureSubmission(Storable):
+    """A call that failed, as the agent that made it tells it."""
+
+    tool: ToolName = Field(
+        validation_alias=AliasChoices("tool", "failed_tool"),
+        description="the tool that failed, by the name that the agent knows it by; also as `failed_tool`",
+    )
+    params: Params = Field(
+        default_factory=dict,
+        validation_alias=AliasChoices("params", "failed_params"),
+        description="what it was called with; also as `failed_params`",
+    )
+    error_message: Annotated[str, Field(min_length=1, max_length=LONGEST_ERROR), AfterValidator(_said)]
+    status: int | None = Field(default=None, ge=100, le=599, description="the HTTP status, where there was one")
+    retry_after_seconds: float | None = Field(
+        default=None, ge=0, le=LONGEST_RETRY_AFTER_S, allow_inf_nan=False, description="as the header Retry-After asked"
+    )
+    agent: str = Field(default="", max_length=120)
+    external_id: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    run_id: UUID | None = Field(default=None, description="the run of this project that the call belongs to")
+    tools: Annotated[tuple[OtherTool, ...], Field(max_length=MOST_TOOLS), at_most(LARGEST_TOOLS)] = Field(
+        default=(), description="what could be called, the failed tool among them"
+    )
+
+    def failed_call(self, *, is_repeated: bool) -> FailedCall:
+        """The call as it is diagnosed."""
+        return FailedCall(
+            tool=self.tool,
+            params=self.params,
+            error=self.error_message,
+            status=self.status,
+            retry_after_s=self.retry_after_seconds,
+            is_repeated=is_repeated,
+            tools=tuple(ToolSpec.model_validate(tool.model_dump()) for tool in self.tools),
+        )
+
+
+class FixOutcomeSubmission(Storable):
+    """How the agent's next try went. `tool`, `params` and `delay_seconds` are what it did, where that differs from
+    what was advised; `fix` says it in words."""
+
+    worked: bool
+    tool: ToolName | None = None
+    params: Params | None = None
+    fix: str = Field(default="", max_length=LONGEST_FIX)
+    delay_seconds: float | None = Field(default=None, ge=0, le=LONGEST_DELAY_S, allow_inf_nan=False)
+    note: str = Field(default="", max_length=LONGEST_FIX)
+
 
 # What failed yesterday and fails today has not failed twice in a row.
 IN_A_ROW = timedelta(hours=24)
@@ -155,3 +260,42 @@ def _ask_a_model(
     )
     audit(project.pk, actor, "task.submitted", target=task)
     return begin_run(task, spec, handed_in_by=hands_of(actor))
+
+
+# Taking an agent's or a person's word on how a fix went, once for each failure.
+
+
+@transaction.atomic
+def report_fix_outcome(failure: ToolFailure, given: FixOutcomeSubmission, *, actor: Actor) -> ToolFailure:
+    """The failure with its outcome, counted for the fix; the same outcome told again changes nothing.
+
+    Raises OutcomeKnown where another one was told before.
+    """
+    locked = ToolFailure.objects.select_for_update(of=("self",)).select_related("fix_pair").get(pk=failure.pk)
+    told: dict[str, Any] = given.model_dump(mode="json")
+    if locked.worked is not None:
+        if _same_outcome(locked.outcome, told):
+            return locked
+        raise OutcomeKnown(
+            _("It is known already that the fix worked; that stays, and nothing was counted.")
+            if locked.worked
+            else _("It is known already that the fix did not work; that stays, and nothing was counted.")
+        )
+    pair = keep_outcome(
+        locked,
+        worked=given.worked,
+        tool=given.tool or "",
+        params=given.params,
+        fix=given.fix,
+        delay_s=given.delay_seconds,
+    )
+    locked.worked, locked.outcome_at = given.worked, timezone.now()
+    locked.outcome = told | {"by": actor.label}
+    locked.fix_pair = locked.fix_pair or pair
+    locked.save(update_fields=["worked", "outcome", "outcome_at", "fix_pair"])
+    audit(locked.project_id, actor, "tool_failure.outcome", target=locked, after={"worked": given.worked})
+    return locked
+
+
+def _same_outcome(kept: Any, told: dict[str, Any]) -> bool:
+    return isinstance(kept, dict) and {name: kept.get(name) for name in told} == told

@@ -15,7 +15,7 @@ from reflection_app.core.own_work import refuse_own_work
 from reflection_app.loops.protocol.handling import LONGEST_INSTRUCTION
 from reflection_app.loops.storable import storable
 from reflection_app.loops.values import Value
-from reflection_app.repairs.models.report import AgentInstruction, InstructionState
+from reflection_app.repairs.models import AgentInstruction, InstructionState
 from reflection_app.runs.models import Run
 from reflection_app.tasks.submitting import MOST_INSTRUCTIONS
 

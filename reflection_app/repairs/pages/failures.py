@@ -13,16 +13,20 @@ from django.utils.translation import gettext_noop
 from django.views.decorators.http import require_safe
 from pydantic import ValidationError
 
+from notebook_app.public import proposed_from
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.diagnosis.diagnoses import ErrorType
 from reflection_app.loops.storable import storable
+from reflection_app.metrics.completeness_figures import Recurring, completeness_figures, recurring_supplements
+from reflection_app.metrics.supplement_value import FEWEST_RUNS, LEAST_GAIN, MOST_RUNS_PER_SUCCESS
 from reflection_app.notebook.views.learned import learned_from_failure
-from reflection_app.repairs.models.tool_failure import ToolFailure
-from reflection_app.repairs.report_fix_outcome import report_fix_outcome
-from reflection_app.repairs.tool_failure_submission import FixOutcomeSubmission
-from reflection_app.repairs.views.failure_view import FailureShown
+from reflection_app.repairs.cheat_sheet import cheat_sheet
+from reflection_app.repairs.completeness import RECURS_FROM, source_of
+from reflection_app.repairs.models import CompletenessCheck, ToolFailure
+from reflection_app.repairs.tool_failures import FixOutcomeSubmission, report_fix_outcome
+from reflection_app.repairs.views import FailureShown
 from reflection_app.tasks.submission import invalid_input
 from reflection_app.web.access import DeskRequest, get_tool_failure_for, project_page
 from reflection_app.web.action_addresses import post_only
@@ -151,3 +155,50 @@ def _page(request: DeskRequest, failure: ToolFailure, *, form: Typed | None = No
         "may_tell": request.place.may(Permission.HAND_IN) and failure.is_diagnosed,
     }
     return render(request, "failures/page.html", context, status=status)
+
+
+# The cheat sheet: what usually fails with each tool, and what helped.
+
+
+@project_page()
+@require_safe
+def tool_cheat_sheet(request: DeskRequest) -> HttpResponse:
+    tool = storable(request.GET.get("tool", "").strip())[:LONGEST_SEARCH]
+    context = {"sheet": cheat_sheet(request.place.project, tool=tool), "tool": tool}
+    return list_response(request, "failures/cheat_sheet.html", context)
+
+
+# The project's page of completeness checks: how often something is missing, what recurs, and what it is worth.
+
+NEWEST_SHOWN = 20
+
+
+@dataclass(frozen=True)
+class RecurringShown:
+    recurring: Recurring
+    # The state of the notebook's entry where it was offered, else nothing.
+    offered: str
+
+
+@project_page()
+@require_safe
+def completeness_page(request: DeskRequest) -> HttpResponse:
+    project = request.place.project
+    context = {
+        "figures": completeness_figures(project.pk),
+        "recurring": _recurring(project),
+        "newest": CompletenessCheck.objects.filter(project=project).select_related("run__task")[:NEWEST_SHOWN],
+        "settings": project.get_completeness(),
+        "recurs_from": RECURS_FROM,
+        "fewest_runs": FEWEST_RUNS,
+        "least_gain": LEAST_GAIN,
+        "most_runs_per_success": MOST_RUNS_PER_SUCCESS,
+    }
+    return render(request, "completeness/page.html", context)
+
+
+def _recurring(project: Project) -> list[RecurringShown]:
+    found = [(one, source_of(one.task_kind, one.operation_key)) for one in recurring_supplements(project.pk)]
+    entries = proposed_from(project.pk, sources=[source for _, source in found])
+    offered = {entry.source: entry.state for entry in entries}
+    return [RecurringShown(one, offered.get(source, "")) for one, source in found]

@@ -18,7 +18,7 @@ from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.storable import storable
 from reflection_app.loops.tickets import Trigger
-from reflection_app.repairs.models.ticket import Ticket, TicketState
+from reflection_app.repairs.models import Ticket, TicketState
 from reflection_app.repairs.tickets import ClosingInput, close_ticket
 from reflection_app.tasks.redo import why_no_redo
 from reflection_app.web.access import DeskRequest, get_ticket_for, project_page

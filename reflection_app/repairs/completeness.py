@@ -1,0 +1,215 @@
+"""Handing in a history to be checked for what it lacks: a run that asks one model and carries nothing out."""
+
+import hashlib
+from typing import Annotated, Any
+from uuid import UUID
+
+from django.db import transaction
+from pydantic import AfterValidator, Field, JsonValue, StringConstraints, model_validator
+
+from notebook_app.public import EntryKind, Proposal, keep_all, lock_notebook, proposed_from, take_back_proposal
+from reflection_app.core.audit import Actor, audit
+from reflection_app.core.json_sizes import at_most
+from reflection_app.core.models import Project
+from reflection_app.core.own_work import hands_of
+from reflection_app.loops.completeness.checks import CompletenessSettings, HistoryStep
+from reflection_app.loops.storable import is_storable
+from reflection_app.loops.task_spec import Limits, Mode, TaskSpec
+from reflection_app.loops.tool_arguments import DEEPEST, is_too_deep
+from reflection_app.loops.tool_calls import ToolSpec
+from reflection_app.loops.values import Value
+from reflection_app.repairs.models import Supplement
+from reflection_app.runs.models import Run, Step
+from reflection_app.runs.queueing import begin_run
+from reflection_app.tasks.models import Task
+from reflection_app.tasks.submission import LARGEST_METADATA
+
+# A history of work that was done elsewhere, as it is handed in to be checked, field by field.
+
+MOST_STEPS = 500
+MOST_TOOLS = 100
+LONGEST_OBJECTIVE = 20_000
+LONGEST_OPERATION = 2_000
+LONGEST_RESULT = 20_000
+LARGEST_HISTORY = 1_000_000
+LARGEST_TOOLS = 500_000
+
+# A history is longer than a task: where a project's limits are lower, these hold for the one call that is made.
+CHECK_LIMITS = Limits(max_iterations=1, token_budget=100_000, time_budget_s=300.0)
+
+
+def _said(value: str) -> str:
+    if not value.strip():
+        raise ValueError("must not be blank")
+    return value
+
+
+class StepInput(Value):
+    """One step of what was done. A step that failed is `ok: false`, and counts as not done."""
+
+    operation: Annotated[str, Field(min_length=1, max_length=LONGEST_OPERATION), AfterValidator(_said)]
+    tool: str = Field(default="", max_length=64)
+    ok: bool = True
+    result: str = Field(default="", max_length=LONGEST_RESULT)
+
+
+class ToolInput(Value):
+    """A tool that could be used. `parameters` is a JSON Schema of its arguments."""
+
+    name: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=64)]
+    description: str = Field(default="", max_length=8_000)
+    parameters: dict[str, JsonValue] = Field(default_factory=dict)
+
+
+class CheckSettings(Value):
+    """Settings of this check alone; what is left out comes from the project."""
+
+    max_supplements: int | None = Field(default=None, ge=0, le=20)
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    top_p: float | None = Field(default=None, gt=0, le=1)
+    max_retries: int | None = Field(default=None, ge=0, le=5)
+
+    def over(self, settings: CompletenessSettings) -> CompletenessSettings:
+        """`settings` with these in front. What is asked for here is done, also where the project has it off."""
+        given = self.model_dump(exclude_none=True)
+        return CompletenessSettings.model_validate(settings.model_dump() | given | {"enabled": True})
+
+
+class CheckSubmission(Value):
+    """What was to be done, what was done, and what could have been used."""
+
+    objective: Annotated[str, Field(min_length=1, max_length=LONGEST_OBJECTIVE), AfterValidator(_said)]
+    history: Annotated[tuple[StepInput, ...], Field(max_length=MOST_STEPS), at_most(LARGEST_HISTORY)]
+    tools: Annotated[tuple[ToolInput, ...], Field(max_length=MOST_TOOLS), at_most(LARGEST_TOOLS)] = ()
+    kind: str = Field(default="", max_length=60)
+    agent: str = Field(default="", max_length=120)
+    external_id: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    settings: CheckSettings = CheckSettings()
+    metadata: Annotated[dict[str, JsonValue], at_most(LARGEST_METADATA)] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def check_it_can_be_stored(self) -> "CheckSubmission":
+        dumped: dict[str, Any] = self.model_dump(mode="json")
+        if is_too_deep(dumped):
+            raise ValueError(f"is nested more than {DEEPEST} levels deep")
+        if not is_storable(dumped):
+            raise ValueError("a text holds a NUL character or half a surrogate pair, which cannot be stored")
+        return self
+
+    @property
+    def history_steps(self) -> tuple[HistoryStep, ...]:
+        return tuple(HistoryStep(**step.model_dump()) for step in self.history)
+
+    @property
+    def tool_specs(self) -> tuple[ToolSpec, ...]:
+        return tuple(ToolSpec(**tool.model_dump()) for tool in self.tools)
+
+
+@transaction.atomic
+def check_completeness(project: Project, submission: CheckSubmission, *, actor: Actor) -> Run:
+    """The queued run of the check; the workers are told once it is committed."""
+    spec = TaskSpec(
+        objective=submission.objective,
+        mode=Mode.COMPLETENESS_CHECK,
+        kind=submission.kind,
+        agent=submission.agent,
+        tools=submission.tool_specs,
+        history=submission.history_steps,
+        completeness=submission.settings.over(project.get_completeness()),
+        limits=_limits_over(project.get_limits()),
+        models=project.models_by_role,
+    )
+    task = Task.objects.create(
+        project=project,
+        external_id=submission.external_id,
+        objective=spec.objective,
+        kind=submission.kind,
+        mode=spec.mode.value,
+        agent=submission.agent,
+        tools=[tool.name for tool in spec.tools],
+        limits=spec.limits.model_dump(mode="json"),
+        metadata=submission.metadata,
+        created_by=actor.user,
+    )
+    audit(project.pk, actor, "task.submitted", target=task)
+    return begin_run(task, spec, handed_in_by=hands_of(actor))
+
+
+def _limits_over(project: Limits) -> Limits:
+    """The project's limits or a check's, the larger of each; its cost budget holds as it is."""
+    return project.model_copy(
+        update={
+            "max_iterations": 1,
+            "token_budget": max(project.token_budget, CHECK_LIMITS.token_budget),
+            "time_budget_s": max(project.time_budget_s, CHECK_LIMITS.time_budget_s),
+        }
+    )
+
+
+# Supplements that keep recurring: what is found missing again and again is offered to the notebook.
+
+RECURS_FROM = 3
+MOST_EVIDENCE = 50
+MOST_RECURRING_TOOLS = 30
+KIND = EntryKind.SUPPLEMENT
+
+
+def propose_what_recurs(run: Run, step: Step) -> None:
+    """Offers each supplement that was found missing by this step, and that runs of this kind of task lacked before.
+
+    Call it in a transaction after the one that wrote their rows, so that of two runs at the same moment the second sees
+    the first one's. A run that has a parent is no evidence of its own.
+    """
+    if run.parent_id is not None:
+        return
+    supplements = Supplement.objects.filter(completeness_check__step=step)
+    keyed = {source_of(one.task_kind, one.operation_key): one for one in supplements}
+    lock_notebook(run.project_id)
+    for source, one in sorted(keyed.items(), key=lambda item: item[0]):
+        if proposed_from(run.project_id, sources=[source]):
+            keep_all(run.project_id, [_proposal(one, source=source, run_id=run.pk)])
+            continue
+        runs = runs_that_lacked(run.project_id, task_kind=one.task_kind, key=one.operation_key)
+        if len(runs) >= RECURS_FROM:
+            keep_all(run.project_id, [_proposal(one, source=source, run_id=each) for each in runs[-MOST_EVIDENCE:]])
+
+
+def withdraw_what_recurred(run: Run, one: Supplement) -> None:
+    """Takes back that `run` lacked it, whose row is gone, and the whole offer where too few other runs did.
+
+    Call it with the notebook locked.
+    """
+    key, source = one.operation_key, source_of(one.task_kind, one.operation_key)
+    lacked = runs_that_lacked(run.project_id, task_kind=one.task_kind, key=key)
+    if run.pk in lacked:
+        return
+    recurs = len(lacked) >= RECURS_FROM
+    for run_id in [run.pk, *([] if recurs else lacked)]:
+        take_back_proposal(run.project_id, _proposal(one, source=source, run_id=run_id))
+
+
+def source_of(task_kind: str, key: str) -> str:
+    """The name by which the notebook knows this supplement for this kind of task."""
+    return f"{KIND}:{hashlib.sha256(f'{task_kind}\0{key}'.encode()).hexdigest()[:40]}"
+
+
+def runs_that_lacked(project_id: UUID, *, task_kind: str, key: str) -> list[UUID]:
+    """The runs in which it was found missing, oldest first. Forks are no evidence of their own."""
+    rows = Supplement.objects.filter(project=project_id, task_kind=task_kind, operation_key=key)
+    found = rows.filter(completeness_check__run__parent=None).order_by("created_at", "id")
+    return list(dict.fromkeys(found.values_list("completeness_check__run", flat=True)))
+
+
+def _proposal(one: Supplement, *, source: str, run_id: UUID) -> Proposal:
+    kind = f"of the kind “{one.task_kind}”" if one.task_kind else "without a kind"
+    reason = f"\n\nWhy: {one.reason}" if one.reason else ""
+    return Proposal(
+        kind=KIND,
+        name=one.operation,
+        source=source,
+        category=one.task_kind,
+        description=f"Tasks {kind} were found to lack this again and again.",
+        content=f"Before it is summed up: {one.operation}{reason}",
+        details={"operation": one.operation, "suggested_tools": one.suggested_tools[:MOST_RECURRING_TOOLS]},
+        evidence={"run": str(run_id)},
+    )

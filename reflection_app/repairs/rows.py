@@ -1,0 +1,440 @@
+"""The rows of rewind tickets: issued, begun, superseded by the next, and ended with their run.
+
+Every transition is guarded by its own UPDATE. A fork issues tickets of its own; those that its copied steps speak of
+are the parent's, and stay as the parent left them.
+"""
+
+from collections import defaultdict
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.utils import timezone
+
+from notebook_app.public import EntryKind, keep
+from notebook_app.public import Proposal as EntryProposal
+from reflection_app.core.events import EventType, add_event, next_event
+from reflection_app.loops.completeness.checks import CheckState, Completeness, SupplementsRun
+from reflection_app.loops.completeness.supplementing import PART
+from reflection_app.loops.completeness.words import operation_key
+from reflection_app.loops.diagnosis.diagnoses import DiagnosedFailure, FixOutcome, FixRecall
+from reflection_app.loops.effects import FindSimilarIssues, RecallFix, RecordCompleteness, RecordPlan, RecordSupplements
+from reflection_app.loops.ends import Outcome
+from reflection_app.loops.plans import CheckedPlan
+from reflection_app.loops.protocol.error_classes import SimilarIssues
+from reflection_app.loops.protocol.reports import Instruction, KeptReport, Proposal
+from reflection_app.loops.protocol.reports import Report as ReportValue
+from reflection_app.loops.protocol.similarity import similar_issues
+from reflection_app.loops.tickets import Ticket as IssuedTicket
+from reflection_app.loops.verdicts import Issue
+from reflection_app.repairs.fix_pairs import LONGEST_SIGNATURE, best_fix, keep_outcome
+from reflection_app.repairs.models import (
+    AgentInstruction,
+    CompletenessCheck,
+    FixPair,
+    Report,
+    Supplement,
+    Ticket,
+    TicketState,
+    ToolFailure,
+)
+from reflection_app.runs.batch import Batch
+from reflection_app.runs.models import Attempt, Run, Step
+from reflection_app.tasks.models import Task
+
+OPEN_STATES = (TicketState.OPEN, TicketState.IN_PROGRESS)
+SUPERSEDE = """
+UPDATE reflection_app_ticket SET state = 'superseded', superseded_by_id = %s, ended_at = %s
+WHERE run_id = %s AND state IN ('open', 'in_progress') AND id <> %s
+"""
+END = """
+UPDATE reflection_app_ticket SET state = %s, closed_reason = %s, resolved_by_id = %s, ended_at = %s
+WHERE id = %s AND state IN ('open', 'in_progress')
+"""
+
+
+def write_ticket(run: Run, step: Step, batch: Batch, *, issued: IssuedTicket, attempt: Attempt) -> None:
+    """The row of a ticket; what was open on the run is superseded by it."""
+    values = issued.model_dump(mode="json")
+    row = Ticket(
+        project_id=run.project_id,
+        run=run,
+        attempt=attempt,
+        step=step,
+        ticket_id=issued.ticket_id,
+        trigger=issued.trigger.value,
+        target_agent=issued.target_agent[:120],
+        target_phase=issued.target_phase[:120],
+        verdict=issued.verdict.value,
+        quality_score=issued.quality_score,
+        issues=values["issues"],
+        repair_plan=values["repair_plan"],
+        context_needed=values["context_needed"],
+        created_at=issued.timestamp,
+    )
+    batch.insert(row)
+    batch.add(SUPERSEDE, row.pk, issued.timestamp, run.pk, row.pk)
+    batch.insert(next_event(run, EventType.TICKET_ISSUED, ticket=issued.ticket_id, verdict=issued.verdict.value))
+
+
+def begin_ticket(run: Run, *, ticket_id: str, by: str = "", now: datetime | None = None) -> bool:
+    """Marks an open ticket of the run as taken up; False where it is not open, or not the run's own."""
+    begun = Ticket.objects.filter(run=run, ticket_id=ticket_id, state=TicketState.OPEN).update(
+        state=TicketState.IN_PROGRESS, started_at=now or timezone.now()
+    )
+    if begun:
+        add_event(run, EventType.TICKET_STARTED, ticket=ticket_id, by=by)
+    return bool(begun)
+
+
+def end_tickets(run: Run, batch: Batch, *, outcome: str) -> None:
+    """Ends what is open on an ended run: resolved where a later attempt was accepted, else closed with the reason."""
+    for ticket in Ticket.objects.filter(run=run, state__in=OPEN_STATES).select_related("attempt"):
+        state, why = TicketState.CLOSED, f"the run ended: {outcome.replace('_', ' ')}"
+        if outcome == Outcome.SUCCEEDED:
+            is_repaired = _is_repaired(ticket, run)
+            state = TicketState.RESOLVED if is_repaired else TicketState.CLOSED
+            why = "" if is_repaired else "an attempt from before the ticket was accepted"
+        resolved_by = run.best_attempt_id if state == TicketState.RESOLVED else None
+        batch.add(END, state.value, why, resolved_by, timezone.now(), ticket.pk)
+        told = {"ticket": ticket.ticket_id, "state": state.value, "outcome": outcome}
+        batch.insert(next_event(run, EventType.TICKET_ENDED, **told))
+
+
+def _is_repaired(ticket: Ticket, run: Run) -> bool:
+    """Whether the attempt that is kept came after the one that the ticket sent back."""
+    sent_back = ticket.attempt.number if ticket.attempt else 0
+    return run.best_attempt is not None and run.best_attempt.number > sent_back
+
+
+# The rows of failed calls and of their diagnosis. A failure keeps the parameters of its call and goes with its run.
+
+
+def recall_fix(effect: RecallFix, *, run_id: UUID) -> FixRecall:
+    """What the memory of the run's project holds for a failure."""
+    project_id = Run.objects.values_list("project_id", flat=True).get(pk=run_id)
+    known = best_fix(
+        project_id, tool=effect.tool, signature=effect.signature, params=effect.params, without=effect.without
+    )
+    return FixRecall(known=known)
+
+
+def write_failure(run: Run, step: Step, batch: Batch, *, diagnosed: DiagnosedFailure) -> None:
+    """The row of a failed call with its diagnosis; one that was reported is there already and is filled in."""
+    batch.write()
+    failed, found = diagnosed.failed, diagnosed.diagnosis
+    values: dict[str, Any] = {
+        "step": step,
+        "error_type": found.error_type.value,
+        "root_cause": found.root_cause,
+        "severity": found.severity.value,
+        "action": found.action.model_dump(mode="json"),
+        "source": found.source.value,
+        "rule": found.rule[:60],
+        "signature": found.signature[:LONGEST_SIGNATURE],
+        "symptoms": list(found.symptoms),
+        "fix_pair_id": _pair_id(run, found.fix_pair),
+        "diagnosed_at": timezone.now(),
+    }
+    row = ToolFailure.objects.filter(run=run, place=diagnosed.place).first()
+    if row is None:
+        row = ToolFailure(
+            project_id=run.project_id,
+            run=run,
+            place=diagnosed.place,
+            agent=Run.objects.values_list("task__agent", flat=True).get(pk=run.pk),
+            tool=failed.tool,
+            params=failed.params,
+            error_message=failed.error,
+            status=failed.status,
+            is_repeated=failed.is_repeated,
+        )
+    for name, value in values.items():
+        setattr(row, name, value)
+    row.save()
+    add_event(
+        run,
+        EventType.TOOL_FAILURE_DIAGNOSED,
+        failure=str(row.pk),
+        tool=failed.tool,
+        error_type=found.error_type.value,
+        remedy=found.action.remedy.value,
+    )
+
+
+def _pair_id(run: Run, told: str) -> UUID | None:
+    """The remembered pair, unless it was removed since."""
+    if not told:
+        return None
+    return FixPair.objects.filter(project_id=run.project_id, pk=told).values_list("pk", flat=True).first()
+
+
+def keep_fix_outcome(run: Run, *, outcome: FixOutcome) -> None:
+    """How a fix went, kept and counted. Nothing where the failure is not this run's: a fork's outcome of its parent's
+    failure would count a second time."""
+    failure = ToolFailure.objects.select_for_update().filter(run=run, place=outcome.place).first()
+    if failure is None or failure.worked is not None:
+        return
+    keep_outcome(
+        failure,
+        worked=outcome.worked,
+        tool=outcome.tool,
+        params=outcome.params,
+        fix=outcome.fix,
+        delay_s=outcome.delay_s,
+    )
+    failure.worked, failure.outcome_at = outcome.worked, timezone.now()
+    failure.outcome = outcome.model_dump(mode="json", exclude={"place"})
+    failure.save(update_fields=["worked", "outcome", "outcome_at"])
+
+
+# The rows of error trace reports, and what they are looked up by.
+
+MOST_REPORTS = 20
+LOOKED_AT = ("reflection_id", "issues", "created_at")
+
+
+def is_ours(reflection_id: str, *, run_id: UUID) -> bool:
+    """Whether the report is this run's own: a fork that inherits the beginning of one keeps another."""
+    return Report.objects.filter(run=run_id, reflection_id=reflection_id).exists()
+
+
+def find_similar_issues(effect: FindSimilarIssues, *, run_id: UUID) -> SimilarIssues:
+    """What is like these issues in the newest reports on the run's agent, and on this run; without an agent, here only.
+
+    Reports of the run's own attempt, and those that other forks of the same beginning made, are no earlier mistakes.
+    """
+    run = Run.objects.defer("spec").select_related("task").get(pk=run_id)
+    known = [*_of_this_run(run, effect.attempt), *_of_the_agent(run)]
+    newest = sorted({row.pk: row for row in known}.values(), key=lambda row: (row.created_at, row.pk), reverse=True)
+    earlier = [(row.reflection_id, Issue.model_validate(issue)) for row in newest for issue in row.issues]
+    return similar_issues(effect.issues, earlier, looked_at=len(newest))
+
+
+def _of_this_run(run: Run, attempt: int) -> list[Report]:
+    """Reports on earlier attempts of the run, with those on attempts that it has from the run it was forked from."""
+    found = list(Report.objects.filter(run=run, attempt__number__lt=attempt).only(*LOOKED_AT))
+    parent, before = run.parent, run.forked_from_step
+    while parent is not None and before is not None:
+        found += Report.objects.filter(run=parent, step__seq__lt=before, attempt__number__lt=attempt).only(*LOOKED_AT)
+        before = min(before, parent.forked_from_step) if parent.forked_from_step is not None else before
+        parent = parent.parent
+    return found
+
+
+def _of_the_agent(run: Run) -> list[Report]:
+    """The newest reports on the run's agent by other runs."""
+    agent = run.task.agent
+    if not agent:
+        return []
+    others = Report.objects.filter(project=run.project_id, agent=agent[:120]).exclude(run__in=_relatives(run))
+    return list(others.order_by("-created_at", "-id").only(*LOOKED_AT)[:MOST_REPORTS])
+
+
+def _relatives(run: Run) -> set[UUID]:
+    """The run and all that share its beginning: what it was forked from, and every fork of those."""
+    parents = dict(Run.objects.filter(task=run.task_id).values_list("pk", "parent"))
+    first = run.pk
+    while (above := parents.get(first)) is not None:
+        first = above
+    children: dict[UUID, list[UUID]] = defaultdict(list)
+    for pk, parent in parents.items():
+        if parent is not None:
+            children[parent].append(pk)
+    found = [first]
+    for pk in found:  # grows while it is read
+        found += children[pk]
+    return set(found)
+
+
+def write_report(run: Run, step: Step, batch: Batch, *, report: ReportValue, kept: KeptReport) -> None:
+    """The row of a report, new or in the place of its earlier state."""
+    batch.write()
+    values = report_values(run, report=report, kept=kept)
+    known = Report.objects.filter(run=run, reflection_id=kept.reflection_id)
+    if not known.update(**values):
+        Report.objects.create(
+            project_id=run.project_id,
+            run=run,
+            step=step,
+            reflection_id=kept.reflection_id,
+            created_at=kept.timestamp,
+            **values,
+        )
+    add_event(run, EventType.REPORT_KEPT, report=kept.reflection_id, type=report.type.value)
+
+
+def report_values(run: Run, *, report: ReportValue, kept: KeptReport) -> dict[str, Any]:
+    """The columns of the report's row that change when it is kept again."""
+    content = report.model_copy(update={"reflection_id": kept.reflection_id}).model_dump(mode="json")
+    attempts = {row.number: row for row in Attempt.objects.filter(run=run, number__in=_numbers(report))}
+    return {
+        "ticket": Ticket.objects.filter(run=run, ticket_id=report.ticket_id).first(),
+        "attempt": attempts.get(report.attempt),
+        "revised_attempt": attempts.get(report.revised_attempt) if report.revised_attempt else None,
+        "agent": report.agent[:120],
+        "trigger": report.trigger.value,
+        "error_type": report.type.value,
+        "surface_issue": report.surface_issue,
+        "issues": content["issues"],
+        "content": content,
+        "updated_at": kept.timestamp,
+    }
+
+
+def _numbers(report: ReportValue) -> list[int]:
+    return [number for number in (report.attempt, report.revised_attempt) if number]
+
+
+def keep_proposal(run: Run, proposal: Proposal) -> None:
+    """Proposes it to the notebook with the run and the report as its evidence; made twice, it counts once."""
+    keep(run.project_id, entry_proposal(run, proposal))
+
+
+def entry_proposal(run: Run, proposal: Proposal) -> EntryProposal:
+    """The proposal as the notebook gets it, and as it is taken back."""
+    return EntryProposal(
+        kind=EntryKind(proposal.kind.value),
+        name=proposal.name,
+        source=proposal.source,
+        description=proposal.description,
+        content=proposal.content,
+        details=proposal.details,
+        agent=proposal.agent,
+        category=proposal.category,
+        evidence={"run": str(run.pk)} | ({"report": proposal.reflection_id} if proposal.reflection_id else {}),
+    )
+
+
+def write_instruction(run: Run, batch: Batch, *, instruction: Instruction) -> None:
+    """A proposed instruction; the same text is proposed to an agent once."""
+    batch.write()
+    keep_instruction(run, instruction)
+
+
+def keep_instruction(run: Run, instruction: Instruction) -> None:
+    """Proposes it to people, unless it was proposed to the agent in these words before."""
+    AgentInstruction.objects.get_or_create(
+        project_id=run.project_id,
+        agent=instruction.agent[:120],
+        text=instruction.text,
+        defaults={"report": Report.objects.filter(run=run, reflection_id=instruction.reflection_id).first()},
+    )
+
+
+# The rows of completeness checks, and the three events that tell of them, with the fields of the second design seed.
+#
+# A fork has no row of a check that it copied from its parent: it was made, and paid for, there. What the fork's own
+# supplements come to is told by its events and its steps.
+
+IS_COMPLETE = {CheckState.COMPLETE: True, CheckState.INCOMPLETE: False, CheckState.UNCHECKED: None}
+
+
+def write_what_is_missing(
+    effect: RecordPlan | RecordCompleteness | RecordSupplements, *, run: Run, step: Step, batch: Batch
+) -> None:
+    """What follows from a check, from the plan of its supplements, and from how they went."""
+    match effect:
+        case RecordPlan(plan=plan):
+            _write_plan(run, step, batch, plan=plan)
+        case RecordCompleteness(found=found):
+            _write_check(run, step, batch, found=found)
+        case RecordSupplements(done=done):
+            _write_supplements(run, batch, done=done)
+
+
+def _write_check(run: Run, step: Step, batch: Batch, *, found: Completeness) -> None:
+    """The row of a check with those of its supplements, and the event."""
+    kind = Task.objects.values_list("kind", flat=True).get(runs=run.pk)
+    check = CompletenessCheck(
+        project_id=run.project_id,
+        run=run,
+        step=step,
+        attempt_number=found.attempt,
+        task_kind=kind,
+        state=found.state.value,
+        analysis=found.analysis,
+        missing_aspects=list(found.missing_aspects),
+        dropped=[one.model_dump(mode="json") for one in found.dropped],
+        steps_ok=found.steps_ok,
+        error=found.error,
+        tokens=found.tokens,
+        cost_usd=found.cost_usd,
+    )
+    batch.insert(check)
+    for number, one in enumerate(found.supplements, start=1):
+        batch.insert(_supplement(check, number, one))
+    event = next_event(
+        run,
+        EventType.REFLECTION,
+        isComplete=IS_COMPLETE[found.state],
+        analysis=found.analysis,
+        missingsCount=len(found.missing_aspects),
+        supplementsCount=len(found.supplements),
+    )
+    batch.insert(event)
+
+
+def _supplement(check: CompletenessCheck, number: int, one: Any) -> Supplement:
+    return Supplement(
+        project_id=check.project_id,
+        completeness_check=check,
+        number=number,
+        task_kind=check.task_kind,
+        operation=one.operation,
+        operation_key=operation_key(one.operation),
+        reason=one.reason,
+        suggested_tools=list(one.suggested_tools),
+    )
+
+
+def _write_plan(run: Run, step: Step, batch: Batch, *, plan: CheckedPlan) -> None:
+    """The event that tells of a supplementary plan that can be carried out; nothing for any other plan."""
+    if plan.issues or not step.key.startswith(f"attempt-{step.attempt_number}{PART}/"):
+        return
+    batch.write()
+    tools = dict.fromkeys(one.tool for one in plan.plan.steps if one.tool)
+    event = next_event(
+        run,
+        EventType.REFLECTION_PLAN,
+        plan={
+            "manifest": [{"name": name} for name in tools],
+            "steps": [one.model_dump(mode="json") for one in plan.plan.steps],
+        },
+        supplementsCount=_supplements_asked_for(run, attempt=step.attempt_number),
+    )
+    batch.insert(event)
+
+
+def _supplements_asked_for(run: Run, *, attempt: int | None) -> int:
+    """As the journal has it, where a fork may have copied it from its parent."""
+    made = Step.objects.filter(run=run, kind=RecordCompleteness.kind, attempt_number=attempt).last()
+    return len(made.result["supplements"]) if made and isinstance(made.result, dict) else 0
+
+
+def _write_supplements(run: Run, batch: Batch, *, done: SupplementsRun) -> None:
+    """How each supplement went, the statistics of the run, and the event that tells them."""
+    batch.write()
+    check = CompletenessCheck.objects.filter(run=run, attempt_number=done.attempt).last()
+    if check is not None:
+        check.used, check.attempted, check.succeeded = done.used, done.attempted, done.succeeded
+        check.save(update_fields=["used", "attempted", "succeeded"])
+    for number, result in enumerate(done.results, start=1):
+        Supplement.objects.filter(completeness_check=check, number=number).update(
+            attempted=result.attempted,
+            succeeded=result.succeeded,
+            error=result.error,
+            tokens=result.tokens,
+            cost_usd=result.cost_usd,
+        )
+    event = next_event(
+        run,
+        EventType.REFLECTION_EXEC,
+        exec={
+            "used": done.used,
+            "attempted": done.attempted,
+            "succeeded": done.succeeded,
+            "successRate": round(done.success_rate, 4),
+        },
+    )
+    batch.insert(event)

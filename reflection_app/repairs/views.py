@@ -1,0 +1,332 @@
+"""A report as its page tells it: a post-mortem, with the facts and the questions that its class follows from."""
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
+from notebook_app.public import KeptEntry
+from reflection_app.loops.completeness.checks import (
+    CheckState,
+    Completeness,
+    HistoryStep,
+    Supplement,
+    SupplementResult,
+    SupplementsRun,
+)
+from reflection_app.loops.diagnosis.checklist import FailureChecklist, checklist_of
+from reflection_app.loops.diagnosis.diagnoses import CorrectiveAction, Source
+from reflection_app.loops.diagnosis.error_texts import headline
+from reflection_app.loops.diagnosis.rules import RULES
+from reflection_app.loops.diagnosis.shown_fixes import ChangedParam, changed_params
+from reflection_app.loops.effects import RecordCompleteness, RecordSupplements
+from reflection_app.loops.protocol.classification import NAMES, classify
+from reflection_app.loops.protocol.error_classes import ErrorClass
+from reflection_app.loops.protocol.report_documents import without_number
+from reflection_app.loops.protocol.reports import Report as ReportValue
+from reflection_app.loops.protocol.stages import RepairStatus
+from reflection_app.loops.task_spec import Mode
+from reflection_app.loops.tool_diagnosis import PLACE
+from reflection_app.loops.verdicts import Judgement
+from reflection_app.repairs.models import AgentInstruction, ClassCorrection, Report, ToolFailure
+from reflection_app.repairs.reports import ReportQuality, judgement_of, proposals_of
+from reflection_app.runs.models import Run, Step, StepState
+from reflection_app.web.template_filters import shortened
+
+# What each class means, and what it has done, for whoever corrects it.
+MEANINGS = {
+    ErrorClass.MODEL_CAPABILITY: gettext_noop("The same mistake again. An anti-pattern goes to the notebook."),
+    ErrorClass.DECISION_ERROR: gettext_noop("A wrong turn. An instruction for the agent's prompt is proposed."),
+    ErrorClass.PIPELINE_CRASH: gettext_noop("The run broke off. It is resumed from the last good step."),
+    ErrorClass.MISSING_KNOWLEDGE: gettext_noop("The agent lacks knowledge. It is asked for and stored."),
+    ErrorClass.NORMAL_ITERATION: gettext_noop("Completed, but below the bar. Nothing has to be repaired."),
+}
+CLASSES = [(one, NAMES[one], MEANINGS[one]) for one in ErrorClass]
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question of the tree with its answer, and because of what."""
+
+    text: str
+    answer: str
+    because: str
+
+
+@dataclass(frozen=True)
+class ReportShown:
+    row: Report
+
+    @cached_property
+    def value(self) -> ReportValue:
+        return self.row.get_holding()
+
+    @property
+    def type(self) -> ErrorClass:
+        return ErrorClass(self.row.holding_type)
+
+    @property
+    def type_name(self) -> str:
+        return _(NAMES[self.type])
+
+    @property
+    def meaning(self) -> str:
+        return _(MEANINGS[self.type])
+
+    @property
+    def computed_name(self) -> str:
+        return _(NAMES[ErrorClass(self.row.error_type)])
+
+    @property
+    def is_corrected(self) -> bool:
+        return self.row.corrected_type not in {None, self.row.error_type}
+
+    @property
+    def headline(self) -> str:
+        return self.row.surface_issue.strip() or _("An attempt that fell short")
+
+    @property
+    def steps(self) -> list[str]:
+        told = (without_number(step).strip() for step in self.value.occurrence_process)
+        return [step for step in told if step]
+
+    @property
+    def questions(self) -> list[Question]:
+        return [_question(text) for text in classify(self.value.facts).path]
+
+    @property
+    def repairs_told(self) -> str:
+        """How the repairs went, in a few words: `2 completed, 1 failed`."""
+        counted = Counter(action.status for action in self.value.repair_actions)
+        return ", ".join(f"{counted[status]} {status.value}" for status in RepairStatus if counted[status])
+
+    @cached_property
+    def revised_judgement(self) -> Judgement | None:
+        return judgement_of(self.row.revised_attempt) if self.row.revised_attempt else None
+
+    @cached_property
+    def quality(self) -> ReportQuality:
+        return ReportQuality(self.row)
+
+    @cached_property
+    def proposals(self) -> list[KeptEntry]:
+        return proposals_of(self.row)
+
+    @cached_property
+    def instructions(self) -> list[AgentInstruction]:
+        return list(self.row.instructions.order_by("created_at", "id"))
+
+    @cached_property
+    def corrections(self) -> list[ClassCorrection]:
+        return list(self.row.corrections.all())
+
+
+def _question(text: str) -> Question:
+    question, _mark, rest = text.partition("? ")
+    answer, _colon, because = rest.partition(": ")
+    return Question(f"{question}?", answer, because)
+
+
+# A failed call as pages show it: in the list, on its own page, and beside the call in a run.
+
+LONGEST_VALUE = 400
+RULE_SOURCES = {rule.id: rule.source for rule in RULES}
+
+
+@dataclass(frozen=True)
+class FailureShown:
+    row: ToolFailure
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it has a diagnosis that says more than that nobody knows."""
+        return self.row.is_diagnosed and self.row.source != Source.NONE
+
+    @property
+    def is_being_diagnosed(self) -> bool:
+        return not self.row.is_diagnosed and self.row.run is not None and not self.row.run.is_finished
+
+    @property
+    def headline(self) -> str:
+        """The error as a list shows it."""
+        return headline(self.row.error_message) or _("(no message)")
+
+    @property
+    def is_reported(self) -> bool:
+        """Whether an agent or a person told of it; otherwise it happened in a run of the desk."""
+        return bool(self.row.reported_by_label)
+
+    @property
+    def asks_a_model(self) -> bool:
+        """Whether its run was begun to diagnose it."""
+        return self.row.place == PLACE
+
+    @property
+    def rule_source(self) -> str:
+        """What the rule that fitted rests on."""
+        return RULE_SOURCES.get(self.row.rule, "")
+
+    @cached_property
+    def action(self) -> CorrectiveAction | None:
+        return CorrectiveAction.model_validate(self.row.action) if self.row.action else None
+
+    @property
+    def changes(self) -> list["ChangeShown"]:
+        """What the corrective action changes of the parameters."""
+        after = self.action.modified_params if self.action else None
+        return [ChangeShown(change) for change in changed_params(self.row.params, after)]
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """How it went, as it was told."""
+        return self.row.outcome if isinstance(self.row.outcome, dict) else {}
+
+    @property
+    def told_changes(self) -> list["ChangeShown"]:
+        """What was done otherwise than it had failed, as it was told."""
+        after = self.told.get("params")
+        return [ChangeShown(change) for change in changed_params(self.row.params, after or None)]
+
+    @property
+    def told_delay(self) -> float | None:
+        return self.told.get("delay_seconds", self.told.get("delay_s"))
+
+    @property
+    def checklist(self) -> FailureChecklist:
+        row = self.row
+        return checklist_of(
+            tool=row.tool, params=row.params, error_type=row.error_type, action=row.action, worked=row.worked
+        )
+
+
+@dataclass(frozen=True)
+class ChangeShown:
+    """A parameter before and after, as text."""
+
+    change: ChangedParam
+
+    @property
+    def before(self) -> str:
+        return _written(self.change.before)
+
+    @property
+    def after(self) -> str:
+        return _written(self.change.after)
+
+
+def _written(value: Any) -> str:
+    return shortened(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), LONGEST_VALUE)
+
+
+def failures_by_place(run: Run) -> dict[str, FailureShown]:
+    """The run's failed calls by the keys of the steps that made them. Runs without tools are not asked about."""
+    if not run.spec.get("tools"):
+        return {}
+    rows = ToolFailure.objects.filter(run=run).exclude(place="")
+    return {row.place: FailureShown(row) for row in rows}
+
+
+# Completeness checks as the run page shows them, read from the journal, so that forks show theirs, too.
+
+MOST_HISTORY_SHOWN = 100
+
+
+@dataclass(frozen=True)
+class SupplementShown:
+    """`state` is `done`, `failed`, `not_tried`, `under_way`, `not_reached`, or `advice` that nobody carries out."""
+
+    supplement: Supplement
+    result: SupplementResult | None
+    state: str
+
+
+@dataclass(frozen=True)
+class CheckShown:
+    """One check: what it found, what became of the supplements, and in which step it was asked for."""
+
+    found: Completeness
+    supplements: tuple[SupplementShown, ...]
+    done: SupplementsRun | None
+    seq: int
+
+    @property
+    def attempt(self) -> int:
+        return self.found.attempt
+
+    @property
+    def supplements_tokens(self) -> int:
+        return sum(one.tokens for one in self.done.results) if self.done else 0
+
+    @property
+    def supplements_cost_usd(self) -> Decimal:
+        return sum((one.cost_usd for one in self.done.results), Decimal(0)) if self.done else Decimal(0)
+
+
+@dataclass(frozen=True)
+class ChecksShown:
+    """All checks of a run, the newest first; `is_checking` while one is under way."""
+
+    checks: tuple[CheckShown, ...]
+    is_checking: bool
+    history: tuple[HistoryStep, ...]
+    history_left_out: int
+
+
+def has_checks(run: Run) -> bool:
+    """Whether the run's completeness is checked at all."""
+    is_planned = run.mode == Mode.PLANNING.value and bool(run.spec.get("completeness"))
+    return is_planned or run.mode == Mode.COMPLETENESS_CHECK.value
+
+
+def checks_of(run: Run) -> ChecksShown | None:
+    """The checks of `run`; None where there are none to be."""
+    if not has_checks(run):
+        return None
+    kinds = (RecordCompleteness.kind, RecordSupplements.kind)
+    rows = list(Step.objects.filter(run=run, kind__in=kinds, state=StepState.DONE).only("kind", "result", "seq"))
+    done = {one.attempt: one for one in (_done(row) for row in rows if row.kind == RecordSupplements.kind)}
+    found = [(Completeness.model_validate(row.result), row.seq) for row in rows if row.kind == RecordCompleteness.kind]
+    asks = Step.objects.filter(run=run, role="completeness", state=StepState.STARTED)
+    only_advises = run.mode == Mode.COMPLETENESS_CHECK.value
+    history = run.get_spec().history if only_advises else ()
+    return ChecksShown(
+        checks=tuple(
+            _shown(one, done.get(one.attempt), seq=seq, is_ended=run.is_finished, only_advises=only_advises)
+            for one, seq in reversed(found)
+        ),
+        is_checking=not run.is_finished and (asks.exists() or (only_advises and not found)),
+        history=history[:MOST_HISTORY_SHOWN],
+        history_left_out=max(0, len(history) - MOST_HISTORY_SHOWN),
+    )
+
+
+def _done(row: Step) -> SupplementsRun:
+    return SupplementsRun.model_validate(row.result)
+
+
+def _shown(
+    found: Completeness, done: SupplementsRun | None, *, seq: int, is_ended: bool, only_advises: bool
+) -> CheckShown:
+    results = dict(enumerate(done.results)) if done else {}
+    return CheckShown(
+        found=found,
+        supplements=tuple(
+            SupplementShown(one, results.get(place), _state(results.get(place), is_ended, only_advises))
+            for place, one in enumerate(found.supplements if found.state is CheckState.INCOMPLETE else ())
+        ),
+        done=done,
+        seq=seq,
+    )
+
+
+def _state(result: SupplementResult | None, is_ended: bool, only_advises: bool) -> str:
+    if only_advises:
+        return "advice"
+    if result is None:
+        return "not_reached" if is_ended else "under_way"
+    return "done" if result.succeeded else "failed" if result.attempted else "not_tried"
