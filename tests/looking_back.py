@@ -8,8 +8,7 @@ from reflection_app.adapters.llm.scripted import register_script
 from reflection_app.core.models import Project
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
-from reflection_app.sessions.models.reflector import Reflector, ReflectorKind
-from reflection_app.sessions.models.transcript import Transcript
+from reflection_app.sessions.models import Reflector, ReflectorKind, Transcript
 from reflection_app.sessions.reflectors import begin_due_reflectors
 from tests.critiques import critique
 from tests.factories import make_project

@@ -10,7 +10,7 @@ from reflection_app.reviews.answers import reviews_to_show
 from reflection_app.reviews.models import Review
 from reflection_app.runs.answers import runs_to_show
 from reflection_app.runs.models import Run
-from reflection_app.sessions.models.transcript import Transcript
+from reflection_app.sessions.models import Transcript
 from reflection_app.tasks.models import Task
 
 

@@ -17,7 +17,7 @@ from reflection_app.notebook.api import (
 from reflection_app.repairs.api import failures, reports
 from reflection_app.reviews.api import bulk, policy, reviews
 from reflection_app.runs import api as runs_api
-from reflection_app.sessions.api import reflectors, transcripts
+from reflection_app.sessions import api as sessions_api
 from reflection_app.tasks import api as tasks_api
 from reflection_app.teams.api import (
     audit_entries,
@@ -41,7 +41,7 @@ urlpatterns = [
     path("runs/<uuid:run_id>/steps", runs_api.RunSteps.as_view(), name="api-run-steps"),
     path("runs/<uuid:run_id>/attempts", runs_api.RunAttempts.as_view(), name="api-run-attempts"),
     path("runs/<uuid:run_id>/graph", runs_api.RunGraph.as_view(), name="api-run-graph"),
-    path("runs/<uuid:run_id>/reflectors", reflectors.RunReflectors.as_view(), name="api-run-reflectors"),
+    path("runs/<uuid:run_id>/reflectors", sessions_api.RunReflectors.as_view(), name="api-run-reflectors"),
     path("runs/<uuid:run_id>/reviews", reviews.AskForReview.as_view(), name="api-ask-for-review"),
     path("runs/<uuid:run_id>/events", runs_api.RunEvents.as_view(), name="api-run-events"),
     path("questions", runs_api.QuestionList.as_view(), name="api-questions"),
@@ -105,13 +105,13 @@ urlpatterns = [
         reports.DecideInstruction.as_view(),
         name="api-instruction-decision",
     ),
-    path("transcripts", transcripts.TranscriptList.as_view(), name="api-transcripts"),
-    path("transcripts/<uuid:transcript_id>", transcripts.TranscriptDetail.as_view(), name="api-transcript"),
-    path("transcripts/<uuid:transcript_id>/turns", transcripts.TranscriptTurns.as_view(), name="api-turns"),
-    path("transcripts/<uuid:transcript_id>/end", transcripts.EndTranscript.as_view(), name="api-transcript-end"),
+    path("transcripts", sessions_api.TranscriptList.as_view(), name="api-transcripts"),
+    path("transcripts/<uuid:transcript_id>", sessions_api.TranscriptDetail.as_view(), name="api-transcript"),
+    path("transcripts/<uuid:transcript_id>/turns", sessions_api.TranscriptTurns.as_view(), name="api-turns"),
+    path("transcripts/<uuid:transcript_id>/end", sessions_api.EndTranscript.as_view(), name="api-transcript-end"),
     path(
         "transcripts/<uuid:transcript_id>/reflectors",
-        reflectors.TranscriptReflectors.as_view(),
+        sessions_api.TranscriptReflectors.as_view(),
         name="api-transcript-reflectors",
     ),
     path("completeness-checks", failures.CheckList.as_view(), name="api-completeness-checks"),

@@ -30,7 +30,7 @@ from reflection_app.runs.jobs import (
     enqueue_retention,
     enqueue_taking_away,
 )
-from reflection_app.sessions.assemble_traces import assemble_due, forget_spans
+from reflection_app.sessions.traces import assemble_due, forget_spans
 from reflection_app.teams.outbox import send_waiting_mail
 from reflection_app.teams.retention import begin_due_retention, carry_out_retention
 from reflection_app.teams.take_project_away import deleted_projects, take_project_away

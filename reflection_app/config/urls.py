@@ -2,7 +2,7 @@ from django.urls import include, path
 
 from reflection_app.api.health import healthz, readyz
 from reflection_app.api.mcp.gate import McpGate
-from reflection_app.sessions.api.traces import TraceIntake
+from reflection_app.sessions.api import TraceIntake
 
 urlpatterns = [
     path("healthz", healthz, name="healthz"),

@@ -28,9 +28,9 @@ from reflection_app.runs.lessons import settle_first_attempt
 from reflection_app.runs.models import Run, RunState
 from reflection_app.runs.performing import TryLater, model_of, perform, value_of, wait_for
 from reflection_app.runs.queueing import look_back_soon
-from reflection_app.sessions.models.reflector import LookBackDue
-from reflection_app.sessions.reflector_rows import end_reflector
+from reflection_app.sessions.models import LookBackDue
 from reflection_app.sessions.reflectors import may_be_looked_back_at
+from reflection_app.sessions.rows import end_reflector
 
 # Ending a run: outcome, best attempt, and everything still open on it closed.
 

@@ -59,7 +59,7 @@ from reflection_app.runs.journal import Attempts, Journal
 from reflection_app.runs.journal_writes import Follow
 from reflection_app.runs.lessons import write_exposures
 from reflection_app.runs.models import VOID, Attempt, Question, Run, Step, StepState, Verdict
-from reflection_app.sessions.reflector_rows import keep_what_was_found
+from reflection_app.sessions.rows import keep_what_was_found
 
 # What a step has for the project's notebook: written after the step, in a transaction of its own.
 #

@@ -88,7 +88,7 @@ from reflection_app.runs.journal_writes import Follow
 from reflection_app.runs.lessons import recall_lessons
 from reflection_app.runs.models import RunState
 from reflection_app.sessions.looked_back_at import call_on_session, read_session
-from reflection_app.sessions.models.transcript import Transcript, TranscriptTurn
+from reflection_app.sessions.models import Transcript, TranscriptTurn
 
 
 class TryLater(Exception):

@@ -48,8 +48,8 @@ from reflection_app.runs.advance import end_run
 from reflection_app.runs.consequences import best_of
 from reflection_app.runs.lessons import settle_first_attempt
 from reflection_app.runs.models import Run, RunState, Step, StepState
-from reflection_app.sessions.models.reflector import LookBackDue, Reflector
-from reflection_app.sessions.reflector_proposals import evidence_of
+from reflection_app.sessions.models import LookBackDue, Reflector
+from reflection_app.sessions.rows import evidence_of
 
 # What a run proposed by steps that are taken back: entries of the notebook, and instructions for agents.
 #

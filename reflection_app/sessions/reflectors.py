@@ -8,21 +8,34 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from uuid import UUID
 
+from django.conf import settings
 from django.db import InterfaceError, OperationalError, transaction
 
 from reflection_app.adapters.llm import can_look_back
 from reflection_app.core.models import Project
 from reflection_app.loops.after import error_reflection, memory_reflection
 from reflection_app.loops.ends import Outcome
+from reflection_app.loops.notebook_settings import ReflectionMode
 from reflection_app.loops.task_spec import NOT_FOR_TASKS, Limits, Mode, TaskSpec
 from reflection_app.runs.batch import Batch
 from reflection_app.runs.models import Run
 from reflection_app.runs.queueing import begin_run, is_scripted
-from reflection_app.sessions.models.reflector import LookBackDue, Reflector, ReflectorKind
-from reflection_app.sessions.models.transcript import Transcript
-from reflection_app.sessions.reflection_mode import reflection_mode, said_mode
-from reflection_app.sessions.run_conversation import has_conversation
+from reflection_app.sessions.looked_back_at import has_conversation
+from reflection_app.sessions.models import LookBackDue, Reflector, ReflectorKind, Transcript
 from reflection_app.tasks.models import Task
+
+# When work is reflected on: as the work itself says, else its project, else the desk.
+
+
+def reflection_mode(project: Project, *, own: str = "") -> ReflectionMode:
+    """The mode that holds for work of `project` which says `own` of itself, or nothing."""
+    return said_mode(project, own=own) or ReflectionMode(settings.REFLECTION_MODE)
+
+
+def said_mode(project: Project, *, own: str = "") -> ReflectionMode | None:
+    """The mode that somebody chose for this work or this project; None where only the desk's own setting holds."""
+    return ReflectionMode(own) if own else project.get_notebook().reflection
+
 
 log = logging.getLogger(__name__)
 

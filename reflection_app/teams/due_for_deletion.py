@@ -12,9 +12,7 @@ from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 from reflection_app.repairs.models import ToolFailure
 from reflection_app.reviews.models import OPEN, Review
 from reflection_app.runs.models import Run, RunState
-from reflection_app.sessions.models.agent_trace import AgentTrace
-from reflection_app.sessions.models.reflector import Reflector
-from reflection_app.sessions.models.transcript import Transcript
+from reflection_app.sessions.models import AgentTrace, Reflector, Transcript
 from reflection_app.tasks.models import Task
 from reflection_app.teams.models.notification import Notification
 from reflection_app.teams.models.webhook import Delivery, DeliveryState

@@ -19,7 +19,7 @@ from reflection_app.core.errors import RunFinished
 from reflection_app.core.models import Membership, Project
 from reflection_app.runs.models import Run, RunState
 from reflection_app.runs.resuming import cancel_run
-from reflection_app.sessions.models.transcript import Transcript
+from reflection_app.sessions.models import Transcript
 from reflection_app.tasks.models import Task
 from reflection_app.teams.models.retention import RetentionRun
 from reflection_app.teams.taking_away import PIECE, take_rows, take_tasks, take_transcripts, until_nothing_is_left

@@ -15,9 +15,7 @@ from reflection_app.metrics.figuring import figure_runs, lock_figures
 from reflection_app.metrics.models.run_figures import FigureDue
 from reflection_app.reviews.models import About, Comment, Review
 from reflection_app.runs.models import Run
-from reflection_app.sessions.models.agent_trace import AgentTrace
-from reflection_app.sessions.models.reflector import Reflector
-from reflection_app.sessions.models.transcript import Transcript
+from reflection_app.sessions.models import AgentTrace, Reflector, Transcript
 from reflection_app.tasks.models import Task
 from reflection_app.teams.models.notification import Notification
 

@@ -23,8 +23,8 @@ from reflection_app.notebook.pages import (
 from reflection_app.repairs.pages import failures, reports, tickets
 from reflection_app.reviews.pages import bulk, comments, item, moving, policy, queue
 from reflection_app.runs import pages as runs_pages
-from reflection_app.sessions.pages import sessions
-from reflection_app.sessions.views import looking_back
+from reflection_app.sessions import pages as sessions_pages
+from reflection_app.sessions import views as sessions_views
 from reflection_app.tasks import pages as tasks_pages
 from reflection_app.teams import account_urls
 from reflection_app.teams.pages import (
@@ -50,7 +50,7 @@ project_pages: list[URLPattern | URLResolver] = [
     path("runs/", runs_pages.run_list, name="runs"),
     path("runs/<uuid:run_id>/", runs_pages.run_page, name="run"),
     path("runs/<uuid:run_id>/goes-on/", runs_pages.goes_on, name="run_goes_on"),
-    path("runs/<uuid:run_id>/reflectors/", looking_back.run_reflectors, name="run_reflectors"),
+    path("runs/<uuid:run_id>/reflectors/", sessions_views.run_reflectors, name="run_reflectors"),
     path("runs/<uuid:run_id>/cancel/", runs_pages.cancel, name="cancel_run"),
     path("runs/<uuid:run_id>/fork/", runs_pages.fork_page, name="fork_run"),
     path("runs/<uuid:run_id>/ask/", item.ask_page, name="ask_for_review"),
@@ -94,9 +94,9 @@ project_pages: list[URLPattern | URLResolver] = [
     path("reports/<slug:reflection_id>/class/", reports.correct, name="correct_class"),
     path("instructions/", reports.instruction_list, name="instructions"),
     path("instructions/<uuid:instruction_id>/", reports.decide, name="decide_instruction"),
-    path("transcripts/", sessions.session_list, name="sessions"),
-    path("transcripts/<uuid:transcript_id>/", sessions.session_page, name="session"),
-    path("transcripts/<uuid:transcript_id>/reflectors/", looking_back.session_reflectors, name="session_reflectors"),
+    path("transcripts/", sessions_pages.session_list, name="sessions"),
+    path("transcripts/<uuid:transcript_id>/", sessions_pages.session_page, name="session"),
+    path("transcripts/<uuid:transcript_id>/reflectors/", sessions_views.session_reflectors, name="session_reflectors"),
     path("tools/", tools_page.tools, name="tools"),
     path("tools/built-in/", tools_page.add_builtins, name="add_builtins"),
     path("tools/new/", tool_edit.new_tool, name="new_tool"),

@@ -14,8 +14,7 @@ from reflection_app.reviews.asking import AskInput, ask_for_review
 from reflection_app.reviews.comments import CommentInput, add_comment
 from reflection_app.reviews.models import About, Comment, Review, ReviewState
 from reflection_app.runs.models import Attempt, Run, Step
-from reflection_app.sessions.models.agent_trace import AgentTrace
-from reflection_app.sessions.models.transcript import Transcript
+from reflection_app.sessions.models import AgentTrace, Transcript
 from reflection_app.tasks.models import Task
 from reflection_app.teams.models.notification import Notification, NotificationKind
 from reflection_app.teams.models.retention import RetentionRun

@@ -15,7 +15,7 @@ from reflection_app.reviews.models import Review
 from reflection_app.runs import undo
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run, Step
-from reflection_app.sessions.models.reflector import Reflector
+from reflection_app.sessions.models import Reflector
 from tests.actions.test_reviews import together
 from tests.critiques import critique
 from tests.factories import make_member

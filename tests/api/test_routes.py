@@ -21,8 +21,7 @@ from reflection_app.notebook.notebook_bulk import BulkCuration, BulkDeed, curate
 from reflection_app.repairs.models import AgentInstruction
 from reflection_app.reviews.comments import CommentInput, add_comment
 from reflection_app.reviews.models import About
-from reflection_app.sessions.transcript_submission import TranscriptSubmission
-from reflection_app.sessions.transcripts import open_transcript
+from reflection_app.sessions.recording import TranscriptSubmission, open_transcript
 from reflection_app.teams.invitations import create_invitation
 from reflection_app.teams.models.tool import Secret
 from reflection_app.teams.models.webhook import Delivery, Webhook

@@ -25,16 +25,12 @@ from pytest_django.live_server_helper import LiveServer
 
 from reflection_app.core.audit import AuditEntry
 from reflection_app.core.models import Project
-from reflection_app.sessions import assemble_traces as assembling
-from reflection_app.sessions.api import traces
-from reflection_app.sessions.assemble_traces import assemble_due, forget_spans
-from reflection_app.sessions.models.agent_trace import AgentSpan, AgentTrace
-from reflection_app.sessions.models.reflector import Reflector
-from reflection_app.sessions.models.transcript import Transcript, TranscriptTurn
-from reflection_app.sessions.otlp.decoding import JSON, PROTOBUF
-from reflection_app.sessions.otlp.spans import Span
-from reflection_app.sessions.take_spans import MOST_SPANS_IN_A_TRACE, take_spans
-from reflection_app.sessions.transcripts import open_transcript
+from reflection_app.sessions import api as sessions_api
+from reflection_app.sessions import traces as sessions_traces
+from reflection_app.sessions.models import AgentSpan, AgentTrace, Reflector, Transcript, TranscriptTurn
+from reflection_app.sessions.otlp.wire import JSON, PROTOBUF, Span
+from reflection_app.sessions.recording import open_transcript
+from reflection_app.sessions.traces import MOST_SPANS_IN_A_TRACE, assemble_due, forget_spans, take_spans
 from tests.api.caller import Answer, Caller, make_caller
 from tests.factories import make_project
 from tests.looking_back import session_project
@@ -148,7 +144,7 @@ def test_a_trace_has_room_for_so_many_spans(caller: Caller) -> None:
 
 
 def test_a_request_has_room_for_so_many_spans(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(traces, "MOST_SPANS_AT_ONCE", 2)
+    monkeypatch.setattr(sessions_api, "MOST_SPANS_AT_ONCE", 2)
     three = [{**SPAN, "spanId": f"{n:016x}"} for n in (1, 2, 3)]
     answer = post(caller, export(*three)).body["partialSuccess"]
     assert answer == {"rejectedSpans": "1", "errorMessage": "a request has more than 2 spans"}
@@ -245,7 +241,7 @@ def test_a_trace_becomes_a_session_that_ends_when_no_more_of_it_comes_and_is_loo
     take_spans(project, [chat(9, [USER], [text("assistant", "Late.")], parent=root)])
     assert assemble_due(later(seconds=1)) == 1
     kept = AgentTrace.objects.get()
-    assert (roles(opened), kept.problem) == (["user", "assistant", "tool", "assistant"], assembling.LATE)
+    assert (roles(opened), kept.problem) == (["user", "assistant", "tool", "assistant"], sessions_traces.LATE)
     assert forget_spans(later(days=6)) == 0
     assert forget_spans(later(days=8)) == 5
 
@@ -273,15 +269,15 @@ def test_a_trace_of_no_agent_is_let_go_and_one_that_cannot_be_read_holds_up_no_o
             raise ValueError("not this one")
         return open_transcript(project, *args, **more)
 
-    monkeypatch.setattr(assembling, "open_transcript", refusing)
+    monkeypatch.setattr(sessions_traces, "open_transcript", refusing)
     assert assemble_due(later(minutes=2)) == 2
     assert Transcript.objects.get().project == sound
-    assert AgentTrace.objects.get(project=broken).problem == assembling.FAILED
+    assert AgentTrace.objects.get(project=broken).problem == sessions_traces.FAILED
     assert assemble_due(later(minutes=3)) == 0
 
 
 def test_a_long_session_comes_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(assembling, "MOST_MESSAGES_AT_ONCE", 3)
+    monkeypatch.setattr(sessions_traces, "MOST_MESSAGES_AT_ONCE", 3)
     said = [text("user" if number % 2 else "assistant", f"Word {number}") for number in range(10)]
     take_spans(make_project(), [chat(1, said, [])])
     assemble_due(later(minutes=2))

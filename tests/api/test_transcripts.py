@@ -11,8 +11,8 @@ from reflection_app.api import waiting
 from reflection_app.core.audit import AuditEntry
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run, RunState
-from reflection_app.sessions.models.transcript import Transcript, TranscriptTurn
-from reflection_app.sessions.session_state import reflections_of
+from reflection_app.sessions.models import Transcript, TranscriptTurn
+from reflection_app.sessions.recording import reflections_of
 from tests.api.caller import Answer, Caller, assert_problem, fields, make_caller
 from tests.sessions import INLINE, reflection, turns, watched_project
 
@@ -222,7 +222,7 @@ def test_turns_need_a_message_and_a_session_has_an_end(agent: Caller, monkeypatc
     session = opened(agent, messages=turns("a"))
     assert fields(agent.post(f"transcripts/{session}/turns", {"messages": []})) == ["messages"]
     assert fields(agent.post(f"transcripts/{session}/turns", {"messages": [{"content": "x"}]})) == ["messages.0"]
-    monkeypatch.setattr("reflection_app.sessions.transcripts.MOST_TURNS", 2)
+    monkeypatch.setattr("reflection_app.sessions.recording.MOST_TURNS", 2)
     refused = post(agent, session, "b", "c")
     assert_problem(refused, 400)
     assert fields(refused) == ["messages"]

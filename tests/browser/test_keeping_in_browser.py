@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from reflection_app.core.models import Project, Role
 from reflection_app.runs.models import Run
-from reflection_app.sessions.models.transcript import Transcript
+from reflection_app.sessions.models import Transcript
 from reflection_app.tasks.models import Task
 from reflection_app.teams.models.retention import RetentionRun
 from reflection_app.teams.retention import carry_out_retention

@@ -8,8 +8,13 @@ from playwright.sync_api import expect
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Role
 from reflection_app.runs.advance import advance
-from reflection_app.sessions.transcript_submission import TranscriptSubmission, TurnsInput
-from reflection_app.sessions.transcripts import add_turns, end_transcript, open_transcript
+from reflection_app.sessions.recording import (
+    TranscriptSubmission,
+    TurnsInput,
+    add_turns,
+    end_transcript,
+    open_transcript,
+)
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
 from tests.factories import make_member

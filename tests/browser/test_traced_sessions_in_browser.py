@@ -8,9 +8,8 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from reflection_app.core.models import Role
-from reflection_app.sessions.assemble_traces import LATE, assemble_due
-from reflection_app.sessions.models.transcript import Transcript
-from reflection_app.sessions.take_spans import take_spans
+from reflection_app.sessions.models import Transcript
+from reflection_app.sessions.traces import LATE, assemble_due, take_spans
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
 from tests.factories import make_member, make_project

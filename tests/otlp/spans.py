@@ -4,7 +4,7 @@ import json
 from itertools import count
 from typing import Any
 
-from reflection_app.sessions.otlp.spans import Span, SpanEvent
+from reflection_app.sessions.otlp.wire import Span, SpanEvent
 
 TRACE_ID = "5b8efff798038103d269b633813fc60c"
 _numbers = count(1)

@@ -6,8 +6,16 @@ import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.common.v1.common_pb2 import KeyValue
 
-from reflection_app.sessions.otlp.bounds import MOST_PARTS, MOST_PARTS_OF_JSON, has_many_parts
-from reflection_app.sessions.otlp.decoding import JSON, PROTOBUF, TooManyParts, Unreadable, read_export
+from reflection_app.sessions.otlp.wire import (
+    JSON,
+    MOST_PARTS,
+    MOST_PARTS_OF_JSON,
+    PROTOBUF,
+    TooManyParts,
+    Unreadable,
+    has_many_parts,
+    read_export,
+)
 from tests.otlp.spans import TRACE_ID
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from reflection_app.loops.tool_failures import is_tool_failure
 from reflection_app.sessions.otlp.conversation import NOT_KEPT, conversation_of_spans
-from reflection_app.sessions.otlp.spans import Span, SpanEvent
-from reflection_app.sessions.transcript_submission import TranscriptSubmission
+from reflection_app.sessions.otlp.wire import Span, SpanEvent
+from reflection_app.sessions.recording import TranscriptSubmission
 from tests.otlp.spans import agent, asks, chat, span, tells, text, tool
 
 SYSTEM = text("system", "You book flights.")

@@ -22,8 +22,8 @@ from reflection_app.runs.models import Run, RunState, Step
 from reflection_app.runs.resuming import cancel_run
 from reflection_app.runs.sweep import take_back_expired
 from reflection_app.sessions import reflectors
-from reflection_app.sessions.models.reflector import Reflector
-from reflection_app.sessions.reflector_proposals import name_of_finding
+from reflection_app.sessions.models import Reflector
+from reflection_app.sessions.rows import name_of_finding
 from tests.factories import make_api_key, make_member
 from tests.looking_back import (
     BOTH,

@@ -18,10 +18,14 @@ from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run, Step
 from reflection_app.runs.sweep import take_back_expired
 from reflection_app.sessions.looked_back_at import readable_files, turns_of
-from reflection_app.sessions.models.reflector import Reflector
-from reflection_app.sessions.models.transcript import Transcript, TranscriptTurn
-from reflection_app.sessions.transcript_submission import TranscriptSubmission, TurnsInput
-from reflection_app.sessions.transcripts import add_turns, end_transcript, open_transcript
+from reflection_app.sessions.models import Reflector, Transcript, TranscriptTurn
+from reflection_app.sessions.recording import (
+    TranscriptSubmission,
+    TurnsInput,
+    add_turns,
+    end_transcript,
+    open_transcript,
+)
 from reflection_app.tasks.models import TaskFile
 from tests.looking_back import (
     BOTH,

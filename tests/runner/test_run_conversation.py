@@ -9,8 +9,7 @@ from reflection_app.runs.advance import advance, end_run
 from reflection_app.runs.handing_in import AttemptInput, hand_in_attempt
 from reflection_app.runs.models import Run
 from reflection_app.runs.resuming import AnswerInput, answer_question
-from reflection_app.sessions.looked_back_at import readable_files
-from reflection_app.sessions.run_conversation import has_conversation, turns_of_run
+from reflection_app.sessions.looked_back_at import has_conversation, readable_files, turns_of_run
 from tests.factories import make_project
 from tests.looking_back import BOTH, forks_of, watched_project
 from tests.questions import waiting_question

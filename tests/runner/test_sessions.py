@@ -14,10 +14,16 @@ from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run, RunState, Step
 from reflection_app.runs.resuming import cancel_run
 from reflection_app.runs.sweep import take_back_expired
-from reflection_app.sessions.models.transcript import Transcript, TranscriptTurn
-from reflection_app.sessions.session_state import reflections_of, session_state
-from reflection_app.sessions.transcript_submission import TranscriptSubmission, TurnsInput
-from reflection_app.sessions.transcripts import add_turns, end_transcript, open_transcript
+from reflection_app.sessions.models import Transcript, TranscriptTurn
+from reflection_app.sessions.recording import (
+    TranscriptSubmission,
+    TurnsInput,
+    add_turns,
+    end_transcript,
+    open_transcript,
+    reflections_of,
+    session_state,
+)
 from tests.pace import PATIENCE_S
 from tests.runner.test_crashes import Killed, counted_calls, killing_after, let_lease_run_out
 from tests.sessions import INLINE, turns, watched_project

@@ -6,9 +6,8 @@ from django.test import Client
 from notebook_app.models import Entry
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project, Role
-from reflection_app.sessions.models.transcript import Transcript
-from reflection_app.sessions.transcript_submission import TranscriptSubmission
-from reflection_app.sessions.transcripts import open_transcript
+from reflection_app.sessions.models import Transcript
+from reflection_app.sessions.recording import TranscriptSubmission, open_transcript
 from tests.api.caller import make_caller
 from tests.factories import make_project
 from tests.looking_back import (

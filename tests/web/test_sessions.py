@@ -12,9 +12,14 @@ from reflection_app.core.models import Project
 from reflection_app.runs.advance import advance
 from reflection_app.runs.handing_in import AttemptInput, hand_in_attempt
 from reflection_app.runs.models import Run
-from reflection_app.sessions.models.transcript import Transcript
-from reflection_app.sessions.transcript_submission import TranscriptSubmission, TurnsInput
-from reflection_app.sessions.transcripts import add_turns, end_transcript, open_transcript
+from reflection_app.sessions.models import Transcript
+from reflection_app.sessions.recording import (
+    TranscriptSubmission,
+    TurnsInput,
+    add_turns,
+    end_transcript,
+    open_transcript,
+)
 from tests.factories import make_project, submit
 from tests.runner.scripts import TESTS
 from tests.sessions import INLINE, reflection, turns, watched_project
@@ -112,7 +117,7 @@ def test_what_came_since_is_added_below_and_nothing_where_nothing_came(client: C
 def test_a_long_session_shows_its_newest_turns_and_leads_to_the_earlier_ones(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("reflection_app.sessions.views.session_story.SHOWN", 3)
+    monkeypatch.setattr("reflection_app.sessions.views.SHOWN", 3)
     project = make_project("long-session")
     transcript = opened(project, turns(*(f"said {number}" for number in range(1, 8))), reflection={"mode": "off"})
     page = page_of(logged_in(client, project), transcript).text

@@ -6,10 +6,8 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from reflection_app.sessions.assemble_traces import LATE, assemble_due
-from reflection_app.sessions.models.agent_trace import AgentTrace
-from reflection_app.sessions.models.transcript import Transcript
-from reflection_app.sessions.take_spans import take_spans
+from reflection_app.sessions.models import AgentTrace, Transcript
+from reflection_app.sessions.traces import LATE, assemble_due, take_spans
 from tests.factories import make_project
 from tests.otlp.spans import TRACE_ID, agent, chat, text
 from tests.web.stories import HOSTILE, logged_in

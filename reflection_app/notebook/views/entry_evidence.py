@@ -17,7 +17,7 @@ from reflection_app.core.models import Project
 from reflection_app.repairs.models import Report, ToolFailure
 from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Attempt, Run, Verdict
-from reflection_app.sessions.models.transcript import Transcript
+from reflection_app.sessions.models import Transcript
 
 SHORT = 80
 # What evidence names without a page of its own here.

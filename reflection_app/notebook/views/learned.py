@@ -7,7 +7,7 @@ from reflection_app.notebook.views.entry_view import EntryView, views_of
 from reflection_app.repairs.models import Report, ToolFailure
 from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Attempt, Run, Verdict
-from reflection_app.sessions.models.transcript import Transcript
+from reflection_app.sessions.models import Transcript
 
 # Of a run that was attempted more often, what rests on later attempts alone is not listed with it.
 MOST_PARTS = 100

@@ -21,7 +21,7 @@ from reflection_app.runs.views.graph import draw
 from reflection_app.runs.views.protocol import has_plans, has_protocol, plans_of, rounds_of
 from reflection_app.runs.views.steps import told_to
 from reflection_app.runs.views.story import RunStory, tell
-from reflection_app.sessions.views.looking_back import looking_back_context
+from reflection_app.sessions.views import looking_back_context
 from reflection_app.tasks.redo import why_no_redo
 from reflection_app.teams.first_password import must_change_password
 from reflection_app.web.access import get_membership_for

@@ -24,8 +24,8 @@ from reflection_app.runs.lease import lease_end, silent_s
 from reflection_app.runs.models import Question, QuestionState, Run, RunState, Step, StepState
 from reflection_app.runs.views.attempts import AttemptCard, attempt_cards
 from reflection_app.runs.views.steps import StepLine, is_tool_run, pick_of
-from reflection_app.sessions.models.transcript import Transcript
-from reflection_app.sessions.session_state import reflections_of
+from reflection_app.sessions.models import Transcript
+from reflection_app.sessions.recording import reflections_of
 from reflection_app.web.rendering import render_markdown
 from reflection_app.web.template_filters import money
 

@@ -12,18 +12,20 @@ from typing import Any
 
 from reflection_app.loops.storable import storable
 from reflection_app.sessions.otlp.conventions import (
+    Exchange,
+    Message,
     SpanKind,
     agent_of,
     conversation_of,
     error_of,
+    exchange_of,
     kind_of,
     model_of,
+    read_json,
     tokens_of,
     tool_call_of,
 )
-from reflection_app.sessions.otlp.messages import Message, read_json
-from reflection_app.sessions.otlp.model_calls import Exchange, exchange_of
-from reflection_app.sessions.otlp.spans import Span
+from reflection_app.sessions.otlp.wire import Span
 
 NOT_KEPT = "(The trace does not hold what the tool answered.)"
 # As JSON, in bytes: together below what a session takes of one message.

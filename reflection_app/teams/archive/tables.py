@@ -38,9 +38,7 @@ from reflection_app.reviews.models import (
     ReviewState,
 )
 from reflection_app.runs.models import Attempt, Question, Run, RunState, Step, Verdict
-from reflection_app.sessions.models.agent_trace import AgentSpan, AgentTrace
-from reflection_app.sessions.models.reflector import Reflector
-from reflection_app.sessions.models.transcript import Transcript, TranscriptFile, TranscriptTurn
+from reflection_app.sessions.models import AgentSpan, AgentTrace, Reflector, Transcript, TranscriptFile, TranscriptTurn
 from reflection_app.tasks.models import Task, TaskFile
 from reflection_app.teams.models.retention import RetentionRun
 from reflection_app.teams.models.tool import Tool

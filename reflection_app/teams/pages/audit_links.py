@@ -13,7 +13,7 @@ from reflection_app.core.models import ApiKey, Project
 from reflection_app.repairs.models import Report, Ticket, ToolFailure
 from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Question, Run
-from reflection_app.sessions.models.transcript import Transcript
+from reflection_app.sessions.models import Transcript
 from reflection_app.teams.models.tool import Secret, Tool
 from reflection_app.teams.models.webhook import Webhook
 

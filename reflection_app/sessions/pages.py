@@ -9,9 +9,8 @@ from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_safe
 
 from reflection_app.notebook.views.learned import learned_from_session
-from reflection_app.sessions.models.transcript import Transcript
-from reflection_app.sessions.views.looking_back import looking_back_context
-from reflection_app.sessions.views.session_story import SessionStory, tell_news, tell_session
+from reflection_app.sessions.models import Transcript
+from reflection_app.sessions.views import SessionStory, looking_back_context, tell_news, tell_session
 from reflection_app.web.access import DeskRequest, get_transcript_for, project_page
 from reflection_app.web.list_pages import page_before
 

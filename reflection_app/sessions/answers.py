@@ -7,8 +7,8 @@ from pydantic import AwareDatetime, Field, JsonValue
 
 from reflection_app.api.answer import Answer, PageAnswer
 from reflection_app.loops.session_reflections import Finding, KeptReflection, Trigger
-from reflection_app.sessions.models.transcript import Transcript, TranscriptTurn
-from reflection_app.sessions.session_state import SessionState
+from reflection_app.sessions.models import Transcript, TranscriptTurn
+from reflection_app.sessions.recording import SessionState
 
 
 class SessionIssueAnswer(Answer):

@@ -1,21 +1,137 @@
-"""ExportTraceServiceRequest, in protobuf or in JSON, as spans. What is wrong with one span costs that alone."""
+"""What OTLP answers: success with what was refused of it, or a google.rpc.Status, each in the way the request came."""
 
 import base64
 import json
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from google.protobuf.json_format import ParseDict, ParseError
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.json_format import MessageToJson, ParseDict, ParseError
 from google.protobuf.message import DecodeError
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
+    ExportTraceServiceRequest,
+    ExportTraceServiceResponse,
+)
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.trace.v1 import trace_pb2
 
+from reflection_app.loops.json_bounds import has_more_values
 from reflection_app.loops.storable import storable, storable_value
-from reflection_app.sessions.otlp.bounds import has_many_parts, has_many_parts_of_json
-from reflection_app.sessions.otlp.spans import Span, SpanEvent
+
+# How many parts a body is made of, told before it is read: a few bytes of it may become hundreds in memory.
+
+# A collector's usual batch has 8192 spans, with some hundred parts each.
+MOST_PARTS = 1_000_000
+# Read twenty times as slowly.
+MOST_PARTS_OF_JSON = 500_000
+VARINT, FIXED_64, DELIMITED, FIXED_32 = 0, 1, 2, 5
+
+
+def has_many_parts_of_json(body: bytes) -> bool:
+    """Whether it is made of more than is read."""
+    return has_more_values(body, MOST_PARTS_OF_JSON)
+
+
+def has_many_parts(body: bytes, message: Any) -> bool:
+    """Whether the protobuf of such a message has more fields, at any depth, than are read.
+
+    Ends where the body is none: the parser says so.
+    """
+    # None is shorter than its tag and its value.
+    if len(body) < 2 * MOST_PARTS:
+        return False
+    left = MOST_PARTS
+    waiting: list[tuple[int, int, Descriptor]] = [(0, len(body), message.DESCRIPTOR)]
+    while waiting:
+        at, end, descriptor = waiting.pop()
+        inner = _messages_in(descriptor)
+        while at < end:
+            left -= 1
+            if left < 0:
+                return True
+            tag, at = _varint(body, at, end)
+            kind = tag & 7
+            if kind == DELIMITED:
+                length, at = _varint(body, at, end)
+                if at + length > end:
+                    return False
+                if length and (found := inner.get(tag >> 3)) is not None:
+                    waiting.append((at, at + length, found))
+                at += length
+            elif kind == VARINT:
+                _, at = _varint(body, at, end)
+            elif kind in {FIXED_64, FIXED_32}:
+                at += 8 if kind == FIXED_64 else 4
+            # Groups are of no message here; what is in them is counted like what stands around them.
+    return False
+
+
+def _messages_in(descriptor: Descriptor) -> dict[int, Descriptor]:
+    """The kinds of messages within such a message, by the numbers of their fields."""
+    if descriptor.full_name not in _KNOWN:
+        _KNOWN[descriptor.full_name] = {
+            field.number: field.message_type
+            for field in descriptor.fields
+            if field.type == FieldDescriptor.TYPE_MESSAGE
+        }
+    return _KNOWN[descriptor.full_name]
+
+
+_KNOWN: dict[str, dict[int, Descriptor]] = {}
+
+
+def _varint(body: bytes, at: int, end: int) -> tuple[int, int]:
+    """The number that begins at this place, and the place after it."""
+    value = shift = 0
+    while at < end:
+        byte = body[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80 or shift > 63:
+            break
+        shift += 7
+    return value, at
+
+
+# A span as the rest of the desk knows it, whichever way it was sent.
+
+# Where instrumentations of agents write: the GenAI conventions, and the older names of OpenLLMetry.
+OF_AGENTS = ("gen_ai.", "traceloop.", "llm.")
+
+
+@dataclass(frozen=True)
+class SpanEvent:
+    name: str
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Span:
+    """One span. Ids are lower-case hex; `parent_id` is empty for a root, and times are nanoseconds since 1970."""
+
+    trace_id: str
+    span_id: str
+    parent_id: str = ""
+    name: str = ""
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    events: tuple[SpanEvent, ...] = ()
+    service: str = ""
+    is_error: bool = False
+    status_message: str = ""
+    start_ns: int = 0
+    end_ns: int = 0
+
+    @property
+    def tells_of_agents(self) -> bool:
+        """Whether it says anything by the conventions for agents and their models."""
+        return any(name.startswith(OF_AGENTS) for name in self.attributes) or any(
+            event.name.startswith(OF_AGENTS) for event in self.events
+        )
+
+
+# ExportTraceServiceRequest, in protobuf or in JSON, as spans. What is wrong with one span costs that alone.
 
 LARGEST_SPAN = 2_000_000
 LONGEST_NAME = 400
@@ -171,3 +287,39 @@ def _value(value: AnyValue) -> Any:
         case "bytes_value":
             return base64.b64encode(value.bytes_value).decode()
     return held
+
+
+MOST_REASONS = 3
+# google.rpc.Code by HTTP status; https://github.com/googleapis/googleapis/blob/master/google/rpc/code.proto
+CODES = {400: 3, 401: 16, 403: 7, 404: 5, 405: 12, 413: 3, 415: 3, 429: 8, 500: 13, 503: 14}
+UNKNOWN = 2
+
+
+def success(*, rejected: int, reasons: tuple[str, ...], media_type: str) -> bytes:
+    """An ExportTraceServiceResponse; with a partial success only where something was refused, as OTLP has it."""
+    answer = ExportTraceServiceResponse()
+    if rejected:
+        answer.partial_success.rejected_spans = rejected
+        answer.partial_success.error_message = "; ".join(dict.fromkeys(reasons))[: 300 * MOST_REASONS]
+    if media_type == JSON:
+        return bytes(MessageToJson(answer, indent=None), "utf-8")
+    return bytes(answer.SerializeToString())
+
+
+def refusal(message: str, *, status: int, media_type: str) -> bytes:
+    """A google.rpc.Status: `int32 code = 1; string message = 2`."""
+    code = CODES.get(status, UNKNOWN)
+    if media_type == JSON:
+        return json.dumps({"code": code, "message": message}).encode()
+    told = message.encode("utf-8", "replace")
+    # No package of ours has its class, and two fields need none.
+    return b"\x08" + _as_varint(code) + b"\x12" + _as_varint(len(told)) + told
+
+
+def _as_varint(number: int) -> bytes:
+    written = bytearray()
+    while number > 0x7F:
+        written.append(number & 0x7F | 0x80)
+        number >>= 7
+    written.append(number)
+    return bytes(written)
