@@ -10,8 +10,7 @@ from django.conf import settings
 
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
-from reflection_app.metrics.import_judgements import Shown, apply_judgements, preview_judgements
-from reflection_app.metrics.judgement_rows import read_lines
+from reflection_app.metrics.judgements import Shown, apply_judgements, preview_judgements, read_lines
 
 RECORDED = Path(settings.BASE_DIR) / "../shared/data/pandalm/judged_pairs.jsonl"
 # The first answer is the better one, the second is, or neither.

@@ -2,7 +2,7 @@ from django.urls import path, re_path
 
 from reflection_app.api import docs
 from reflection_app.api.unknown_path import NoSuchPath
-from reflection_app.metrics.api import calibration, judgements, metrics, metrics_referees
+from reflection_app.metrics.api import figures, judgements
 from reflection_app.notebook.api import (
     notebook_bulk,
     notebook_conflicts,
@@ -61,13 +61,13 @@ urlpatterns = [
     path("reviews/<uuid:review_id>/skip", reviews.Skip.as_view(), name="api-review-skip"),
     path("reviews/<uuid:review_id>/assign", reviews.AssignReview.as_view(), name="api-review-assign"),
     path("reviews/<uuid:review_id>/hand-over", reviews.HandOver.as_view(), name="api-review-hand-over"),
-    path("metrics", metrics.MetricsOfRuns.as_view(), name="api-metrics"),
-    path("metrics.csv", metrics.MetricsTable.as_view(), name="api-metrics-csv"),
-    path("metrics/definitions", metrics.MetricDefinitions.as_view(), name="api-metric-definitions"),
-    path("metrics/reviews", metrics.MetricsOfReviews.as_view(), name="api-review-metrics"),
-    path("metrics/referees", metrics_referees.RefereeMeasurements.as_view(), name="api-metrics-referees"),
-    path("metrics/runs", metrics.MetricsRuns.as_view(), name="api-metrics-runs"),
-    path("metrics/calibration", calibration.Calibration.as_view(), name="api-calibration"),
+    path("metrics", figures.MetricsOfRuns.as_view(), name="api-metrics"),
+    path("metrics.csv", figures.MetricsTable.as_view(), name="api-metrics-csv"),
+    path("metrics/definitions", figures.MetricDefinitions.as_view(), name="api-metric-definitions"),
+    path("metrics/reviews", figures.MetricsOfReviews.as_view(), name="api-review-metrics"),
+    path("metrics/referees", figures.RefereeMeasurements.as_view(), name="api-metrics-referees"),
+    path("metrics/runs", figures.MetricsRuns.as_view(), name="api-metrics-runs"),
+    path("metrics/calibration", figures.Calibration.as_view(), name="api-calibration"),
     path("judgements", judgements.JudgedItems.as_view(), name="api-judged-items"),
     path("judgements/imports", judgements.JudgementImports.as_view(), name="api-judgement-imports"),
     path(

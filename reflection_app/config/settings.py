@@ -117,7 +117,7 @@ TEMPLATES = [
                 "django.templatetags.static",
                 "django.templatetags.i18n",
                 "reflection_app.web.template_filters",
-                "reflection_app.metrics.views.plotly_script",
+                "reflection_app.metrics.views.charts",
             ],
             "loaders": [
                 ("django.template.loaders.cached.Loader", ["django.template.loaders.filesystem.Loader"]),
@@ -218,7 +218,7 @@ STATICFILES_DIRS = [BASE_DIR / "static"]
 STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.FileSystemFinder",
     "django.contrib.staticfiles.finders.AppDirectoriesFinder",
-    "reflection_app.metrics.views.plotly_script.PlotlyFinder",
+    "reflection_app.metrics.views.charts.PlotlyFinder",
     "reflection_app.web.stylesheet.StylesheetFinder",
 ]
 STORAGES = {

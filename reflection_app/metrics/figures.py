@@ -1,20 +1,148 @@
 """The metrics of a project for a period and a choice of runs: read from the sums by day, and by hour from the runs."""
 
-from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
+from django.db import connection
 from django.db.models import F, Model, QuerySet, Sum
 from django.db.models.functions import TruncHour
 
-from reflection_app.metrics.definitions import SUMMED, Sums, figures_of
-from reflection_app.metrics.models.day_figures import DayCount, DayFigure, DaySpend
-from reflection_app.metrics.models.run_figures import RunFigure
-from reflection_app.metrics.pieces import MOST_DAYS_BY_HOUR, Step, pieces_of
+from reflection_app.metrics.definitions import (
+    SUMMED,
+    Bar,
+    Chosen,
+    Figure,
+    Metrics,
+    Point,
+    Spend,
+    Sums,
+    TaskSpend,
+    figures_of,
+)
+from reflection_app.metrics.models import DayCount, DayFigure, DaySpend, RunFigure, RunSpend
 from reflection_app.metrics.run_facts import LATENCIES, LONGER
-from reflection_app.metrics.values import Bar, Chosen, Figure, Metrics, Point, Spend, TaskSpend
 from reflection_app.tasks.models import Task
+
+# The sums by day, by the database: over the figures of the runs that finished on it.
+
+SPENT = ("calls", "prompt_tokens", "completion_tokens", "cost_usd", "unpriced_calls")
+# What a row is of: one row for all of the day, and one for each combination of what can be asked for by.
+KEYS = "project_id, is_total, day, is_scripted, agent, mode, model, kind"
+GROUPED = """%(project)s, GROUPING(fact.agent) = 1, fact.finished_on, fact.is_scripted,
+  coalesce(fact.agent, ''), coalesce(fact.mode, ''), coalesce(fact.model, ''), coalesce(fact.kind, '')"""
+SETS = """GROUPING SETS (
+  (fact.finished_on, fact.is_scripted),
+  (fact.finished_on, fact.is_scripted, fact.agent, fact.mode, fact.model, fact.kind)
+)"""
+OF_THE_DAYS = "fact.project_id = %(project)s AND fact.finished_on = ANY(%(days)s)"
+
+FIGURES = """
+INSERT INTO {day_figures} ({keys}, {summed})
+SELECT {grouped}, {sums} FROM {figures} fact WHERE {of_the_days} GROUP BY {sets}
+"""
+COUNTS = """
+INSERT INTO {day_counts} ({keys}, family, key, count)
+SELECT {grouped}, bar.family, bar.key, count(*)
+FROM {figures} fact CROSS JOIN LATERAL ({bars}) bar
+WHERE {of_the_days} AND fact.is_counted
+GROUP BY bar.family, bar.key, {sets}
+"""
+SPEND = """
+INSERT INTO {day_spend} ({keys}, role, spent_on, {spent})
+SELECT {grouped}, spent.role, spent.spent_on, {sums_spent}
+FROM {figures} fact JOIN {spend} spent ON spent.figure_id = fact.id
+WHERE {of_the_days}
+GROUP BY spent.role, spent.spent_on, {sets}
+"""
+# Every bar that a run belongs to. Those of one family are apart, but for failures, of which a run may have several.
+BARS = """
+  SELECT 'modes' AS family, fact.mode AS key
+  UNION ALL SELECT 'agents', fact.agent
+  UNION ALL SELECT 'models', fact.model
+  UNION ALL SELECT 'kinds', fact.kind
+  UNION ALL SELECT 'outcomes', fact.outcome
+  UNION ALL SELECT 'referees', fact.referee WHERE fact.referee <> ''
+  UNION ALL SELECT 'latency', fact.latency WHERE fact.latency <> ''
+  UNION ALL SELECT 'attempts_to_success', fact.attempts_to_success::text WHERE fact.attempts_to_success > 0
+  UNION ALL SELECT 'failures', unnest(fact.failures)
+"""
+TABLES = {
+    "day_figures": DayFigure,
+    "day_counts": DayCount,
+    "day_spend": DaySpend,
+    "figures": RunFigure,
+    "spend": RunSpend,
+}
+WORDS = {
+    "keys": KEYS,
+    "grouped": GROUPED,
+    "sets": SETS,
+    "of_the_days": OF_THE_DAYS,
+    "bars": BARS,
+    "summed": ", ".join(SUMMED),
+    "sums": ", ".join(f"sum(fact.{name})" for name in SUMMED),
+    "spent": ", ".join(SPENT),
+    "sums_spent": ", ".join(f"sum(spent.{name})" for name in SPENT),
+}
+
+
+def sum_days(project_id: UUID, days: Sequence[date]) -> None:
+    """Works the sums of these days out anew. Call it in the transaction, and under the lock, that changes figures."""
+    for model in (DayFigure, DayCount, DaySpend):
+        model.objects.filter(project=project_id, day__in=days).delete()
+    with connection.cursor() as cursor:
+        for query in (FIGURES, COUNTS, SPEND):
+            cursor.execute(in_sql(query), {"project": project_id, "days": list(days)})
+
+
+def in_sql(query: str) -> str:
+    """The query with the names of tables, and the words that queries over figures have in common."""
+    names = {name: connection.ops.quote_name(model._meta.db_table) for name, model in TABLES.items()}  # noqa: SLF001
+    return query.format(**names, **WORDS)
+
+
+# The pieces of a period, each of which has a point in charts: hours, days or weeks, as its length asks for. Pure.
+
+MOST_DAYS_BY_HOUR = 2
+MOST_DAYS_BY_DAY = 92
+
+
+class Step(StrEnum):
+    HOUR = "hour"
+    DAY = "day"
+    WEEK = "week"
+
+
+@dataclass(frozen=True)
+class Piece[T: (date, datetime)]:
+    """From `begin` to right before `end`; hours as moments, days and weeks as dates, all of them in UTC."""
+
+    begin: T
+    end: T
+
+    @property
+    def name(self) -> str:
+        if isinstance(self.begin, datetime):
+            return self.begin.strftime("%Y-%m-%dT%H:%MZ")
+        return self.begin.isoformat()
+
+
+def pieces_of(chosen: Chosen) -> tuple[Step, list[Piece[date]] | list[Piece[datetime]]]:
+    """All pieces in order. A period that begins or ends within a week has a shorter first or last one."""
+    if chosen.days <= MOST_DAYS_BY_HOUR:
+        first = datetime.combine(chosen.since, time(), tzinfo=UTC)
+        hours = [first + timedelta(hours=hour) for hour in range(24 * chosen.days)]
+        return Step.HOUR, [Piece(hour, hour + timedelta(hours=1)) for hour in hours]
+    days = [chosen.since + timedelta(days=day) for day in range(chosen.days)]
+    step = Step.DAY if chosen.days <= MOST_DAYS_BY_DAY else Step.WEEK
+    begins = [day for day in days if step is Step.DAY or day == chosen.since or day.weekday() == 0]
+    ends = [*begins[1:], chosen.until + timedelta(days=1)]
+    return step, [Piece(begin, end) for begin, end in zip(begins, ends, strict=True)]
+
 
 # Bars beyond these would be too thin to see, and choices too many to choose from.
 MOST_BARS = 50

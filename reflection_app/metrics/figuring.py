@@ -14,9 +14,8 @@ from uuid import UUID
 from django.db import OperationalError, connection, transaction
 
 from reflection_app.core.models import Project
-from reflection_app.metrics.day_sums import sum_days
-from reflection_app.metrics.models.day_figures import DayCount, DayFigure, DaySpend
-from reflection_app.metrics.models.run_figures import FigureDue, RunFigure, RunSpend
+from reflection_app.metrics.figures import sum_days
+from reflection_app.metrics.models import DayCount, DayFigure, DaySpend, FigureDue, RunFigure, RunSpend
 from reflection_app.metrics.recorded_runs import FinishedRun, finished_runs
 from reflection_app.metrics.run_facts import latency_of, referee_of, sums_of
 from reflection_app.runs.models import Run

@@ -20,8 +20,7 @@ from reflection_app.loops.ends import Outcome
 from reflection_app.loops.task_spec import OF_THE_DESK
 from reflection_app.loops.verdicts import Judgement, Referee
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.metrics.failure_types import failures_of
-from reflection_app.metrics.run_facts import AGENT, REFLECTING, Check, Recorded, Took, most_used
+from reflection_app.metrics.run_facts import AGENT, REFLECTING, Check, Recorded, Took, failures_of, most_used
 from reflection_app.repairs.models import CompletenessCheck
 from reflection_app.runs.models import Attempt, Run, RunState, Step, StepState, Verdict
 

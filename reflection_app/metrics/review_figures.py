@@ -1,6 +1,8 @@
 """The figures of the review desk: the queue as it is now, and the decisions of a period."""
 
-from collections.abc import Iterable, Mapping
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
@@ -12,10 +14,9 @@ from django.db.models.functions import Trunc
 from django.utils import timezone
 
 from reflection_app.loops.effects import Decision
-from reflection_app.metrics.definitions import figure
-from reflection_app.metrics.overruled_critics import decided_about_critics
-from reflection_app.metrics.pieces import Step, pieces_of
-from reflection_app.metrics.values import Bar, Chosen, Figure, Point, Unit
+from reflection_app.metrics.calibration import decided_about_critics
+from reflection_app.metrics.definitions import Bar, Chosen, Figure, Metrics, Point, Unit, figure
+from reflection_app.metrics.figures import Step, pieces_of
 from reflection_app.reviews.models import OPEN, PanelState, Review, ReviewState
 
 # How long open reviews have waited: up to so much each, and above the one before.
@@ -199,3 +200,72 @@ def _overruled(rows: Iterable[Any]) -> tuple[Overruled, ...]:
         Overruled(row["name"], row["count"], row["overruled"], _share(row["overruled"], row["count"]))
         for row in counted.order_by("-count", "name")[:MOST_NAMES]
     )
+
+
+# Figures as lines of one table, for spreadsheets and scripts. Pure.
+#
+# A cell that a spreadsheet would take for a formula begins with an apostrophe: agents and models have any names.
+
+COLUMNS = ("what", "name", "key", "start", "value", "unit", "of", "low", "high")
+# A spreadsheet takes a cell that begins with one of these for a formula, and runs it.
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+type Line = tuple[object, ...]
+
+
+def as_csv(found: Metrics | ReviewFigures) -> str:
+    """The table with its heading."""
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(COLUMNS)
+    lines = _of_runs(found) if isinstance(found, Metrics) else _of_reviews(found)
+    writer.writerows([_cell(value) for value in line] for line in lines)
+    return text.getvalue()
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    text = str(value)
+    return f"'{text}" if isinstance(value, str) and text.startswith(FORMULA_STARTS) else text
+
+
+def _of_runs(metrics: Metrics) -> Iterator[Line]:
+    yield from _metric_lines_figures("figure", metrics.figures)
+    yield from _metric_lines_figures("figure_before", metrics.before)
+    for point in metrics.points:
+        yield from _metric_lines_figures("point", point.figures, start=point.start)
+    for family, bars in metrics.bars.items():
+        yield from (_bar(family, bar) for bar in bars)
+    for spend in metrics.spend:
+        of = f"{spend.role}:{spend.model}"
+        for name in ("calls", "prompt_tokens", "completion_tokens"):
+            yield ("spend", name, of, "", getattr(spend, name), "", "", "", "")
+        yield ("spend", "cost_usd", of, "", spend.known_cost_usd, "", "", "", "")
+    for task in metrics.dearest_tasks:
+        yield ("task", "tokens", task.task_id, "", task.tokens, "tokens", "", "", "")
+        yield ("task", "cost_usd", task.task_id, "", task.known_cost_usd, "usd", "", "", "")
+
+
+def _of_reviews(found: ReviewFigures) -> Iterator[Line]:
+    yield from _metric_lines_figures("figure", found.figures)
+    yield from _metric_lines_figures("figure_before", found.before)
+    for point in found.points:
+        yield from _metric_lines_figures("point", point.figures, start=point.start)
+    yield from (_bar("ages", bar) for bar in found.ages)
+    for name, several in (
+        ("by_critic", found.by_critic),
+        ("by_reviewer", found.by_reviewer),
+        ("by_key", found.by_key),
+    ):
+        for one in several:
+            share = one.share
+            yield (name, "overrule_rate", one.name, "", share.value, share.unit.value, share.of, share.low, share.high)
+
+
+def _metric_lines_figures(what: str, figures: Mapping[str, Figure], *, start: str = "") -> Iterator[Line]:
+    for name, figure in figures.items():
+        yield (what, name, "", start, figure.value, figure.unit.value, figure.of, figure.low, figure.high)
+
+
+def _bar(family: str, bar: Bar) -> Line:
+    return ("bar", family, bar.key, "", bar.count, "count", "", "", "")

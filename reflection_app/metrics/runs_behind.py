@@ -5,12 +5,17 @@ from typing import Final
 from uuid import UUID
 
 from django.db.models import Q, QuerySet
+from django.utils import timezone
 
 from reflection_app.loops.storable import is_storable
-from reflection_app.metrics.figures import FAMILIES, asked_for, finished_within
-from reflection_app.metrics.models.run_figures import RunFigure
+from reflection_app.metrics.calibration import decided_about_critics
+from reflection_app.metrics.definitions import Chosen
+from reflection_app.metrics.figures import FAMILIES as FAMILIES_OF_RUNS
+from reflection_app.metrics.figures import asked_for, finished_within
+from reflection_app.metrics.models import RunFigure
+from reflection_app.metrics.review_figures import AGES, OLDER, OVERRULED, age_at, decided_reviews, open_reviews
 from reflection_app.metrics.run_facts import LATENCIES, LONGER
-from reflection_app.metrics.values import Chosen
+from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Run
 
 YES, NO = "yes", "no"
@@ -82,7 +87,7 @@ def _behind(figure: str, key: str) -> Q:
     if figure == SPEND and BETWEEN in key:
         role, model = key.split(BETWEEN, 1)
         return Q(spend__role=role, spend__spent_on=model)
-    if figure not in FAMILIES:
+    if figure not in FAMILIES_OF_RUNS:
         raise ValueError(f"there is no figure and no chart named {figure[:60]}")
     return COUNTED & _of_bar(figure, key)
 
@@ -97,3 +102,39 @@ def _of_bar(family: str, key: str) -> Q:
     if family == "latency" and key not in (*LATENCIES, LONGER):
         raise ValueError(f"latencies are {', '.join((*LATENCIES, LONGER))}")
     return Q(**{COLUMNS[family]: key})
+
+
+# The runs whose reviews a figure of the review desk, or a bar of one, was counted from.
+
+DECIDED = frozenset({"decided", "time_to_decision_p50_s", "time_to_decision_p95_s", "overrule_rate"})
+QUEUE = frozenset({"queue_length", "oldest_age_s"})
+FAMILIES = frozenset({"reviewers", "keys", "critics", "reasons"})
+WAITING = "ages"
+# What is told of this moment, whatever the period.
+OF_NOW = QUEUE | {WAITING}
+OF_REVIEWS = DECIDED | OF_NOW | FAMILIES
+
+
+def runs_behind_reviews(project_id: UUID, chosen: Chosen, figure: str, key: str = "") -> QuerySet[Run]:
+    """The runs, in no order. Of the rate of overruling, `yes` are those where somebody did, and `no` the others.
+
+    Raises ValueError where there is no such figure.
+    """
+    return Run.objects.filter(project=project_id, pk__in=_reviews(project_id, chosen, figure, key).values("run"))
+
+
+def _reviews(project_id: UUID, chosen: Chosen, figure: str, key: str) -> QuerySet[Review]:
+    if figure in QUEUE:
+        return open_reviews(project_id, chosen)
+    if figure == WAITING:
+        if key not in {*AGES, OLDER}:
+            raise ValueError(f"ages are {', '.join((*AGES, OLDER))}")
+        return open_reviews(project_id, chosen).annotate(age=age_at(timezone.now())).filter(age=key)
+    decided = decided_reviews(project_id, chosen, by_keys=figure == "keys")
+    if figure in DECIDED:
+        return decided.filter({YES: OVERRULED, NO: ~OVERRULED}.get(key, Q()))
+    if figure == "critics":
+        return decided_about_critics(decided).filter(Q(critic=key))
+    if figure in FAMILIES:
+        return decided.filter(**{"reason" if figure == "reasons" else "decided_by_label": key})
+    raise ValueError(f"there is no figure of reviews named {figure[:60]}")

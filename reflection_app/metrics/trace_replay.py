@@ -30,8 +30,7 @@ from reflection_app.loops.ends import Ended, Outcome
 from reflection_app.loops.review_rules import ReviewPolicy
 from reflection_app.loops.task_spec import Limits, Mode, TaskKind, TaskSpec
 from reflection_app.loops.verdicts import Judgement
-from reflection_app.metrics.pick_kinds import Picked, kinds_of
-from reflection_app.metrics.referee_quality import RefereeQuality
+from reflection_app.metrics.referees import Picked, RefereeQuality, kinds_of
 
 REVIEWED_SHARES = (0, 5, 10, 20, 30, 100)
 

@@ -25,7 +25,7 @@ from reflection_app.loops.tool_arguments import DEEPEST, is_too_deep
 from reflection_app.loops.tool_calls import ToolSpec
 from reflection_app.loops.tool_diagnosis import PLACE
 from reflection_app.loops.values import Value
-from reflection_app.metrics.models.run_figures import FigureDue
+from reflection_app.metrics.models import FigureDue
 from reflection_app.repairs.fix_pairs import best_fix, keep_outcome
 from reflection_app.repairs.models import ToolFailure
 from reflection_app.runs.models import Run

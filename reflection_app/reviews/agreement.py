@@ -11,7 +11,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from reflection_app.loops.effects import ReviewReason
 from reflection_app.loops.verdicts import Verdict
-from reflection_app.metrics.agreement import cohens_kappa, krippendorffs_alpha, percent_agreement
+from reflection_app.metrics.statistics import cohens_kappa, krippendorffs_alpha, percent_agreement
 from reflection_app.reviews.models import Panel, Review, ReviewState
 
 # With fewer things that both have judged, one more would turn the figure round.

@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models import Model, QuerySet
 
 from reflection_app.metrics.figuring import figure_runs, lock_figures
-from reflection_app.metrics.models.run_figures import FigureDue
+from reflection_app.metrics.models import FigureDue
 from reflection_app.reviews.models import About, Comment, Review
 from reflection_app.runs.models import Run
 from reflection_app.sessions.models import AgentTrace, Reflector, Transcript

@@ -3,7 +3,7 @@
 from django.urls import URLPattern, URLResolver, include, path
 from django.views.i18n import set_language
 
-from reflection_app.metrics import calibration_urls, metrics_urls
+from reflection_app.metrics import urls as metrics_urls
 from reflection_app.notebook.pages import (
     conflict_pages,
     entry_curation,
@@ -112,7 +112,7 @@ project_pages: list[URLPattern | URLResolver] = [
     path("tools/<uuid:tool_id>/try/", tool_pages.try_it, name="try_tool"),
     path("tools/<uuid:tool_id>/switch/", tool_pages.switch_tool, name="switch_tool"),
     path("tools/<uuid:tool_id>/delete/", tool_pages.remove_tool, name="delete_tool"),
-    *calibration_urls.urlpatterns,
+    *metrics_urls.calibration_urlpatterns,
     *metrics_urls.urlpatterns,
     path("notebook/", notebook_browse.browse, name="notebook"),
     path("notebook/inbox/", notebook_inbox.inbox, name="notebook_inbox"),

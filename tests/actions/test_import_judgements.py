@@ -7,10 +7,15 @@ import pytest
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import InvalidInput, NotFound
 from reflection_app.core.models import Project
-from reflection_app.metrics.import_judgements import apply_judgements, get_judgement_import
-from reflection_app.metrics.judgement_plan import RowStep
-from reflection_app.metrics.judgement_rows import MOST_ROWS, read_lines, read_values
-from reflection_app.metrics.models.judged_item import CriticJudgement, JudgedItem, JudgementImport, PersonsJudgement
+from reflection_app.metrics.judgements import (
+    MOST_ROWS,
+    RowStep,
+    apply_judgements,
+    get_judgement_import,
+    read_lines,
+    read_values,
+)
+from reflection_app.metrics.models import CriticJudgement, JudgedItem, JudgementImport, PersonsJudgement
 from tests.factories import make_project
 from tests.judgements import imported, lines, row, shown
 

@@ -3,7 +3,7 @@
 import pytest
 
 from reflection_app.core.models import Scope
-from reflection_app.metrics.models.judged_item import JudgedItem
+from reflection_app.metrics.models import JudgedItem
 from tests.api.caller import Caller, assert_problem, make_caller
 from tests.judgements import lines, row
 from tests.reviewed import criticised, decide, review_of

@@ -8,10 +8,9 @@ import pytest
 
 from reflection_app.core.models import Project, Scope
 from reflection_app.loops.ends import Outcome
-from reflection_app.metrics.definitions import DEFINITIONS
+from reflection_app.metrics.definitions import DEFINITIONS, Chosen
 from reflection_app.metrics.figures import metrics_of
 from reflection_app.metrics.figuring import figure_due
-from reflection_app.metrics.values import Chosen
 from reflection_app.runs.models import Run
 from tests.api.caller import Caller, assert_problem, make_caller
 from tests.metrics.recorded import begin, random_project

@@ -84,7 +84,7 @@ def main() -> None:
 def measure(runs: int, *, rounds: int) -> None:
     from django.db import connection
 
-    from reflection_app.metrics.models.run_figures import FigureDue
+    from reflection_app.metrics.models import FigureDue
     from tests.factories import make_api_key, make_member, make_project
 
     mine, other = make_project("mine"), make_project("other")
@@ -137,9 +137,9 @@ def figuring(project_id: UUID, *, rounds: int) -> None:
 def fill(project_id: UUID, *, runs: int) -> None:
     from django.db import connection
 
-    from reflection_app.metrics.day_sums import sum_days
     from reflection_app.metrics.definitions import SUMMED
-    from reflection_app.metrics.models.run_figures import RunFigure
+    from reflection_app.metrics.figures import sum_days
+    from reflection_app.metrics.models import RunFigure
 
     given: dict[str, Any] = {"project": project_id, "runs": runs, "seconds": DAYS * 86_400}
     given |= {"agents": AGENTS, "models": MODELS, "kinds": KINDS}

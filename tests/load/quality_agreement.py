@@ -20,7 +20,7 @@ from reflection_app.loops.code_tests import CodeTests
 from reflection_app.loops.referee.answers import Answers, read_answers
 from reflection_app.loops.referee.comparing import changes_nothing
 from reflection_app.loops.referee.suspect_tests import suspect_tests
-from reflection_app.metrics.intervals import wilson
+from reflection_app.metrics.statistics import wilson
 from reflection_app.metrics.trace_replay import Trace
 
 TESTS = ("all pass", "a few fail", "most fail")

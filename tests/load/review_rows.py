@@ -11,7 +11,7 @@ from django.db.models import Model
 
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
-from reflection_app.metrics.models.run_figures import FigureDue
+from reflection_app.metrics.models import FigureDue
 from reflection_app.reviews.models import Review, ReviewSkip, ReviewState
 from reflection_app.runs.models import Step
 from tests.load.copies import copy_row, indexes_built_afterwards

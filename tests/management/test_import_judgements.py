@@ -7,7 +7,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from reflection_app.core.models import Project
-from reflection_app.metrics.models.judged_item import CriticJudgement, JudgementImport
+from reflection_app.metrics.models import CriticJudgement, JudgementImport
 from tests.factories import make_project
 from tests.judgements import lines, row
 

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from reflection_app.core.models import Project
-from reflection_app.metrics.values import Chosen
+from reflection_app.metrics.definitions import Chosen
 from reflection_app.runs.models import Run
 
 SECOND_ATTEMPTS = {"external_loop", "actor_critic", "reflexion", "planning", "adaptive", "reflection_protocol"}

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reflection_app.metrics.agreement import cohens_kappa, krippendorffs_alpha, percent_agreement
+from reflection_app.metrics.statistics import cohens_kappa, krippendorffs_alpha, percent_agreement
 
 # Krippendorff 2011, section C: four observers, twelve units, some of them not rated by all.
 FOUR_OBSERVERS = {

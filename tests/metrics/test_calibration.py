@@ -7,11 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reflection_app.metrics.agreement import cohens_kappa
 from reflection_app.metrics.calibration import VERDICTS, Calibration, Judged, calibration_of
-from reflection_app.metrics.intervals import Interval, wilson
-from reflection_app.metrics.weighted_kappa import kappa_and_variance, kappa_of
-from reflection_app.metrics.weighted_samples import Case, mean_of, share_of, worth
+from reflection_app.metrics.statistics import (
+    Case,
+    Interval,
+    cohens_kappa,
+    kappa_and_variance,
+    kappa_of,
+    mean_of,
+    share_of,
+    wilson,
+    worth,
+)
 from tests.metrics.test_agreement import pairs
 
 PASS, REVISE, REJECT = VERDICTS

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from reflection_app.metrics.compared import by_critic
-from reflection_app.metrics.imported_judgements import compared_items
+from reflection_app.metrics.calibration import by_critic, compared_items
 from tests.factories import make_project
 from tests.judgements import JUDGES, imported, recorded_pairs, rows_of
 

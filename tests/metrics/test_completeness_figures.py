@@ -2,8 +2,7 @@
 
 import pytest
 
-from reflection_app.metrics.completeness_figures import completeness_figures, recurring_supplements
-from reflection_app.metrics.supplement_value import Worth
+from reflection_app.metrics.completeness_figures import Worth, completeness_figures, recurring_supplements
 from reflection_app.repairs.models import CompletenessCheck, Supplement
 from reflection_app.runs.models import Run, RunState
 from tests.completeness import reading_project, supplemented

@@ -8,10 +8,10 @@ from django.utils import timezone
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.metrics.compared import Compared, JudgementSource
-from reflection_app.metrics.critic_rows import Judging, compared_verdicts, still_to_come
+from reflection_app.metrics.calibration import Compared, JudgementSource
+from reflection_app.metrics.critics import Judging, compared_verdicts, still_to_come
 from reflection_app.metrics.figuring import figure_due
-from reflection_app.metrics.models.run_figures import RunFigure
+from reflection_app.metrics.models import RunFigure
 from reflection_app.reviews.asking import AskInput, ask_for_review
 from reflection_app.reviews.models import Panel, Review
 from reflection_app.runs.advance import advance

@@ -10,7 +10,7 @@ from reflection_app.core.models import Role
 from reflection_app.loops.ends import Outcome
 from reflection_app.metrics.figures import metrics_of
 from reflection_app.metrics.figuring import figure_due, rebuild
-from reflection_app.metrics.models.run_figures import FigureDue
+from reflection_app.metrics.models import FigureDue
 from reflection_app.metrics.runs_behind import runs_behind
 from reflection_app.reviews.deciding import undo_decision
 from reflection_app.reviews.models import Review

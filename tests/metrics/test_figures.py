@@ -11,14 +11,12 @@ from reflection_app.core.models import Project
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.verdicts import Referee, Verdict
-from reflection_app.metrics.definitions import DEFINITIONS, SUMMED
+from reflection_app.metrics.definitions import DEFINITIONS, SUMMED, Chosen, ChosenHour, Metrics
 from reflection_app.metrics.figures import metrics_of
 from reflection_app.metrics.figuring import figure_due, figure_runs, rebuild
-from reflection_app.metrics.models.day_figures import DayCount, DayFigure, DaySpend
-from reflection_app.metrics.models.run_figures import RunFigure
+from reflection_app.metrics.models import DayCount, DayFigure, DaySpend, RunFigure
 from reflection_app.metrics.run_facts import LATENCIES, LONGER
 from reflection_app.metrics.runs_behind import BEHIND, runs_behind
-from reflection_app.metrics.values import Chosen, ChosenHour, Metrics
 from reflection_app.runs.models import Run
 from tests.critiques import critique
 from tests.factories import make_project

@@ -12,10 +12,10 @@ from django.db import connection, transaction
 
 from reflection_app.core.models import Project
 from reflection_app.loops.ends import Outcome
+from reflection_app.metrics.definitions import Chosen
 from reflection_app.metrics.figures import metrics_of
 from reflection_app.metrics.figuring import figure_due, figure_runs, lock_figures, rebuild
-from reflection_app.metrics.models.run_figures import FigureDue, RunFigure
-from reflection_app.metrics.values import Chosen
+from reflection_app.metrics.models import FigureDue, RunFigure
 from reflection_app.runs.models import Run
 from reflection_app.tasks.models import Task
 from reflection_app.teams.taking_away import take_tasks

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reflection_app.metrics.intervals import difference, wilson
+from reflection_app.metrics.statistics import difference, wilson
 
 # Newcombe 1998, Stat. Med. 17:857, table I, method 3.
 OF_SHARES = [

@@ -2,8 +2,8 @@
 
 import pytest
 
-from reflection_app.metrics.intervals import wilson
-from reflection_app.metrics.pick_kinds import PRIOR_PROBLEMS, Picked, held_out, kinds_of
+from reflection_app.metrics.referees import PRIOR_PROBLEMS, Picked, held_out, kinds_of
+from reflection_app.metrics.statistics import wilson
 
 
 def picked(problem: str, *, right: bool, rival: bool | None = None, stated: float = 0.35, because: str = "x") -> Picked:

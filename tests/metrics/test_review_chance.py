@@ -7,7 +7,7 @@ import pytest
 
 from reflection_app.loops.review_rules import ReviewPolicy, ReviewRule, RuleAction
 from reflection_app.loops.verdicts import Judgement, Referee, Verdict
-from reflection_app.metrics.review_chance import chance_of_review
+from reflection_app.metrics.critics import chance_of_review
 from reflection_app.reviews.policy import Facts
 from tests.loops.rule_playing import decided_by
 

@@ -9,10 +9,10 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project, Role
 from reflection_app.loops.effects import Decision, ReviewReason
 from reflection_app.loops.verdicts import Referee, Verdict
+from reflection_app.metrics.definitions import Chosen
 from reflection_app.metrics.figuring import figure_due
 from reflection_app.metrics.review_figures import ReviewFigures, review_figures
-from reflection_app.metrics.runs_behind_reviews import runs_behind_reviews
-from reflection_app.metrics.values import Chosen
+from reflection_app.metrics.runs_behind import runs_behind_reviews
 from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.models import Run, Step
 from tests.factories import make_member, make_project

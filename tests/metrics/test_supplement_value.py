@@ -1,6 +1,6 @@
 import pytest
 
-from reflection_app.metrics.supplement_value import FEWEST_RUNS, Side, SupplementValue, Worth
+from reflection_app.metrics.completeness_figures import FEWEST_RUNS, Side, SupplementValue, Worth
 
 
 def value(done: tuple[int, int], others: tuple[int, int], *, tokens_each: int = 100, per_run: int = 1_000) -> Worth:

@@ -3,8 +3,7 @@
 from decimal import Decimal
 
 from reflection_app.metrics.definitions import Sums, figures_of
-from reflection_app.metrics.views.metrics_headline import change
-from reflection_app.metrics.views.metrics_words import figure_words
+from reflection_app.metrics.views.words import change, figure_words
 
 
 def test_without_any_price_no_cost_is_told() -> None:

@@ -7,8 +7,8 @@ from typing import Any
 from django.utils import timezone
 
 from reflection_app.core.models import Project
-from reflection_app.metrics.day_sums import sum_days
-from reflection_app.metrics.models.run_figures import RunFigure, RunSpend
+from reflection_app.metrics.figures import sum_days
+from reflection_app.metrics.models import RunFigure, RunSpend
 from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.models import Run, RunState, spec_as_json
 from tests.factories import submit

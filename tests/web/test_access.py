@@ -10,7 +10,7 @@ from notebook_app.models import Conflict, ImportBatch
 from notebook_app.public import EntryKind, Proposal, keep
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Role
-from reflection_app.metrics.models.judged_item import JudgedItem, JudgementImport
+from reflection_app.metrics.models import JudgedItem, JudgementImport
 from reflection_app.repairs.models import AgentInstruction
 from reflection_app.reviews.comments import CommentInput, add_comment
 from reflection_app.reviews.models import About

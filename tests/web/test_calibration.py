@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from reflection_app.core.models import Project, Role
-from reflection_app.metrics.models.judged_item import CriticJudgement, JudgedItem, JudgementImport
+from reflection_app.metrics.models import CriticJudgement, JudgedItem, JudgementImport
 from tests.factories import make_project
 from tests.judgements import imported, lines, row
 from tests.web.stories import HOSTILE, logged_in

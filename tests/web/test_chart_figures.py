@@ -3,10 +3,10 @@
 from datetime import UTC, datetime
 from decimal import Decimal
 
-from reflection_app.metrics.values import Chosen, Spend
-from reflection_app.metrics.views.chart_figures import Mark, count_axis
-from reflection_app.metrics.views.metrics_links import Links
-from reflection_app.metrics.views.metrics_spend import tokens_chart
+from reflection_app.metrics.definitions import Chosen, Spend
+from reflection_app.metrics.views.charts import Mark, count_axis
+from reflection_app.metrics.views.choice import Links
+from reflection_app.metrics.views.run_charts import tokens_chart
 
 
 def test_of_few_things_an_axis_names_each_whole_number_once() -> None:

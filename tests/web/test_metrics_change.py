@@ -2,10 +2,8 @@
 
 import pytest
 
-from reflection_app.metrics.definitions import figure
-from reflection_app.metrics.values import Figure, Unit
-from reflection_app.metrics.views.metrics_headline import change, shown_figures
-from reflection_app.metrics.views.metrics_words import number_words
+from reflection_app.metrics.definitions import Figure, Unit, figure
+from reflection_app.metrics.views.words import change, number_words, shown_figures
 
 
 def share(successes: int, of: int) -> Figure:

@@ -15,7 +15,7 @@ from django.test import Client
 from django.utils import timezone
 
 from reflection_app.core.models import Project
-from reflection_app.metrics.models.run_figures import RunFigure
+from reflection_app.metrics.models import RunFigure
 from reflection_app.runs.models import Run
 from tests.factories import make_member, make_project
 from tests.web.metric_rows import fill

@@ -11,9 +11,9 @@ from django.test import Client
 
 from reflection_app.core.audit import AuditEntry
 from reflection_app.core.models import Role
-from reflection_app.metrics.models.referee_measurement import RefereeMeasurement
-from reflection_app.metrics.pages.metrics_referees_page import review_chart, rules_chart
-from reflection_app.metrics.referee_quality import RefereeQuality
+from reflection_app.metrics.models import RefereeMeasurement
+from reflection_app.metrics.pages.figures import review_chart, rules_chart
+from reflection_app.metrics.referees import RefereeQuality
 from tests.factories import make_project
 from tests.management.test_replay_traces import GOOD_TESTS, ONE_BAD_TEST, RIGHT, WRONG, trace, written
 from tests.web.stories import logged_in

@@ -10,8 +10,7 @@ from django.db import transaction
 from reflection_app.core.audit import Actor
 from reflection_app.core.errors import InvalidInput
 from reflection_app.management.commands.create_api_key import get_project
-from reflection_app.metrics.import_judgements import Shown, apply_judgements, preview_judgements
-from reflection_app.metrics.judgement_rows import read_lines
+from reflection_app.metrics.judgements import Shown, apply_judgements, preview_judgements, read_lines
 
 MOST_TOLD = 20
 

@@ -13,8 +13,7 @@ from pydantic import ValidationError
 from reflection_app.adapters.sandbox import SandboxFailed, SandboxUnavailable
 from reflection_app.core.audit import Actor
 from reflection_app.management.commands.create_api_key import get_project
-from reflection_app.metrics.keep_measurement import keep_measurement
-from reflection_app.metrics.pick_kinds import PickKind
+from reflection_app.metrics.referees import PickKind, keep_measurement
 from reflection_app.metrics.trace_replay import Trace, quality_of, replay
 
 

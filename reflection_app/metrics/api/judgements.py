@@ -18,18 +18,19 @@ from reflection_app.core.permissions import Permission
 from reflection_app.loops.storable import Text
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Verdict
-from reflection_app.metrics.compared import majority
-from reflection_app.metrics.import_judgements import (
+from reflection_app.metrics.calibration import judged_items, majority
+from reflection_app.metrics.judgements import (
     LONGEST_NAME,
+    MOST_ROWS,
+    RowStep,
     Shown,
     apply_judgements,
     get_judgement_import,
     preview_judgements,
+    read_lines,
+    read_values,
 )
-from reflection_app.metrics.imported_judgements import judged_items
-from reflection_app.metrics.judgement_plan import RowStep
-from reflection_app.metrics.judgement_rows import MOST_ROWS, read_lines, read_values
-from reflection_app.metrics.models.judged_item import JudgedItem
+from reflection_app.metrics.models import JudgedItem
 
 MOST_LINES = 500
 # Rows of the most that are taken at once, each with what a critic and three people said.

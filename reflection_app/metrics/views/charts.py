@@ -1,11 +1,200 @@
-"""Charts as pages show them: a Plotly figure, its twin as a table, and where each bar leads."""
+"""Plotly figures as plain dicts, so that no page waits for the import of plotly. Tests hand each to plotly itself.
+
+Plotly reads its texts as a kind of HTML, links included; whatever is shown goes through `plain`.
+"""
 
 import json
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from html import escape
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, Literal
 
 from django.conf import settings
+from django.contrib.staticfiles.finders import BaseFinder
+from django.core.files.storage import FileSystemStorage
+from django.template import Library
+from django.templatetags.static import static
 from django.utils.csp import CSP
+
+LONGEST_LABEL = 28
+FEW_COUNTED = 5
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One bar or point. `said` is told where it is pointed at, `href` is where it leads."""
+
+    label: str
+    value: float | None
+    said: str = ""
+    href: str = ""
+    tone: str = ""
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Series:
+    """Marks of one colour under one name. `dash` sets lines apart for those who see no colours."""
+
+    name: str
+    tone: str
+    marks: Sequence[Mark]
+    dash: str = "solid"
+
+
+def plain(text: str) -> str:
+    """`text` to the letter, as Plotly shows it."""
+    return escape(text, quote=False)
+
+
+def short(text: str) -> str:
+    """`text` as the label of a bar."""
+    return plain(text if len(text) <= LONGEST_LABEL else f"{text[: LONGEST_LABEL - 1]}…")
+
+
+def bars(marks: Sequence[Mark], *, tone: str = "one", axis: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Upright bars, in the order given."""
+    trace = _bars(marks, tone=tone) | {"x": list(range(len(marks))), "y": [mark.value for mark in marks]}
+    values = {"rangemode": "tozero", **(axis or {})}
+    return {"data": [trace], "layout": {"xaxis": _labels(marks), "yaxis": values, "bargap": _gap(marks, most=0.16)}}
+
+
+def lying_bars(marks: Sequence[Mark], *, tone: str = "one", axis: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Bars that lie, the first at the top: for labels that are words."""
+    trace = _bars(marks, tone=tone) | {"y": list(range(len(marks))), "x": [mark.value for mark in marks]}
+    trace["orientation"] = "h"
+    labels = {**_labels(marks), "autorange": "reversed"}
+    values = {"rangemode": "tozero", **(axis or {})}
+    return {"data": [trace], "layout": {"yaxis": labels, "xaxis": values, "bargap": _gap(marks, most=0.12)}}
+
+
+def stacked_bars(series: Sequence[Series], *, axis: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Lying bars, each made of the series' parts, in one order of labels."""
+    data = [
+        _bars(one.marks, tone=one.tone)
+        | {
+            "y": list(range(len(one.marks))),
+            "x": [mark.value for mark in one.marks],
+            "orientation": "h",
+            "name": plain(one.name),
+        }
+        for one in series
+    ]
+    marks = series[0].marks if series else ()
+    layout = {
+        "barmode": "stack",
+        "showlegend": True,
+        "bargap": _gap(marks, most=0.12),
+        "yaxis": {**_labels(marks), "autorange": "reversed"},
+        "xaxis": {"rangemode": "tozero", **(axis or {})},
+    }
+    return {"data": data, "layout": layout}
+
+
+def lines(series: Sequence[Series], *, axis: dict[str, Any] | None = None, layout: dict[str, Any] | None = None) -> Any:
+    """Lines over time; a mark's label is its date or hour. A gap stays a gap."""
+    data = [
+        {
+            "type": "scatter",
+            "mode": "lines+markers",
+            "name": plain(one.name),
+            "x": [mark.label for mark in one.marks],
+            "y": [mark.value for mark in one.marks],
+            "line": {"width": 2, "dash": one.dash},
+            "marker": {"size": 6},
+            "connectgaps": False,
+            **_told(one.marks),
+            "meta": {"tone": one.tone},
+        }
+        for one in series
+    ]
+    merged = {
+        "showlegend": len(series) > 1,
+        "hovermode": "x unified",
+        "xaxis": {"type": "date"},
+        "yaxis": {"rangemode": "tozero", **(axis or {})},
+    }
+    return {"data": data, "layout": merged | (layout or {})}
+
+
+def dots(marks: Sequence[Mark], *, tone: str = "one", axis: dict[str, Any] | None = None) -> dict[str, Any]:
+    """One dot for each mark, with its interval lying across; the first at the top."""
+    values = [mark.value or 0.0 for mark in marks]
+    trace = {
+        "type": "scatter",
+        "mode": "markers",
+        "x": values,
+        "y": list(range(len(marks))),
+        "marker": {"size": 9},
+        "error_x": {
+            "type": "data",
+            "symmetric": False,
+            "array": [max(0.0, (mark.high or 0.0) - at) for mark, at in zip(marks, values, strict=True)],
+            "arrayminus": [max(0.0, at - (mark.low or 0.0)) for mark, at in zip(marks, values, strict=True)],
+        },
+        **_told(marks),
+        "meta": _tones(marks, tone=tone),
+    }
+    labels = {**_labels(marks), "range": [len(marks) - 0.5, -0.5]}
+    return {"data": [trace], "layout": {"yaxis": labels, "xaxis": {"zeroline": True, **(axis or {})}}}
+
+
+def share_axis(title: str = "") -> dict[str, Any]:
+    """An axis of shares from nothing to all, in percent."""
+    return {"range": [0, 1.02], "tickformat": ".0%", **({"title": {"text": plain(title)}} if title else {})}
+
+
+def count_axis(title: str, marks: Sequence[Mark]) -> dict[str, Any]:
+    """An axis of whole things. Of few it names each: Plotly else puts marks between them, which read 0, 1, 1, 2, 2."""
+    is_few = all((mark.value or 0) <= FEW_COUNTED for mark in marks)
+    return titled(title, tickformat=",d", **({"dtick": 1} if is_few else {}))
+
+
+def titled(title: str, **more: Any) -> dict[str, Any]:
+    return {"title": {"text": plain(title)}, **more}
+
+
+def _bars(marks: Sequence[Mark], *, tone: str) -> dict[str, Any]:
+    return {"type": "bar", **_told(marks), "meta": _tones(marks, tone=tone)}
+
+
+def _gap(marks: Sequence[Mark], *, most: float) -> float:
+    """So wide that a bar takes at most this part of the chart: one alone would fill it."""
+    return round(max(0.35, 1 - most * len(marks)), 2)
+
+
+def _told(marks: Sequence[Mark]) -> dict[str, Any]:
+    return {
+        "hovertext": [plain(mark.said or mark.label) for mark in marks],
+        "hoverinfo": "text",
+        "customdata": [mark.href for mark in marks],
+    }
+
+
+def _tones(marks: Sequence[Mark], *, tone: str) -> dict[str, Any]:
+    if any(mark.tone for mark in marks):
+        return {"tones": [mark.tone or tone for mark in marks]}
+    return {"tone": tone}
+
+
+def _labels(marks: Sequence[Mark]) -> dict[str, Any]:
+    """Labels by place: two that read alike stay two bars, and none is taken for a number or a date."""
+    ticks = [short(mark.label) for mark in marks]
+    return {
+        "tickmode": "array",
+        "tickvals": list(range(len(marks))),
+        "ticktext": ticks,
+        "showgrid": False,
+        "zeroline": False,
+    }
+
+
+# Charts as pages show them: a Plotly figure, its twin as a table, and where each bar leads.
 
 # For `csp_override` of a page with charts: Plotly writes style attributes. Scripts stay as strict as everywhere.
 CHARTS_POLICY: dict[str, Any] = {**settings.SECURE_CSP, "style-src": [CSP.SELF, CSP.UNSAFE_INLINE]}
@@ -42,3 +231,44 @@ class Chart:
     @property
     def figure_json(self) -> str:
         return json.dumps(self.figure, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+# Plotly's script as a static file: that of the installed package, at an address that changes with its version.
+
+register = Library()
+FILE = "plotly.min.js"
+
+
+@cache
+def folder() -> str:
+    return f"plotly-{version('plotly')}"
+
+
+@cache
+def _storage() -> FileSystemStorage:
+    # The package is found and not imported: its import takes seconds, and nothing of it is needed here.
+    spec = find_spec("plotly")
+    if spec is None or spec.origin is None:
+        raise RuntimeError("the package plotly, which has the script of the charts, is not installed")
+    storage = FileSystemStorage(location=Path(spec.origin).parent / "package_data")
+    storage.prefix = folder()  # type: ignore[attr-defined]  # read by Django and whitenoise
+    return storage
+
+
+class PlotlyFinder(BaseFinder):
+    """Finds the one file and nothing else of the package's folder."""
+
+    def find(self, path: str, find_all: bool = False) -> Any:
+        if path != f"{folder()}/{FILE}":
+            return []
+        found = _storage().path(FILE)
+        return [found] if find_all else found
+
+    def list(self, ignore_patterns: Iterable[str] | None) -> Iterator[tuple[str, FileSystemStorage]]:
+        yield FILE, _storage()
+
+
+@register.simple_tag
+def plotly_script() -> str:
+    """The address of the script."""
+    return static(f"{folder()}/{FILE}")

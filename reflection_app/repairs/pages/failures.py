@@ -19,8 +19,14 @@ from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.diagnosis.diagnoses import ErrorType
 from reflection_app.loops.storable import storable
-from reflection_app.metrics.completeness_figures import Recurring, completeness_figures, recurring_supplements
-from reflection_app.metrics.supplement_value import FEWEST_RUNS, LEAST_GAIN, MOST_RUNS_PER_SUCCESS
+from reflection_app.metrics.completeness_figures import (
+    FEWEST_RUNS,
+    LEAST_GAIN,
+    MOST_RUNS_PER_SUCCESS,
+    Recurring,
+    completeness_figures,
+    recurring_supplements,
+)
 from reflection_app.notebook.views.learned import learned_from_failure
 from reflection_app.repairs.cheat_sheet import cheat_sheet
 from reflection_app.repairs.completeness import RECURS_FROM, source_of

@@ -10,13 +10,11 @@ from django.utils.translation import gettext as _
 from reflection_app.core.ids import id_from
 from reflection_app.core.models import Project
 from reflection_app.loops.storable import storable
-from reflection_app.metrics.definitions import DEFINITIONS
-from reflection_app.metrics.runs_behind import NO, YES, runs_behind
-from reflection_app.metrics.runs_behind_reviews import OF_NOW, OF_REVIEWS, runs_behind_reviews
-from reflection_app.metrics.values import ChosenHour, Unit
-from reflection_app.metrics.views.metrics_choice import Asked, as_fields, of_hour, read_asked
-from reflection_app.metrics.views.metrics_families import bar_words, family_title
-from reflection_app.metrics.views.metrics_words import FIGURES, mode_words, runs_words
+from reflection_app.metrics.definitions import DEFINITIONS, ChosenHour, Unit
+from reflection_app.metrics.runs_behind import NO, OF_NOW, OF_REVIEWS, YES, runs_behind, runs_behind_reviews
+from reflection_app.metrics.views.choice import Asked, as_fields, of_hour, read_asked
+from reflection_app.metrics.views.families import bar_words, family_title
+from reflection_app.metrics.views.words import FIGURES, mode_words, runs_words
 from reflection_app.runs.models import Run
 from reflection_app.web.access import DeskRequest
 

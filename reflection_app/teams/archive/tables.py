@@ -14,9 +14,15 @@ from notebook_app.public import TAKEN, Row, TakenTable
 from reflection_app.core.audit import AuditEntry
 from reflection_app.core.events import Event
 from reflection_app.core.models import Membership, Project
-from reflection_app.metrics.models.judged_item import CriticJudgement, JudgedItem, JudgementImport, PersonsJudgement
-from reflection_app.metrics.models.referee_measurement import RefereeMeasurement
-from reflection_app.metrics.models.run_figures import RunFigure, RunSpend
+from reflection_app.metrics.models import (
+    CriticJudgement,
+    JudgedItem,
+    JudgementImport,
+    PersonsJudgement,
+    RefereeMeasurement,
+    RunFigure,
+    RunSpend,
+)
 from reflection_app.repairs.models import (
     AgentInstruction,
     ClassCorrection,

@@ -11,7 +11,7 @@ from django.db.models import Q, QuerySet
 from django.http import StreamingHttpResponse
 
 from reflection_app.core.audit import AuditEntry
-from reflection_app.metrics.metric_lines import FORMULA_STARTS
+from reflection_app.metrics.review_figures import FORMULA_STARTS
 from reflection_app.teams.audit_trail import is_hidden, made_by
 from reflection_app.web.access import DeskRequest
 

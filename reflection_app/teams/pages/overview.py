@@ -13,10 +13,10 @@ from django.views.decorators.http import require_safe
 
 from reflection_app.core.models import Project
 from reflection_app.loops.ends import Outcome
+from reflection_app.metrics.definitions import Chosen
 from reflection_app.metrics.figures import headline_of
-from reflection_app.metrics.values import Chosen
-from reflection_app.metrics.views.metrics_headline import Shown, shown_figures
-from reflection_app.metrics.views.metrics_links import Links
+from reflection_app.metrics.views.choice import Links
+from reflection_app.metrics.views.words import Shown, shown_figures
 from reflection_app.repairs.models import AgentInstruction, InstructionState
 from reflection_app.reviews.models import OPEN, Review
 from reflection_app.runs.models import NOT_OF_THE_DESK, Question, QuestionState, Run, RunState

@@ -15,7 +15,7 @@ from reflection_app.core.events import Event, EventType
 from reflection_app.core.models import Membership, Project, Role
 from reflection_app.loops.effects import Decision
 from reflection_app.metrics.figuring import figure_due
-from reflection_app.metrics.models.day_figures import DayFigure
+from reflection_app.metrics.models import DayFigure
 from reflection_app.reviews.claiming import claim_review
 from reflection_app.reviews.deciding import DecisionInput, decide_review
 from reflection_app.reviews.models import Review, ReviewState

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from reflection_app.loops.ends import Outcome
-from reflection_app.metrics.views.metrics_words import mode_words
+from reflection_app.metrics.views.words import mode_words
 from reflection_app.web.labels import in_words
 
 TONES = {
@@ -186,7 +186,7 @@ def kinds_family() -> Family:
 
 
 def failure_words(key: str) -> str:
-    """`Tests: wrong answer`, of what metrics/failure_types.py names."""
+    """`Tests: wrong answer`, of what metrics/run_facts.py names."""
     source, _colon, name = key.partition(":")
     if source not in SOURCES or not name:
         return in_words(key)

@@ -4,7 +4,7 @@ Left out is what no chance is known for: reviews that somebody asked for. So is 
 forks, what a person edited, runs that do again what was judged before, scripts, and the question which attempt to keep.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
@@ -13,14 +13,39 @@ from uuid import UUID
 from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 
 from reflection_app.loops.effects import ReviewReason
-from reflection_app.loops.review_rules import ReviewPolicy
+from reflection_app.loops.review_rules import ReviewPolicy, RuleAction
 from reflection_app.loops.verdicts import Referee
-from reflection_app.metrics.calibration import Judged
-from reflection_app.metrics.compared import Compared, Critic, JudgementSource
-from reflection_app.metrics.review_chance import chance_of_review
+from reflection_app.metrics.calibration import (
+    Compared,
+    Critic,
+    CriticCalibration,
+    Judged,
+    JudgementSource,
+    Undecided,
+    by_critic,
+    compared_items,
+)
 from reflection_app.reviews.models import OPEN, PanelState, Review, ReviewState
-from reflection_app.reviews.policy import Facts, cost_then
+from reflection_app.reviews.policy import Facts, cost_then, fitting
 from reflection_app.runs.models import Step
+
+# How likely a verdict was to be put before people by the policy that its run began with. Pure.
+
+
+def chance_of_review(policy: ReviewPolicy, facts: Facts) -> float:
+    """The probability with which rules, or the audit of what they let stand, ask people about such a verdict.
+
+    The first rule that fits and is not kept from it by its share s decides: Σ_k s_k · Π_{j<k}(1 − s_j) · a_k, plus
+    Π_k(1 − s_k) · a for what no rule takes. a_k is 1 where rule k waits and the audit's share a where it lets stand.
+    """
+    chance, left = 0.0, 1.0
+    for index in fitting(policy)(facts):
+        rule = policy.rules[index]
+        asked = 1.0 if rule.action is RuleAction.WAIT else policy.audit_share
+        chance += left * rule.share * asked
+        left *= 1 - rule.share
+    return chance + left * policy.audit_share
+
 
 # The newest ones count; so many are compared in a moment.
 MOST_COMPARED = 20_000
@@ -173,3 +198,33 @@ def _chance(row: dict[str, Any]) -> float:
         cost_usd=row["cost_then"],
     )
     return chance_of_review(ReviewPolicy.model_validate(row["policy"] or {}), facts)
+
+
+# All that calibration says of a project's critics: by the desk's own reviews, and by judgements from elsewhere.
+
+
+@dataclass(frozen=True)
+class CalibrationFigures:
+    """`critics`: those of which most is known first. `rows` is what they are of, newest first within each source."""
+
+    critics: tuple[CriticCalibration, ...]
+    rows: Sequence[Compared]
+    drawn: Drawn
+    undecided: Undecided
+
+    def behind(self, critic: Critic, *, said: str = "", people: str = "") -> list[Compared]:
+        """What the critic's figures are of: all of it, or what it and people gave these verdicts."""
+        return [
+            row
+            for row in self.rows
+            if row.critic == critic
+            and (not said or row.judged.critic == said)
+            and (not people or row.judged.people == people)
+        ]
+
+
+def calibration_figures(project_id: UUID, judging: Judging) -> CalibrationFigures:
+    """The figures of the project. What comes from elsewhere has no day or agent, so all of it counts."""
+    items, undecided = compared_items(project_id)
+    rows = [*compared_verdicts(project_id, judging), *items]
+    return CalibrationFigures(by_critic(rows), rows, still_to_come(project_id, judging), undecided)

@@ -1,0 +1,265 @@
+"""Metrics of runs and of the review desk, and the runs behind them."""
+
+from datetime import UTC, date, datetime, timedelta
+from typing import Annotated
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from reflection_app.api.answer import Answer, PageAnswer
+from reflection_app.api.desk_view import DeskView, NoParameters
+from reflection_app.api.pages import NEWEST_FIRST, PageQuery, get_page
+from reflection_app.api.permissions import needs
+from reflection_app.api.reading import read_query
+from reflection_app.api.schema import described_get
+from reflection_app.core.errors import InvalidInput
+from reflection_app.core.permissions import Permission
+from reflection_app.loops.storable import storable
+from reflection_app.loops.task_spec import Mode
+from reflection_app.metrics.answers import (
+    CalibrationAnswer,
+    DefinitionAnswer,
+    DefinitionsAnswer,
+    MetricsAnswer,
+    ReviewMetricsAnswer,
+    RunsBehindPage,
+    calibration_answer,
+    metrics_answer,
+    review_metrics_answer,
+    run_behind,
+)
+from reflection_app.metrics.critics import Judging, calibration_figures
+from reflection_app.metrics.definitions import DEFINITIONS, LONGEST_DAYS, Chosen, ChosenHour
+from reflection_app.metrics.figures import metrics_of
+from reflection_app.metrics.models import RefereeMeasurement
+from reflection_app.metrics.referees import RefereeQuality
+from reflection_app.metrics.review_figures import as_csv, review_figures
+from reflection_app.metrics.runs_behind import OF_REVIEWS, runs_behind, runs_behind_reviews
+
+# Which runs the metrics are asked of, as query parameters say it.
+
+USUAL_DAYS = 30
+EARLIEST, LATEST = date(2000, 1, 1), date(9000, 1, 1)
+Name = Annotated[str, AfterValidator(storable)]
+Day = Annotated[date, Field(ge=EARLIEST, le=LATEST), WithJsonSchema({"type": "string", "format": "date"})]
+
+
+class ChosenQuery(BaseModel):
+    """Query parameters of every call for metrics."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    since: Day | None = Field(
+        default=None, description=f"the first day, in UTC; without it the {USUAL_DAYS} days up to `until`"
+    )
+    until: Day | None = Field(default=None, description="the last day, in UTC; without it today")
+    agent: Name = Field(default="", max_length=120, description="of this agent's tasks")
+    mode: Mode | None = Field(default=None, description="of runs of this loop")
+    model: Name = Field(default="", max_length=200, description="of runs whose attempts this model made")
+    kind: Name = Field(default="", max_length=60, description="of tasks of this type")
+    scripted: bool = Field(default=False, description="of runs of the scripted model instead, which are no others'")
+
+
+def chosen_by(query: ChosenQuery) -> Chosen:
+    """The choice. Raises InvalidInput for a period that ends before it begins, or is too long."""
+    until = query.until or timezone.now().astimezone(UTC).date()
+    since = query.since or max(EARLIEST, until - timedelta(days=USUAL_DAYS - 1))
+    chosen = Chosen(
+        since=since,
+        until=until,
+        agent=query.agent,
+        mode=query.mode.value if query.mode else "",
+        model=query.model,
+        kind=query.kind,
+        scripted=query.scripted,
+    )
+    if chosen.days < 1:
+        raise _wrong("since", _("it is after the last day"))
+    if chosen.days > LONGEST_DAYS:
+        raise _wrong("since", _("a period has %(days)s days at most") % {"days": LONGEST_DAYS})
+    return chosen
+
+
+def read_chosen(request: Request) -> Chosen:
+    """The choice that the request names. Raises InvalidInput."""
+    return chosen_by(read_query(request, ChosenQuery))
+
+
+def _wrong(name: str, message: str) -> InvalidInput:
+    return InvalidInput(_("There are no metrics of such a period."), errors=[{"field": name, "message": message}])
+
+
+CSV = "text/csv"
+
+
+class BehindQuery(ChosenQuery, PageQuery):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    figure: Name = Field(max_length=60, description="the name of a figure, or of a family of bars")
+    key: Name = Field(
+        default="", max_length=300, description="of a share `yes` or `no`; of bars which one; of spend `role|model`"
+    )
+    hour: Annotated[int, Field(ge=0, le=23)] | None = Field(
+        default=None, description="of a period of one day: only this hour, in UTC"
+    )
+
+
+class MetricsOfRuns(DeskView):
+    permissions = needs(get=Permission.READ_METRICS)
+
+    @described_get("get_metrics", summary="The metrics of a period", query=ChosenQuery, answer=MetricsAnswer)
+    def get(self, request: Request) -> Response:
+        found = metrics_of(self.project.pk, read_chosen(request))
+        return Response(metrics_answer(found).model_dump(mode="json"))
+
+
+class MetricsTable(DeskView):
+    permissions = needs(get=Permission.READ_METRICS)
+
+    @described_get(
+        "get_metrics_table",
+        summary="The same as lines of a table, in CSV",
+        query=ChosenQuery,
+        answer=str,
+        media_type=CSV,
+    )
+    def get(self, request: Request) -> HttpResponse:
+        """A cell that a spreadsheet would take for a formula begins with an apostrophe."""
+        found = metrics_of(self.project.pk, read_chosen(request))
+        return HttpResponse(as_csv(found), content_type=f"{CSV}; charset=utf-8")
+
+
+class MetricsOfReviews(DeskView):
+    permissions = needs(get=Permission.READ_METRICS)
+
+    @described_get(
+        "get_review_metrics",
+        summary="The queue of reviews as it is, and the decisions of a period",
+        query=ChosenQuery,
+        answer=ReviewMetricsAnswer,
+    )
+    def get(self, request: Request) -> Response:
+        """What people say blindly is in none of it before all of them have spoken."""
+        found = review_figures(self.project.pk, read_chosen(request))
+        return Response(review_metrics_answer(found).model_dump(mode="json"))
+
+
+class MetricsRuns(DeskView):
+    permissions = needs(get=Permission.READ_METRICS)
+
+    @described_get(
+        "list_runs_behind_metrics",
+        summary="The runs that a figure, or a bar, was counted from, newest first",
+        query=BehindQuery,
+        answer=RunsBehindPage,
+    )
+    def get(self, request: Request) -> Response:
+        query = read_query(request, BehindQuery)
+        behind = runs_behind_reviews if query.figure in OF_REVIEWS else runs_behind
+        try:
+            runs = behind(self.project.pk, _of_hour(chosen_by(query), query.hour), query.figure, query.key)
+        except ValueError as error:
+            wrong = [{"field": "figure", "message": str(error)}]
+            raise InvalidInput(_("There are no runs behind that."), errors=wrong) from None
+        shown = runs.defer("spec", "edited_prompts")
+        page = get_page(shown, request=request, query=query, order=NEWEST_FIRST)
+        return Response(page.with_results([run_behind(run) for run in page.rows]))
+
+
+class MetricDefinitions(DeskView):
+    permissions = needs(get=Permission.READ_METRICS)
+
+    @described_get("get_metric_definitions", summary="What each figure of runs is", answer=DefinitionsAnswer)
+    def get(self, request: Request) -> Response:
+        read_query(request, NoParameters)
+        results = [
+            DefinitionAnswer(name=one.__name__, unit=unit, definition=" ".join((one.__doc__ or "").split()))
+            for unit, definitions in DEFINITIONS.items()
+            for one in definitions
+        ]
+        return Response(DefinitionsAnswer(results=results).model_dump(mode="json"))
+
+
+def _of_hour(chosen: Chosen, hour: int | None) -> Chosen:
+    """The choice, or that hour of it. Raises InvalidInput where it is of several days."""
+    if hour is None:
+        return chosen
+    if chosen.days != 1:
+        wrong = [{"field": "hour", "message": _("an hour is one of a single day")}]
+        raise InvalidInput(_("There are no metrics of such a period."), errors=wrong)
+    return ChosenHour(**vars(chosen), hour=hour)
+
+
+# How well the referee did on recorded runs, as it was measured.
+
+
+class MeasurementAnswer(Answer):
+    id: UUID
+    name: str = Field(description="the file of recorded runs")
+    figures: RefereeQuality
+    measured_by: str
+    created_at: datetime
+
+
+class MeasurementPage(PageAnswer):
+    results: list[MeasurementAnswer]
+
+
+class RefereeMeasurements(DeskView):
+    permissions = needs(get=Permission.READ_METRICS)
+
+    @described_get(
+        "list_referee_measurements",
+        summary="How often the attempt that is kept is right, as measured on recorded runs",
+        query=PageQuery,
+        answer=MeasurementPage,
+    )
+    def get(self, request: Request) -> Response:
+        query = read_query(request, PageQuery)
+        rows = RefereeMeasurement.objects.filter(project=self.project)
+        page = get_page(rows, request=request, query=query, order=NEWEST_FIRST)
+        return Response(page.with_results([_answer(row) for row in page.rows]))
+
+
+def _answer(row: RefereeMeasurement) -> MeasurementAnswer:
+    figures = RefereeQuality.model_validate(row.figures)
+    return MeasurementAnswer(
+        id=row.pk, name=row.name, figures=figures, measured_by=row.by_label, created_at=row.created_at
+    )
+
+
+# How far each critic can be believed.
+
+
+class CalibrationQuery(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    since: Day | None = Field(default=None, description="the first day of the verdicts, in UTC; without it 30 days")
+    until: Day | None = Field(default=None, description="the last day, in UTC; without it today")
+    agent: Name = Field(default="", max_length=120, description="of this agent's tasks")
+    mode: Mode | None = Field(default=None, description="of runs of this loop")
+    kind: Name = Field(default="", max_length=60, description="of tasks of this type")
+
+
+class Calibration(DeskView):
+    permissions = needs(get=Permission.READ_METRICS)
+
+    @described_get(
+        "get_calibration",
+        summary="What critics said against what people said, critic by critic",
+        query=CalibrationQuery,
+        answer=CalibrationAnswer,
+    )
+    def get(self, request: Request) -> Response:
+        """Verdicts weigh by how likely a policy was to put them before people. What several people judge blindly
+        counts once it is settled. Imported judgements have no day or agent, so all of them count."""
+        asked = read_query(request, CalibrationQuery)
+        chosen = chosen_by(ChosenQuery(**asked.model_dump()))
+        judging = Judging(chosen.since, chosen.until, agent=chosen.agent, mode=chosen.mode, kind=chosen.kind)
+        found = calibration_figures(self.project.pk, judging)
+        return Response(calibration_answer(found, judging).model_dump(mode="json"))

@@ -1,0 +1,286 @@
+"""Columns that figures of runs and their sums by day have in common, named as in metrics/definitions.py."""
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+
+from reflection_app.core.ids import new_id
+from reflection_app.core.models import Project
+from reflection_app.loops.verdicts import Verdict as VerdictName
+from reflection_app.runs.models import Run
+from reflection_app.tasks.models import Task
+
+
+class ByWhat(models.Model):
+    """What figures can be asked for by. `model` is the one that made the attempts, `kind` the task's type."""
+
+    is_scripted = models.BooleanField(default=False)
+    agent = models.CharField(max_length=120, blank=True, default="")
+    mode = models.CharField(max_length=20, blank=True, default="")
+    model = models.CharField(max_length=200, blank=True, default="")
+    kind = models.CharField(max_length=60, blank=True, default="")
+
+    class Meta:
+        abstract = True
+
+
+class Summed(models.Model):
+    runs = models.BigIntegerField(default=0)
+    succeeded = models.BigIntegerField(default=0)
+    enabled = models.BigIntegerField(default=0)
+    enabled_first_succeeded = models.BigIntegerField(default=0)
+    enabled_first_failed = models.BigIntegerField(default=0)
+    enabled_succeeded = models.BigIntegerField(default=0)
+    improved = models.BigIntegerField(default=0)
+    told = models.BigIntegerField(default=0)
+    first_succeeded = models.BigIntegerField(default=0)
+    attempted = models.BigIntegerField(default=0)
+    attempts = models.BigIntegerField(default=0)
+    attempted_succeeded = models.BigIntegerField(default=0)
+    attempts_to_success = models.BigIntegerField(default=0)
+    cycle_ms = models.BigIntegerField(default=0)
+    reflections = models.BigIntegerField(default=0)
+    effective = models.BigIntegerField(default=0)
+    reflection_tokens = models.BigIntegerField(default=0)
+    scored_twice = models.BigIntegerField(default=0)
+    over_corrected = models.BigIntegerField(default=0)
+    checked = models.BigIntegerField(default=0)
+    checks_complete = models.BigIntegerField(default=0)
+    checks_incomplete = models.BigIntegerField(default=0)
+    supplements = models.BigIntegerField(default=0)
+    exec_used = models.BigIntegerField(default=0)
+    exec_attempted = models.BigIntegerField(default=0)
+    exec_succeeded = models.BigIntegerField(default=0)
+    prompt_tokens = models.BigIntegerField(default=0)
+    completion_tokens = models.BigIntegerField(default=0)
+    cost_usd = models.DecimalField(max_digits=24, decimal_places=8, default=0)
+    llm_calls = models.BigIntegerField(default=0)
+    unpriced_calls = models.BigIntegerField(default=0)
+
+    class Meta:
+        abstract = True
+
+
+class Spent(models.Model):
+    """What the calls of one role of one model took; `role` is empty of what is in no journal any more."""
+
+    role = models.CharField(max_length=40, blank=True, default="")
+    spent_on = models.CharField(max_length=200, blank=True, default="")
+    calls = models.BigIntegerField(default=0)
+    prompt_tokens = models.BigIntegerField(default=0)
+    completion_tokens = models.BigIntegerField(default=0)
+    cost_usd = models.DecimalField(max_digits=24, decimal_places=8, default=0)
+    unpriced_calls = models.BigIntegerField(default=0)
+
+    class Meta:
+        abstract = True
+
+
+# Sums by day over the figures of runs: what the metrics of long periods are read from.
+#
+# Each is there by everything that can be asked for, and as a total of the day (`is_total`), which is what most ask for.
+# They are worked out anew from the figures of runs whenever one of those changes, in the same transaction.
+
+IN_ORDER = ("project", "is_total", "is_scripted", "day")
+
+
+class OfDay(ByWhat):
+    id = models.BigAutoField(primary_key=True)
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="+", db_index=False)
+    day = models.DateField()
+    is_total = models.BooleanField()
+
+    class Meta:
+        abstract = True
+
+
+class DayFigure(OfDay, Summed):
+    class Meta:
+        indexes = (models.Index(fields=IN_ORDER, name="day_figure"),)
+
+    def __str__(self) -> str:
+        return f"figures of {self.day}"
+
+
+class DayCount(OfDay):
+    """How many runs of the day belong to the bar `key` of the family `family`."""
+
+    family = models.CharField(max_length=20)
+    key = models.CharField(max_length=200, blank=True)
+    count = models.BigIntegerField()
+
+    class Meta:
+        indexes = (models.Index(fields=IN_ORDER, name="day_count"),)
+
+    def __str__(self) -> str:
+        return f"{self.family} {self.key}: {self.count} on {self.day}"
+
+
+class DaySpend(OfDay, Spent):
+    class Meta:
+        indexes = (models.Index(fields=IN_ORDER, name="day_spend"),)
+
+    def __str__(self) -> str:
+        return f"spent on {self.day}: {self.role} {self.spent_on}"
+
+
+# What each finished run counts for in the metrics. These rows outlive their runs, which retention deletes.
+
+
+class FigureDue(models.Model):
+    """That a finished run is new or has changed. Written by a trigger of the database, whatever changed the run; and
+    by whoever adds a row that its figures are of without changing the run itself.
+
+    Rows are only added and taken away, never changed, so that whoever writes a run waits for nobody.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    run_id = models.UUIDField()
+
+    def __str__(self) -> str:
+        return f"figures of {self.run_id}"
+
+
+class RunFigure(ByWhat, Summed):
+    """Numbers of one run, most of them 0 or 1. Of a run that is not counted, all are 0 but those of what it took."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="+")
+    run = models.OneToOneField(Run, null=True, on_delete=models.SET_NULL, related_name="figure")
+    task = models.ForeignKey(Task, null=True, on_delete=models.SET_NULL, related_name="+")
+    finished_at = models.DateTimeField()
+    # The day of that moment in UTC.
+    finished_on = models.DateField()
+    is_counted = models.BooleanField()
+    # Its task has other runs, forks or redos, which add to what the task took.
+    is_of_several = models.BooleanField(default=False)
+    outcome = models.CharField(max_length=16)
+    # The strongest that judged the attempt which is kept.
+    referee = models.CharField(max_length=20, blank=True, default="")
+    # How long one of its attempts took, as the chart tells it.
+    latency = models.CharField(max_length=10, blank=True, default="")
+    failures = ArrayField(models.CharField(max_length=60), default=list)
+
+    class Meta:
+        indexes = (
+            models.Index(fields=("project", "finished_on", "is_scripted"), name="run_figure_by_day"),
+            models.Index(fields=("project", "finished_at"), name="run_figure_by_time"),
+            # The dearest tasks are found without adding all up: most have one run.
+            models.Index(
+                fields=("project", "is_scripted", "-cost_usd", "-prompt_tokens", "task"),
+                include=("finished_on",),
+                name="run_figure_dearest",
+                condition=models.Q(is_of_several=False, task__isnull=False),
+            ),
+            models.Index(
+                fields=("project", "finished_on"),
+                name="run_figure_of_several",
+                condition=models.Q(is_of_several=True, task__isnull=False),
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"figures of {self.run_id or 'a deleted run'}"
+
+
+class RunSpend(Spent):
+    figure = models.ForeignKey(RunFigure, on_delete=models.CASCADE, related_name="spend")
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("figure", "role", "spent_on"), name="run_spend_once"),)
+
+    def __str__(self) -> str:
+        return f"{self.role} {self.spent_on}"
+
+
+# How well the referee did on recorded runs whose right answers are known.
+
+
+class RefereeMeasurement(models.Model):
+    """One replay of a file of recorded runs. `figures` are the counts that metrics/trace_replay.py names."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="referee_measurements")
+    name = models.CharField(max_length=200)
+    figures = models.JSONField()
+    by_label = models.CharField(max_length=200)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ("-created_at", "-id")
+
+    def __str__(self) -> str:
+        return self.name
+
+
+# What teams judged elsewhere: items, what critics said of them, and what people did. It feeds the calibration.
+
+VERDICTS = [(verdict.value, verdict.value) for verdict in VerdictName]
+
+
+class JudgementImport(models.Model):
+    """One file or request, shown before it is applied. `rows` are kept until then; `outcome` tells what it did."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="judgement_imports")
+    name = models.CharField(max_length=200, blank=True, default="")
+    by_label = models.CharField(max_length=200)
+    rows = models.JSONField(default=list)
+    outcome = models.JSONField(default=dict)
+    created_at = models.DateTimeField(auto_now_add=True)
+    applied_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ("-created_at", "-id")
+
+    def __str__(self) -> str:
+        return f"judgements {self.name}"
+
+
+class JudgedItem(models.Model):
+    """One thing that was judged, under the name that it has where it came from."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="judged_items")
+    external_id = models.CharField(max_length=200)
+    content = models.TextField(blank=True, default="")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("project", "external_id"), name="judged_item_once"),)
+        indexes = (models.Index(fields=("project", "-created_at", "-id"), name="judged_item_newest"),)
+
+    def __str__(self) -> str:
+        return self.external_id
+
+
+class CriticJudgement(models.Model):
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    item = models.ForeignKey(JudgedItem, on_delete=models.CASCADE, related_name="critic_judgements")
+    batch = models.ForeignKey(JudgementImport, null=True, on_delete=models.SET_NULL, related_name="judgements")
+    model = models.CharField(max_length=200)
+    prompt_version = models.CharField(max_length=40, blank=True, default="")
+    verdict = models.CharField(max_length=8, choices=VERDICTS)
+    confidence = models.FloatField(null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("item", "model", "prompt_version"), name="critic_judgement_once"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.verdict} by {self.model}"
+
+
+class PersonsJudgement(models.Model):
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    item = models.ForeignKey(JudgedItem, on_delete=models.CASCADE, related_name="persons_judgements")
+    name = models.CharField(max_length=200)
+    verdict = models.CharField(max_length=8, choices=VERDICTS)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("item", "name"), name="persons_judgement_once"),)
+
+    def __str__(self) -> str:
+        return f"{self.verdict} by {self.name}"

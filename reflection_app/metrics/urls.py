@@ -1,0 +1,25 @@
+"""The addresses of the metrics within a project."""
+
+from django.urls import URLPattern, path
+
+from reflection_app.metrics.pages import calibration, figures
+
+urlpatterns: list[URLPattern] = [
+    path("metrics/", figures.metrics_page, name="metrics"),
+    path("metrics/reviews/", figures.review_metrics, name="review_metrics"),
+    path("metrics/lessons/", figures.lesson_metrics, name="lesson_metrics"),
+    path("metrics/referees/", figures.referee_metrics, name="referee_metrics"),
+    path("metrics/<slug:subject>.<str:form>", figures.metrics_export, name="metrics_export"),
+]
+
+
+# The addresses of calibration within a project.
+
+calibration_urlpatterns: list[URLPattern] = [
+    path("metrics/calibration/", calibration.calibration_page, name="calibration"),
+    path("metrics/calibration/items/", calibration.item_list, name="judged_items"),
+    path("metrics/calibration/items/<uuid:item_id>/", calibration.item_page, name="judged_item"),
+    path("metrics/calibration/import/", calibration.import_start, name="import_judgements"),
+    path("metrics/calibration/import/<uuid:judgements_id>/", calibration.import_shown, name="judgements_shown"),
+    path("metrics/calibration/import/<uuid:judgements_id>/apply/", calibration.import_apply, name="apply_judgements"),
+]

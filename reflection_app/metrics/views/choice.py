@@ -1,0 +1,271 @@
+"""Which runs the metrics are of, as an address says it, and the addresses of other choices."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+from urllib.parse import urlencode
+
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from reflection_app.loops.storable import storable
+from reflection_app.loops.task_spec import Mode
+from reflection_app.metrics.calibration import VERDICTS, Critic, CriticCalibration
+from reflection_app.metrics.critics import CalibrationFigures, Judging
+from reflection_app.metrics.definitions import LONGEST_DAYS, Chosen, ChosenHour, Point
+from reflection_app.metrics.views.words import mode_words
+from reflection_app.web.labels import in_words
+
+PERIODS: dict[str, tuple[int, str | Promise]] = {
+    "24h": (2, gettext_lazy("Since yesterday")),
+    "7d": (7, gettext_lazy("7 days")),
+    "30d": (30, gettext_lazy("30 days")),
+    "90d": (90, gettext_lazy("90 days")),
+}
+USUAL = "30d"
+CUSTOM = "custom"
+LONGEST_TEXT = 200
+FILTERS = ("agent", "mode", "model", "kind")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The choice, and what of the address could not be understood, by field."""
+
+    chosen: Chosen
+    period: str
+    errors: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_narrowed(self) -> bool:
+        return any(getattr(self.chosen, name) for name in FILTERS) or self.chosen.scripted
+
+    @property
+    def query(self) -> str:
+        """The address of the same choice; a preset goes on with the calendar, days that were named stay."""
+        return urlencode(self.fields)
+
+    @property
+    def fields(self) -> dict[str, str]:
+        if self.period == CUSTOM:
+            return {"period": CUSTOM} | as_fields(self.chosen)
+        given = {"period": self.period} if self.period != USUAL else {}
+        return given | {name: value for name, value in as_fields(self.chosen).items() if name not in {"since", "until"}}
+
+    @property
+    def unfiltered(self) -> str:
+        """The address of the same period with all runs."""
+        kept = {"period", "since", "until"}
+        return urlencode({name: value for name, value in self.fields.items() if name in kept})
+
+
+def as_fields(chosen: Chosen) -> dict[str, str]:
+    """The choice as the fields of an address, with its days."""
+    given = {"since": chosen.since.isoformat(), "until": chosen.until.isoformat()}
+    given |= {name: value for name in FILTERS if (value := getattr(chosen, name))}
+    hour = {"hour": str(chosen.hour)} if isinstance(chosen, ChosenHour) else {}
+    return given | ({"scripted": "1"} if chosen.scripted else {}) | hour
+
+
+def of_hour(asked: Asked, hour: str) -> Asked:
+    """The choice of that hour alone where the address names one of a single day, else as it is."""
+    is_hour = hour.isascii() and hour.isdigit() and len(hour) <= 2 and int(hour) < 24
+    if not is_hour or asked.chosen.days != 1 or asked.errors:
+        return asked
+    return replace(asked, chosen=ChosenHour(**vars(asked.chosen), hour=int(hour)))
+
+
+def today() -> date:
+    return datetime.now(UTC).date()
+
+
+def read_asked(query: Mapping[str, str]) -> Asked:
+    """The choice of an address. Days that are no days leave the usual period, and are told."""
+    period = query.get("period", "")
+    if period not in PERIODS and (period == CUSTOM or query.get("since") or query.get("until")):
+        period = CUSTOM
+    elif period not in PERIODS:
+        period = USUAL
+    chosen = _of_days(PERIODS.get(period, PERIODS[USUAL])[0])
+    errors: dict[str, str] = {}
+    if period == CUSTOM:
+        named, errors = _named_days(query, otherwise=chosen)
+        period = USUAL if errors else CUSTOM
+        chosen = chosen if errors else named
+    return Asked(chosen=_narrowed(chosen, query), period=period, errors=errors)
+
+
+def _of_days(days: int) -> Chosen:
+    until = today()
+    return Chosen(since=until - timedelta(days=days - 1), until=until)
+
+
+def _narrowed(chosen: Chosen, query: Mapping[str, str]) -> Chosen:
+    agent, mode, model, kind = (storable(query.get(name, "").strip())[:LONGEST_TEXT] for name in FILTERS)
+    known = mode if mode in {one.value for one in Mode} else ""
+    scripted = query.get("scripted") == "1"
+    return replace(chosen, agent=agent, mode=known, model=model, kind=kind, scripted=scripted)
+
+
+def _named_days(query: Mapping[str, str], *, otherwise: Chosen) -> tuple[Chosen, dict[str, str]]:
+    """From the day named to the day named; one alone is that day to now, or the usual period up to it."""
+    until, until_error = _day(query.get("until", ""), otherwise=otherwise.until)
+    since, since_error = _day(query.get("since", ""), otherwise=min(otherwise.since, until))
+    errors = {name: error for name, error in (("since", since_error), ("until", until_error)) if error}
+    if not errors and since > until:
+        errors["since"] = _("The first day is after the last one.")
+    if not errors and (until - since).days >= LONGEST_DAYS:
+        errors["since"] = _("At most %(most)s days at once.") % {"most": LONGEST_DAYS}
+    # The period before it must be in the calendar, too.
+    if not errors and since.toordinal() <= LONGEST_DAYS:
+        errors["since"] = _("This is no day of a calendar that the desk has.")
+    return Chosen(since=since, until=until), errors
+
+
+def _day(text: str, *, otherwise: date) -> tuple[date, str]:
+    if not text:
+        return otherwise, ""
+    try:
+        return date.fromisoformat(text), ""
+    except ValueError:
+        return otherwise, _("Write a day like 2026-01-31.")
+
+
+# The filters above the metrics, as the pages of metrics show them.
+
+
+@dataclass(frozen=True)
+class Filter:
+    """One list to choose from; `options` are values with their words."""
+
+    name: str
+    label: str
+    anything: str
+    value: str
+    options: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Period:
+    name: str
+    words: str
+    query: str
+    is_chosen: bool
+
+
+def filter_context(asked: Asked, choices: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """What metrics/_filters.html and metrics/_head.html show."""
+    chosen = asked.chosen
+    filters = (
+        Filter("agent", _("Agent"), _("Any agent"), chosen.agent, _options(choices, "agents", chosen.agent)),
+        Filter("mode", _("Mode"), _("Any mode"), chosen.mode, _modes(choices, chosen.mode)),
+        Filter("model", _("Model"), _("Any model"), chosen.model, _options(choices, "models", chosen.model)),
+        Filter("kind", _("Kind of task"), _("Any kind"), chosen.kind, _kinds(choices, chosen.kind)),
+    )
+    return {
+        "asked": asked,
+        "filters": filters,
+        "periods": _periods(asked),
+        "period_fields": {name: text for name, text in asked.fields.items() if name in {"period", "since", "until"}},
+        "filter_fields": {
+            name: text for name, text in asked.fields.items() if name not in {"period", "since", "until"}
+        },
+        "is_custom": asked.period == CUSTOM or bool(asked.errors),
+    }
+
+
+def _periods(asked: Asked) -> list[Period]:
+    others = {name: text for name, text in asked.fields.items() if name not in {"period", "since", "until"}}
+    return [
+        Period(name, str(words), urlencode({"period": name} | others), is_chosen=asked.period == name)
+        for name, (_days, words) in PERIODS.items()
+    ]
+
+
+def _options(choices: Mapping[str, Sequence[str]], name: str, chosen: str) -> list[tuple[str, str]]:
+    """What there is to choose from, with what is chosen, even if no run has had it."""
+    there = [value for value in choices.get(name, ()) if value]
+    return [(value, value) for value in (there if not chosen or chosen in there else [*there, chosen])]
+
+
+def _modes(choices: Mapping[str, Sequence[str]], chosen: str) -> list[tuple[str, str]]:
+    order = [mode.value for mode in Mode]
+    found = [value for value, _words in _options(choices, "modes", chosen)]
+    return [
+        (mode, mode_words(mode)) for mode in sorted(found, key=lambda one: order.index(one) if one in order else 99)
+    ]
+
+
+def _kinds(choices: Mapping[str, Sequence[str]], chosen: str) -> list[tuple[str, str]]:
+    return [(value, in_words(value.replace("_", " "))) for value, _words in _options(choices, "kinds", chosen)]
+
+
+# The addresses of the runs behind a figure or a bar.
+
+
+@dataclass(frozen=True)
+class Links:
+    slug: str
+    chosen: Chosen
+
+    def runs(self, figure: str, key: str = "") -> str:
+        """The runs behind the figure, or behind the bar `key` of a family of bars."""
+        given = {"figure": figure} | ({"key": key} if key else {}) | as_fields(self.chosen)
+        return f"{reverse('runs', kwargs={'slug': self.slug})}?{urlencode(given)}"
+
+    def of_points(self, points: Sequence[Point]) -> Iterator[tuple[Point, "Links"]]:
+        """Each piece of the period with the links of its own hour or days."""
+        if points and "T" in points[0].start:
+            yield from self._of_hours(points)
+            return
+        starts = [date.fromisoformat(point.start[:10]) for point in points]
+        ends = [start - timedelta(days=1) for start in starts[1:]] + [self.chosen.until]
+        for point, start, end in zip(points, starts, ends, strict=True):
+            since = max(start, self.chosen.since)
+            yield point, replace(self, chosen=replace(self.chosen, since=since, until=max(since, end)))
+
+    def _of_hours(self, points: Sequence[Point]) -> Iterator[tuple[Point, "Links"]]:
+        for point in points:
+            at = datetime.fromisoformat(point.start)
+            of_day = vars(self.chosen) | {"since": at.date(), "until": at.date()}
+            yield point, replace(self, chosen=ChosenHour(**of_day, hour=at.hour))
+
+
+# Which critic the page of calibration is about, as its address says it, and the addresses of others.
+
+
+@dataclass(frozen=True)
+class Choice:
+    """`said` and `people` name a cell of the matrix, or are empty."""
+
+    shown: CriticCalibration | None
+    said: str
+    people: str
+
+
+def read_choice(query: Mapping[str, str], found: CalibrationFigures) -> Choice:
+    """The critic that the address names, else the one of which most is known."""
+    source, model, version = (storable(query.get(name, ""))[:LONGEST_TEXT] for name in ("source", "critic", "version"))
+    named = (
+        one
+        for one in found.critics
+        if (one.critic.source.value, one.critic.model, one.critic.version) == (source, model, version)
+    )
+    said, people = (verdict if (verdict := query.get(name, "")) in VERDICTS else "" for name in ("said", "people"))
+    return Choice(next(named, found.critics[0] if found.critics else None), said, people)
+
+
+def judging_of(asked: Asked) -> Judging:
+    """The verdicts of the period and the runs that the page's filters name."""
+    chosen = asked.chosen
+    return Judging(chosen.since, chosen.until, agent=chosen.agent, mode=chosen.mode, kind=chosen.kind)
+
+
+def query_of(asked: Asked, critic: Critic, **more: str) -> str:
+    """The address of the page about this critic, with the period as it is."""
+    return urlencode(
+        {**asked.fields, "source": critic.source.value, "critic": critic.model, "version": critic.version, **more}
+    )

@@ -1,0 +1,430 @@
+"""What the figures of the metrics are called, how they are defined, and how their numbers are written."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from reflection_app.metrics.calibration import Calibration, Critic, JudgementSource, Reliability
+from reflection_app.metrics.definitions import Figure, Unit
+from reflection_app.metrics.statistics import Interval, difference
+from reflection_app.web.template_filters import at_least, duration, money
+
+MODES: dict[str, str | Promise] = {
+    "adaptive": gettext_lazy("Adaptive"),
+    "external_loop": gettext_lazy("External check"),
+    "actor_critic": gettext_lazy("Actor and critic"),
+    "reflexion": gettext_lazy("Reflexion"),
+    "planning": gettext_lazy("Planning"),
+    "inline_reflection": gettext_lazy("Inline reflection"),
+    "reflection_protocol": gettext_lazy("Reflection protocol"),
+    "tool_diagnosis": gettext_lazy("Tool diagnosis"),
+    "completeness_check": gettext_lazy("Completeness check"),
+    "error_reflection": gettext_lazy("Looking for errors"),
+    "memory_reflection": gettext_lazy("Looking for what to remember"),
+    "merge_suggestion": gettext_lazy("Suggesting a merge"),
+}
+
+
+def share_words(share: float) -> str:
+    """`82 %`, and with a digit more where a whole percent would hide that there is some, or that there is not all."""
+    percent = share * 100
+    digits = 1 if 0 < percent < 1 or 99 < percent < 100 else 0
+    return f"{percent:.{digits}f} %"
+
+
+def span_words(seconds: float) -> str:
+    """A time of people: `40 s`, `3 min`, `2 h 10 min`, `3.5 d`."""
+    if seconds >= 2 * 86_400:
+        return _("%(number)s d") % {"number": f"{seconds / 86_400:.1f}"}
+    if 0 < seconds < 1:
+        return _("%(number)s s") % {"number": "< 1"}
+    return duration(seconds if seconds < 3600 else round(seconds / 60) * 60)
+
+
+WRITTEN: dict[Unit, Callable[[float], str]] = {
+    Unit.SHARE: share_words,
+    Unit.COUNT: lambda value: f"{value:,.0f}",
+    Unit.TOKENS: lambda value: f"{value:,.0f}",
+    Unit.MEAN: lambda value: f"{value:,.2f}",
+    Unit.MS: lambda value: duration(value / 1000),
+    Unit.SECONDS: span_words,
+    Unit.USD: lambda value: money(Decimal(repr(value))),
+}
+
+
+def number_words(value: float | None, unit: Unit) -> str:
+    """The number with its unit, as short as it can be read; a dash where there is none."""
+    return "–" if value is None else WRITTEN[unit](value)
+
+
+def figure_words(figure: Figure) -> str:
+    """The same, and of money of which not all is known that it is at least so much."""
+    if not figure.is_at_least:
+        return number_words(figure.value, figure.unit)
+    return at_least(None if figure.value is None else Decimal(repr(figure.value)))
+
+
+def interval_words(figure: Figure) -> str:
+    """`78–86 %`, or nothing where there is no interval."""
+    if figure.low is None or figure.high is None:
+        return ""
+    return f"{figure.low * 100:.0f}–{figure.high * 100:.0f} %"
+
+
+def runs_words(count: int) -> str:
+    return ngettext("%(count)s run", "%(count)s runs", count) % {"count": f"{count:,}"}
+
+
+def mode_words(mode: str) -> str:
+    return str(MODES.get(mode, mode))
+
+
+@dataclass(frozen=True)
+class Words:
+    """A figure's name and definition; `better` is the direction that is good, where there is one."""
+
+    label: str | Promise
+    meaning: str | Promise
+    better: str = ""
+
+
+FIGURES: dict[str, Words] = {
+    "success_rate_with_reflection": Words(
+        gettext_lazy("Success with reflection"),
+        gettext_lazy("Of the runs that allowed a second attempt, those that succeeded in the end."),
+        "up",
+    ),
+    "success_rate_without_reflection": Words(
+        gettext_lazy("Success without it"),
+        gettext_lazy("Of the same runs, those whose first attempt succeeded."),
+        "up",
+    ),
+    "improvement_rate": Words(
+        gettext_lazy("Failures turned around"),
+        gettext_lazy("Of the runs whose first attempt failed, those that succeeded in the end."),
+        "up",
+    ),
+    "reflection_effectiveness": Words(
+        gettext_lazy("Reflections that helped"),
+        gettext_lazy("Of the reflections, those whose next attempt scored higher or succeeded."),
+        "up",
+    ),
+    "over_correction_rate": Words(
+        gettext_lazy("Made worse at the end"),
+        gettext_lazy("Of the runs with two scores or more, those whose last is below their best."),
+        "down",
+    ),
+    "success_rate": Words(gettext_lazy("Success"), gettext_lazy("Of all finished runs, those that succeeded."), "up"),
+    "success_on_first_try": Words(
+        gettext_lazy("Succeeded at once"),
+        gettext_lazy("Of all runs whose first attempt could be judged, those where it succeeded."),
+        "up",
+    ),
+    "avg_iterations_per_task": Words(
+        gettext_lazy("Attempts per run"), gettext_lazy("Mean attempts of the runs that made any."), "down"
+    ),
+    "avg_iterations_to_success": Words(
+        gettext_lazy("Attempts to success"), gettext_lazy("Mean attempts of the runs that succeeded."), "down"
+    ),
+    "total_reasoning_attempts": Words(gettext_lazy("Attempts"), gettext_lazy("Attempts of all runs together.")),
+    "reflection_enabled_tasks": Words(
+        gettext_lazy("Tasks with reflection"),
+        gettext_lazy("Tasks with a finished run that allowed a second attempt."),
+    ),
+    "runs": Words(gettext_lazy("Finished runs"), gettext_lazy("Runs of tasks, without forks and redos.")),
+    "avg_latency_per_iteration_ms": Words(
+        gettext_lazy("Time per attempt"),
+        gettext_lazy("Mean working time of one attempt with its verdict; waiting for people is not counted."),
+        "down",
+    ),
+    "tokens": Words(
+        gettext_lazy("Tokens"),
+        gettext_lazy("In and out, of all model calls: also those of forks, redos and what the desk did by itself."),
+    ),
+    "avg_tokens_per_reflection": Words(
+        gettext_lazy("Tokens per reflection"),
+        gettext_lazy("Tokens of evaluating and reflecting, for each attempt that was sent back."),
+        "down",
+    ),
+    "cost_usd": Words(
+        gettext_lazy("Cost"), gettext_lazy("Of all model calls, as far as their prices are known."), "down"
+    ),
+    "cost_usd_per_success": Words(
+        gettext_lazy("Cost per success"), gettext_lazy("What was spent on everything, for each success."), "down"
+    ),
+    "found_incomplete": Words(
+        gettext_lazy("Found incomplete"),
+        gettext_lazy("Of the completeness checks that could tell, those that found something missing."),
+        "down",
+    ),
+    "supplements_per_task": Words(
+        gettext_lazy("Supplements per run"), gettext_lazy("Supplements that checks asked for, for each checked run.")
+    ),
+    "exec_used": Words(gettext_lazy("Runs with supplements"), gettext_lazy("Runs in which a supplement was done.")),
+    "exec_attempted": Words(
+        gettext_lazy("Steps tried"), gettext_lazy("Steps of the plans of checked runs that carried supplements out.")
+    ),
+    "exec_succeeded": Words(gettext_lazy("Steps that worked"), gettext_lazy("Of those steps, those that worked.")),
+    "exec_success_rate": Words(
+        gettext_lazy("Supplement steps that worked"),
+        gettext_lazy("Of the steps tried in runs that carried supplements out, those that worked."),
+        "up",
+    ),
+    "queue_length": Words(gettext_lazy("Waiting now"), gettext_lazy("Reviews that are open at this moment."), "down"),
+    "oldest_age_s": Words(
+        gettext_lazy("Longest wait now"), gettext_lazy("How long the oldest of them has been open."), "down"
+    ),
+    "decided": Words(gettext_lazy("Decided"), gettext_lazy("Reviews that people decided in this time.")),
+    "time_to_decision_p50_s": Words(
+        gettext_lazy("Time to decision, half"),
+        gettext_lazy("Half of the decided reviews were decided within this time."),
+        "down",
+    ),
+    "time_to_decision_p95_s": Words(
+        gettext_lazy("Time to decision, 95 %"),
+        gettext_lazy("95 in 100 decided reviews were decided within this time."),
+        "down",
+    ),
+    "overrule_rate": Words(
+        gettext_lazy("Overruled"), gettext_lazy("Of the decided reviews, those where people said otherwise."), "down"
+    ),
+}
+
+
+# Figures as cards and lines of a table: the number, its interval, and the change against the period before.
+
+HEADLINE = (
+    "success_rate_with_reflection",
+    "success_rate_without_reflection",
+    "improvement_rate",
+    "avg_iterations_to_success",
+    "avg_latency_per_iteration_ms",
+    "cost_usd_per_success",
+)
+COMPLETENESS = ("found_incomplete", "supplements_per_task", "exec_used", "exec_success_rate")
+ALL = (
+    *("runs", "success_rate", "success_on_first_try", "reflection_enabled_tasks"),
+    *("success_rate_with_reflection", "success_rate_without_reflection", "improvement_rate"),
+    *("reflection_effectiveness", "over_correction_rate"),
+    *("avg_iterations_per_task", "avg_iterations_to_success", "total_reasoning_attempts"),
+    *("avg_latency_per_iteration_ms", "avg_tokens_per_reflection", "tokens", "cost_usd", "cost_usd_per_success"),
+    *("found_incomplete", "supplements_per_task", "exec_used", "exec_attempted", "exec_succeeded"),
+    "exec_success_rate",
+)
+# A change of a mean has no interval here: below the first it is not worth an arrow, below the second no judgement.
+LEAST_RELATIVE_CHANGE = 0.005
+LEAST_TO_JUDGE = 0.1
+
+
+@dataclass(frozen=True)
+class Change:
+    """`words` say how much and in which direction. `verdict` is good, bad or plain: plain, too, within chance."""
+
+    words: str
+    direction: str
+    verdict: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One figure. `href` leads to the runs that it was computed over."""
+
+    name: str
+    label: str
+    meaning: str
+    value: str
+    interval: str
+    of: str
+    change: Change | None
+    href: str = ""
+
+
+def shown_figures(
+    names: Iterable[str], figures: Mapping[str, Figure], before: Mapping[str, Figure], *, hrefs: Mapping[str, str]
+) -> list[Shown]:
+    """Those of `names` that there are, in this order."""
+    return [_shown(figures[name], before.get(name), href=hrefs.get(name, "")) for name in names if name in figures]
+
+
+def _shown(figure: Figure, before: Figure | None, *, href: str) -> Shown:
+    words = FIGURES.get(figure.name) or Words(figure.name.replace("_", " "), "")
+    return Shown(
+        name=figure.name,
+        label=str(words.label),
+        meaning=str(words.meaning),
+        value=figure_words(figure),
+        interval=interval_words(figure),
+        of=f"{figure.of:,}",
+        change=change(figure, before, better=words.better),
+        href=href if _leads_on(figure) else "",
+    )
+
+
+def _leads_on(figure: Figure) -> bool:
+    """Whether there are runs behind it: a share of 0 has those it is a share of, a count or cost of 0 has none."""
+    counted = figure.unit in {Unit.USD, Unit.COUNT, Unit.TOKENS}
+    return figure.value is not None and bool(figure.of) and not (counted and not figure.value)
+
+
+def change(figure: Figure, before: Figure | None, *, better: str) -> Change | None:
+    """Against the period before, or None where one of the two has no number."""
+    if before is None or figure.value is None or before.value is None or figure.is_at_least or before.is_at_least:
+        return None
+    if figure.unit is Unit.SHARE:
+        return _change_of_share(figure, before, better=better)
+    if not before.value:
+        return None
+    relative = figure.value / before.value - 1
+    if abs(relative) < LEAST_RELATIVE_CHANGE:
+        return Change(words=_("as before"), direction="", verdict="plain")
+    direction = "up" if relative > 0 else "down"
+    sign = "+" if relative > 0 else "−"
+    written = f"{sign}{abs(relative) * 100:,.0f} %"
+    verdict = _verdict(direction, better=better) if abs(relative) >= LEAST_TO_JUDGE else "plain"
+    return Change(words=written, direction=direction, verdict=verdict)
+
+
+def _change_of_share(figure: Figure, before: Figure, *, better: str) -> Change:
+    assert figure.value is not None
+    assert before.value is not None
+    points = (figure.value - before.value) * 100
+    if round(abs(points), 1) == 0:
+        return Change(words=_("as before"), direction="", verdict="plain")
+    direction = "up" if points > 0 else "down"
+    rounded = f"{abs(points):.0f}" if abs(points) >= 1 else f"{abs(points):.1f}"
+    words = _("%(points)s points") % {"points": ("+" if points > 0 else "−") + rounded}
+    between = _between(figure, before)
+    if between is None:
+        return Change(words=words, direction=direction, verdict="plain")
+    note = _("95 %% interval of the change: %(low)s to %(high)s points") % {
+        "low": _signed(between.low),
+        "high": _signed(between.high),
+    }
+    if between.has_zero:
+        return Change(words=words, direction=direction, verdict="plain", note=_("may be chance") + " · " + note)
+    return Change(words=words, direction=direction, verdict=_verdict(direction, better=better), note=note)
+
+
+def _between(figure: Figure, before: Figure) -> Interval | None:
+    bounds = [
+        Interval(one.value, one.low, one.high)
+        for one in (figure, before)
+        if one.value is not None and one.low is not None and one.high is not None
+    ]
+    return difference(bounds[0], bounds[1]) if len(bounds) == 2 else None
+
+
+def _signed(share: float) -> str:
+    points = round(share * 100)
+    return f"+{points}" if points > 0 else f"−{-points}" if points < 0 else "0"
+
+
+def _verdict(direction: str, *, better: str) -> str:
+    if not better:
+        return "plain"
+    return "good" if direction == better else "bad"
+
+
+# How the figures of calibration are named and written.
+
+VERDICT_WORDS = {"PASS": gettext_lazy("Pass"), "REVISE": gettext_lazy("Revise"), "REJECT": gettext_lazy("Reject")}
+SOURCES = {JudgementSource.DESK: gettext_lazy("This desk"), JudgementSource.IMPORTED: gettext_lazy("Imported")}
+
+
+@dataclass(frozen=True)
+class ShownRate:
+    """A figure as the page shows it."""
+
+    label: str | Promise
+    meaning: str | Promise
+    value: str
+    interval: str = ""
+
+
+def verdict_words(verdict: str) -> str:
+    return str(VERDICT_WORDS.get(verdict, verdict))
+
+
+def critic_words(critic: Critic) -> str:
+    """The critic's name; its model is not always known."""
+    return critic.model or _("unknown model")
+
+
+def interval_text(interval: Interval | None) -> str:
+    """`78–86 %`, with a digit more where it is narrow."""
+    if interval is None:
+        return ""
+    digits = 1 if interval.high - interval.low < 0.02 else 0
+    return f"{interval.low * 100:.{digits}f}–{interval.high * 100:.{digits}f} %"
+
+
+def share_text(interval: Interval | None) -> str:
+    return "–" if interval is None else share_words(interval.estimate)
+
+
+def kappa_text(interval: Interval | None) -> str:
+    return "–" if interval is None else f"{interval.estimate:.2f}".replace("-", "−")
+
+
+def kappa_interval(interval: Interval | None) -> str:
+    return "" if interval is None else _("%(low)s to %(high)s") % _bounds(interval, "{:.2f}", times=1)
+
+
+def points_text(interval: Interval | None) -> str:
+    """A difference of shares in points of a percent, with its sign."""
+    return "–" if interval is None else f"{interval.estimate * 100:+.0f} %".replace("-", "−")
+
+
+def points_interval(interval: Interval | None) -> str:
+    return "" if interval is None else _("%(low)s to %(high)s") % _bounds(interval, "{:+.0f} %", times=100)
+
+
+def _bounds(interval: Interval, form: str, *, times: int) -> dict[str, str]:
+    bounds = {"low": interval.low, "high": interval.high}
+    return {name: form.format(bound * times).replace("-", "−") for name, bound in bounds.items()}
+
+
+def headline(found: Calibration) -> list[ShownRate]:
+    """The figures of one critic, the most telling first."""
+    return [
+        _share(_("Agreement"), _("The share of the critic's verdicts that people give, too."), found.agreed),
+        ShownRate(
+            _("Cohen's κ"),
+            _("Agreement beyond what chance alone would bring: 1 is full, 0 is as good as chance."),
+            kappa_text(found.kappa),
+            kappa_interval(found.kappa),
+        ),
+        _share(_("Precision of Pass"), _("Of what the critic passes, what people pass."), found.precision),
+        _share(_("Recall of Pass"), _("Of what people pass, what the critic passes."), found.recall),
+        _share(_("Let through"), _("Of what people send back, what the critic passes."), found.false_pass),
+        _share(_("Held up"), _("Of what people pass, what the critic sends back."), found.false_fail),
+        *_of_confidence(found.reliability),
+    ]
+
+
+def _of_confidence(found: Reliability) -> list[ShownRate]:
+    """Nothing where the critic gave no confidence."""
+    if found.error is None:
+        return []
+    return [
+        ShownRate(
+            _("Calibration error"),
+            _("How far confidence and being right lie apart, on average; chance alone makes it a little more than 0."),
+            share_words(found.error),
+        ),
+        ShownRate(
+            _("Overconfidence"),
+            _("Mean confidence minus how often it was right. Above 0, it is surer than it should be."),
+            points_text(found.overconfidence),
+            points_interval(found.overconfidence),
+        ),
+    ]
+
+
+def _share(label: str, meaning: str, interval: Interval | None) -> ShownRate:
+    return ShownRate(label, meaning, share_text(interval), interval_text(interval))
