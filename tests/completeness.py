@@ -9,9 +9,8 @@ from reflection_app.core.models import Project
 from reflection_app.repairs.completeness import CheckSubmission, check_completeness
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
-from reflection_app.teams.models.tool import Tool
-from reflection_app.teams.tool_input import ToolInput
-from reflection_app.teams.tools import create_tool
+from reflection_app.teams.models import Tool
+from reflection_app.teams.tools import ToolInput, create_tool
 from tests.critiques import critique
 from tests.factories import make_project
 from tests.loops.completeness.scenes import call_of, checked, planned, wanted

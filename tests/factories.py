@@ -13,7 +13,7 @@ from reflection_app.runs.models import Run
 from reflection_app.tasks.models import Task
 from reflection_app.tasks.submission import read_submission
 from reflection_app.tasks.submitting import submit_task
-from reflection_app.teams.api_keys import USUAL_SCOPES, create_api_key
+from reflection_app.teams.projects import USUAL_SCOPES, create_api_key
 
 PASSWORD = "a-long-test-password"
 # Of a key that hands in and decides as well.

@@ -8,8 +8,7 @@ from reflection_app.reviews.models import Review
 from reflection_app.runs.advance import advance
 from reflection_app.runs.handing_in import AttemptInput, hand_in_attempt
 from reflection_app.runs.models import Run, Verdict
-from reflection_app.teams.tool_input import ToolInput
-from reflection_app.teams.tools import create_tool
+from reflection_app.teams.tools import ToolInput, create_tool
 from tests.critiques import critique
 from tests.factories import submit
 from tests.loops.tool_playing import plan_text

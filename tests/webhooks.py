@@ -13,9 +13,8 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.events import EventType, add_event
 from reflection_app.core.models import Project
 from reflection_app.runs.models import Run
-from reflection_app.teams.models.webhook import Delivery, Webhook
-from reflection_app.teams.webhook_input import WebhookInput
-from reflection_app.teams.webhooks import create_webhook
+from reflection_app.teams.models import Delivery, Webhook
+from reflection_app.teams.webhooks import WebhookInput, create_webhook
 from tests.outgoing.server import Heard, RawServer, reply
 
 

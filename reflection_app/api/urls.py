@@ -19,15 +19,7 @@ from reflection_app.reviews.api import bulk, policy, reviews
 from reflection_app.runs import api as runs_api
 from reflection_app.sessions import api as sessions_api
 from reflection_app.tasks import api as tasks_api
-from reflection_app.teams.api import (
-    audit_entries,
-    members,
-    project_export,
-    secrets,
-    tools,
-    webhook_deliveries,
-    webhooks,
-)
+from reflection_app.teams.api import members, tools, webhooks
 
 urlpatterns = [
     path("tasks", tasks_api.TaskList.as_view(), name="api-tasks"),
@@ -84,12 +76,12 @@ urlpatterns = [
     path("comments/<uuid:comment_id>", bulk.CommentDetail.as_view(), name="api-comment"),
     path("review-policy", policy.ReviewPolicyDetail.as_view(), name="api-review-policy"),
     path("review-policy/try", policy.TryReviewPolicy.as_view(), name="api-review-policy-try"),
-    path("audit-entries", audit_entries.AuditEntryList.as_view(), name="api-audit-entries"),
+    path("audit-entries", members.AuditEntryList.as_view(), name="api-audit-entries"),
     path("notebook/imports", notebook_files.NotebookImports.as_view(), name="api-notebook-imports"),
     path("notebook/imports/<uuid:import_id>", notebook_files.NotebookImport.as_view(), name="api-notebook-import"),
     path("notebook/imports/<uuid:import_id>/apply", notebook_files.ApplyImport.as_view(), name="api-import-apply"),
     path("export/notebook.jsonl", notebook_files.NotebookExport.as_view(), name="api-export-notebook"),
-    path("export/project.zip", project_export.ProjectExport.as_view(), name="api-export-project"),
+    path("export/project.zip", members.ProjectExport.as_view(), name="api-export-project"),
     path("tickets", reports.TicketList.as_view(), name="api-tickets"),
     path("tickets/<slug:ticket_id>", reports.TicketDetail.as_view(), name="api-ticket"),
     path("tickets/<slug:ticket_id>/start", reports.StartTicket.as_view(), name="api-ticket-start"),
@@ -143,20 +135,20 @@ urlpatterns = [
     path("webhooks/<uuid:webhook_id>/rotate", webhooks.RotateSecret.as_view(), name="api-webhook-rotate"),
     path("webhooks/<uuid:webhook_id>/pause", webhooks.PauseWebhook.as_view(), name="api-webhook-pause"),
     path("webhooks/<uuid:webhook_id>/resume", webhooks.ResumeWebhook.as_view(), name="api-webhook-resume"),
-    path("webhooks/<uuid:webhook_id>/test", webhook_deliveries.TestWebhook.as_view(), name="api-webhook-test"),
-    path("webhooks/<uuid:webhook_id>/deliveries", webhook_deliveries.DeliveryList.as_view(), name="api-deliveries"),
+    path("webhooks/<uuid:webhook_id>/test", webhooks.TestWebhook.as_view(), name="api-webhook-test"),
+    path("webhooks/<uuid:webhook_id>/deliveries", webhooks.DeliveryList.as_view(), name="api-deliveries"),
     path(
         "webhooks/<uuid:webhook_id>/deliveries/<uuid:delivery_id>",
-        webhook_deliveries.DeliveryDetail.as_view(),
+        webhooks.DeliveryDetail.as_view(),
         name="api-delivery",
     ),
     path(
         "webhooks/<uuid:webhook_id>/deliveries/<uuid:delivery_id>/redeliver",
-        webhook_deliveries.Redeliver.as_view(),
+        webhooks.Redeliver.as_view(),
         name="api-redeliver",
     ),
-    path("secrets", secrets.SecretList.as_view(), name="api-secrets"),
-    path("secrets/<slug:name>", secrets.SecretDetail.as_view(), name="api-secret"),
+    path("secrets", tools.SecretList.as_view(), name="api-secrets"),
+    path("secrets/<slug:name>", tools.SecretDetail.as_view(), name="api-secret"),
     path("notebook/conflicts", notebook_conflicts.ConflictList.as_view(), name="api-conflicts"),
     path("notebook/conflicts/<uuid:conflict_id>", notebook_conflicts.ConflictDetail.as_view(), name="api-conflict"),
     path(

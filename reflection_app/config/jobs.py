@@ -31,11 +31,9 @@ from reflection_app.runs.jobs import (
     enqueue_taking_away,
 )
 from reflection_app.sessions.traces import assemble_due, forget_spans
-from reflection_app.teams.outbox import send_waiting_mail
-from reflection_app.teams.retention import begin_due_retention, carry_out_retention
-from reflection_app.teams.take_project_away import deleted_projects, take_project_away
-from reflection_app.teams.webhook_outcome import switch_off_forgotten
-from reflection_app.teams.webhook_sending import due_webhooks, send_due
+from reflection_app.teams.notifications import send_waiting_mail
+from reflection_app.teams.retention import begin_due_retention, carry_out_retention, deleted_projects, take_project_away
+from reflection_app.teams.webhook_sending import due_webhooks, send_due, switch_off_forgotten
 
 # A bulk decision that is under way for longer than this may have lost its message or its worker.
 LOST_AFTER = timedelta(seconds=30)

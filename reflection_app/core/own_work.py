@@ -20,7 +20,7 @@ from reflection_app.core.models import Membership, OwnWork, Project
 from reflection_app.core.permissions import GRANTS, Permission, key_may, member_may
 from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Run
-from reflection_app.teams.admins import PeopleOnly
+from reflection_app.teams.members import PeopleOnly
 from reflection_app.teams.notifications import MAY_REVIEW
 
 

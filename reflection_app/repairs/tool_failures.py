@@ -31,7 +31,7 @@ from reflection_app.repairs.models import ToolFailure
 from reflection_app.runs.models import Run
 from reflection_app.runs.queueing import begin_run
 from reflection_app.tasks.models import Task
-from reflection_app.teams.tool_input import LONGEST_DESCRIPTION, schema_problem
+from reflection_app.teams.tools import LONGEST_DESCRIPTION, schema_problem
 
 # A failed call as an outside agent reports it, and how what was done about it went. Checked field by field.
 

@@ -21,7 +21,7 @@ from reflection_app.loops.values import Value
 from reflection_app.reviews.claiming import NOBODY, gone, lost, why_closed
 from reflection_app.reviews.models import OPEN, Review, ReviewSkip, ReviewState
 from reflection_app.runs.models import Run
-from reflection_app.teams.models.notification import NotificationKind
+from reflection_app.teams.models import NotificationKind
 from reflection_app.teams.notifications import MAY_REVIEW, tell_of_review
 
 LONGEST_NOTE = 10_000

@@ -21,9 +21,8 @@ from reflection_app.loops.storable import storable
 from reflection_app.loops.values import Value
 from reflection_app.reviews.models import About, Comment, Review
 from reflection_app.runs.models import Run
-from reflection_app.teams.models.notification import Notification, NotificationKind
-from reflection_app.teams.notifications import notify
-from reflection_app.teams.reading import is_blind
+from reflection_app.teams.models import Notification, NotificationKind
+from reflection_app.teams.notifications import is_blind, notify
 
 # Mentions: the names with an @ before them in what people write. Pure text, without Django.
 

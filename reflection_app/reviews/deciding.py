@@ -15,7 +15,7 @@ from reflection_app.reviews.models import UNDONE, About, Review, ReviewState
 from reflection_app.reviews.panels import keep_opinion, reopen_dispute, settle_dispute, take_back_opinion
 from reflection_app.reviews.taking_back import hold_again, take_back, why_it_stands
 from reflection_app.runs.models import Run
-from reflection_app.teams.models.notification import Notification, NotificationKind
+from reflection_app.teams.models import Notification, NotificationKind
 
 WRITTEN = (
     *("state", "lease_token", "lease_until", "decision", "decision_reason", "decided_by", "decided_by_label"),

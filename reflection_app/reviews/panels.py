@@ -19,7 +19,7 @@ from reflection_app.reviews.decisions import Decided, put_in_force, score_within
 from reflection_app.reviews.models import About, Panel, PanelState, Review, ReviewState
 from reflection_app.reviews.taking_back import take_back
 from reflection_app.runs.models import Run, Verdict
-from reflection_app.teams.models.notification import Notification, NotificationKind
+from reflection_app.teams.models import Notification, NotificationKind
 from reflection_app.teams.notifications import tell_of_adjudication
 
 

@@ -27,7 +27,7 @@ from reflection_app.runs.consequences import best_of
 from reflection_app.runs.lessons import settle_first_attempt
 from reflection_app.runs.models import Question, QuestionState, Run, Step, StepState, Verdict
 from reflection_app.runs.undo import TakenBack, proposed_entries, proposed_instructions, take_back_run, take_back_steps
-from reflection_app.teams.models.tool import Tool, ToolKind
+from reflection_app.teams.models import Tool, ToolKind
 
 FORGOTTEN: dict[str, Any] = {
     "opinion": None,

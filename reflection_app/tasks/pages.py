@@ -19,7 +19,7 @@ from reflection_app.runs.models import Run
 from reflection_app.tasks.redo import RedoInput, redo_run, why_no_redo
 from reflection_app.tasks.submission import TaskSubmission
 from reflection_app.tasks.submitting import submit_task
-from reflection_app.teams.models.tool import Tool
+from reflection_app.teams.models import Tool
 from reflection_app.web.access import DeskRequest, get_run_for, project_page
 from reflection_app.web.complaints import complaints
 from reflection_app.web.forms import Typed, blame, read_typed

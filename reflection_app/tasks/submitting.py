@@ -24,7 +24,7 @@ from reflection_app.runs.models import Run
 from reflection_app.runs.queueing import begin_run, is_scripted
 from reflection_app.tasks.models import Task, TaskFile
 from reflection_app.tasks.submission import TaskSubmission, check_it_can_run
-from reflection_app.teams.models.tool import Tool
+from reflection_app.teams.models import Tool
 
 NO_CRITIC = "This project has no critic: its critic's model is “none”. Choose another mode."
 NO_JUDGE = (

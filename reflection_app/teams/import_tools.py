@@ -21,8 +21,8 @@ from reflection_app.loops.storable import storable
 from reflection_app.loops.tool_calls import ToolSpec
 from reflection_app.loops.values import Value
 from reflection_app.tasks.submission import invalid_input
-from reflection_app.teams.models.tool import Tool, ToolKind
-from reflection_app.teams.tool_input import (
+from reflection_app.teams.models import Tool, ToolKind
+from reflection_app.teams.tools import (
     IMPORT_ADDRESS,
     LONGEST_DESCRIPTION,
     check_address,

@@ -1,15 +1,71 @@
 """Who belongs to a project, and as what. A project always keeps an admin."""
 
+import secrets
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from allauth.account.models import EmailAddress
+from django.conf import settings
 from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
 from django.db import transaction
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from reflection_app.adapters.doorbell import ring_person
 from reflection_app.core.audit import Actor, audit
-from reflection_app.core.errors import Conflict, InvalidInput, NotFound
-from reflection_app.core.models import ApiKey, Membership, Project, Role
-from reflection_app.teams.admins import check_may_give, check_may_touch_admins, revoke_invitations_of
+from reflection_app.core.errors import ActionError, Conflict, InvalidInput, NotFound
+from reflection_app.core.models import ApiKey, Membership, Project, Role, digest_of
+from reflection_app.teams.models import Invitation
+
+# What only people do to members, and what is left of somebody who is an admin no more.
+
+
+class PeopleOnly(ActionError):
+    """A key may not do it, whatever its scopes."""
+
+    status = 403
+    title = gettext_noop("Only for people")
+
+
+def check_may_touch_admins(actor: Actor, *roles: str) -> None:
+    """Raises PeopleOnly where a key would change an admin, who has one of these roles."""
+    if actor.api_key is not None and Role.ADMIN in roles:
+        raise PeopleOnly(_("Admins are made and changed by people who are admins, not by keys."))
+
+
+def check_may_give(actor: Actor, role: Role) -> None:
+    """Raises PeopleOnly where a key would give somebody a role that may do more than read.
+
+    What no key may do (making keys) or only of others' work (deciding, curating), it could else do by somebody of its
+    own making.
+    """
+    if actor.api_key is not None and role is not Role.VIEWER:
+        raise PeopleOnly(_("A key makes viewers only. Other roles are given by people who are admins."))
+
+
+def revoke_invitations_of(project: Project, user_id: int, *, actor: Actor) -> None:
+    """The links that the person made and nobody has followed work no more: they would lead back in."""
+    _revoke(project.pk, actor=actor, created_by_id=user_id)
+
+
+def revoke_invitations_of_key(key: ApiKey, *, actor: Actor) -> None:
+    """The same of a key."""
+    _revoke(key.project_id, actor=actor, created_by_key=key)
+
+
+def _revoke(project_id: UUID, *, actor: Actor, **made: Any) -> None:
+    # Not only usable ones: those of a revoked key are none already.
+    still_open = Invitation.objects.filter(accepted_at__isnull=True, revoked_at__isnull=True)
+    for invitation in still_open.select_for_update().filter(project=project_id, expires_at__gt=timezone.now(), **made):
+        invitation.revoked_at = timezone.now()
+        invitation.save(update_fields=["revoked_at"])
+        before = {"role": invitation.role, "email": invitation.email}
+        audit(project_id, actor, "invitation.revoked", target=invitation, before=before)
 
 
 class LastAdmin(Conflict):
@@ -116,3 +172,121 @@ def _keep_an_admin(project: Project, *, leaving: Membership) -> None:
     others = Membership.objects.filter(project=project, role=Role.ADMIN, user__is_active=True).exclude(pk=leaving.pk)
     if not others.exists():
         raise LastAdmin(_("This is the project's last admin. Make somebody else an admin first."))
+
+
+# Invitations by link: made, revoked, and accepted once. The link's secret is shown once and kept as a hash.
+
+USUAL_DAYS = 7
+MOST_DAYS = 90
+MOST_OPEN = 200
+
+
+class InvitationGone(Conflict):
+    """The invitation was used, revoked, or has expired."""
+
+    title = gettext_noop("This invitation no longer works")
+
+
+class OtherAddress(ActionError):
+    """The invitation is for an e-mail address that the account has not confirmed."""
+
+    status = 403
+    title = gettext_noop("For another address")
+
+
+@dataclass(frozen=True)
+class NewInvitation:
+    invitation: Invitation
+    secret: str
+
+
+@transaction.atomic
+def create_invitation(
+    project: Project, *, role: str, actor: Actor, email: str = "", days: int = USUAL_DAYS
+) -> NewInvitation:
+    """The invitation and its secret, which is not stored and cannot be shown again.
+
+    Raises InvalidInput, PeopleOnly, or Conflict.
+    """
+    wanted, address = read_role(role), _read_email(email)
+    check_may_give(actor, wanted)
+    if not 1 <= days <= MOST_DAYS:
+        message = _("1 to %(most)s days") % {"most": MOST_DAYS}
+        raise InvalidInput(_("When should the invitation expire?"), errors=[{"field": "days", "message": message}])
+    Project.objects.select_for_update().get(pk=project.pk)
+    if Invitation.objects.usable().filter(project=project).count() >= MOST_OPEN:
+        raise Conflict(_("This project has %(most)s open invitations. Revoke some first.") % {"most": MOST_OPEN})
+    secret = secrets.token_urlsafe(32)
+    invitation = Invitation.objects.create(
+        project=project,
+        role=wanted,
+        email=address,
+        digest=digest_of(secret),
+        created_by=actor.user,
+        created_by_key=actor.api_key,
+        created_by_label=actor.label,
+        expires_at=timezone.now() + timedelta(days=days),
+    )
+    audit(project.pk, actor, "invitation.created", target=invitation, after={"role": wanted.value, "email": address})
+    return NewInvitation(invitation, secret)
+
+
+def _read_email(email: str) -> str:
+    address = email.strip()
+    if not address:
+        return ""
+    try:
+        validate_email(address)
+    except ValidationError:
+        message = _("This is no e-mail address.")
+        raise InvalidInput(message, errors=[{"field": "email", "message": message}]) from None
+    if not settings.MAIL_OPTIONS and not settings.OIDC_APPS:
+        message = _("This desk sends no mail, so nobody could confirm the address.")
+        raise InvalidInput(message, errors=[{"field": "email", "message": message}])
+    return address
+
+
+@transaction.atomic
+def revoke_invitation(invitation: Invitation, *, actor: Actor) -> None:
+    """The link works no more; revoking it twice, or after it was used, changes nothing."""
+    open_one = Invitation.objects.filter(pk=invitation.pk, revoked_at__isnull=True, accepted_at__isnull=True)
+    if open_one.update(revoked_at=timezone.now()):
+        before = {"role": invitation.role, "email": invitation.email}
+        audit(invitation.project_id, actor, "invitation.revoked", target=invitation, before=before)
+
+
+def find_invitation(digest: str, *, lock: bool = False) -> Invitation | None:
+    """The usable invitation whose secret has this digest, with its project; None where there is none."""
+    rows = Invitation.objects.usable().filter(project__deleted_at__isnull=True, digest=digest)
+    if lock:
+        rows = rows.select_for_update(of=("self",))
+    return rows.select_related("project", "created_by_key").first()
+
+
+@transaction.atomic
+def accept_invitation(digest: str, *, actor: Actor) -> Membership:
+    """The membership of the person who accepts. Raises InvitationGone, or OtherAddress where it names another's."""
+    user = actor.user
+    assert user is not None
+    invitation = find_invitation(digest, lock=True)
+    if invitation is None:
+        raise InvitationGone(_("This invitation was used already, was revoked, or is too old. Ask for another."))
+    if not is_for(invitation, user):
+        raise OtherAddress(
+            _("This invitation is for %(email)s. Confirm this address in your profile, then follow the link again.")
+            % {"email": invitation.email}
+        )
+    role = read_role(invitation.role)
+    membership = add_member(invitation.project, user, role=role, actor=actor, invited_by_key=invitation.created_by_key)
+    Invitation.objects.filter(pk=invitation.pk).update(accepted_by=user, accepted_at=timezone.now())
+    after = {"name": user.get_username(), "role": invitation.role}
+    audit(invitation.project_id, actor, "invitation.accepted", target=invitation, after=after)
+    return membership
+
+
+def is_for(invitation: Invitation, user: User) -> bool:
+    """Whether this person may accept it: anybody, unless it names an address, which they must have confirmed."""
+    if not invitation.email:
+        return True
+    confirmed = EmailAddress.objects.filter(user=user, email__iexact=invitation.email, verified=True)
+    return bool(confirmed.exists())

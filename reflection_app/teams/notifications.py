@@ -1,21 +1,166 @@
 """Notifications: telling people, and noting what they have read."""
 
-from collections.abc import Iterable
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from smtplib import SMTPException
+from types import MappingProxyType
 from uuid import UUID
 
+from django.conf import settings
 from django.contrib.auth.models import User
+from django.core.mail import EmailMessage
+from django.core.mail.backends.smtp import EmailBackend
 from django.db import transaction
-from django.db.models import Q
-from django.utils import timezone
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.urls import reverse
+from django.utils import timezone, translation
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop, ngettext
 
 from reflection_app.adapters.doorbell import ring_reviews
 from reflection_app.core.audit import Actor
-from reflection_app.core.models import Membership, Role
+from reflection_app.core.models import Membership, Profile, Role
 from reflection_app.core.permissions import Permission, roles_that_may
-from reflection_app.reviews.models import About, Comment, Review, ReviewState
-from reflection_app.teams.models.notification import ABOUT_WEBHOOK, Notification, NotificationKind
-from reflection_app.teams.models.webhook import Webhook
-from reflection_app.teams.reading import notices_of
+from reflection_app.loops.effects import ReviewReason
+from reflection_app.reviews.models import About, Comment, PanelState, Review, ReviewState
+from reflection_app.teams.models import ABOUT_WEBHOOK, Notification, NotificationKind, Webhook
+
+# Notifications in words of the reader's language, and where they lead.
+
+LONGEST_TITLE = 200
+
+
+SENTENCES: Mapping[NotificationKind, str] = MappingProxyType(
+    {
+        NotificationKind.MENTIONED: gettext_noop("%(by)s mentioned you in a comment on “%(title)s”."),
+        NotificationKind.COMMENTED: gettext_noop("%(by)s commented on “%(title)s”."),
+        NotificationKind.ASSIGNED: gettext_noop("%(by)s assigned the review of “%(title)s” to you."),
+        NotificationKind.HANDED_OVER: gettext_noop("%(by)s handed the review of “%(title)s” over to you."),
+        NotificationKind.ADJUDICATION: gettext_noop(
+            "The reviewers of “%(title)s” do not agree; one more person decides."
+        ),
+        NotificationKind.DECISION_UNDONE: gettext_noop("%(by)s took your decision on “%(title)s” back."),
+        NotificationKind.WEBHOOK_PAUSED: gettext_noop(
+            "The webhook to %(title)s is paused: for a day nothing has arrived there."
+        ),
+        NotificationKind.WEBHOOK_GONE: gettext_noop("The webhook to %(title)s is switched off; its page says why."),
+    }
+)
+
+
+def sentence_of(notice: Notification) -> str:
+    """What happened, in one line of plain text."""
+    said = {"by": _fact(notice, "by"), "title": _fact(notice, "title")}
+    return _(SENTENCES[NotificationKind(notice.kind)]) % said
+
+
+def path_of(notice: Notification) -> str:
+    """The address of what it is about, on the desk; nothing where there is no page of it."""
+    slug = notice.project.slug
+    if notice.about == ABOUT_WEBHOOK:
+        return reverse("webhook", args=(slug, notice.about_id))
+    place = f"#comment-{notice.comment_id}" if notice.comment_id else ""
+    match About(notice.about):
+        case About.REVIEW:
+            return reverse("review", args=(slug, notice.about_id)) + place
+        case About.RUN:
+            return reverse("run", args=(slug, notice.about_id)) + place
+        case About.ENTRY:
+            return reverse("entry", args=(slug, notice.about_id)) + place
+
+
+def _fact(notice: Notification, name: str) -> str:
+    """What is known of it, on one line: titles are texts of anybody's."""
+    said = " ".join(str(notice.facts.get(name, "")).split())
+    return said if len(said) <= LONGEST_TITLE else said[: LONGEST_TITLE - 1] + "…"
+
+
+# Notifications as mail: one plain letter for all that waits for a person, in their language.
+#
+# It holds no words of a comment or an answer: who reads it later may not be allowed to see them any more.
+
+# A letter with more says how many more there are.
+MOST_TOLD = 30
+
+
+def letter_to(user: User, notices: Sequence[Notification]) -> EmailMessage:
+    """The letter that tells `user` of these, the oldest first."""
+    profile = Profile.objects.filter(user=user).first()
+    language = profile.language if profile and profile.language else settings.LANGUAGE_CODE
+    with translation.override(language):
+        return EmailMessage(
+            subject=_subject(notices),
+            body=_body(notices),
+            from_email=settings.MAIL_FROM,
+            to=[user.email],
+            # No answering machine answers to it.
+            headers={"Auto-Submitted": "auto-generated"},
+        )
+
+
+def _subject(notices: Sequence[Notification]) -> str:
+    if len(notices) == 1:
+        return sentence_of(notices[0])
+    counted = ngettext("%(count)d notification", "%(count)d notifications", len(notices))
+    return _("Reflection Desk: %(counted)s") % {"counted": counted % {"count": len(notices)}}
+
+
+def _body(notices: Sequence[Notification]) -> str:
+    told = [f"{sentence_of(notice)}\n{settings.PUBLIC_URL}{path_of(notice)}" for notice in notices[:MOST_TOLD]]
+    more = len(notices) - MOST_TOLD
+    if more > 0:
+        told.append(ngettext("And %(count)d more.", "And %(count)d more.", more) % {"count": more})
+    told.append(
+        _("All notifications: %(address)s") % {"address": settings.PUBLIC_URL + reverse("notifications")}
+        + "\n"
+        + _("Mail can be turned off in your profile: %(address)s")
+        % {"address": settings.PUBLIC_URL + reverse("profile")}
+    )
+    return "\n\n".join(told) + "\n"
+
+
+# Which comments and notifications somebody may read.
+#
+# At a blind seat of a panel a comment would tell the others an opinion: until the last opinion is in, nobody but its
+# author sees it, and what it tells anybody of is held back for as long.
+
+MOST_COUNTED = 100
+
+
+def blind_seats() -> QuerySet[Review]:
+    """The seats of panels that still wait for an opinion."""
+    return Review.objects.filter(panel__state=PanelState.OPEN).exclude(reason=ReviewReason.ADJUDICATION)
+
+
+def is_blind(about: str, about_id: UUID) -> bool:
+    """Whether what is said there is for nobody else's eyes yet."""
+    return about == About.REVIEW and blind_seats().filter(pk=about_id).exists()
+
+
+def comments_seen_by(reader_label: str, *, project_id: UUID) -> QuerySet[Comment]:
+    """The project's comments that this person or key may read, oldest first."""
+    is_held_back = Exists(blind_seats().filter(pk=OuterRef("about_id")))
+    readable = Q(author_label=reader_label) | ~is_held_back
+    return Comment.objects.filter(readable, project=project_id).order_by("created_at", "id")
+
+
+def readable_notices() -> QuerySet[Notification]:
+    """The notifications that their people may read now: of projects that they are still members of, not held back."""
+    of_members = Exists(Membership.objects.filter(project=OuterRef("project"), user=OuterRef("user")))
+    is_held_back = Exists(blind_seats().filter(pk=OuterRef("about_id")))
+    return Notification.objects.filter(of_members, Q(comment=None) | ~is_held_back)
+
+
+def notices_of(user_id: int) -> QuerySet[Notification]:
+    """What this person is told of, the newest first."""
+    return readable_notices().filter(user=user_id).select_related("project").order_by("-created_at", "-id")
+
+
+def count_unread(user_id: int) -> int:
+    """How many are unread; nobody needs to know of more than a hundred."""
+    return readable_notices().filter(user=user_id, read_at=None)[:MOST_COUNTED].count()
+
 
 MAY_REVIEW = roles_that_may(Permission.REVIEW)
 # A title is a line; the page and the mail bound it again.
@@ -115,3 +260,90 @@ def read_about(user: User, *, project_id: UUID, about: About, about_id: UUID) ->
 def _read(user: User, which: Q) -> int:
     unread = notices_of(user.pk).filter(which, read_at=None).select_related(None).order_by()
     return Notification.objects.filter(pk__in=unread.values("pk"), read_at=None).update(read_at=timezone.now())
+
+
+# Sending what is still unread by mail, person by person.
+#
+# Rows are claimed before the letter goes out, so that two workers never send the same; where one dies in between, nobody
+# is told by mail, but the bell still does. What a server refuses is tried again, later and later, and given up.
+
+log = logging.getLogger(__name__)
+
+# After each failure the next try comes this many times later than the one before: 2 min, 8 min, half an hour, 2 h, 8 h.
+SLOWER = 4
+MOST_FAILURES = 5
+# What is older is no news: mail that is set up later does not tell of everything that ever was unread.
+TOLD_WITHIN = timedelta(days=2)
+MOST_AT_ONCE = 200
+
+
+def send_waiting_mail(now: datetime | None = None) -> int:
+    """Tells everybody of what they have not read for a while; how many letters went out. Nothing where mail is off."""
+    if not settings.MAIL_OPTIONS:
+        return 0
+    sent = 0
+    server = EmailBackend(alias="default", **settings.MAIL_OPTIONS)
+    for user_id in _who_waits(now or timezone.now()):
+        try:
+            server.open()
+        except (SMTPException, OSError) as error:
+            # Nothing is claimed, so it is nobody's failure: all is tried again at the next round.
+            log.warning("the mail server cannot be reached: %s", type(error).__name__)
+            break
+        sent += _send_to(user_id, server, now=now or timezone.now())
+    _close(server)
+    return sent
+
+
+def _who_waits(now: datetime) -> list[int]:
+    """The people with something to be told, who waits longest first."""
+    rows = _waiting(now).order_by("created_at").values_list("user", flat=True)
+    return list(dict.fromkeys(rows[:MOST_AT_ONCE]))
+
+
+def _waiting(now: datetime) -> QuerySet[Notification]:
+    delay = timedelta(seconds=settings.MAIL_DELAY_S)
+    due = Q()
+    for failures in range(MOST_FAILURES):
+        due |= Q(mail_failures=failures, created_at__lte=now - delay * SLOWER**failures)
+    wants_it = Q(user__profile=None) | Q(user__profile__wants_mail=True)
+    rows = readable_notices().filter(due, wants_it, mailed_at=None, read_at=None, user__is_active=True)
+    return rows.filter(created_at__gt=now - TOLD_WITHIN).exclude(user__email="")
+
+
+def _send_to(user_id: int, server: EmailBackend, *, now: datetime) -> bool:
+    """Whether a letter went out."""
+    claimed = _claim(user_id, now=now)
+    if not claimed:
+        return False
+    user = User.objects.get(pk=user_id)
+    try:
+        return bool(server.send_messages([letter_to(user, claimed)]))
+    except (SMTPException, OSError, ValueError) as error:
+        # The server's own words would bring the person's address into the log.
+        log.warning("mail to user %s was not sent: %s", user_id, type(error).__name__)
+        _give_back(claimed)
+        # What the connection is in the middle of is not known.
+        _close(server)
+        return False
+
+
+def _close(server: EmailBackend) -> None:
+    try:
+        server.close()
+    except (SMTPException, OSError) as error:
+        log.warning("the mail server did not say goodbye: %s", type(error).__name__)
+
+
+@transaction.atomic
+def _claim(user_id: int, *, now: datetime) -> list[Notification]:
+    """What the person is told of, marked as told: whoever else asks now gets nothing of it."""
+    free = _waiting(now).filter(user=user_id).select_for_update(of=("self",), skip_locked=True)
+    rows = list(free.select_related("project").order_by("created_at", "id"))
+    Notification.objects.filter(pk__in=[row.pk for row in rows]).update(mailed_at=now)
+    return rows
+
+
+def _give_back(rows: Sequence[Notification]) -> None:
+    which = Notification.objects.filter(pk__in=[row.pk for row in rows])
+    which.update(mailed_at=None, mail_failures=F("mail_failures") + 1)

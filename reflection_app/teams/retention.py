@@ -9,25 +9,186 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from django.db import transaction
-from django.db.models import Exists, OuterRef, QuerySet
+from django.apps import apps
+from django.db import models, transaction
+from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
-from reflection_app.core.audit import Actor, audit
-from reflection_app.core.models import Project
+from notebook_app.public import forget_some
+from reflection_app.core.audit import Actor, AuditEntry, audit
+from reflection_app.core.errors import InvalidInput, NotFound, RunFinished
+from reflection_app.core.models import ApiKey, Membership, Project
 from reflection_app.loops.retention_settings import RetentionSettings
-from reflection_app.runs.jobs import enqueue_retention
-from reflection_app.runs.models import Run
-from reflection_app.teams.due_for_deletion import (
-    aged_deliveries,
-    aged_failures,
-    aged_notifications,
-    aged_tasks,
-    aged_traces,
-    aged_transcripts,
-)
-from reflection_app.teams.models.retention import RetentionRun
-from reflection_app.teams.taking_away import take_rows, take_tasks, take_transcripts, until_nothing_is_left
+from reflection_app.metrics.figuring import figure_runs, lock_figures
+from reflection_app.metrics.models import FigureDue
+from reflection_app.repairs.models import ToolFailure
+from reflection_app.reviews.models import OPEN, About, Comment, Review
+from reflection_app.runs.jobs import enqueue_retention, enqueue_taking_away
+from reflection_app.runs.models import Run, RunState
+from reflection_app.runs.resuming import cancel_run
+from reflection_app.sessions.models import AgentTrace, Reflector, Transcript
+from reflection_app.tasks.models import Task
+from reflection_app.teams.models import Delivery, DeliveryState, Invitation, Notification, RetentionRun, Webhook
+
+# What a project keeps longer than its retention says, as querysets; and what is old enough, but still waited for.
+#
+# Look-backs go with what they look back at, and the loop of a session goes with the session: they hold its words.
+
+
+@dataclass(frozen=True)
+class Aged[M: Model]:
+    """What ended before a moment: what may be deleted, and what a person, an agent or a worker is still waited for."""
+
+    due: QuerySet[M]
+    held: QuerySet[M]
+
+
+def aged_tasks(project_id: UUID, *, before: datetime) -> Aged[Task]:
+    """Tasks of people and pipelines, with all their runs. The newest run to end tells how old a task is."""
+    runs = Run.objects.filter(task=OuterRef("pk"))
+    of_sessions = Exists(Transcript.objects.filter(run__task=OuterRef("pk")))
+    looking_back = Exists(Reflector.objects.filter(fork__task=OuterRef("pk")))
+    recent = Exists(runs.filter(finished_at__gte=before))
+    tasks = Task.objects.filter(project=project_id, created_at__lt=before).exclude(of_sessions | looking_back | recent)
+    waits = Q(Exists(runs.exclude(state=RunState.FINISHED)))
+    waits |= Q(Exists(Review.objects.filter(run__task=OuterRef("pk"), state__in=OPEN)))
+    waits |= Q(Exists(_looking_back(run__task=OuterRef("pk"))))
+    return Aged(due=tasks.exclude(waits), held=tasks.filter(waits))
+
+
+def aged_transcripts(project_id: UUID, *, before: datetime) -> Aged[Transcript]:
+    """Sessions that have ended; what has not ended is never old."""
+    sessions = Transcript.objects.filter(project=project_id, ended_at__lt=before)
+    runs = Run.objects.filter(task__runs__transcript=OuterRef("pk"))
+    waits = Q(Exists(runs.exclude(state=RunState.FINISHED)))
+    waits |= Q(Exists(Review.objects.filter(run__task__runs__transcript=OuterRef("pk"), state__in=OPEN)))
+    waits |= Q(Exists(_looking_back(transcript=OuterRef("pk"))))
+    return Aged(due=sessions.exclude(waits), held=sessions.filter(waits))
+
+
+def _looking_back(**at: object) -> QuerySet[Reflector]:
+    return Reflector.objects.filter(**at).exclude(fork__state=RunState.FINISHED)
+
+
+def aged_failures(project_id: UUID, *, before: datetime) -> QuerySet[ToolFailure]:
+    """Failures that outside agents reported. Those of runs go with their runs."""
+    return ToolFailure.objects.filter(project=project_id, run__isnull=True, created_at__lt=before)
+
+
+def aged_deliveries(project_id: UUID, *, before: datetime) -> QuerySet[Delivery]:
+    """Deliveries that have arrived or were given up."""
+    return Delivery.objects.filter(project=project_id, created_at__lt=before).exclude(state=DeliveryState.WAITING)
+
+
+def aged_traces(project_id: UUID, *, before: datetime) -> QuerySet[AgentTrace]:
+    """Traces of which nothing more has come. The session that was made of one stays."""
+    return AgentTrace.objects.filter(project=project_id, last_span_at__lt=before)
+
+
+def aged_notifications(project_id: UUID, *, before: datetime) -> QuerySet[Notification]:
+    return Notification.objects.filter(project=project_id, created_at__lt=before)
+
+
+# Deleting a project: from the moment of it nobody reaches it any more; a worker takes its rows away.
+
+
+@transaction.atomic
+def delete_project(project: Project, *, typed_name: str, actor: Actor) -> Project:
+    """The project, deleted. Its short name is free again, its keys, invitations and webhooks work no more.
+
+    Raises InvalidInput where `typed_name` is not its name, and NotFound where it was deleted before.
+    """
+    if typed_name.strip() != project.name.strip():
+        message = _("Type the project's name just as it is: %(name)s") % {"name": project.name}
+        raise InvalidInput(message, errors=[{"field": "typed_name", "message": message}])
+    locked = Project.objects.select_for_update().get(pk=project.pk)
+    if locked.deleted_at is not None:
+        raise NotFound(_("The project was deleted already."))
+    now, former = timezone.now(), locked.slug
+    locked.deleted_at, locked.slug = now, f"deleted-{locked.pk.hex}"
+    locked.save(update_fields=["deleted_at", "slug"])
+    ApiKey.objects.filter(project=locked, revoked_at__isnull=True).update(revoked_at=now)
+    Invitation.objects.filter(project=locked, revoked_at__isnull=True).update(revoked_at=now)
+    # Else the runs that are cancelled next would be told to somebody for whom the project is gone.
+    Webhook.objects.filter(project=locked).update(is_enabled=False)
+    audit(locked.pk, actor, "project.deleted", target=locked, before={"slug": former, "name": locked.name})
+    transaction.on_commit(lambda: enqueue_taking_away(locked.pk))
+    return locked
+
+
+# Taking rows away with all that hangs on them, a piece at a time: each piece is a transaction of its own.
+#
+# What is taken away is locked first, and looked at again: somebody may have asked for a review of it meanwhile.
+
+# Small enough that nobody who needs one of its rows waits for long.
+PIECE = 50
+PIECE_OF_ROWS = 500
+
+
+def take_tasks(project_id: UUID, due: QuerySet[Task], *, most: int = PIECE) -> Counter[str]:
+    """How many tasks and runs of `due` were deleted; nothing where none is left."""
+    with transaction.atomic():
+        lock_figures(project_id)
+        wanted = _locked(due, most)
+        list(Run.objects.select_for_update(of=("self",)).filter(task__in=wanted).order_by("pk").values_list("pk"))
+        still = list(due.filter(pk__in=wanted).values_list("pk", flat=True))
+        return _delete_tasks(still)
+
+
+def take_transcripts(project_id: UUID, due: QuerySet[Transcript], *, most: int = PIECE) -> Counter[str]:
+    """How many sessions of `due` were deleted, with the loops that reflected on them and the traces they came from."""
+    with transaction.atomic():
+        lock_figures(project_id)
+        wanted = _locked(due, most)
+        still = list(due.filter(pk__in=wanted).values_list("pk", flat=True))
+        loops = Task.objects.filter(runs__transcript__in=still).values_list("pk", flat=True)
+        forks = Reflector.objects.filter(transcript__in=still).values_list("fork__task", flat=True)
+        _delete_tasks([*loops, *forks])
+        AgentTrace.objects.filter(transcript__in=still).delete()
+        Transcript.objects.filter(pk__in=still).delete()
+        return +Counter(sessions=len(still))
+
+
+def take_rows(due: QuerySet[Any], *, name: str, most: int = PIECE_OF_ROWS) -> Counter[str]:
+    """How many rows of `due` were deleted, told under `name`."""
+    with transaction.atomic():
+        wanted = _locked(due, most)
+        due.filter(pk__in=wanted).delete()
+        return +Counter({name: len(wanted)})
+
+
+def until_nothing_is_left(take: Callable[[], Counter[str]], *, go_on: Callable[[], bool]) -> Counter[str]:
+    """What all pieces together took, until one finds nothing or `go_on` says that it is enough for now."""
+    taken: Counter[str] = Counter()
+    while go_on() and (piece := take()):
+        taken += piece
+    return taken
+
+
+def _locked(due: QuerySet[Any], most: int) -> list[Any]:
+    """The keys of some rows, which nobody else deletes at the same time."""
+    rows: QuerySet[Model] = due.select_for_update(skip_locked=True, of=("self",)).order_by("pk")
+    return list(rows.values_list("pk", flat=True)[:most])
+
+
+def _delete_tasks(task_ids: list[UUID]) -> Counter[str]:
+    runs = Run.objects.filter(task__in=task_ids)
+    looking_back = list(Reflector.objects.filter(run__in=runs).values_list("fork__task", flat=True))
+    every = [*task_ids, *looking_back]
+    told = Counter(runs=runs.count(), tasks=len(task_ids))
+    # What they count for in the metrics stays, so it has to be known first.
+    gone_runs = Run.objects.filter(task__in=every).values_list("pk", flat=True)
+    figure_runs(FigureDue.objects.filter(run_id__in=gone_runs).values_list("run_id", flat=True))
+    for about, gone in (
+        (About.RUN, Run.objects.filter(task__in=every).values_list("pk", flat=True)),
+        (About.REVIEW, Review.objects.filter(run__task__in=every).values_list("pk", flat=True)),
+    ):
+        Comment.objects.filter(about=about, about_id__in=gone).delete()
+        Notification.objects.filter(about=about, about_id__in=gone).delete()
+    Task.objects.filter(pk__in=every).delete()
+    return +told
+
 
 # What is left then is taken up again by the next look, an hour later at most.
 LONGEST_PASS_S = 600.0
@@ -163,3 +324,76 @@ def _end(retention_run_id: UUID) -> None:
         run.finished_at = timezone.now()
         run.save(update_fields=["finished_at"])
         audit(run.project_id, SYSTEM, "retention.carried_out", target=run, after=run.deleted)
+
+
+# Taking a deleted project's rows away, piece by piece; wherever it stops, the next look goes on.
+#
+# The audit trail stays: its rows can be neither changed nor deleted, and tell who deleted the project.
+
+LONGEST_S = 600.0
+# Its rows can be neither changed nor deleted.
+STAYING = frozenset({AuditEntry})
+
+
+def deleted_projects() -> list[UUID]:
+    """The projects that were deleted, and are still there in part."""
+    return list(Project.objects.filter(deleted_at__isnull=False).values_list("pk", flat=True))
+
+
+def take_project_away(project_id: UUID, *, longest_s: float = LONGEST_S) -> None:
+    """Ends what runs in a deleted project, then takes everything of it away, for a while. Others are left alone."""
+    project = Project.objects.filter(pk=project_id, deleted_at__isnull=False).first()
+    if project is None:
+        return
+    ends = time.monotonic() + longest_s
+
+    def go_on() -> bool:
+        return time.monotonic() < ends
+
+    taken: Counter[str] = Counter()
+    for take in _takers_of_project(project):
+        taken += until_nothing_is_left(take, go_on=go_on)
+    if go_on():
+        _take_the_rest(project, taken=taken)
+
+
+def _takers_of_project(project: Project) -> Iterator[Callable[[], Counter[str]]]:
+    yield partial(_cancel_some, project)
+    # Sessions first, and the loops that reflected on them with them.
+    yield partial(take_transcripts, project.pk, Transcript.objects.filter(project=project))
+    yield partial(take_tasks, project.pk, Task.objects.filter(project=project))
+    for name, rows in _others(project):
+        yield partial(take_rows, rows, name=name)
+    yield partial(forget_some, project.pk)
+
+
+def _others(project: Project) -> Iterator[tuple[str, models.QuerySet[Any]]]:
+    """The rows of every other table that belong to a project, also of such as are added to the code later."""
+    apart = STAYING | {Transcript, Task, Membership, RetentionRun}
+    for model in apps.get_app_config("reflection_app").get_models():
+        for field in model._meta.concrete_fields:  # noqa: SLF001 - the documented way to ask a model for its fields
+            if field.related_model is Project and model not in apart:
+                yield model.__name__, models.QuerySet(model).filter(**{field.name: project})
+
+
+def _cancel_some(project: Project) -> Counter[str]:
+    """How many runs were ended; a worker that is at one finds its lease gone and stops."""
+    running: models.QuerySet[Run] = Run.objects.filter(project=project).exclude(state=RunState.FINISHED)
+    cancelled: Counter[str] = Counter()
+    for run in running.order_by("pk")[:PIECE]:
+        try:
+            cancel_run(run, actor=SYSTEM)
+        except RunFinished:
+            continue
+        cancelled["cancelled"] += 1
+    return cancelled
+
+
+@transaction.atomic
+def _take_the_rest(project: Project, *, taken: Counter[str]) -> None:
+    """The project itself and its members go last, with a line in the trail."""
+    locked: Any = Project.objects.select_for_update().filter(pk=project.pk).first()
+    if locked is None:
+        return
+    audit(locked.pk, SYSTEM, "project.taken_away", target=locked, after=dict(taken))
+    locked.delete()

@@ -1,24 +1,142 @@
 """Registering, changing, removing and trying the tools of a project."""
 
+import json
+import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any, Literal
 from uuid import uuid4
 
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
-from pydantic import Field, JsonValue, ValidationError
+from pydantic import AfterValidator, Field, JsonValue, SecretStr, ValidationError
 
+from reflection_app.adapters.outgoing import AddressRefused, OutgoingError, check_url, origin_of
 from reflection_app.adapters.tools.builtin import LONGEST_PROGRAM_S, SPECS
 from reflection_app.adapters.tools.calling import call_registered
-from reflection_app.adapters.tools.config import BuiltinConfig
+from reflection_app.adapters.tools.config import BY_KIND, AnyConfig, BuiltinConfig, HttpConfig
+from reflection_app.adapters.tools.headers import SECRET_NAME, secrets_named
+from reflection_app.adapters.tools.secret_values import encrypt
+from reflection_app.adapters.tools.url_template import example_of, placeholders
 from reflection_app.core.audit import Actor, audit
-from reflection_app.core.errors import NotFound
+from reflection_app.core.errors import InvalidInput, NotFound
 from reflection_app.core.models import Project
+from reflection_app.loops.storable import is_storable
+from reflection_app.loops.tool_arguments import SchemaUnusable, is_too_deep, violations
 from reflection_app.loops.tool_calls import ToolResult
 from reflection_app.loops.values import Value
 from reflection_app.tasks.submission import invalid_input
-from reflection_app.teams.models.tool import Tool, ToolKind
-from reflection_app.teams.tool_input import ToolInput, check_config, read_config, refused
+from reflection_app.teams.models import Secret, Tool, ToolKind
+
+# What a registration of a tool must hold, whoever hands it in.
+
+LONGEST_SCHEMA = 50_000
+LONGEST_DESCRIPTION = 4_000
+TOOL_NAME = r"^[A-Za-z][A-Za-z0-9_-]{0,63}$"
+LONGEST_TIMEOUT_S = 120.0
+IMPORT_ADDRESS = "import-mcp"
+
+
+def schema_problem(schema: dict[str, Any]) -> str:
+    """Why arguments cannot be checked against `schema`; nothing where they can."""
+    if is_too_deep(schema) or len(json.dumps(schema)) > LONGEST_SCHEMA:
+        return f"a schema has at most {LONGEST_SCHEMA:,} characters and 64 levels"
+    if not is_storable(schema):
+        return "it holds characters or numbers that cannot be stored"
+    if schema and schema.get("type") != "object":
+        return 'arguments are an object: the schema begins with {"type": "object"}'
+    if not isinstance(schema.get("properties", {}), dict):
+        return "properties: a JSON object"
+    try:
+        violations({}, schema=schema)
+    except SchemaUnusable as error:
+        return f"no JSON Schema that can be used: {error}"
+    return ""
+
+
+def _usable_schema(schema: dict[str, Any]) -> dict[str, Any]:
+    if problem := schema_problem(schema):
+        raise ValueError(problem)
+    return schema
+
+
+def _free(name: str) -> str:
+    if name == IMPORT_ADDRESS:
+        raise ValueError("this word is the address of the import; choose another")
+    return name
+
+
+def _storable(text: str) -> str:
+    if not is_storable(text):
+        raise ValueError("it holds characters that cannot be stored")
+    return text
+
+
+class ToolInput(Value):
+    """A tool as it is registered. `config` says how it is called, by kind.
+
+    http: `{method, url, headers}`; mcp: `{url, tool_name, headers}`; builtin: `{name}`.
+    """
+
+    name: Annotated[str, AfterValidator(_free)] = Field(
+        pattern=TOOL_NAME, description="letters, digits, _ and -, beginning with a letter"
+    )
+    kind: Literal["http", "mcp", "builtin"]
+    description: Annotated[str, Field(max_length=LONGEST_DESCRIPTION), AfterValidator(_storable)] = ""
+    parameters: Annotated[dict[str, JsonValue], AfterValidator(_usable_schema)] = Field(
+        default_factory=dict, description="JSON Schema of the arguments"
+    )
+    config: dict[str, JsonValue]
+    timeout_s: float = Field(default=10.0, gt=0, le=LONGEST_TIMEOUT_S, allow_inf_nan=False)
+    is_enabled: bool = True
+
+
+def read_config(given: ToolInput) -> AnyConfig:
+    """The config of the tool's kind. Raises InvalidInput, with fields below `config`."""
+    try:
+        return BY_KIND[given.kind].model_validate(given.config)
+    except ValidationError as error:
+        refusal = invalid_input(error, what=_("tool"))
+        raise InvalidInput(
+            str(refusal), errors=[one | {"field": f"config.{one['field']}".rstrip(".")} for one in refusal.errors]
+        ) from None
+
+
+def check_config(project: Project, config: AnyConfig, *, parameters: dict[str, Any]) -> None:
+    """Raises InvalidInput where calls could not work. Asks the name server: call it outside of transactions."""
+    if isinstance(config, BuiltinConfig):
+        return
+    url = config.url
+    if isinstance(config, HttpConfig):
+        unknown = [name for name in placeholders(url) if name not in parameters.get("properties", {})]
+        if unknown:
+            raise refused("config.url", f"{{{unknown[0]}}} is no argument: the schema has no property of this name")
+        url = example_of(url)
+    check_address(url, field="config.url")
+    check_secrets(project, config.headers, url=url, field="config.headers")
+
+
+def check_address(url: str, *, field: str) -> None:
+    """Raises InvalidInput where requests cannot be sent to the address."""
+    try:
+        check_url(url)
+    except OutgoingError as error:
+        raise refused(field, str(error)) from None
+
+
+def check_secrets(project: Project, headers: dict[str, str], *, url: str, field: str) -> None:
+    """Raises InvalidInput where a secret that the headers name is not there, or not for this origin."""
+    named = secrets_named(headers.values())
+    origins = dict(Secret.objects.filter(project=project, name__in=named).values_list("name", "origin"))
+    for name in sorted(named):
+        if name not in origins:
+            raise refused(field, f"there is no secret named {name}; add it first")
+        if origins[name] != origin_of(url):
+            raise refused(field, f"the secret {name} is for {origins[name]}, and the tool calls {origin_of(url)}")
+
+
+def refused(field: str, message: str) -> InvalidInput:
+    return InvalidInput(_("The tool was not saved."), errors=[{"field": field, "message": message}])
+
 
 LONGEST_TRY_S = 10.0
 FIELDS = ("name", "kind", "description", "parameters", "config", "timeout_s", "is_enabled")
@@ -133,3 +251,72 @@ def try_tool(tool: Tool, arguments: dict[str, Any], *, actor: Actor) -> ToolResu
     with transaction.atomic():
         audit(tool.project_id, actor, "tool.tried", target=tool, after={"name": tool.name})
     return call_registered(tool, arguments, key=f"try/{uuid4()}", most_s=LONGEST_TRY_S)
+
+
+# Secrets of tools: kept, replaced, deleted. A value goes in and is never told again.
+
+# Shorter ones could not be found in what servers echo without spoiling ordinary words.
+_USABLE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{6,3998})[\x21-\x7e]")
+
+
+class SecretInput(Value):
+    """A secret, and the one origin (scheme, host and port) that it may be sent to."""
+
+    name: str = Field(description="letters, digits, _ and -; headers refer to it as {secret:NAME}")
+    origin: str = Field(description="an address of the server, such as https://api.example.com")
+    value: SecretStr = Field(description="never told again")
+
+
+def save_secret(project: Project, given: SecretInput, *, actor: Actor) -> Secret:
+    """The secret; one of the same name is replaced, value and origin. Raises InvalidInput."""
+    origin = _check(given)
+    fields = {"origin": origin, "ciphertext": encrypt(given.value.get_secret_value(), origin=origin)}
+    with transaction.atomic():
+        Project.objects.select_for_update().get(pk=project.pk)
+        before = Secret.objects.filter(project=project, name=given.name).first()
+        secret, is_new = Secret.objects.update_or_create(
+            project=project, name=given.name, defaults=fields, create_defaults={**fields, "created_by": actor.user}
+        )
+        audit(
+            project.pk,
+            actor,
+            "secret.created" if is_new else "secret.replaced",
+            target=secret,
+            before={"origin": before.origin} if before else {},
+            after={"name": secret.name, "origin": origin},
+        )
+    return secret
+
+
+@transaction.atomic
+def delete_secret(secret: Secret, *, actor: Actor) -> None:
+    """Deletes the secret; tools that name it fail from then on and say so. Raises NotFound the second time."""
+    locked = Secret.objects.select_for_update(of=("self",)).filter(pk=secret.pk).first()
+    if locked is None:
+        raise NotFound(_("There is no such secret."))
+    told = {"name": locked.name, "origin": locked.origin}
+    audit(locked.project_id, actor, "secret.deleted", target=locked, before=told)
+    locked.delete()
+
+
+def tools_with(secret: Secret) -> list[Tool]:
+    """The project's tools whose headers name the secret."""
+    tools = Tool.objects.filter(project_id=secret.project_id)
+    return [tool for tool in tools if secret.name in secrets_named(dict(tool.config.get("headers", {})).values())]
+
+
+def _check(given: SecretInput) -> str:
+    """The origin, written one way. Raises InvalidInput, whose texts never hold the value."""
+    errors = []
+    origin = ""
+    if not SECRET_NAME.fullmatch(given.name):
+        errors.append({"field": "name", "message": _("letters, digits, _ and -, beginning with a letter; at most 64")})
+    try:
+        origin = origin_of(given.origin)
+    except AddressRefused as error:
+        errors.append({"field": "origin", "message": str(error)})
+    if not _USABLE.fullmatch(given.value.get_secret_value()):
+        errors.append({"field": "value", "message": _("8 to 4000 printable ASCII characters, no space at the ends")})
+    if errors:
+        raise InvalidInput(_("The secret was not saved."), errors=errors)
+    return origin

@@ -1,19 +1,112 @@
 """Webhooks: made, changed, paused, taken away. The address is told of what happens from then on."""
 
-from datetime import timedelta
-from typing import Any
+import json
+import secrets
+from datetime import datetime, timedelta
+from typing import Annotated, Any
 
+from cryptography.fernet import InvalidToken
+from django.conf import settings
 from django.db import transaction
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from pydantic import AfterValidator, Field
 
-from reflection_app.adapters.outgoing import origin_of
+from reflection_app.adapters.outgoing import OutgoingError, as_secret, check_url, origin_of
+from reflection_app.adapters.outgoing.signing import SECRET_BYTES
+from reflection_app.adapters.outgoing.urls import LONGEST_URL
+from reflection_app.adapters.tools.sealing import cipher
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import Conflict, InvalidInput, NotFound
+from reflection_app.core.events import Event, EventType
 from reflection_app.core.models import Project
-from reflection_app.teams.models.webhook import Delivery, DeliveryState, Webhook
-from reflection_app.teams.webhook_input import WebhookChange, WebhookInput, check_receiver
-from reflection_app.teams.webhook_secrets import new_secret, seal
+from reflection_app.loops.storable import is_storable
+from reflection_app.loops.values import Value
+from reflection_app.teams.models import TEST, Delivery, DeliveryState, Webhook
+
+# What a webhook must hold, whoever hands it in.
+
+LONGEST_DESCRIPTION = 200
+# Those that are written; who claims a review and gives it back is told by the queue alone.
+OFFERED = tuple(kind for kind in EventType if kind not in {EventType.REVIEW_CLAIMED, EventType.REVIEW_RELEASED})
+USUAL = (EventType.RUN_FINISHED, EventType.RUN_WAITING, EventType.REVIEW_DECIDED)
+
+
+def _storable(text: str) -> str:
+    if not is_storable(text):
+        raise ValueError("it holds characters that cannot be stored")
+    return text.strip()
+
+
+def _offered(events: tuple[EventType, ...]) -> tuple[EventType, ...]:
+    unknown = sorted(set(events) - set(OFFERED))
+    if unknown:
+        raise ValueError(f"of this webhooks are not told: {', '.join(unknown)}")
+    return tuple(kind for kind in OFFERED if kind in events)
+
+
+Description = Annotated[str, Field(max_length=LONGEST_DESCRIPTION), AfterValidator(_storable)]
+Events = Annotated[tuple[EventType, ...], Field(min_length=1, max_length=100), AfterValidator(_offered)]
+Url = Annotated[str, Field(max_length=LONGEST_URL), AfterValidator(_storable)]
+
+
+class WebhookInput(Value):
+    """An address that is told of a project's events."""
+
+    url: Url = Field(description="http or https, on the public internet", examples=["https://ci.example.com/desk"])
+    events: Events = Field(description="which events it is told of")
+    description: Description = ""
+
+
+class WebhookChange(Value):
+    """What is to be changed of a webhook; what is left out stays. The secret stays in any case."""
+
+    url: Url | None = None
+    events: Events | None = None
+    description: Description | None = None
+    is_enabled: bool | None = Field(
+        default=None, description="false: no deliveries are written any more, and those that wait are given up"
+    )
+
+
+def check_receiver(url: str) -> None:
+    """Raises InvalidInput where nothing could be sent there. Asks the name server: call it outside of transactions."""
+    try:
+        check_url(url)
+    except OutgoingError as error:
+        raise InvalidInput(_("The webhook was not saved."), errors=[{"field": "url", "message": str(error)}]) from None
+
+
+# The secrets that sign what webhooks are sent: ours, made here, told once.
+
+PURPOSE = b"reflection-desk: secrets of webhooks"
+
+
+class SecretUnreadable(Exception):
+    """The secret cannot be read: SECRET_KEY has changed. Rotate it."""
+
+
+def new_secret() -> str:
+    """A secret that nobody has seen yet."""
+    return as_secret(secrets.token_bytes(SECRET_BYTES))
+
+
+def seal(secret: str) -> str:
+    """The secret as it is stored."""
+    return cipher(PURPOSE).encrypt(secret.encode()).decode("ascii")
+
+
+def signing_secrets(webhook: Webhook, *, now: datetime) -> list[str]:
+    """The present secret and, while receivers change over, the former one. Raises SecretUnreadable."""
+    sealed = [webhook.ciphertext]
+    if webhook.former_ciphertext and webhook.former_until is not None and webhook.former_until > now:
+        sealed.append(webhook.former_ciphertext)
+    try:
+        return [cipher(PURPOSE).decrypt(one.encode()).decode("ascii") for one in sealed]
+    except InvalidToken:
+        raise SecretUnreadable(str(SecretUnreadable.__doc__)) from None
+
 
 # Each of them costs a row for each event that it is told of, in the transaction of the event.
 MOST_WEBHOOKS = 20
@@ -144,3 +237,44 @@ def as_told(fields: dict[str, Any]) -> dict[str, Any]:
 
 def _begin_anew(webhook: Webhook) -> None:
     webhook.paused_at, webhook.pause_reason, webhook.failing_since = None, "", None
+
+
+# What a webhook is sent: thin, so that it holds little that somebody should not read. The rest is asked for over REST.
+#
+# It tells of the event and of nothing that came after it, however late it is sent.
+
+# The scheme asks for small messages; an event's own payload that is longer is left out.
+LONGEST_PAYLOAD = 40_000
+
+
+def event_message(event: Event) -> dict[str, Any]:
+    """The message of an event. Ask for it with its run, the run's task and the project."""
+    run = event.run
+    payload = event.payload if len(json.dumps(event.payload)) <= LONGEST_PAYLOAD else None
+    data = {
+        "event_id": str(event.pk),
+        "project": event.project.slug,
+        "run_id": str(run.pk),
+        "seq": event.seq,
+        "task_id": str(run.task_id),
+        "external_id": run.task.external_id,
+        "agent": run.task.agent,
+        "page": settings.PUBLIC_URL + reverse("run", args=(event.project.slug, run.pk)),
+        "payload": payload,
+    }
+    return _message(event.type, at=event.created_at, data=data)
+
+
+def test_message(webhook: Webhook) -> dict[str, Any]:
+    """The message of a test."""
+    data = {"project": webhook.project.slug, "webhook_id": str(webhook.pk), "note": "This is a test."}
+    return _message(TEST, at=timezone.now(), data=data)
+
+
+def body_of(message: dict[str, Any]) -> bytes:
+    """The bytes that are signed and sent, the same for every try: the database keeps no order of names."""
+    return json.dumps(message, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
+
+
+def _message(kind: str, *, at: datetime, data: dict[str, Any]) -> dict[str, Any]:
+    return {"type": kind, "timestamp": at.isoformat().replace("+00:00", "Z"), "data": data}

@@ -19,8 +19,7 @@ from reflection_app.repairs.models import Ticket, ToolFailure
 from reflection_app.reviews.models import BulkDecision, Review
 from reflection_app.runs.models import Run, Step
 from reflection_app.sessions.models import Transcript
-from reflection_app.teams.models.tool import Secret, Tool
-from reflection_app.teams.models.webhook import Delivery, Webhook
+from reflection_app.teams.models import Delivery, Secret, Tool, Webhook
 from reflection_app.web.refusals import refused
 
 

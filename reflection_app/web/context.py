@@ -15,8 +15,8 @@ from reflection_app.core.permissions import Permission
 from reflection_app.notebook.views.notebook_counts import waiting_entries
 from reflection_app.reviews.views.decision import LastDecision, last_decision
 from reflection_app.reviews.views.queue import open_reviews
-from reflection_app.teams.create_project import may_create_projects
-from reflection_app.teams.reading import count_unread
+from reflection_app.teams.notifications import count_unread
+from reflection_app.teams.projects import may_create_projects
 from reflection_app.web.access import Place
 from reflection_app.web.theme import SCHEMES, theme_of
 

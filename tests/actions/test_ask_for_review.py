@@ -14,7 +14,7 @@ from reflection_app.reviews.deciding import DecisionInput, decide_review
 from reflection_app.reviews.models import Panel, Review, ReviewState
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run, Verdict
-from reflection_app.teams.models.notification import Notification
+from reflection_app.teams.models import Notification
 from tests.actions.test_reviews import together
 from tests.api.stories import finished_run
 from tests.critiques import critique

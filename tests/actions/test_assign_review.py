@@ -19,7 +19,7 @@ from reflection_app.reviews.assigning import (
 from reflection_app.reviews.claiming import claim_next, claim_review, skip_review
 from reflection_app.reviews.deciding import decide_review
 from reflection_app.reviews.models import Panel, Review, ReviewState
-from reflection_app.teams.models.notification import Notification
+from reflection_app.teams.models import Notification
 from tests.actions.test_comments import blind_seat
 from tests.actions.test_reviews import approve, together, waiting_review
 from tests.factories import make_member, make_project, make_user

@@ -12,8 +12,7 @@ from django.db.utils import DatabaseError
 
 from reflection_app.core.audit import Actor, AuditEntry, audit
 from reflection_app.core.models import Project
-from reflection_app.teams.pages.audit_links import LISTS, PAGES
-from reflection_app.teams.pages.audit_words import TARGETS, WORDS
+from reflection_app.teams.pages.audit import LISTS, PAGES, TARGETS, WORDS
 from tests.factories import make_member, make_project
 
 ACTIONS = Path(settings.BASE_DIR) / "reflection_app" / "actions"

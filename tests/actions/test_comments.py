@@ -12,9 +12,15 @@ from reflection_app.core.events import Event
 from reflection_app.core.models import Membership
 from reflection_app.reviews.comments import CommentInput, add_comment, edit_comment, take_back_comment
 from reflection_app.reviews.models import About, Comment, Panel, PanelState, Review
-from reflection_app.teams.models.notification import Notification
-from reflection_app.teams.notifications import read_about, read_all, read_notice
-from reflection_app.teams.reading import comments_seen_by, count_unread, notices_of
+from reflection_app.teams.models import Notification
+from reflection_app.teams.notifications import (
+    comments_seen_by,
+    count_unread,
+    notices_of,
+    read_about,
+    read_all,
+    read_notice,
+)
 from tests.actions.test_reviews import together, waiting_review
 from tests.factories import make_api_key, make_member, make_project, make_user
 

@@ -14,9 +14,8 @@ from reflection_app.core.models import Project, Role
 from reflection_app.reviews.comments import CommentInput, add_comment
 from reflection_app.reviews.models import About
 from reflection_app.runs.models import Run, RunState
-from reflection_app.teams.delete_project import delete_project
-from reflection_app.teams.models.webhook import Webhook
-from reflection_app.teams.take_project_away import deleted_projects, take_project_away
+from reflection_app.teams.models import Webhook
+from reflection_app.teams.retention import delete_project, deleted_projects, take_project_away
 from reflection_app.teams.tools import add_builtin_tools
 from tests.factories import make_api_key, make_member, make_project, submit
 from tests.web.stories import finished, unsure_project

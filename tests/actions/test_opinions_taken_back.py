@@ -14,7 +14,7 @@ from reflection_app.reviews.deciding import DecisionInput, decide_review, undo_d
 from reflection_app.reviews.models import PanelState, Review, ReviewState, hidden_entries
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import RunState, Verdict
-from reflection_app.teams.models.notification import Notification
+from reflection_app.teams.models import Notification
 from tests.panels import adjudication, fresh, open_panel, people, run_of, say
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -18,7 +18,7 @@ from reflection_app.reviews.models import Panel, PanelState, Review, ReviewState
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import RunState, Verdict
 from reflection_app.runs.resuming import cancel_run
-from reflection_app.teams.models.notification import Notification
+from reflection_app.teams.models import Notification
 from tests.actions.test_reviews import together
 from tests.factories import make_member
 from tests.panels import SECRET_REASON, adjudication, fresh, open_panel, panel_project, people, run_of, say, take_seat

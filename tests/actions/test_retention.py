@@ -16,8 +16,7 @@ from reflection_app.reviews.models import About, Comment, Review, ReviewState
 from reflection_app.runs.models import Attempt, Run, Step
 from reflection_app.sessions.models import AgentTrace, Transcript
 from reflection_app.tasks.models import Task
-from reflection_app.teams.models.notification import Notification, NotificationKind
-from reflection_app.teams.models.retention import RetentionRun
+from reflection_app.teams.models import Notification, NotificationKind, RetentionRun
 from reflection_app.teams.retention import (
     begin_due_retention,
     carry_out_retention,

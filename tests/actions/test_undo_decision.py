@@ -15,7 +15,7 @@ from reflection_app.repairs.models import AgentInstruction, Report, Ticket
 from reflection_app.reviews.deciding import taken_back_by_holder, undo_decision
 from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.models import Run, RunState
-from reflection_app.teams.models.notification import Notification
+from reflection_app.teams.models import Notification
 from tests.actions.test_reviews import together
 from tests.critiques import critique
 from tests.factories import make_api_key, make_member, make_project

@@ -2,7 +2,7 @@ from datetime import timedelta
 
 import pytest
 
-from reflection_app.teams.webhook_retries import (
+from reflection_app.teams.webhook_sending import (
     DELAYS_S,
     JITTER,
     LONGEST_RETRY_AFTER_S,

@@ -19,11 +19,16 @@ from reflection_app.core.models import Role
 from reflection_app.runs.models import Run
 from reflection_app.tasks.models import Task
 from reflection_app.teams import webhook_sending
-from reflection_app.teams.models.notification import Notification, NotificationKind
-from reflection_app.teams.models.webhook import Delivery, DeliveryState, Webhook
-from reflection_app.teams.webhook_outcome import GONE, NOTHING_ARRIVED
-from reflection_app.teams.webhook_retries import MOST_TRIES
-from reflection_app.teams.webhook_sending import claim, due_webhooks, send_due, send_one
+from reflection_app.teams.models import Delivery, DeliveryState, Notification, NotificationKind, Webhook
+from reflection_app.teams.webhook_sending import (
+    GONE,
+    MOST_TRIES,
+    NOTHING_ARRIVED,
+    claim,
+    due_webhooks,
+    send_due,
+    send_one,
+)
 from reflection_app.teams.webhooks import (
     resume_webhook,
 )

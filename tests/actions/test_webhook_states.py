@@ -13,11 +13,10 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.events import Event, EventType
 from reflection_app.core.models import Project
 from reflection_app.runs.models import Run
-from reflection_app.teams.models.webhook import Delivery, DeliveryState, Webhook
-from reflection_app.teams.webhook_input import WebhookChange
-from reflection_app.teams.webhook_outcome import switch_off_forgotten
-from reflection_app.teams.webhook_sending import due_webhooks, send_due
+from reflection_app.teams.models import Delivery, DeliveryState, Webhook
+from reflection_app.teams.webhook_sending import due_webhooks, send_due, switch_off_forgotten
 from reflection_app.teams.webhooks import (
+    WebhookChange,
     change_webhook,
     delete_webhook,
     pause_webhook,

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.models import ApiKey, digest_of
-from reflection_app.teams.api_keys import create_api_key
+from reflection_app.teams.projects import create_api_key
 from tests.api.caller import Caller
 from tests.factories import make_project
 

@@ -4,9 +4,9 @@ import pytest
 
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.models import IdempotentAnswer, Membership, Role, Scope, digest_of
-from reflection_app.teams.api_keys import revoke_api_key
-from reflection_app.teams.invitations import accept_invitation, create_invitation
-from reflection_app.teams.models.invitation import Invitation
+from reflection_app.teams.members import accept_invitation, create_invitation
+from reflection_app.teams.models import Invitation
+from reflection_app.teams.projects import revoke_api_key
 from tests.api.caller import Caller, assert_problem, fields, make_caller
 from tests.factories import make_member, make_project, make_user
 

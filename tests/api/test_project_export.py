@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from reflection_app.core.audit import AuditEntry
-from reflection_app.teams.api_keys import USUAL_SCOPES
+from reflection_app.teams.projects import USUAL_SCOPES
 from tests.factories import make_api_key, make_project
 from tests.web.stories import finished, unsure_project
 

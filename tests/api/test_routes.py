@@ -22,9 +22,8 @@ from reflection_app.repairs.models import AgentInstruction
 from reflection_app.reviews.comments import CommentInput, add_comment
 from reflection_app.reviews.models import About
 from reflection_app.sessions.recording import TranscriptSubmission, open_transcript
-from reflection_app.teams.invitations import create_invitation
-from reflection_app.teams.models.tool import Secret
-from reflection_app.teams.models.webhook import Delivery, Webhook
+from reflection_app.teams.members import create_invitation
+from reflection_app.teams.models import Delivery, Secret, Webhook
 from reflection_app.teams.tools import add_builtin_tools
 from tests.api.caller import Caller, assert_problem, make_caller
 from tests.api.stories import waiting_review

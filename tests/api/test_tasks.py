@@ -8,7 +8,7 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 from reflection_app.core.audit import AuditEntry
 from reflection_app.runs.models import Run
 from reflection_app.tasks.models import Task
-from reflection_app.teams.models.tool import Tool
+from reflection_app.teams.models import Tool
 from tests.api.caller import Caller, assert_problem, fields
 from tests.api.stories import finished_run
 from tests.factories import submit

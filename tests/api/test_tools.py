@@ -6,7 +6,7 @@ import pytest
 
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.models import Scope
-from reflection_app.teams.models.tool import Secret, Tool
+from reflection_app.teams.models import Secret, Tool
 from reflection_app.teams.tools import add_builtin_tools
 from tests.api.caller import Caller, assert_problem, fields, make_caller
 from tests.outgoing.conftest import loopback

@@ -10,7 +10,7 @@ from reflection_app.core.events import EventType
 from reflection_app.core.models import IdempotentAnswer, Scope
 from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Run
-from reflection_app.teams.models.webhook import Delivery, DeliveryState, Webhook
+from reflection_app.teams.models import Delivery, DeliveryState, Webhook
 from reflection_app.teams.webhook_sending import send_due
 from reflection_app.teams.webhooks import MOST_WEBHOOKS
 from tests.api.caller import Answer, Caller, assert_problem, fields, make_caller

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from reflection_app.core.audit import Actor
 from reflection_app.reviews.comments import CommentInput, add_comment
 from reflection_app.reviews.models import About, Comment, Review
-from reflection_app.teams.models.notification import Notification
+from reflection_app.teams.models import Notification
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
 from tests.factories import make_member, make_user

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, ViewportSize, expect
 
 from reflection_app.core.events import EventType
 from reflection_app.core.models import Role
-from reflection_app.teams.models.webhook import Webhook
+from reflection_app.teams.models import Webhook
 from reflection_app.teams.webhook_sending import send_due
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean

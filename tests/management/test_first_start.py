@@ -20,7 +20,7 @@ from reflection_app.reviews.deciding import DecisionInput, decide_review
 from reflection_app.reviews.models import Review
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run, Step
-from reflection_app.teams.models.notification import Notification
+from reflection_app.teams.models import Notification
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -18,7 +18,7 @@ from reflection_app.metrics.figuring import figure_due, figure_runs, lock_figure
 from reflection_app.metrics.models import FigureDue, RunFigure
 from reflection_app.runs.models import Run
 from reflection_app.tasks.models import Task
-from reflection_app.teams.taking_away import take_tasks
+from reflection_app.teams.retention import take_tasks
 from tests.factories import make_project
 from tests.metrics.recorded import begin, random_project
 from tests.metrics.test_figures import every_sum, raw, sums

@@ -12,9 +12,8 @@ from django.utils import timezone
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Membership, Profile, Project
 from reflection_app.reviews.models import About
-from reflection_app.teams.models.notification import Notification, NotificationKind
-from reflection_app.teams.notifications import notify, read_all
-from reflection_app.teams.outbox import MOST_FAILURES, send_waiting_mail
+from reflection_app.teams.models import Notification, NotificationKind
+from reflection_app.teams.notifications import MOST_FAILURES, notify, read_all, send_waiting_mail
 from tests.actions.test_reviews import together
 from tests.factories import make_member, make_project, make_user
 from tests.notices.smtp_server import MailServer, mail_server

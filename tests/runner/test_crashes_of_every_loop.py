@@ -14,8 +14,7 @@ from reflection_app.runs import journal_writes
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Attempt, Run, RunState, Step, Verdict
 from reflection_app.runs.sweep import take_back_expired
-from reflection_app.teams.tool_input import ToolInput
-from reflection_app.teams.tools import create_tool
+from reflection_app.teams.tools import ToolInput, create_tool
 from tests.critiques import critique
 from tests.factories import make_project
 from tests.loops.completeness.scenes import checked, wanted

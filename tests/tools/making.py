@@ -8,10 +8,8 @@ from reflection_app.core.models import Project
 from reflection_app.loops.effects import CallTool
 from reflection_app.loops.tool_calls import ToolResult
 from reflection_app.runs.models import Run
-from reflection_app.teams.models.tool import Secret, Tool
-from reflection_app.teams.secrets import SecretInput, save_secret
-from reflection_app.teams.tool_input import ToolInput
-from reflection_app.teams.tools import create_tool
+from reflection_app.teams.models import Secret, Tool
+from reflection_app.teams.tools import SecretInput, ToolInput, create_tool, save_secret
 from tests.factories import submit
 
 SECRET_VALUE = "s3cret+value/with=%signs"

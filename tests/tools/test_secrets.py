@@ -16,9 +16,8 @@ from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models import Project
 from reflection_app.loops.tool_calls import ToolFailure
-from reflection_app.teams.models.tool import Secret
-from reflection_app.teams.secrets import SecretInput, delete_secret, save_secret
-from reflection_app.teams.tools import try_tool
+from reflection_app.teams.models import Secret
+from reflection_app.teams.tools import SecretInput, delete_secret, save_secret, try_tool
 from tests.factories import make_project
 from tests.outgoing.server import Heard, RawServer, by_path, reply
 from tests.tools.making import SECRET_VALUE, call, http_tool, run_of, secret

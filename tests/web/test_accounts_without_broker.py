@@ -7,7 +7,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from reflection_app.core.audit import Actor
-from reflection_app.teams.invitations import create_invitation
+from reflection_app.teams.members import create_invitation
 from tests.factories import PASSWORD, make_project, make_user
 
 pytestmark = pytest.mark.django_db

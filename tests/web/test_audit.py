@@ -16,7 +16,7 @@ from django.utils import timezone
 from reflection_app.core.audit import Actor, AuditEntry, audit
 from reflection_app.core.models import Project, Role
 from reflection_app.runs.resuming import cancel_run
-from reflection_app.teams.pages.audit_changes import LONGEST_VALUE, MOST_CHANGES, changes_between
+from reflection_app.teams.pages.audit import LONGEST_VALUE, MOST_CHANGES, changes_between
 from tests.factories import make_api_key, make_member, make_project, make_user, submit
 from tests.panels import SECRET_REASON, open_panel, people, say
 from tests.web.stories import HOSTILE, logged_in
@@ -170,7 +170,7 @@ def test_admins_find_it_in_the_navigation(admin: Client) -> None:
 def test_the_export_holds_what_the_filters_leave(
     admin: Client, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("reflection_app.teams.pages.audit_export.PAGE", 3)
+    monkeypatch.setattr("reflection_app.teams.pages.audit.PAGE", 3)
     for number in range(8):
         kept(project, after={"number": number})
     kept(project, "run.cancelled")
@@ -200,7 +200,7 @@ async def received(user: User, path: str) -> list[bytes]:
 
 @pytest.mark.django_db(transaction=True)
 def test_the_export_is_streamed_where_the_desk_is_served(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reflection_app.teams.pages.audit_export.PAGE", 2)
+    monkeypatch.setattr("reflection_app.teams.pages.audit.PAGE", 2)
     for number in range(3):
         kept(project, after={"number": number, "name": "退款"})
     pieces = async_to_sync(received)(make_member(project, Role.ADMIN), f"{PAGE}audit.jsonl")

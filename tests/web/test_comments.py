@@ -9,7 +9,7 @@ from reflection_app.core.models import Membership, Role
 from reflection_app.reviews.claiming import claim_review
 from reflection_app.reviews.comments import CommentInput, add_comment
 from reflection_app.reviews.models import About, Comment, Review
-from reflection_app.teams.models.notification import Notification
+from reflection_app.teams.models import Notification
 from tests.actions.test_comments import blind_seat
 from tests.factories import make_member, make_project, make_user
 from tests.web.stories import HOSTILE, claimed_by, logged_in, unsure_project, waiting_review

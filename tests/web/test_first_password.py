@@ -11,8 +11,8 @@ from django.urls import URLPattern
 
 from reflection_app.core.models import Profile
 from reflection_app.runs.views.live import is_logged_in
-from reflection_app.teams.account_urls import urlpatterns
-from reflection_app.teams.login_links import one_time_login_path
+from reflection_app.teams.login import one_time_login_path
+from reflection_app.teams.urls import urlpatterns
 from tests.factories import PASSWORD, make_member, make_project
 
 pytestmark = pytest.mark.django_db

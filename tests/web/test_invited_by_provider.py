@@ -12,8 +12,8 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from reflection_app.core.audit import Actor
-from reflection_app.teams.invitations import create_invitation
-from reflection_app.teams.models.invitation import Invitation
+from reflection_app.teams.members import create_invitation
+from reflection_app.teams.models import Invitation
 from tests.factories import make_project
 from tests.web.oidc_provider import Provider, oidc_provider
 from tests.web.test_other_logins import come_back

@@ -13,7 +13,7 @@ from reflection_app.core.audit import AuditEntry
 from reflection_app.core.models import Project, Role
 from reflection_app.runs.models import Run
 from reflection_app.tasks.models import Task
-from reflection_app.teams.models.retention import RetentionRun
+from reflection_app.teams.models import RetentionRun
 from reflection_app.teams.retention import carry_out_retention
 from tests.critiques import critique
 from tests.factories import make_member, make_project

@@ -5,7 +5,7 @@ import pytest
 from django.test import Client
 from pytest_django.fixtures import Settings
 
-from reflection_app.teams import login_brake
+from reflection_app.teams import login
 from tests.factories import PASSWORD, make_user
 
 pytestmark = pytest.mark.django_db
@@ -52,7 +52,7 @@ def test_a_login_forgets_the_failures_before() -> None:
 
 
 def test_failures_are_forgotten_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(login_brake, "WITHIN_S", 0.001)
+    monkeypatch.setattr(login, "WITHIN_S", 0.001)
     make_user("ann")
     fail(11, name="ann")
 
@@ -67,7 +67,7 @@ def test_without_a_broker_one_may_log_in(settings: Settings, caplog: pytest.LogC
 
 
 def test_an_address_that_tries_ever_other_names_has_to_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(login_brake, "MOST_FAILURES_OF_ADDRESS", 5)
+    monkeypatch.setattr(login, "MOST_FAILURES_OF_ADDRESS", 5)
     make_user("ann")
     assert try_to_log_in("ann", PASSWORD) == 302
     for number in range(5):

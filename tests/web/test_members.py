@@ -11,7 +11,7 @@ from pytest_django import Settings
 
 from reflection_app.core.audit import AuditEntry
 from reflection_app.core.models import Membership, Project, Role
-from reflection_app.teams.models.invitation import Invitation
+from reflection_app.teams.models import Invitation
 from tests.factories import PASSWORD, make_member, make_project, make_user
 from tests.web.stories import logged_in
 

@@ -7,7 +7,7 @@ from reflection_app.adapters.watching import is_watched
 from reflection_app.core.models import Project
 from reflection_app.runs.models import Run
 from reflection_app.tasks.models import Task
-from reflection_app.teams.models.tool import Tool
+from reflection_app.teams.models import Tool
 from tests.factories import make_project
 from tests.pace import PATIENCE_S
 from tests.web.stories import logged_in

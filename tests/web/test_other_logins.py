@@ -13,7 +13,7 @@ from pytest_django import Settings
 from reflection_app.config.sign_in import oidc_apps, origins_of
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Membership, Role
-from reflection_app.teams.invitations import create_invitation
+from reflection_app.teams.members import create_invitation
 from tests.factories import PASSWORD, make_project, make_user
 from tests.web.oidc_provider import CLIENT, Provider, oidc_provider
 

@@ -15,8 +15,7 @@ from reflection_app.runs.views.live import fragments_of
 from reflection_app.runs.views.protocol import plans_of
 from reflection_app.runs.views.steps import call_of_attempt
 from reflection_app.runs.views.story import tell
-from reflection_app.teams.tool_input import ToolInput
-from reflection_app.teams.tools import create_tool
+from reflection_app.teams.tools import ToolInput, create_tool
 from tests.critiques import critique
 from tests.factories import submit
 from tests.loops.completeness.scenes import checked

@@ -8,7 +8,7 @@ from reflection_app.config.guarded_routes import guarded_routes
 from reflection_app.core.models import Project, Role
 from reflection_app.core.permissions import GRANTS, Permission
 from reflection_app.management.commands.write_permissions import WHERE, written
-from reflection_app.teams.pages.permission_words import PERMISSIONS
+from reflection_app.teams.pages.members import PERMISSIONS
 from reflection_app.web.urls import project_pages
 from tests.factories import make_member, make_project
 from tests.web.test_access import addresses

@@ -7,7 +7,7 @@ from django.test import Client
 
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.models import Project, Role
-from reflection_app.teams.models.tool import Secret, Tool
+from reflection_app.teams.models import Secret, Tool
 from reflection_app.teams.tools import add_builtin_tools
 from tests.factories import make_member, make_project
 from tests.outgoing.conftest import loopback

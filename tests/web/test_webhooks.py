@@ -8,11 +8,10 @@ from django.urls import reverse
 
 from reflection_app.core.events import EventType
 from reflection_app.core.models import Project, Role
-from reflection_app.teams.models.webhook import Delivery, DeliveryState, Webhook
-from reflection_app.teams.pages.webhook_words import kinds
-from reflection_app.teams.webhook_input import OFFERED
-from reflection_app.teams.webhook_outcome import GONE
-from reflection_app.teams.webhook_sending import send_due
+from reflection_app.teams.models import Delivery, DeliveryState, Webhook
+from reflection_app.teams.pages.webhooks import kinds
+from reflection_app.teams.webhook_sending import GONE, send_due
+from reflection_app.teams.webhooks import OFFERED
 from tests.factories import make_member, make_project, submit
 from tests.outgoing.conftest import loopback
 from tests.webhooks import Receiver, happen, make_webhook

@@ -23,7 +23,7 @@ from reflection_app.loops.tool_arguments import SchemaUnusable, violations
 from reflection_app.loops.tool_calls import ToolFailure, ToolResult
 from reflection_app.runs.models import Run
 from reflection_app.tasks.models import TaskFile
-from reflection_app.teams.models.tool import Tool
+from reflection_app.teams.models import Tool
 
 LONGEST_KEY = 200
 FAILURES: tuple[tuple[type[Exception], ToolFailure], ...] = (

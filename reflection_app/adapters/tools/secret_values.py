@@ -11,7 +11,7 @@ from cryptography.fernet import InvalidToken
 from reflection_app.adapters.tools.errors import Misconfigured
 from reflection_app.adapters.tools.headers import REFERENCE, secrets_named
 from reflection_app.adapters.tools.sealing import cipher
-from reflection_app.teams.models.tool import Secret
+from reflection_app.teams.models import Secret
 
 PURPOSE = b"reflection-desk: secrets of tools"
 

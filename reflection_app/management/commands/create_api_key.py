@@ -8,7 +8,7 @@ from django.utils import timezone
 from reflection_app.core.audit import Actor
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models import Project, Scope
-from reflection_app.teams.api_keys import USUAL_SCOPES, create_api_key
+from reflection_app.teams.projects import USUAL_SCOPES, create_api_key
 
 
 class Command(BaseCommand):

@@ -12,10 +12,8 @@ from django.db import transaction
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Membership, OwnWork, Profile, Project, Role
 from reflection_app.loops.task_spec import Limits
-from reflection_app.teams.demo_notebook import fill_demo_notebook
-from reflection_app.teams.demo_stories import tell_demo_stories
-from reflection_app.teams.demo_talk import talk_in_demo
-from reflection_app.teams.login_links import LIVES_FOR_MIN, one_time_login_path
+from reflection_app.teams.demo import fill_demo_notebook, talk_in_demo, tell_demo_stories
+from reflection_app.teams.login import LIVES_FOR_MIN, one_time_login_path
 from reflection_app.teams.tools import add_builtin_tools
 
 ADMIN = "admin"

@@ -11,7 +11,7 @@ from django.utils import translation
 from reflection_app.config.guarded_routes import GuardedRoute, guarded_routes
 from reflection_app.core.models import Role, Scope
 from reflection_app.core.permissions import GRANTS, Grant, Permission
-from reflection_app.teams.pages.permission_words import PERMISSIONS
+from reflection_app.teams.pages.members import PERMISSIONS
 
 WHERE = Path(settings.BASE_DIR) / "docs" / "permissions.md"
 

@@ -15,7 +15,7 @@ from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.notebook_settings import LessonSettings, NotebookSettings, ReflectionMode
 from reflection_app.notebook.change_notebook_settings import change_notebook_settings
-from reflection_app.teams.pages.settings_page import RoleModel, models_by_role
+from reflection_app.teams.pages.settings import RoleModel, models_by_role
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.complaints import complaints
 from reflection_app.web.forms import Typed, blame, read_typed

@@ -32,7 +32,7 @@ from reflection_app.reviews.models import (
     Comment,
     tells_opinions,
 )
-from reflection_app.teams.reading import comments_seen_by
+from reflection_app.teams.notifications import comments_seen_by
 
 EXAMPLES = {
     "Agree with all": {"reviews": ["01890a5d-ac96-774b-bcce-b302099a8057"], "decision": "approve"},

@@ -17,7 +17,7 @@ from reflection_app.core.permissions import Permission
 from reflection_app.reviews.comments import CommentInput, add_comment, edit_comment, is_author, take_back_comment
 from reflection_app.reviews.models import About, Comment
 from reflection_app.reviews.views.comments import Thread, opened_thread, thread_of
-from reflection_app.teams.reading import comments_seen_by
+from reflection_app.teams.notifications import comments_seen_by
 from reflection_app.web.access import DeskRequest, Place, get_review_for, get_run_for, project_page
 from reflection_app.web.action_addresses import post_only
 from reflection_app.web.complaints import complaints

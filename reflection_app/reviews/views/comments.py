@@ -13,8 +13,7 @@ from reflection_app.core.models import Membership
 from reflection_app.core.permissions import Permission
 from reflection_app.reviews.comments import LONGEST_COMMENT, is_author, mentions_in
 from reflection_app.reviews.models import About, Comment
-from reflection_app.teams.notifications import read_about
-from reflection_app.teams.reading import comments_seen_by, is_blind
+from reflection_app.teams.notifications import comments_seen_by, is_blind, read_about
 from reflection_app.web.access import DeskRequest
 from reflection_app.web.rendering import LONGEST_LAID_OUT, MARKDOWN, render_plain, sanitised
 

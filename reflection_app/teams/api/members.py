@@ -1,29 +1,41 @@
 """Who belongs to the key's project, and invitations to it."""
 
 from datetime import datetime
-from typing import ClassVar
+from typing import Any, ClassVar
 from uuid import UUID
 
 from django.conf import settings
+from django.core.handlers.asgi import ASGIRequest
+from django.http import StreamingHttpResponse
 from django.urls import reverse
+from drf_spectacular.types import OpenApiTypes
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from reflection_app.api.desk_view import DeskView
+from reflection_app.api.desk_view import DeskView, NoParameters
 from reflection_app.api.idempotency import ShownOnce, idempotent
 from reflection_app.api.pages import NEWEST_FIRST, Number, Order, PageQuery, get_page
 from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.schema import described_get, described_post
+from reflection_app.core.audit import AuditEntry
 from reflection_app.core.errors import NotFound
 from reflection_app.core.models import Membership, Role
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.moments import Moment
 from reflection_app.loops.values import Value
-from reflection_app.teams.invitations import MOST_DAYS, USUAL_DAYS, create_invitation, revoke_invitation
-from reflection_app.teams.members import change_role, remove_member
-from reflection_app.teams.models.invitation import Invitation
+from reflection_app.teams.archive.writing import Pieces, PiecesOffTheLoop, headers_of, whole_file
+from reflection_app.teams.audit import AuditFilter, entries_for, is_hidden, made_by
+from reflection_app.teams.members import (
+    MOST_DAYS,
+    USUAL_DAYS,
+    change_role,
+    create_invitation,
+    remove_member,
+    revoke_invitation,
+)
+from reflection_app.teams.models import Invitation
 
 OLDEST_FIRST = Order(("created_at", "id"), descending=False, position=TypeAdapter(tuple[Moment, Number]))
 BIGGEST_ID = 2**31 - 1
@@ -188,3 +200,82 @@ def invitation_answer(invitation: Invitation) -> InvitationAnswer:
         created_at=invitation.created_at,
         expires_at=invitation.expires_at,
     )
+
+
+# The audit trail, entry by entry.
+
+
+class AuditQuery(AuditFilter, PageQuery):
+    """The filters, and the page."""
+
+
+class AuditAnswer(BaseModel):
+    id: UUID
+    created_at: datetime
+    actor: str = Field(description="a user name, `key <name>` or `system`, as it was then")
+    key_made_by: str | None = Field(
+        description="of a key, the user who made it; null of people, and of keys made by the desk's command"
+    )
+    action: str
+    target: str = Field(description="the kind of thing")
+    target_id: UUID
+    before: dict[str, Any]
+    after: dict[str, Any]
+    is_hidden: bool = Field(description="whether before and after are withheld while others judge the same blindly")
+    address: str | None
+
+
+class AuditPage(BaseModel):
+    results: list[AuditAnswer]
+    next: str | None
+    previous: str | None
+
+
+class AuditEntryList(DeskView):
+    permissions = needs(get=Permission.READ_AUDIT)
+
+    @described_get(
+        "list_audit_entries", summary="Who did what to what, newest first", query=AuditQuery, answer=AuditPage
+    )
+    def get(self, request: Request) -> Response:
+        query = read_query(request, AuditQuery)
+        rows = entries_for(self.project, query, reader=self.actor)
+        page = get_page(rows, request=request, query=query, order=NEWEST_FIRST)
+        return Response(page.with_results([audit_answer(entry) for entry in page.rows]))
+
+
+def audit_answer(entry: AuditEntry) -> AuditAnswer:
+    hidden = is_hidden(entry)
+    return AuditAnswer(
+        id=entry.pk,
+        created_at=entry.created_at,
+        actor=entry.actor_label,
+        key_made_by=made_by(entry) or None,
+        action=entry.action,
+        target=entry.target,
+        target_id=entry.target_id,
+        before={} if hidden else entry.before,
+        after={} if hidden else entry.after,
+        is_hidden=hidden,
+        address=entry.address,
+    )
+
+
+# The whole project as a file.
+
+
+class ProjectExport(DeskView):
+    permissions = needs(get=Permission.EXPORT_PROJECT)
+
+    @described_get(
+        "export_project",
+        summary="The whole project as a zip of JSON lines, without secrets; manage.py import_project takes it in",
+        answer=OpenApiTypes.BINARY,
+        media_type="application/zip",
+    )
+    def get(self, request: Request) -> StreamingHttpResponse:
+        read_query(request, NoParameters)
+        file = whole_file(self.project, actor=self.actor)
+        asked = request._request  # noqa: SLF001 - the documented way to Django's own request
+        body = PiecesOffTheLoop(file) if isinstance(asked, ASGIRequest) else Pieces(file)
+        return StreamingHttpResponse(body, content_type="application/zip", headers=headers_of(self.project))

@@ -16,11 +16,28 @@ from reflection_app.core.errors import NotFound
 from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.tool_calls import ToolSpec
-from reflection_app.teams.answers.tool_answers import ToolAnswer, ToolImportAnswer, ToolPage, import_answer, tool_answer
+from reflection_app.teams.answers import (
+    SecretAnswer,
+    SecretPage,
+    ToolAnswer,
+    ToolImportAnswer,
+    ToolPage,
+    import_answer,
+    secret_answer,
+    tool_answer,
+)
 from reflection_app.teams.import_tools import McpServerInput, fetch_tools, keep_tools, read_server
-from reflection_app.teams.models.tool import Tool, ToolKind
-from reflection_app.teams.tool_input import ToolInput
-from reflection_app.teams.tools import ToolChange, change_tool, create_tool, delete_tool
+from reflection_app.teams.models import Secret, Tool, ToolKind
+from reflection_app.teams.tools import (
+    SecretInput,
+    ToolChange,
+    ToolInput,
+    change_tool,
+    create_tool,
+    delete_secret,
+    delete_tool,
+    save_secret,
+)
 
 EXAMPLES = {
     "An HTTP request": {
@@ -127,3 +144,50 @@ class ImportMcp(DeskView):
     def keep(self, request: Request, *, server: McpServerInput, found: list[ToolSpec]) -> Response:
         imported = keep_tools(self.project, server, found, actor=self.actor)
         return Response(import_answer(imported).model_dump(mode="json"))
+
+
+# Secrets of tools: their names and origins; values go in and never come out.
+
+
+class SecretList(DeskView):
+    permissions = needs(get=Permission.CHANGE_TOOLS, post=Permission.CHANGE_TOOLS)
+
+    @described_get("list_secrets", summary="Secrets without their values", query=PageQuery, answer=SecretPage)
+    def get(self, request: Request) -> Response:
+        query = read_query(request, PageQuery)
+        secrets = Secret.objects.filter(project=self.project).defer("ciphertext")
+        page = get_page(secrets, request=request, query=query, order=NEWEST_FIRST)
+        return Response(page.with_results([secret_answer(secret) for secret in page.rows]))
+
+    @described_post(
+        "save_secret",
+        summary="Keep a secret; one of the same name is replaced",
+        body=SecretInput,
+        answers={201: SecretAnswer},
+        examples={
+            "A token": {"name": "WEATHER_TOKEN", "origin": "https://api.example.com", "value": "the token itself"}
+        },
+    )
+    @idempotent
+    def post(self, request: Request) -> Response:
+        secret = save_secret(self.project, read_input(request, SecretInput, what="secret"), actor=self.actor)
+        return Response(secret_answer(secret).model_dump(mode="json"), 201)
+
+
+class SecretDetail(DeskView):
+    http_method_names: ClassVar[list[str]] = ["delete"]  # type: ignore[misc]
+    permissions = needs(delete=Permission.CHANGE_TOOLS)
+
+    @described_post(
+        "delete_secret",
+        summary="Delete a secret; tools that name it fail from then on",
+        answers={204: None},
+        problems=(404,),
+    )
+    @idempotent
+    def delete(self, request: Request, name: str) -> Response:
+        secret = Secret.objects.filter(project=self.project, name=name).first()
+        if secret is None:
+            raise NotFound("There is no such secret.")
+        delete_secret(secret, actor=self.actor)
+        return Response(status=204)

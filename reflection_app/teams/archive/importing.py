@@ -29,9 +29,16 @@ from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.models import Run, RunState
 from reflection_app.runs.resuming import cancel_run
 from reflection_app.tasks.models import Task
-from reflection_app.teams.archive.identities import UUIDS, Identities, cycle_in
-from reflection_app.teams.archive.reading import MOST_BYTES, Archive, opened, refuse
-from reflection_app.teams.archive.rows_read import Renewal
+from reflection_app.teams.archive.reading import (
+    MOST_BYTES,
+    UUIDS,
+    Archive,
+    Identities,
+    Renewal,
+    cycle_in,
+    opened,
+    refuse,
+)
 from reflection_app.teams.archive.tables import OF_PROJECT, TABLES
 from reflection_app.teams.archive.writing import MANIFEST
 

@@ -4,6 +4,7 @@ Never taken along: whatever lets somebody in (passwords, keys, invitations), val
 was made of other rows and is made of them again, and what was sent to somebody.
 """
 
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -39,16 +40,16 @@ from reflection_app.reviews.models import (
     BulkState,
     Comment,
     Panel,
+    PanelState,
     Review,
     ReviewSkip,
     ReviewState,
+    seats_of_open_panels,
 )
 from reflection_app.runs.models import Attempt, Question, Run, RunState, Step, Verdict
 from reflection_app.sessions.models import AgentSpan, AgentTrace, Reflector, Transcript, TranscriptFile, TranscriptTurn
 from reflection_app.tasks.models import Task, TaskFile
-from reflection_app.teams.models.retention import RetentionRun
-from reflection_app.teams.models.tool import Tool
-from reflection_app.teams.models.webhook import Webhook
+from reflection_app.teams.models import RetentionRun, Tool, Webhook
 
 # Fields of models are generic for the type checker alone.
 type Column = "models.Field[Any, Any]"
@@ -195,3 +196,43 @@ def rows_of(table: TakenTable, project_id: UUID) -> models.QuerySet[Any]:
     """The project's rows of the table, oldest first."""
     rows: models.QuerySet[Any] = models.QuerySet(table.model)
     return rows.filter(**{table.path: project_id}, **table.only).order_by("pk")
+
+
+# What is left out of a file that people read, as long as several judge the same verdict blindly.
+
+UNDECIDED = {
+    "state": ReviewState.WAITING.value,
+    "opinion": None,
+    "decision": None,
+    "decided_verdict_id": None,
+    "decision_reason": "",
+    "decided_by_username": None,
+    "decided_by_label": "",
+    "decided_at": None,
+    "decided_seq": None,
+}
+
+
+@dataclass(frozen=True)
+class Blindness:
+    """The seats of open panels, and the bulk decisions that would tell what is said there."""
+
+    seats: frozenset[UUID] = frozenset()
+    bulks: frozenset[UUID] = frozenset()
+
+    @classmethod
+    def of(cls, project_id: UUID) -> "Blindness":
+        bulks = BulkItem.objects.filter(bulk__project=project_id, review__panel__state=PanelState.OPEN)
+        return cls(
+            seats=frozenset(seats_of_open_panels(project_id).values_list("pk", flat=True)),
+            bulks=frozenset(bulks.values_list("bulk_id", flat=True)),
+        )
+
+    def told(self, table: str, row: Row) -> Row | None:
+        """The row as it may be told, or None where it may not be told at all."""
+        if table == "reviews" and row["id"] in self.seats and row["state"] == ReviewState.DECIDED:
+            return row | UNDECIDED
+        if table == "audit" and row["target_id"] in self.seats | self.bulks:
+            return row | {"before": {}, "after": {}}
+        about = {"bulk_decisions": "id", "bulk_items": "bulk_id", "comments": "about_id"}.get(table)
+        return None if about and row[about] in self.seats | self.bulks else row

@@ -2,14 +2,17 @@
 
 import io
 import json
+import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from itertools import batched
 from typing import IO, Any
 from uuid import UUID
 
+from asgiref.sync import sync_to_async
 from django.db import connection, transaction
 from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import F
@@ -18,17 +21,19 @@ from django.utils import timezone
 from notebook_app.public import Row, TakenTable
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.models import Project
-from reflection_app.teams.archive.blind_rows import Blindness
+from reflection_app.runs.models import Run
+from reflection_app.runs.told import mark_told
 from reflection_app.teams.archive.tables import (
     OF_PROJECT,
     STAYS,
     TABLES,
+    Blindness,
     columns_of,
     is_of_person,
     key_in_file,
     rows_of,
 )
-from reflection_app.teams.models.tool import Secret
+from reflection_app.teams.models import Secret
 
 FORMAT = "reflection-desk-project"
 VERSION = 1
@@ -108,3 +113,64 @@ def _manifest(project: Project, *, counts: dict[str, int], hides_opinions: bool)
         "secrets_to_enter": list(Secret.objects.filter(project=project).order_by("name").values("name", "origin")),
         "left_out": STAYS,
     }
+
+
+# A project's file for somebody who asked for it over HTTP: written whole before the first byte is sent.
+#
+# So an error on the way is told as one, where a file that breaks off would be taken for the project.
+
+PIECE = 256 * 1024
+RUNS_AT_ONCE = 5_000
+
+
+def whole_file(project: Project, *, actor: Actor) -> IO[bytes]:
+    """The file, at its beginning and without a name on the disk. A pipeline that gets it is told of every run."""
+    if actor.api_key is not None:
+        runs = Run.objects.filter(project=project).order_by("pk").values_list("pk", flat=True)
+        for some in batched(runs.iterator(), RUNS_AT_ONCE):
+            mark_told(project, set(some))
+    file = tempfile.TemporaryFile()  # noqa: SIM115 - closed by whoever sends it
+    try:
+        write_project(project, file, actor=actor, hides_opinions=True)
+    except BaseException:
+        file.close()
+        raise
+    file.seek(0)
+    return file
+
+
+def headers_of(project: Project) -> dict[str, str]:
+    return {
+        "Content-Disposition": f'attachment; filename="project-{project.slug}.zip"',
+        "Cache-Control": "no-store",
+    }
+
+
+class Pieces:
+    """The file piece by piece. Django closes it with the answer, also where nobody reads any of it."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def __iter__(self) -> Iterator[bytes]:
+        with self._file:
+            while piece := self._file.read(PIECE):
+                yield piece
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class PiecesOffTheLoop:
+    """The same for a server that must not wait for the disk, and would read an ordinary generator to its end first."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        with self._file:
+            while piece := await sync_to_async(self._file.read)(PIECE):
+                yield piece
+
+    def close(self) -> None:
+        self._file.close()

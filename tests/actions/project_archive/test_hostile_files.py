@@ -17,8 +17,8 @@ from reflection_app.core.models import Project
 from reflection_app.runs.models import Run
 from reflection_app.tasks.models import Task
 from reflection_app.teams.archive import reading
-from reflection_app.teams.archive.identities import Identities, cycle_in
 from reflection_app.teams.archive.importing import Wishes, import_project
+from reflection_app.teams.archive.reading import Identities, cycle_in
 from tests.actions.project_archive.archives import Rows, manifest_of, rows_of, saved, written
 from tests.factories import make_project
 from tests.web.stories import finished, unsure_project

@@ -21,14 +21,11 @@ from reflection_app.reviews.deciding import DecisionInput, decide_review
 from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run, RunState
-from reflection_app.teams.archive.identities import Identities
 from reflection_app.teams.archive.importing import Wishes, import_project
+from reflection_app.teams.archive.reading import Identities
 from reflection_app.teams.archive.tables import STAYS, TABLES, columns_of, key_in_file
-from reflection_app.teams.demo_notebook import fill_demo_notebook
-from reflection_app.teams.demo_stories import tell_demo_stories
-from reflection_app.teams.demo_talk import talk_in_demo
-from reflection_app.teams.models.tool import Secret
-from reflection_app.teams.models.webhook import Delivery, Webhook
+from reflection_app.teams.demo import fill_demo_notebook, talk_in_demo, tell_demo_stories
+from reflection_app.teams.models import Delivery, Secret, Webhook
 from reflection_app.teams.tools import add_builtin_tools
 from tests.actions.project_archive.archives import manifest_of, rows_of, written
 from tests.factories import make_member, make_project, submit

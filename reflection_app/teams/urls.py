@@ -9,11 +9,9 @@ from allauth.socialaccount.providers.openid_connect import views as oidc
 from django.db import transaction
 from django.urls import URLPattern, path, re_path
 
-from reflection_app.teams import profile_page, session_pages
-from reflection_app.teams.first_password_page import choose_first_password
-from reflection_app.teams.login_brake import BrakedLoginView
-from reflection_app.teams.login_links import login_link
-from reflection_app.teams.pages import invitation_pages
+from reflection_app.teams import accounts
+from reflection_app.teams.login import BrakedLoginView, choose_first_password, login_link
+from reflection_app.teams.pages import members
 from reflection_app.web.language import ForgettingLogoutView
 from reflection_app.web.surroundings import inside_project
 
@@ -23,10 +21,10 @@ urlpatterns: list[URLPattern] = [
     path("login/link/<str:uidb64>/<str:token>/", login_link, name="login_link"),
     path("logout/", ForgettingLogoutView.as_view(), name="logout"),
     path("logout/", ForgettingLogoutView.as_view(), name="account_logout"),
-    path("invitations/", invitation_pages.follow_invitation, name="follow_invitation"),
-    path("invitations/<str:secret>/", invitation_pages.open_invitation, name="open_invitation"),
-    path("profile/", profile_page.profile_page, name="profile"),
-    path("account/keys/", profile_page.own_keys, name="own_keys"),
+    path("invitations/", members.follow_invitation, name="follow_invitation"),
+    path("invitations/<str:secret>/", members.open_invitation, name="open_invitation"),
+    path("profile/", accounts.profile_page, name="profile"),
+    path("account/keys/", accounts.own_keys, name="own_keys"),
     # All three that make accounts hold the lock on the invitation until they have: a link makes one account, however
     # often it is followed at once.
     path("account/signup/", transaction.atomic(account.signup), name="account_signup"),
@@ -63,9 +61,9 @@ urlpatterns: list[URLPattern] = [
         name="mfa_generate_recovery_codes",
     ),
     path("account/two-factor/codes/file/", recovery_codes.download_recovery_codes, name="mfa_download_recovery_codes"),
-    path("account/sessions/", inside_project(session_pages.session_list), name="usersessions_list"),
-    path("account/sessions/end/", session_pages.end_others, name="end_sessions"),
-    path("account/sessions/<int:session_id>/end/", session_pages.end_one, name="end_session"),
+    path("account/sessions/", inside_project(accounts.session_list), name="usersessions_list"),
+    path("account/sessions/end/", accounts.end_others, name="end_sessions"),
+    path("account/sessions/<int:session_id>/end/", accounts.end_one, name="end_session"),
     path("account/providers/", inside_project(social.connections), name="socialaccount_connections"),
     path("account/providers/signup/", transaction.atomic(social.signup), name="socialaccount_signup"),
     path("account/providers/cancelled/", social.login_cancelled, name="socialaccount_login_cancelled"),

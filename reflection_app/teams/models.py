@@ -1,0 +1,300 @@
+"""Invitations: a link, shown once, that makes whoever follows it a member of a project."""
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from reflection_app.core.events import Event
+from reflection_app.core.ids import new_id
+from reflection_app.core.models import ApiKey, Project, Role
+from reflection_app.loops.tool_calls import ToolSpec
+from reflection_app.reviews.models import About, Comment
+
+
+class InvitationQuerySet(models.QuerySet["Invitation"]):
+    def usable(self) -> "InvitationQuerySet":
+        """Invitations that nobody has followed yet, neither revoked nor expired, nor of a key that is."""
+        is_of_working_key = Q(created_by_key__isnull=True) | Q(created_by_key__in=ApiKey.objects.usable())
+        return self.filter(
+            is_of_working_key, accepted_at__isnull=True, revoked_at__isnull=True, expires_at__gt=timezone.now()
+        )
+
+
+class Invitation(models.Model):
+    """Only the hash of the link's secret is kept. `email`, where given, is the only account that may use it."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="invitations")
+    role = models.CharField(max_length=10, choices=Role, default=Role.REVIEWER)
+    email = models.EmailField(blank=True, default="")
+    digest = models.CharField(max_length=64, unique=True)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="invitations_made"
+    )
+    created_by_key = models.ForeignKey(
+        ApiKey, null=True, blank=True, on_delete=models.SET_NULL, related_name="invitations_made"
+    )
+    created_by_label = models.CharField(max_length=200)
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField()
+    accepted_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="invitations_accepted"
+    )
+    accepted_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    objects = InvitationQuerySet.as_manager()
+
+    class Meta:
+        indexes = (
+            models.Index(
+                fields=("project", "-created_at"),
+                name="invitation_open",
+                condition=Q(accepted_at__isnull=True, revoked_at__isnull=True),
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"invitation to {self.project_id}"
+
+
+# Webhooks, and the outbox of what they are to be sent.
+#
+# Deliveries of events are written by a trigger of the database (migration 0006), in the transaction that wrote the event:
+# whatever adds an event, nothing is sent of a change that was taken back, and nothing is forgotten.
+
+TEST = "webhook.test"
+# What goes last: a receiver that wants all steps is told of ends and reviews first.
+OF_STEPS = Q(type__startswith="step.")
+
+
+class Webhook(models.Model):
+    """An address that is told of a project's events.
+
+    While it is paused, by itself after failures or by a person, deliveries are still written and wait; while it is
+    switched off, none are.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="webhooks")
+    url = models.TextField()
+    description = models.CharField(max_length=200, blank=True, default="")
+    events = ArrayField(models.CharField(max_length=30))
+    ciphertext = models.TextField(help_text="the secret that signs, encrypted")
+    # The secret before this one signs beside it until then, so that receivers can change over.
+    former_ciphertext = models.TextField(blank=True, default="")
+    former_until = models.DateTimeField(null=True, blank=True)
+    is_enabled = models.BooleanField(default=True)
+    paused_at = models.DateTimeField(null=True, blank=True)
+    pause_reason = models.TextField(blank=True, default="")
+    # Since when nothing has arrived; None while things do.
+    failing_since = models.DateTimeField(null=True, blank=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ("created_at", "id")
+
+    def __str__(self) -> str:
+        return self.url
+
+
+class DeliveryState(models.TextChoices):
+    WAITING = "waiting", "Waiting"
+    DELIVERED = "delivered", "Delivered"
+    GIVEN_UP = "given_up", "Given up"
+
+
+class Delivery(models.Model):
+    """One message to one webhook. `payload` is written when it is first sent, and sent again as it is."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    webhook = models.ForeignKey(Webhook, on_delete=models.CASCADE, related_name="deliveries")
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="deliveries")
+    event = models.ForeignKey(Event, null=True, blank=True, on_delete=models.SET_NULL, related_name="deliveries")
+    type = models.CharField(max_length=30)
+    payload = models.JSONField(null=True, blank=True)
+    state = models.CharField(max_length=10, choices=DeliveryState, default=DeliveryState.WAITING)
+    tries = models.PositiveSmallIntegerField(default=0)
+    next_at = models.DateTimeField(null=True, blank=True)
+    # Until when a worker has it in hand.
+    lease_until = models.DateTimeField(null=True, blank=True)
+    again = models.ForeignKey("self", null=True, blank=True, on_delete=models.SET_NULL, related_name="copies")
+    created_at = models.DateTimeField(auto_now_add=True)
+    delivered_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        indexes = (
+            models.Index(fields=("webhook", "next_at", "id"), name="delivery_due_to", condition=Q(state="waiting")),
+            models.Index(
+                fields=("webhook", "next_at", "id"),
+                name="delivery_due_first",
+                condition=Q(state="waiting") & ~OF_STEPS,
+            ),
+            models.Index(
+                fields=("webhook", "lease_until"),
+                name="delivery_held",
+                condition=Q(state="waiting", lease_until__isnull=False),
+            ),
+            models.Index(fields=("webhook", "-created_at", "-id"), name="delivery_newest"),
+            models.Index(fields=("event",), name="delivery_of_event"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.type} to {self.webhook_id}"
+
+    @property
+    def message_id(self) -> str:
+        """`webhook-id` of the Standard Webhooks scheme: the same for every try, new for a redelivery."""
+        return f"msg_{self.pk.hex}"
+
+
+class DeliveryTry(models.Model):
+    """One request, and what came back."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, related_name="log")
+    number = models.PositiveSmallIntegerField()
+    status = models.PositiveSmallIntegerField(null=True, blank=True)
+    answer = models.TextField(blank=True, default="")
+    error = models.TextField(blank=True, default="")
+    duration_s = models.FloatField(default=0.0)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ("number",)
+        constraints = (models.UniqueConstraint(fields=("delivery", "number"), name="delivery_try_once"),)
+
+    def __str__(self) -> str:
+        return f"try {self.number}"
+
+
+# Notifications: what a person should know of, in the bell of the pages and, where mail is set up, by mail.
+
+
+class NotificationKind(models.TextChoices):
+    MENTIONED = "mentioned", "Mentioned"
+    COMMENTED = "commented", "Commented on"
+    ASSIGNED = "assigned", "Assigned"
+    HANDED_OVER = "handed_over", "Handed over"
+    ADJUDICATION = "adjudication", "Opinions differ"
+    DECISION_UNDONE = "decision_undone", "Decision taken back"
+    WEBHOOK_PAUSED = "webhook_paused", "Webhook paused"
+    WEBHOOK_GONE = "webhook_gone", "Webhook switched off"
+
+
+# What notifications are about beside the things that people comment on.
+ABOUT_WEBHOOK = "webhook"
+
+
+class Notification(models.Model):
+    """`facts` are what its words are made of (who, the title): the words are put together in the reader's language."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="notifications")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="notifications")
+    kind = models.CharField(max_length=16, choices=NotificationKind)
+    facts = models.JSONField(default=dict)
+    about = models.CharField(max_length=8, choices=[*About.choices, (ABOUT_WEBHOOK, "Webhook")])
+    about_id = models.UUIDField()
+    comment = models.ForeignKey(Comment, null=True, blank=True, on_delete=models.CASCADE, related_name="notifications")
+    created_at = models.DateTimeField(auto_now_add=True)
+    read_at = models.DateTimeField(null=True, blank=True)
+    mailed_at = models.DateTimeField(null=True, blank=True)
+    # How often sending it by mail failed.
+    mail_failures = models.PositiveSmallIntegerField(default=0)
+
+    class Meta:
+        constraints = (
+            # A comment that is edited tells nobody twice of the same mention.
+            models.UniqueConstraint(
+                fields=("user", "comment", "kind"), name="told_of_comment_once", condition=Q(comment__isnull=False)
+            ),
+        )
+        indexes = (
+            models.Index(fields=("user", "-created_at", "-id"), name="notification_newest"),
+            models.Index(fields=("user", "project"), name="notification_unread", condition=Q(read_at__isnull=True)),
+            models.Index(fields=("created_at",), name="notification_unmailed", condition=Q(mailed_at__isnull=True)),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.kind} for {self.user}"
+
+
+# What was deleted because a project keeps things for so long only.
+
+
+class RetentionRun(models.Model):
+    """One pass over a project. `deleted` counts rows by what people call them."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="retention_runs")
+    by_label = models.CharField(max_length=200)
+    deleted = models.JSONField(default=dict)
+    started_at = models.DateTimeField(auto_now_add=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ("-started_at", "-id")
+
+    def __str__(self) -> str:
+        return f"retention of {self.project_id}"
+
+
+# Tools that a project's runs may call, and the secrets that their headers refer to.
+
+
+class ToolKind(models.TextChoices):
+    HTTP = "http", "HTTP"
+    MCP = "mcp", "MCP server"
+    BUILTIN = "builtin", "Built in"
+
+
+class Tool(models.Model):
+    """`config` is what its kind needs, see adapters/tools/config.py: never a secret's value, only names of secrets."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="tools")
+    name = models.CharField(max_length=64)
+    description = models.TextField(blank=True, default="")
+    parameters = models.JSONField(default=dict, blank=True)
+    kind = models.CharField(max_length=10, choices=ToolKind)
+    config = models.JSONField(default=dict, blank=True)
+    timeout_s = models.FloatField(default=10.0)
+    is_enabled = models.BooleanField(default=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ("name",)
+        constraints = (models.UniqueConstraint(fields=("project", "name"), name="tool_name_once"),)
+
+    def __str__(self) -> str:
+        return self.name
+
+    def get_spec(self) -> ToolSpec:
+        """The tool as loops know it."""
+        return ToolSpec(name=self.name, description=self.description, parameters=self.parameters)
+
+
+class Secret(models.Model):
+    """A value that headers of tools refer to by name. It is sent to `origin` alone, the one it was entered for."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="secrets")
+    name = models.CharField(max_length=64)
+    origin = models.CharField(max_length=300)
+    ciphertext = models.TextField()
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ("name",)
+        constraints = (models.UniqueConstraint(fields=("project", "name"), name="secret_name_once"),)
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,467 @@
+"""The audit trail: who did what to what, found by the address alone; for admins, who are told of it whoever acted."""
+
+import csv
+import io
+import json
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any, cast
+from urllib.parse import urlencode
+from uuid import UUID
+
+from asgiref.sync import sync_to_async
+from django.core.handlers.asgi import ASGIRequest
+from django.db.models import Manager, Q, QuerySet
+from django.http import Http404, HttpResponse, QueryDict, StreamingHttpResponse
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_safe
+
+from notebook_app.public import entries_by_id
+from reflection_app.core.audit import AuditEntry
+from reflection_app.core.ids import id_from
+from reflection_app.core.models import ApiKey, Project
+from reflection_app.core.permissions import Permission
+from reflection_app.loops.storable import storable
+from reflection_app.metrics.review_figures import FORMULA_STARTS
+from reflection_app.repairs.models import Report, Ticket, ToolFailure
+from reflection_app.reviews.models import Review
+from reflection_app.runs.models import Question, Run
+from reflection_app.sessions.models import Transcript
+from reflection_app.teams.audit import AuditFilter, entries_for, is_hidden, made_by
+from reflection_app.teams.models import Secret, Tool, Webhook
+from reflection_app.web.access import DeskRequest, project_page
+from reflection_app.web.list_pages import list_response, page_before
+
+# The audit trail as a file, streamed page by page so that no query and no memory is held for all of it.
+
+PAGE = 500
+COLUMNS = ("id", "at", "who", "key_made_by", "action", "target", "target_id", "before", "after", "is_hidden", "address")
+MEDIA_TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl; charset=utf-8"}
+
+
+def as_file(request: DeskRequest, entries: QuerySet[AuditEntry], *, form: str) -> StreamingHttpResponse:
+    """The entries as `csv` or `jsonl`, to be kept."""
+    lines = _csv_pages(entries) if form == "csv" else _jsonl_pages(entries)
+    # Served by ASGI, an ordinary generator would be read to its end before the first byte is sent.
+    body = _off_the_loop(lines) if isinstance(request, ASGIRequest) else lines
+    name = f"audit-{request.place.project.slug}.{form}"
+    return StreamingHttpResponse(
+        body,
+        content_type=MEDIA_TYPES[form],
+        headers={"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"},
+    )
+
+
+async def _off_the_loop(lines: Iterator[str]) -> AsyncIterator[str]:
+    def next_text() -> str | None:
+        return next(lines, None)
+
+    while (text := await sync_to_async(next_text)()) is not None:
+        yield text
+
+
+def _pages(entries: QuerySet[AuditEntry]) -> Iterator[list[AuditEntry]]:
+    """The entries newest first; each page is asked for after the last row of the one before."""
+    rows = list(entries[:PAGE])
+    while rows:
+        yield rows
+        at, pk = rows[-1].created_at, rows[-1].pk
+        rows = list(entries.filter(created_at__lte=at).filter(Q(created_at__lt=at) | Q(pk__lt=pk))[:PAGE])
+
+
+def _facts(entry: AuditEntry) -> dict[str, object]:
+    hidden = is_hidden(entry)
+    return {
+        "id": str(entry.pk),
+        "at": entry.created_at.isoformat(),
+        "who": entry.actor_label,
+        "key_made_by": made_by(entry),
+        "action": entry.action,
+        "target": entry.target,
+        "target_id": str(entry.target_id),
+        "before": {} if hidden else entry.before,
+        "after": {} if hidden else entry.after,
+        "is_hidden": hidden,
+        "address": entry.address or "",
+    }
+
+
+def _jsonl_pages(entries: QuerySet[AuditEntry]) -> Iterator[str]:
+    for rows in _pages(entries):
+        yield "".join(json.dumps(_facts(row), ensure_ascii=False) + "\n" for row in rows)
+
+
+def _csv_pages(entries: QuerySet[AuditEntry]) -> Iterator[str]:
+    yield _csv([COLUMNS])
+    for rows in _pages(entries):
+        yield _csv([[_cell(value) for value in _facts(row).values()] for row in rows])
+
+
+def _csv(rows: Sequence[Sequence[str]]) -> str:
+    text = io.StringIO()
+    csv.writer(text).writerows(rows)
+    return text.getvalue()
+
+
+def _cell(value: object) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return f"'{text}" if text.startswith(FORMULA_STARTS) else text
+
+
+# Where the things that audit entries are about can be looked at, as long as they exist.
+
+# Of each kind: its rows, and the page with the column that its address names. Tasks have no page but their runs'.
+PAGES: dict[str, tuple[Manager[Any], str, str]] = {
+    "run": (Run.objects, "run", "pk"),
+    "review": (Review.objects, "review", "pk"),
+    "question": (Question.objects, "question", "pk"),
+    "ticket": (Ticket.objects, "ticket", "ticket_id"),
+    "report": (Report.objects, "report", "reflection_id"),
+    "transcript": (Transcript.objects, "session", "pk"),
+    "tool": (Tool.objects, "tool", "pk"),
+    "toolfailure": (ToolFailure.objects, "tool_failure", "pk"),
+    "webhook": (Webhook.objects, "webhook", "pk"),
+}
+LISTS: dict[str, tuple[Manager[Any], str]] = {
+    "apikey": (ApiKey.objects, "settings"),
+    "secret": (Secret.objects, "tools"),
+}
+type Key = tuple[str, UUID]
+
+
+def links_of(entries: Iterable[AuditEntry], *, project: Project) -> dict[Key, str]:
+    """The address of each entry's target by kind and id; those that are gone have none. One query per kind."""
+    wanted: dict[str, set[UUID]] = {}
+    for entry in entries:
+        wanted.setdefault(entry.target, set()).add(entry.target_id)
+    links: dict[Key, str] = {}
+    for target, ids in wanted.items():
+        links |= {(target, pk): address for pk, address in _addresses(target, ids, project=project).items()}
+    return links
+
+
+def _addresses(target: str, ids: set[UUID], *, project: Project) -> dict[UUID, str]:
+    slug = project.slug
+    if target == "project":
+        return {project.pk: reverse("settings", args=(slug,))} if project.pk in ids else {}
+    if target == "task":
+        newest = Run.objects.filter(project=project, task__in=ids).order_by("created_at").values_list("task", "pk")
+        return {task: reverse("run", args=(slug, run)) for task, run in newest}
+    if target == "entry":
+        return {pk: reverse("entry", args=(slug, pk)) for pk in entries_by_id(project.pk, list(ids))}
+    if target in LISTS:
+        manager, page = LISTS[target]
+        return dict.fromkeys(_rows(manager, ids, project, "pk"), reverse(page, args=(slug,)))
+    if target not in PAGES:
+        return {}
+    manager, page, column = PAGES[target]
+    return {pk: reverse(page, args=(slug, named)) for pk, named in _rows(manager, ids, project, column).items()}
+
+
+def _rows(manager: Manager[Any], ids: set[UUID], project: Project, column: str) -> dict[UUID, Any]:
+    return dict(manager.filter(project=project, pk__in=ids).values_list("pk", column))
+
+
+# What an entry of the audit trail changed, field by field, in bounded space whatever was recorded.
+
+MOST_CHANGES = 40
+LONGEST_VALUE = 300
+DEEPEST = 4
+
+
+@dataclass(frozen=True)
+class FieldChange:
+    """One field before and after, None where it was not there."""
+
+    name: str
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True)
+class Changes:
+    fields: tuple[FieldChange, ...]
+    left_out: int
+
+
+def changes_between(before: dict[str, Any], after: dict[str, Any]) -> Changes:
+    """The fields that differ. Where nothing was recorded before, all that was recorded after."""
+    olds, news = dict(_flat(before)), dict(_flat(after))
+    names = [name for name in dict.fromkeys((*olds, *news)) if olds.get(name) != news.get(name)]
+    fields = tuple(FieldChange(name, _shown(olds.get(name)), _shown(news.get(name))) for name in names[:MOST_CHANGES])
+    return Changes(fields, len(names) - len(fields))
+
+
+def _flat(value: Any, path: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
+    """Every value inside by its path, as text; what lies too deep as JSON."""
+    inner: list[tuple[str, Any]] = []
+    if depth < DEEPEST and isinstance(value, dict):
+        inner = [(str(name), item) for name, item in value.items()]
+    elif depth < DEEPEST and isinstance(value, list) and any(isinstance(item, dict | list) for item in value):
+        inner = [(str(number), item) for number, item in enumerate(value, start=1)]
+    if not inner:
+        if path:
+            yield path, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        return
+    for name, item in inner:
+        yield from _flat(item, f"{path}.{name}" if path else name, depth + 1)
+
+
+def _shown(text: str | None) -> str | None:
+    if text is None or len(text) <= LONGEST_VALUE:
+        return text
+    return text[:LONGEST_VALUE] + "…"
+
+
+# What each action of the audit trail is called on pages.
+
+WORDS: dict[str, Promise] = {
+    "api_key.created": _("made an API key"),
+    "api_key.revoked": _("revoked an API key"),
+    "attempt.handed_in": _("handed in an attempt"),
+    "bulk.begun": _("began to decide many reviews together"),
+    "bulk.done": _("decided many reviews together"),
+    "bulk.undo_begun": _("began to take back a bulk decision"),
+    "bulk.undone": _("took a bulk decision back"),
+    "comment.added": _("commented"),
+    "comment.changed": _("changed a comment"),
+    "comment.deleted": _("deleted a comment"),
+    "comment.edited": _("edited a comment"),
+    "comment.taken_back": _("took a comment back"),
+    "entries.curated": _("curated many entries together"),
+    "entries.undone": _("took a bulk change of entries back"),
+    "entry.absorbed": _("merged another entry into an entry"),
+    "entry.approved": _("approved an entry"),
+    "entry.cleared": _("cleared what screening found in an entry"),
+    "entry.edited": _("edited an entry"),
+    "entry.merged": _("merged an entry into another"),
+    "entry.owned": _("changed who looks after an entry"),
+    "entry.proposed": _("proposed an entry"),
+    "entry.rejected": _("rejected an entry"),
+    "entry.reopened": _("reopened an entry"),
+    "entry.restored": _("restored an earlier version of an entry"),
+    "entry.retired": _("retired an entry"),
+    "entry.split": _("split an entry"),
+    "entry.superseded": _("let another entry hold instead of one"),
+    "entry.tagged": _("tagged an entry"),
+    "entry.undone": _("took a change of an entry back"),
+    "conflict.reopened": _("took the settlement of a conflict back"),
+    "conflict.settled": _("settled a conflict of two entries"),
+    "conflict.suggestion_asked_for": _("asked a model for a merge"),
+    "import.begun": _("began to import entries"),
+    "import.previewed": _("read files for an import"),
+    "instruction.decided": _("decided about an instruction"),
+    "invitation.accepted": _("accepted an invitation"),
+    "invitation.created": _("made an invitation"),
+    "invitation.revoked": _("revoked an invitation"),
+    "member.added": _("became a member"),
+    "member.confirmed": _("confirmed a member whom a key had invited"),
+    "member.left": _("left the project"),
+    "member.removed": _("removed a member"),
+    "member.role_changed": _("changed a member's role"),
+    "judgements.imported": _("imported judgements"),
+    "notebook.outcome": _("told how work with lessons went"),
+    "panel.disputed": _("the opinions of several reviewers differ"),
+    "panel.settled": _("the opinions of several reviewers were settled"),
+    "own_work.changed": _("changed who may decide on their own work"),
+    "policy.changed": _("changed the review policy"),
+    "project.created": _("made the project"),
+    "project.deleted": _("deleted the project"),
+    "project.exported": _("took the whole project along as a file"),
+    "project.imported": _("made the project of a file"),
+    "project.taken_away": _("took the deleted project's rows away"),
+    "question.answered": _("answered a question"),
+    "referee.measured": _("kept a measurement of the referee"),
+    "report.class_corrected": _("corrected the class of an error"),
+    "retention.carried_out": _("deleted what is kept no longer"),
+    "retention.ordered": _("ordered what is kept no longer to be deleted"),
+    "review.asked_for": _("asked for a review"),
+    "review.assigned": _("assigned a review"),
+    "review.claimed": _("claimed a review"),
+    "review.decided": _("decided a review"),
+    "review.handed_over": _("handed a review over"),
+    "review.opinion": _("gave a blind opinion"),
+    "review.released": _("gave a review back to the queue"),
+    "review.skipped": _("skipped a review"),
+    "review.undone": _("took a decision back"),
+    "review.unskipped": _("no longer skips a review"),
+    "run.cancelled": _("cancelled a run"),
+    "run.forked": _("forked a run"),
+    "run.redone": _("ordered a run to be done again"),
+    "secret.created": _("kept a secret"),
+    "secret.deleted": _("deleted a secret"),
+    "secret.replaced": _("replaced a secret"),
+    "settings.changed": _("changed the settings"),
+    "task.submitted": _("handed in a task"),
+    "ticket.closed": _("closed a ticket"),
+    "ticket.started": _("began with a ticket"),
+    "tool.changed": _("changed a tool"),
+    "tool.created": _("added a tool"),
+    "tool.deleted": _("deleted a tool"),
+    "tool.imported": _("imported a tool"),
+    "tool.tried": _("tried a tool"),
+    "tool_failure.outcome": _("told how a fix went"),
+    "tool_failure.reported": _("reported a failed call"),
+    "transcript.ended": _("ended a session"),
+    "transcript.opened": _("opened a session"),
+    "transcript.turns_added": _("added turns to a session"),
+    "webhook.changed": _("changed a webhook"),
+    "webhook.created": _("added a webhook"),
+    "webhook.deleted": _("deleted a webhook"),
+    "webhook.paused": _("paused a webhook"),
+    "webhook.redelivered": _("had a webhook sent a message again"),
+    "webhook.resumed": _("resumed a webhook"),
+    "webhook.rotated": _("gave a webhook a new secret"),
+    "webhook.switched_off": _("switched a webhook off"),
+    "webhook.tested": _("tested a webhook"),
+}
+TARGETS: dict[str, Promise] = {
+    "agentinstruction": _("instruction"),
+    "apikey": _("API key"),
+    "bulkdecision": _("bulk decision"),
+    "comment": _("comment"),
+    "conflict": _("conflict of two entries"),
+    "entry": _("entry"),
+    "entrybulk": _("bulk change of entries"),
+    "import": _("import of entries"),
+    "invitation": _("invitation"),
+    "panel": _("several reviewers' verdict"),
+    "project": _("project"),
+    "question": _("question"),
+    "report": _("report"),
+    "retentionrun": _("deletion of what is old"),
+    "review": _("review"),
+    "run": _("run"),
+    "secret": _("secret"),
+    "task": _("task"),
+    "ticket": _("ticket"),
+    "tool": _("tool"),
+    "toolfailure": _("failed call"),
+    "transcript": _("session"),
+    "webhook": _("webhook"),
+}
+
+
+def words_of(action: str) -> str:
+    """The action in words; its own name where it has none any more."""
+    return str(WORDS.get(action, action))
+
+
+def target_words(target: str) -> str:
+    return str(TARGETS.get(target, target))
+
+
+LONGEST = {"who": 200, "action": 60, "target": 60, "q": 200}
+# Who is offered as a filter: those of the newest entries.
+LOOKED_AT = 1_000
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What of the address is understood; anything else in it is left aside."""
+
+    filter: AuditFilter
+    texts: dict[str, str]
+
+    @property
+    def any(self) -> bool:
+        return bool(self.texts)
+
+    @property
+    def query(self) -> str:
+        return urlencode(self.texts)
+
+
+@dataclass(frozen=True)
+class Line:
+    """An entry as the page shows it."""
+
+    entry: AuditEntry
+    link: str
+    is_hidden: bool
+    changes: Changes
+
+    @property
+    def words(self) -> str:
+        return words_of(self.entry.action)
+
+    @property
+    def target(self) -> str:
+        return target_words(self.entry.target)
+
+
+@project_page(Permission.READ_AUDIT)
+@require_safe
+def audit_page(request: DeskRequest) -> HttpResponse:
+    project = request.place.project
+    asked = read_filters(request.GET)
+    rows = entries_for(project, asked.filter, reader=request.place.actor)
+    page = page_before(rows, request, among=AuditEntry.objects.filter(project=project))
+    links = links_of(page.rows, project=project)
+    context: dict[str, Any] = {
+        "lines": [_line(entry, links) for entry in page.rows],
+        "older": page.last.pk if page.last else None,
+        "before": request.GET.get("before", ""),
+        "filters": asked,
+        "typed": asked.texts,
+        "people": _people(project),
+        "actions": sorted(WORDS.items(), key=lambda item: str(item[1])),
+        "targets": sorted(TARGETS.items(), key=lambda item: str(item[1])),
+    }
+    return list_response(request, "audit/list.html", context)
+
+
+@project_page(Permission.READ_AUDIT)
+@require_safe
+def audit_export(request: DeskRequest, form: str) -> HttpResponse:
+    """All entries that the filters leave, as a file."""
+    if form not in MEDIA_TYPES:
+        raise Http404("no such form")
+    asked = read_filters(request.GET)
+    entries = entries_for(request.place.project, asked.filter, reader=request.place.actor)
+    # Django's types make no one class of both kinds of answers, but serves either.
+    return cast("HttpResponse", as_file(request, entries, form=form))
+
+
+def read_filters(data: QueryDict) -> Asked:
+    texts = {name: storable(data.get(name, "").strip())[:longest] for name, longest in LONGEST.items()}
+    target_id, since, until = id_from(data.get("id", "")), _day(data.get("since", "")), _day(data.get("until", ""))
+    texts |= {"id": str(target_id or ""), "since": str(since or ""), "until": str(until or "")}
+    asked = AuditFilter(
+        who=texts["who"],
+        action=texts["action"],
+        target=texts["target"],
+        q=texts["q"],
+        target_id=target_id,
+        since=_midnight(since) if since else None,
+        until=_midnight(until + timedelta(days=1)) if until else None,
+    )
+    return Asked(asked, {name: text for name, text in texts.items() if text})
+
+
+def _day(text: str) -> date | None:
+    """The day; None for no day of a calendar, and for those at its ends, which have no day before or after."""
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        return None
+    return day if 1970 <= day.year <= 9000 else None
+
+
+def _midnight(day: date) -> datetime:
+    return datetime.combine(day, time(), tzinfo=UTC)
+
+
+def _line(entry: AuditEntry, links: dict[Key, str]) -> Line:
+    hidden = is_hidden(entry)
+    changes = Changes((), 0) if hidden else changes_between(entry.before, entry.after)
+    return Line(entry, links.get((entry.target, entry.target_id), ""), hidden, changes)
+
+
+def _people(project: Project) -> list[str]:
+    newest = AuditEntry.objects.filter(project=project).order_by("-created_at", "-id").values("pk")[:LOOKED_AT]
+    labels = AuditEntry.objects.filter(pk__in=newest).order_by("actor_label").values_list("actor_label", flat=True)
+    return list(labels.distinct())

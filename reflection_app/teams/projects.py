@@ -1,0 +1,207 @@
+"""Making a project. Who makes it is its first admin."""
+
+import re
+from datetime import datetime
+from itertools import count
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+from django.utils.text import slugify
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
+from reflection_app.core.audit import Actor, audit
+from reflection_app.core.errors import ActionError, InvalidInput
+from reflection_app.core.models import ApiKey, Membership, Profile, Project, Role, Scope, Theme, digest_of, new_secret
+from reflection_app.loops.completeness.checks import CompletenessSettings
+from reflection_app.loops.storable import storable
+from reflection_app.loops.task_spec import Thresholds, UsualLimits
+from reflection_app.teams.members import add_member, remove_member, revoke_invitations_of_key
+from reflection_app.teams.models import Tool
+
+LONGEST_NAME = 120
+LONGEST_SLUG = 60
+SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+
+
+class MayNotCreate(ActionError):
+    """Only staff may make projects here."""
+
+    status = 403
+    title = gettext_noop("Not allowed here")
+
+
+def may_create_projects(user: User) -> bool:
+    """Whether the desk's setting PROJECT_CREATORS lets this person make projects."""
+    return bool(settings.PROJECT_CREATORS == "everyone" or user.is_staff)
+
+
+@transaction.atomic
+def create_project(user: User, *, name: str, slug: str = "", actor: Actor) -> Project:
+    """The new project; without `slug` its address is made of its name. Raises InvalidInput or MayNotCreate."""
+    if not may_create_projects(user):
+        raise MayNotCreate(_("Only staff may make projects on this desk."))
+    title = storable(name).strip()
+    if not 1 <= len(title) <= LONGEST_NAME:
+        message = _("1 to %(most)s characters") % {"most": LONGEST_NAME}
+        raise InvalidInput(_("A project needs a name."), errors=[{"field": "name", "message": message}])
+    project = Project.objects.create(name=title, slug=_chosen_slug(slug.strip()) or _free_slug(title))
+    audit(project.pk, actor, "project.created", target=project, after={"name": title, "slug": project.slug})
+    add_member(project, user, role=Role.ADMIN, actor=actor)
+    return project
+
+
+def _chosen_slug(slug: str) -> str:
+    if not slug:
+        return ""
+    if len(slug) > LONGEST_SLUG or not SLUG.fullmatch(slug):
+        message = _("a-z, 0-9 and single hyphens between them, at most %(most)s") % {"most": LONGEST_SLUG}
+        raise InvalidInput(_("This cannot be an address."), errors=[{"field": "slug", "message": message}])
+    if Project.objects.filter(slug=slug).exists():
+        message = _("Another project has this address.")
+        raise InvalidInput(message, errors=[{"field": "slug", "message": message}])
+    return slug
+
+
+def _free_slug(name: str) -> str:
+    start = slugify(name)[: LONGEST_SLUG - 6].strip("-_").replace("_", "-") or "project"
+    candidates = (start if number == 1 else f"{start}-{number}" for number in count(1))
+    return next(slug for slug in candidates if not Project.objects.filter(slug=slug).exists())
+
+
+# Changing a project's settings. Runs under way keep the settings they began with.
+
+
+@transaction.atomic
+def change_settings(
+    project: Project,
+    *,
+    limits: UsualLimits,
+    thresholds: Thresholds,
+    completeness: CompletenessSettings,
+    knowledge_tool: str,
+    actor: Actor,
+) -> Project:
+    """The project with its new limits, thresholds, completeness check, and tool to ask for knowledge.
+
+    Of the check only what differs from the desk's own settings is kept, so that the rest follows those. Raises
+    InvalidInput where the project has no such tool, or no score could lead to REVISE.
+    """
+    if thresholds.revise_from > thresholds.pass_from:
+        message = _("Must not be above the score that passes.")
+        raise InvalidInput(message, errors=[{"field": "revise_from", "message": message}])
+    if knowledge_tool and not Tool.objects.filter(project=project, name=knowledge_tool, is_enabled=True).exists():
+        message = _("This project has no tool of that name that is switched on.")
+        raise InvalidInput(message, errors=[{"field": "knowledge_tool", "message": message}])
+    locked = Project.objects.select_for_update().get(pk=project.pk)
+    before = _settings_of(locked)
+    locked.limits = limits.model_dump(mode="json")
+    locked.thresholds = thresholds.model_dump(mode="json")
+    usual = CompletenessSettings.model_validate(settings.COMPLETENESS).model_dump(mode="json")
+    chosen = completeness.model_dump(mode="json")
+    locked.completeness = {name: value for name, value in chosen.items() if value != usual[name]}
+    locked.knowledge_tool = knowledge_tool
+    locked.save(update_fields=["limits", "thresholds", "completeness", "knowledge_tool"])
+    audit(locked.pk, actor, "settings.changed", target=locked, before=before, after=_settings_of(locked))
+    return locked
+
+
+def _settings_of(project: Project) -> dict[str, Any]:
+    return {
+        "limits": project.limits,
+        "thresholds": project.thresholds,
+        "completeness": project.completeness,
+        "knowledge_tool": project.knowledge_tool,
+    }
+
+
+# Changing what a person sets for themselves. It belongs to no project, and so to no project's audit trail.
+
+
+def change_profile(user: User, *, language: str, theme: str, wants_mail: bool) -> Profile:
+    """The person's profile as it is now. Empty, `language` is the browser's, `theme` the system's. Raises
+    InvalidInput.
+    """
+    errors = []
+    if language and language not in dict(settings.LANGUAGES):
+        errors.append({"field": "language", "message": _("The desk does not speak this language.")})
+    if theme and theme not in Theme.values:
+        errors.append({"field": "theme", "message": _("There is no such theme.")})
+    if errors:
+        raise InvalidInput(errors[0]["message"], errors=errors)
+    chosen = {"language": language, "theme": theme, "wants_mail": wants_mail}
+    return Profile.objects.update_or_create(user=user, defaults=chosen)[0]
+
+
+# Making and revoking the keys of pipelines.
+
+# A pipeline hands in and reads. Deciding is asked for by name: whoever hands in work is not to judge it as well.
+USUAL_SCOPES = (Scope.TASKS_WRITE, Scope.RUNS_READ)
+
+
+@transaction.atomic
+def create_api_key(
+    project: Project,
+    *,
+    name: str,
+    scopes: list[str],
+    actor: Actor,
+    expires_at: datetime | None = None,
+) -> tuple[ApiKey, str]:
+    """The key's row and its secret, which is not stored and cannot be shown again. Raises InvalidInput."""
+    unknown = sorted(set(scopes) - set(Scope.values))
+    if unknown or not scopes:
+        raise InvalidInput(
+            _("Unknown scopes: %(names)s.") % {"names": ", ".join(unknown)}
+            if unknown
+            else _("A key needs at least one scope."),
+            errors=[{"field": "scopes", "message": _("one or more of %(names)s") % {"names": ", ".join(Scope.values)}}],
+        )
+    if not name.strip() or len(name) > LONGEST_NAME:
+        raise InvalidInput(_("A key needs a name."), errors=[{"field": "name", "message": _("1 to 120 characters")}])
+    secret = new_secret()
+    key = ApiKey.objects.create(
+        project=project,
+        name=_free_name(project, name.strip()),
+        hint=secret[:8],
+        digest=digest_of(secret),
+        scopes=sorted(set(scopes)),
+        created_by=actor.user,
+        created_by_label=actor.user.get_username() if actor.user else "",
+        expires_at=expires_at,
+    )
+    audit(project.pk, actor, "api_key.created", target=key, after={"name": key.name, "scopes": key.scopes})
+    return key, secret
+
+
+def _free_name(project: Project, name: str) -> str:
+    """`name`, numbered where the project has had a key of that name: reviewers are told apart by it."""
+    taken = set(ApiKey.objects.filter(project=project).values_list("name", flat=True))
+    numbered = (f"{name[: LONGEST_NAME - 6]} {number}" for number in count(2))
+    return name if name not in taken else next(other for other in numbered if other not in taken)
+
+
+@transaction.atomic
+def revoke_api_key(key: ApiKey, *, actor: Actor) -> None:
+    """Revokes the key at once, and the invitations it made, and removes the members who came by them.
+
+    Revoking it twice changes nothing.
+    """
+    if ApiKey.objects.filter(pk=key.pk, revoked_at__isnull=True).update(revoked_at=timezone.now()):
+        audit(key.project_id, actor, "api_key.revoked", target=key, before={"name": key.name})
+        revoke_invitations_of_key(key, actor=actor)
+        for user_id in brought_by(key).values_list("user_id", flat=True):
+            remove_member(key.project, user_id, actor=actor)
+
+
+def brought_by(key: ApiKey) -> QuerySet[Membership]:
+    """The members whom an invitation of the key made members and to whom no person gave a role since.
+
+    An admin is never among them: no key makes one, and a person who did has given them a role.
+    """
+    members = Membership.objects.filter(project=key.project_id, invited_by_key=key).exclude(role=Role.ADMIN)
+    return members.select_related("user").order_by("user__username")
