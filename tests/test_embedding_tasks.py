@@ -7,7 +7,7 @@ from pytest_django.fixtures import Settings
 
 from reflection_app.config import jobs
 from reflection_app.core.turn import Turn
-from reflection_app.notebook.embed_entries import TURN
+from reflection_app.notebook.background import EMBED_TURN as TURN
 from reflection_app.runs import jobs as tasks
 from reflection_app.runs.queueing import Outage
 from tests.notebook.embedding_rows import kept

@@ -11,10 +11,8 @@ from django.utils import timezone
 
 from notebook_app.public import open_imports, refresh_search, sum_recalls
 from reflection_app.metrics.figuring import AT_ONCE, figure_due
-from reflection_app.notebook.compare_entries import compare_due
-from reflection_app.notebook.embed_entries import embed_waiting, stopping
-from reflection_app.notebook.notebook_import import carry_out_import
-from reflection_app.notebook.screen_entries import screen_waiting
+from reflection_app.notebook.background import compare_due, embed_waiting, screen_waiting, stopping
+from reflection_app.notebook.proposing import carry_out_import
 from reflection_app.reviews.assigning import lapse_assignments
 from reflection_app.reviews.bulk import work_through
 from reflection_app.reviews.models import BulkDecision, BulkState

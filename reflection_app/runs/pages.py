@@ -24,7 +24,7 @@ from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.verdicts import IssueCategory, Severity
 from reflection_app.loops.verdicts import Verdict as LoopVerdict
-from reflection_app.notebook.views.learned import learned_from_run
+from reflection_app.notebook.views.entry import learned_from_run
 from reflection_app.repairs.views import checks_of, failures_by_place
 from reflection_app.reviews.models import About, Review, ReviewState, is_hidden
 from reflection_app.reviews.pages.moving import undo_offer

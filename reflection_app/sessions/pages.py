@@ -8,7 +8,7 @@ from django.shortcuts import render
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_safe
 
-from reflection_app.notebook.views.learned import learned_from_session
+from reflection_app.notebook.views.entry import learned_from_session
 from reflection_app.sessions.models import Transcript
 from reflection_app.sessions.views import SessionStory, looking_back_context, tell_news, tell_session
 from reflection_app.web.access import DeskRequest, get_transcript_for, project_page

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_safe
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.session_messages import calls_in, content_text
 from reflection_app.loops.session_reflections import KeptReflection
-from reflection_app.notebook.views.notebook_words import CATEGORY_WORDS, Words
+from reflection_app.notebook.views.words import CATEGORY_WORDS, Words
 from reflection_app.runs.models import Run
 from reflection_app.sessions.models import Reflector, ReflectorKind, Transcript, TranscriptTurn
 from reflection_app.sessions.recording import SessionState, session_state

@@ -8,9 +8,9 @@ from django.contrib.auth.models import User
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Membership, Project, Role
 from reflection_app.loops.effects import Decision
-from reflection_app.notebook.notebook_curation import approve_entry
-from reflection_app.notebook.notebook_input import CurationInput, EntryInput
-from reflection_app.notebook.notebook_proposing import propose_entry
+from reflection_app.notebook.curating import approve_entry
+from reflection_app.notebook.input import CurationInput, EntryInput
+from reflection_app.notebook.proposing import propose_entry
 from reflection_app.reviews.asking import AskInput, ask_for_review
 from reflection_app.reviews.claiming import claim_review
 from reflection_app.reviews.comments import CommentInput, add_comment

@@ -12,7 +12,7 @@ from reflection_app.adapters.llm.errors import ModelError
 from reflection_app.adapters.llm.roles import LOCAL_PREFIX, model_for
 from reflection_app.core.models import Project, Role
 from reflection_app.core.permissions import Permission
-from reflection_app.notebook.views.notebook_counts import waiting_entries
+from reflection_app.notebook.views.words import waiting_entries
 from reflection_app.reviews.views.decision import LastDecision, last_decision
 from reflection_app.reviews.views.queue import open_reviews
 from reflection_app.teams.notifications import count_unread

@@ -7,7 +7,7 @@ from django.core.cache import cache
 
 from notebook_app.models import Entry
 from reflection_app.core.turn import Turn
-from reflection_app.notebook.compare_entries import TURN, compare_due
+from reflection_app.notebook.background import TURN, compare_due
 from tests.notebook.entries import make_entry
 
 pytestmark = pytest.mark.django_db(transaction=True)

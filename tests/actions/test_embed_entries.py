@@ -15,7 +15,9 @@ from notebook_app.public import edit, embedding_status
 from reflection_app.adapters.llm import embed
 from reflection_app.adapters.llm.embedding import WHEELS_MODEL
 from reflection_app.core.turn import Turn
-from reflection_app.notebook.embed_entries import BATCH, TURN, embed_waiting, resting_key
+from reflection_app.notebook.background import EMBED_BATCH as BATCH
+from reflection_app.notebook.background import EMBED_TURN as TURN
+from reflection_app.notebook.background import embed_waiting, resting_key
 from tests.notebook.embedding_rows import kept
 from tests.openai_server import OpenAIServer, Reply
 

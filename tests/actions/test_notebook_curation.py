@@ -8,9 +8,16 @@ from notebook_app.models import Entry
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import ActionError, Conflict, EntryMovedOn, InvalidInput, NotYours
 from reflection_app.core.models import Project, Role
-from reflection_app.notebook.notebook_bulk import BulkCuration, BulkDeed, curate_together, undo_together
-from reflection_app.notebook.notebook_curation import approve_entry, edit_entry, own_entry, reject_entry
-from reflection_app.notebook.notebook_input import (
+from reflection_app.notebook.bulk import BulkCuration, BulkDeed, curate_together, undo_together
+from reflection_app.notebook.curating import (
+    approve_entry,
+    edit_entry,
+    own_entry,
+    reject_entry,
+    split_entry,
+    undo_curation,
+)
+from reflection_app.notebook.input import (
     CurationInput,
     EntryEdit,
     EntryInput,
@@ -18,9 +25,7 @@ from reflection_app.notebook.notebook_input import (
     SplitInput,
     UndoInput,
 )
-from reflection_app.notebook.notebook_merging import split_entry
-from reflection_app.notebook.notebook_proposing import propose_entry
-from reflection_app.notebook.notebook_undo import undo_curation
+from reflection_app.notebook.proposing import propose_entry
 from tests.factories import make_api_key, make_member, make_project
 from tests.notebook.at_once import at_once
 from tests.notebook.entries import make_entry

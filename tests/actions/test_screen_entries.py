@@ -12,7 +12,8 @@ from notebook_app.people import By
 from notebook_app.public import keep_reading, recall, unread
 from notebook_app.steering import RULE, weights
 from reflection_app.core.turn import Turn
-from reflection_app.notebook.screen_entries import TURN, screen_waiting
+from reflection_app.notebook.background import SCREEN_TURN as TURN
+from reflection_app.notebook.background import screen_waiting
 from tests.notebook.embedding_rows import kept
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -12,10 +12,16 @@ from notebook_app.public import HandedIn
 from reflection_app.core.audit import Actor
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models import Project
-from reflection_app.notebook.notebook_conflicts import SettleInput, Way, settle
-from reflection_app.notebook.notebook_curation import approve_entry, clear_flags, edit_entry, restore_entry, tag_entry
-from reflection_app.notebook.notebook_import import apply_import, carry_out_import, preview_import
-from reflection_app.notebook.notebook_input import (
+from reflection_app.notebook.conflicts import SettleInput, Way, settle
+from reflection_app.notebook.curating import (
+    approve_entry,
+    clear_flags,
+    edit_entry,
+    merge_entries,
+    restore_entry,
+    tag_entry,
+)
+from reflection_app.notebook.input import (
     CurationInput,
     EntryEdit,
     EntryInput,
@@ -24,8 +30,7 @@ from reflection_app.notebook.notebook_input import (
     RestoreInput,
     TagsInput,
 )
-from reflection_app.notebook.notebook_merging import merge_entries
-from reflection_app.notebook.notebook_proposing import propose_entry
+from reflection_app.notebook.proposing import apply_import, carry_out_import, preview_import, propose_entry
 from tests.factories import make_api_key, make_member, make_project
 from tests.notebook.entries import make_entry
 from tests.notebook.test_comparing import conflicting

@@ -13,7 +13,7 @@ from reflection_app.adapters.llm.scripted import register_script
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import ConflictSettled
 from reflection_app.core.models import Scope
-from reflection_app.notebook.notebook_conflicts import SettleInput, Way, settle
+from reflection_app.notebook.conflicts import SettleInput, Way, settle
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
 from tests.actions.test_reviews import together

@@ -7,7 +7,7 @@ import pytest
 
 from notebook_app.models import Entry
 from reflection_app.core.models import Project, Scope
-from reflection_app.notebook.notebook_import import carry_out_import
+from reflection_app.notebook.proposing import carry_out_import
 from tests.api.caller import Caller, make_caller
 from tests.factories import make_project
 from tests.notebook.interchange.test_reading import MARKDOWN, NOTE, zipped

@@ -17,7 +17,7 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.models import Scope
 from reflection_app.core.permissions import GRANTS, Grant, Permission
 from reflection_app.metrics.models import JudgementImport
-from reflection_app.notebook.notebook_bulk import BulkCuration, BulkDeed, curate_together
+from reflection_app.notebook.bulk import BulkCuration, BulkDeed, curate_together
 from reflection_app.repairs.models import AgentInstruction
 from reflection_app.reviews.comments import CommentInput, add_comment
 from reflection_app.reviews.models import About

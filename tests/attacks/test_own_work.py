@@ -21,8 +21,8 @@ from reflection_app.config.guarded_routes import guarded_routes
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Membership, OwnWork, Project, Role, Scope
 from reflection_app.core.permissions import Permission
-from reflection_app.notebook.notebook_input import EntryInput
-from reflection_app.notebook.notebook_proposing import propose_entry
+from reflection_app.notebook.input import EntryInput
+from reflection_app.notebook.proposing import propose_entry
 from reflection_app.repairs.models import AgentInstruction
 from reflection_app.reviews.bulk import work_through
 from reflection_app.reviews.claiming import claim_next, claim_review

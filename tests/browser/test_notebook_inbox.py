@@ -9,8 +9,8 @@ from playwright.sync_api import Page, expect
 from notebook_app.public import EntryKind, EntryState, KeptEntry, Proposal, entry_of, keep, shown
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project, Role
-from reflection_app.notebook.notebook_curation import approve_entry, tag_entry
-from reflection_app.notebook.notebook_input import CurationInput, TagsInput
+from reflection_app.notebook.curating import approve_entry, tag_entry
+from reflection_app.notebook.input import CurationInput, TagsInput
 from reflection_app.reviews.models import Comment
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean

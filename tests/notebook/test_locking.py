@@ -19,7 +19,7 @@ from notebook_app.people import By
 from notebook_app.proposing import Proposal
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
-from reflection_app.notebook.notebook_bulk import BulkCuration, BulkDeed, curate_together
+from reflection_app.notebook.bulk import BulkCuration, BulkDeed, curate_together
 from tests.factories import make_project
 from tests.notebook.entries import make_entry
 from tests.pace import PATIENCE_S

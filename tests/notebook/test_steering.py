@@ -13,7 +13,7 @@ from notebook_app.steering import MOST_PASSAGES, READ_WHOLE, RULE, WEIGHTS, flag
 from notebook_app.steering_signs import NAMES, signs_in
 from reflection_app.adapters.llm import embed
 from reflection_app.adapters.llm.embedding import WHEELS_MODEL
-from reflection_app.notebook.views.screening_words import SIGNS
+from reflection_app.notebook.views.words import SIGNS
 from tests.pace import within
 
 JUDGED = Path(os.environ.get("JUDGED_DATA", "../shared/data/judgement")) / "lesson_screening.jsonl"

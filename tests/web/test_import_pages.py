@@ -11,7 +11,7 @@ from django.test import Client
 from notebook_app.models import Entry, ImportBatch
 from reflection_app.core.audit import AuditEntry
 from reflection_app.core.models import Project, Role
-from reflection_app.notebook.notebook_import import carry_out_import
+from reflection_app.notebook.proposing import carry_out_import
 from tests.factories import make_project
 from tests.notebook.interchange.test_reading import MARKDOWN, NOTE
 from tests.web.stories import logged_in

@@ -7,7 +7,7 @@ from pytest_django.fixtures import Settings
 
 from notebook_app.models import Entry, Exposure
 from reflection_app.core.models import Role
-from reflection_app.notebook.pages.recall_page import LONGEST_QUESTION
+from reflection_app.notebook.pages.recall import LONGEST_QUESTION
 from tests.factories import make_member, make_project
 from tests.notebook.embedding_rows import active
 from tests.notebook.entries import make_entry

@@ -7,7 +7,7 @@ from django.urls import reverse
 from notebook_app.models import Entry
 from notebook_app.screening import scan
 from reflection_app.core.models import Role
-from reflection_app.notebook.views.screening_words import RULES
+from reflection_app.notebook.views.words import RULES
 from reflection_app.runs.advance import advance
 from tests.factories import make_member, make_project
 from tests.notebook import injections

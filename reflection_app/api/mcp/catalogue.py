@@ -7,10 +7,9 @@ from typing import Any
 from pydantic import BaseModel
 
 from reflection_app.api.waiting import WaitQuery
-from reflection_app.notebook.answers.notebook_answers import ProposalAnswer
-from reflection_app.notebook.api.notebook_recall import RecallAnswer, RecallInput
-from reflection_app.notebook.api.notebook_rules import RulesPromptAnswer, RulesQuery
-from reflection_app.notebook.notebook_input import EntryInput
+from reflection_app.notebook.answers import ProposalAnswer
+from reflection_app.notebook.api.recall import RecallAnswer, RecallInput, RulesPromptAnswer, RulesQuery
+from reflection_app.notebook.input import EntryInput
 from reflection_app.repairs.answers.failures import CheckAnswer, ToolFailureAnswer
 from reflection_app.repairs.completeness import CheckSubmission
 from reflection_app.repairs.tool_failures import FixOutcomeSubmission, ToolFailureSubmission

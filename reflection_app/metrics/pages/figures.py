@@ -46,7 +46,7 @@ from reflection_app.metrics.views.run_charts import (
 )
 from reflection_app.metrics.views.words import ALL, COMPLETENESS, Shown, share_words, shown_figures
 from reflection_app.metrics.views.words import HEADLINE as RUN_HEADLINE
-from reflection_app.notebook.views.lift_words import CLAIMS, points
+from reflection_app.notebook.views.lift import CLAIMS, points
 from reflection_app.runs.models import NOT_OF_THE_DESK, Run, RunState
 from reflection_app.web.access import DeskRequest, project_page
 

@@ -27,7 +27,7 @@ from reflection_app.metrics.completeness_figures import (
     completeness_figures,
     recurring_supplements,
 )
-from reflection_app.notebook.views.learned import learned_from_failure
+from reflection_app.notebook.views.entry import learned_from_failure
 from reflection_app.repairs.cheat_sheet import cheat_sheet
 from reflection_app.repairs.completeness import RECURS_FROM, source_of
 from reflection_app.repairs.models import CompletenessCheck, ToolFailure

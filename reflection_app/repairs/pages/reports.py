@@ -20,7 +20,7 @@ from reflection_app.core.permissions import Permission
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.report_documents import markdown_of
 from reflection_app.loops.storable import storable
-from reflection_app.notebook.views.learned import learned_from_report
+from reflection_app.notebook.views.entry import learned_from_report
 from reflection_app.repairs.instructions import InstructionInput, decide_instruction
 from reflection_app.repairs.models import AgentInstruction, InstructionState, Report
 from reflection_app.repairs.reports import CorrectionInput, correct_class

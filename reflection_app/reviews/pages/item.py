@@ -25,7 +25,7 @@ from reflection_app.loops.effects import Decision
 from reflection_app.loops.review_rules import MOST_REVIEWERS
 from reflection_app.loops.verdicts import IssueCategory, Severity
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.notebook.views.learned import learned_from_review
+from reflection_app.notebook.views.entry import learned_from_review
 from reflection_app.reviews.asking import AskInput, ask_for_review
 from reflection_app.reviews.assigning import AssignInput, HandOverInput, assign_review, hand_over
 from reflection_app.reviews.claiming import claim_review, hold_end, keep_review, likely_next, release_review

@@ -45,8 +45,8 @@ from reflection_app.loops.effects import (
     Wait,
 )
 from reflection_app.loops.verdicts import Referee, Verdict
-from reflection_app.notebook.views.notebook_words import KINDS as ENTRY_KINDS
-from reflection_app.notebook.views.notebook_words import Words
+from reflection_app.notebook.views.words import KINDS as ENTRY_KINDS
+from reflection_app.notebook.views.words import Words
 from reflection_app.repairs.views import FailureShown
 from reflection_app.runs.models import Attempt, Run, Step, StepState
 from reflection_app.web.hidden_characters import revealed

@@ -1,0 +1,354 @@
+"""Entries of the notebook as REST tells them."""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from pydantic import AwareDatetime, Field
+
+from notebook_app.public import (
+    KEPT,
+    Arm,
+    Change,
+    Claim,
+    EntryKind,
+    EntryState,
+    FieldDiff,
+    Interval,
+    KeptEntry,
+    KeptExposure,
+    LessonLift,
+    Look,
+    level_of,
+)
+from reflection_app.api.answer import Answer, PageAnswer
+from reflection_app.core.ids import id_from
+from reflection_app.notebook.bulk import BulkResult
+
+
+class EntryAnswer(Answer):
+    """Something learned. `version` changes with every change of its words, labels or state."""
+
+    id: UUID
+    kind: EntryKind
+    state: EntryState
+    version: int
+    name: str
+    description: str
+    content: str
+    details: dict[str, Any] = Field(description="the fields of its kind")
+    agent: str
+    category: str
+    tags: list[str]
+    owner: str | None
+    source: str = Field(description="what the proposer calls it")
+    occurrences: int = Field(description="how often it was found")
+    last_seen_at: AwareDatetime
+    flags: list[dict[str, Any]] = Field(
+        description="what screening found in it: `rule` and `quote`; where the classifier did (`steers the reader`) "
+        "also how sure it is (`sureness`, 0 to 1) and by which `signs`"
+    )
+    is_flagged: bool = Field(description="nobody is told it before a curator has looked at what screening found")
+    merged_into: UUID | None = Field(description="where merged or superseded, the entry that holds instead")
+    reason: str
+    decided_by: str | None
+    decided_at: AwareDatetime | None
+    recalled: int = Field(description="how often it was given to somebody at work")
+    last_recalled_at: AwareDatetime | None
+    created_at: AwareDatetime
+    updated_at: AwareDatetime
+
+
+class EntryListPage(PageAnswer):
+    results: list[EntryAnswer]
+
+
+class ProposalAnswer(Answer):
+    entry: EntryAnswer
+    is_new: bool = Field(description="false where the notebook had it already: then it was counted on that entry")
+    is_counted: bool = Field(description="false where the same evidence was counted before")
+
+
+class VersionAnswer(Answer):
+    """An entry as one change left it."""
+
+    number: int
+    change: Change
+    state: EntryState
+    words: dict[str, Any] = Field(description="what it said then, and its labels")
+    reason: str
+    by: str
+    evidence: dict[str, Any] = Field(description="ids by kind of thing that the change rests on")
+    created_at: AwareDatetime
+
+
+class VersionPage(PageAnswer):
+    results: list[VersionAnswer]
+
+
+class PieceAnswer(Answer):
+    kind: Literal["same", "removed", "added"]
+    text: str
+
+
+class FieldDiffAnswer(Answer):
+    field: str = Field(examples=["content", "details.cause"])
+    before: str
+    after: str
+    pieces: list[PieceAnswer] = Field(description="both texts in order: without what was added it is `before`")
+
+
+class VersionDiffAnswer(Answer):
+    before: int
+    after: int
+    fields: list[FieldDiffAnswer]
+
+
+class EvidenceAnswer(Answer):
+    """One occurrence: where it was found."""
+
+    id: UUID
+    refs: dict[str, Any] = Field(description="ids by kind of thing, such as `run`")
+    created_at: AwareDatetime
+
+
+class EvidencePage(PageAnswer):
+    results: list[EvidenceAnswer]
+
+
+class UndoneAnswer(Answer):
+    entry: EntryAnswer
+    undone: Change
+    recalled: int = Field(description="how often it was told somebody while it was approved; they stay told")
+
+
+class BulkCurationItem(Answer):
+    entry_id: UUID
+    is_done: bool
+    version: int | None = Field(description="the version after the change; null where nothing had to be changed")
+    why: str | None = Field(description="why it was refused")
+
+
+class BulkCurationAnswer(Answer):
+    id: UUID = Field(description="by this it is taken back")
+    done: int
+    refused: int
+    items: list[BulkCurationItem]
+
+
+def entry_answer(entry: KeptEntry) -> EntryAnswer:
+    return entry_answers([entry])[0]
+
+
+def entry_answers(entries: Sequence[KeptEntry]) -> list[EntryAnswer]:
+    """The entries in their order, with the names of their owners; one query for all."""
+    owners = {entry.owner_id for entry in entries if entry.owner_id is not None}
+    names = dict(User.objects.filter(pk__in=owners).values_list("pk", "username")) if owners else {}
+    return [_answer(entry, names) for entry in entries]
+
+
+def _answer(entry: KeptEntry, names: dict[int, str]) -> EntryAnswer:
+    return EntryAnswer(
+        id=entry.id,
+        kind=entry.kind,
+        state=entry.state,
+        version=entry.version,
+        name=entry.name,
+        description=entry.description,
+        content=entry.content,
+        details=entry.details,
+        agent=entry.agent,
+        category=entry.category,
+        tags=list(entry.tags),
+        owner=names.get(entry.owner_id) if entry.owner_id is not None else None,
+        source=entry.source,
+        occurrences=entry.occurrences,
+        last_seen_at=entry.last_seen_at,
+        flags=list(entry.flags),
+        is_flagged=entry.is_flagged,
+        merged_into=entry.merged_into_id,
+        reason=entry.reason,
+        decided_by=entry.decided_by or None,
+        decided_at=entry.decided_at,
+        recalled=entry.recalled,
+        last_recalled_at=entry.last_recalled_at,
+        created_at=entry.created_at,
+        updated_at=entry.updated_at,
+    )
+
+
+def version_answer(row: Any) -> VersionAnswer:
+    return VersionAnswer(
+        number=row.number,
+        change=Change(row.change),
+        state=EntryState(row.state),
+        words={name: row.kept[name] for name in KEPT if name in row.kept},
+        reason=row.reason,
+        by=row.by_label,
+        evidence=row.evidence,
+        created_at=row.created_at,
+    )
+
+
+def diff_answer(before: int, after: int, fields: Sequence[FieldDiff]) -> VersionDiffAnswer:
+    return VersionDiffAnswer(
+        before=before,
+        after=after,
+        fields=[
+            FieldDiffAnswer(
+                field=one.field,
+                before=one.before,
+                after=one.after,
+                pieces=[PieceAnswer.model_validate({"kind": piece.kind, "text": piece.text}) for piece in one.pieces],
+            )
+            for one in fields
+        ],
+    )
+
+
+def bulk_answer(result: BulkResult) -> BulkCurationAnswer:
+    return BulkCurationAnswer(
+        id=result.id,
+        done=result.done,
+        refused=len(result.items) - result.done,
+        items=[
+            BulkCurationItem(entry_id=item.entry_id, is_done=item.is_done, version=item.version, why=item.why or None)
+            for item in result.items
+        ],
+    )
+
+
+# Lessons' lift and draws as REST tells them.
+
+
+class IntervalAnswer(Answer):
+    """An estimate with its 95 % interval."""
+
+    estimate: float
+    low: float
+    high: float
+
+
+class ArmAnswer(Answer):
+    """Runs that were given the lesson, or from which it was withheld."""
+
+    outcomes: int
+    successes: int = Field(description="first attempts that succeeded")
+    rate: IntervalAnswer | None = Field(description="with Wilson's interval; null without outcomes")
+
+
+class LookAnswer(Answer):
+    """What stood there at one of the looks, which were set before: nothing is claimed between them."""
+
+    number: int
+    size: int = Field(description="outcomes of the smaller arm")
+    level: float = Field(description="how likely this look may be wrong; all looks together: 5 %")
+    p_value: float = Field(description="Fisher's exact test, two-sided")
+    says: str = Field(description="helps, harms or open")
+
+
+class LiftAnswer(Answer):
+    """One lesson. `claim` follows from the looks and from how many lessons are looked at; the intervals describe."""
+
+    entry_id: UUID
+    name: str
+    kind: EntryKind
+    state: EntryState
+    recalled: int = Field(description="how often it was given to somebody at work")
+    given: ArmAnswer
+    withheld: ArmAnswer
+    difference: IntervalAnswer | None = Field(description="given minus withheld, with Newcombe's interval")
+    claim: Claim
+    looks: list[LookAnswer]
+    next_look_at: int = Field(description="outcomes of the smaller arm at the next look")
+    needs_runs: int | None = Field(description="about how many more runs, for a power of 80 %; null: out of reach")
+    needs_runs_for_difference: float
+    mixed_shares: bool = Field(description="whether the share that is withheld was changed meanwhile")
+
+
+class LiftPageAnswer(Answer):
+    holdout_share: float = Field(description="from what share of the runs each lesson is withheld from now on")
+    results: list[LiftAnswer]
+    next: str | None = Field(description="the address of the next page")
+
+
+class ExposureAnswer(Answer):
+    """One draw: it is withheld where `draw` is below `share`."""
+
+    id: UUID
+    subject: str
+    run_id: UUID | None = Field(description="where the subject is a run of this project")
+    entry_version: int
+    rank: int
+    score: float
+    share: float
+    draw: float
+    withheld: bool
+    counted: bool
+    succeeded: bool | None = Field(description="how the first attempt went; null while nothing tells")
+    settled_at: datetime | None
+    created_at: datetime
+
+
+class ExposurePageAnswer(Answer):
+    results: list[ExposureAnswer]
+    next: str | None = Field(description="the address of the next page")
+
+
+def lift_answer(lesson: LessonLift) -> LiftAnswer:
+    measured = lesson.measured
+    return LiftAnswer(
+        entry_id=lesson.entry_id,
+        name=lesson.name,
+        kind=lesson.kind,
+        state=lesson.state,
+        recalled=lesson.recalled,
+        given=_arm(measured.given, measured.given_rate),
+        withheld=_arm(measured.withheld, measured.withheld_rate),
+        difference=_interval(measured.difference),
+        claim=lesson.claim,
+        looks=[_look(look) for look in measured.judged.looks],
+        next_look_at=measured.judged.next_size,
+        needs_runs=measured.needed.more_runs,
+        needs_runs_for_difference=measured.needed.difference,
+        mixed_shares=measured.has_mixed_shares,
+    )
+
+
+def exposure_answer(one: KeptExposure, *, runs: Collection[UUID]) -> ExposureAnswer:
+    run_id = id_from(one.subject)
+    return ExposureAnswer(
+        id=one.id,
+        subject=one.subject,
+        run_id=run_id if run_id in runs else None,
+        entry_version=one.entry_version,
+        rank=one.rank,
+        score=one.score,
+        share=one.share,
+        draw=one.draw,
+        withheld=one.is_withheld,
+        counted=one.is_counted,
+        succeeded=one.succeeded,
+        settled_at=one.settled_at,
+        created_at=one.created_at,
+    )
+
+
+def _arm(arm: Arm, rate: Interval | None) -> ArmAnswer:
+    return ArmAnswer(outcomes=arm.outcomes, successes=arm.successes, rate=_interval(rate))
+
+
+def _interval(found: Interval | None) -> IntervalAnswer | None:
+    return IntervalAnswer(estimate=found.estimate, low=found.low, high=found.high) if found else None
+
+
+def _look(look: Look) -> LookAnswer:
+    return LookAnswer(
+        number=look.number,
+        size=look.size,
+        level=level_of(look.number),
+        p_value=look.p_value,
+        says=look.says.value,
+    )

@@ -1,0 +1,386 @@
+"""Recall: what the notebook has on a text, with the reason why, as text ready for a prompt as well."""
+
+from secrets import SystemRandom
+from typing import Annotated
+from uuid import UUID
+
+from django.db import transaction
+from django.http import Http404
+from django.utils.translation import gettext as _
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.utils.urls import replace_query_param
+
+from notebook_app.public import (
+    EntryFilter,
+    EntryKind,
+    EntryState,
+    LessonLift,
+    Recalled,
+    RecalledEntry,
+    RulesPrompt,
+    bounded,
+    earlier_draws,
+    exposures_of,
+    lift_of_all,
+    name_of,
+    new_boundary,
+    recall,
+    record_exposures,
+    rules_prompt,
+    told_of,
+    withhold,
+)
+from reflection_app.adapters.llm.query_vectors import query_vector
+from reflection_app.api.answer import Answer
+from reflection_app.api.desk_view import DeskView
+from reflection_app.api.idempotency import idempotent
+from reflection_app.api.permissions import needs
+from reflection_app.api.reading import read_input, read_query
+from reflection_app.api.schema import described_get, described_post
+from reflection_app.core.ids import id_from
+from reflection_app.core.models import Project
+from reflection_app.core.permissions import Permission
+from reflection_app.loops.storable import Text
+from reflection_app.notebook.answers import ExposurePageAnswer, LiftPageAnswer, exposure_answer, lift_answer
+from reflection_app.notebook.proposing import LONGEST_SUBJECT, OutcomeInput, report_outcome
+from reflection_app.runs.lessons import can_still_count
+from reflection_app.runs.models import Run
+
+LONGEST_ASKED = 2_000
+LONGEST_OBJECTIVE = 20_000
+
+
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError("must not be blank")
+    return text
+
+
+class Asked(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    limit: int = Field(default=5, ge=1, le=20, description="at most so many entries; fewer where fewer fit")
+    kind: EntryKind | None = Field(default=None, description="of this kind alone")
+    category: Text = Field(default="", max_length=120)
+    agent: Text = Field(default="", max_length=120, description="what holds for this agent, and what holds for all")
+    tag: Text = Field(default="", max_length=60)
+
+
+# `for` cannot be written as the name of a field in a class.
+SUBJECT = (
+    Text,
+    Field(
+        default="",
+        max_length=LONGEST_SUBJECT,
+        description="a run's id, or the agent's own name for its work: a share of the entries is withheld at random "
+        "then, the same whenever the same name is given, so that the notebook learns what its lessons are worth",
+    ),
+)
+RecallQuery = create_model(
+    "RecallQuery",
+    __base__=Asked,
+    q=(Annotated[Text, AfterValidator(_not_blank)], Field(min_length=1, max_length=LONGEST_ASKED)),
+    **{"for": SUBJECT},  # type: ignore[call-overload]
+)
+RecallInput = create_model(
+    "RecallInput",
+    __base__=Asked,
+    q=(Annotated[Text, AfterValidator(_not_blank)], Field(min_length=1, max_length=LONGEST_OBJECTIVE)),
+    **{"for": SUBJECT},  # type: ignore[call-overload]
+)
+
+
+class RecalledAnswer(Answer):
+    """An entry and why it was recalled."""
+
+    id: UUID
+    version: int
+    kind: EntryKind
+    name: str
+    description: str
+    content: str
+    category: str
+    tags: list[str]
+    occurrences: int
+    score: float = Field(description="comparable within one answer only")
+    words: list[str] = Field(description="words of the question that the entry has")
+    likeness: float | None = Field(description="how alike the meanings are; comparable within one model only")
+
+
+class RecallAnswer(Answer):
+    entries: list[RecalledAnswer] = Field(description="the best first")
+    withheld: int = Field(description="entries held out by chance, for the measurement of what lessons are worth")
+    used_meaning: bool
+    why_not_meaning: str = Field(description="why words alone were looked for; empty where meaning was asked")
+    text: str = Field(description="the entries ready for a prompt, inside a boundary that none of them can close")
+
+
+class Recall(DeskView):
+    permissions = needs(get=Permission.RECALL, post=Permission.RECALL)
+
+    @described_get(
+        "recall", summary="What the notebook has on a text, best first", query=RecallQuery, answer=RecallAnswer
+    )
+    def get(self, request: Request) -> Response:
+        return _answered(self.project, read_query(request, RecallQuery))
+
+    @described_post(
+        "recall_for_text",
+        summary="What the notebook has on a long text, such as a whole objective",
+        body=RecallInput,
+        answers={200: RecallAnswer},
+        examples={"Before a booking": {"q": "Change the flights of reservation EHGLP3.", "for": "booking-agent/771"}},
+    )
+    @idempotent
+    def post(self, request: Request) -> Response:
+        return _answered(self.project, read_input(request, RecallInput, what="question"))
+
+
+def _answered(project: Project, asked: Asked) -> Response:
+    given = asked.model_dump()
+    vector = query_vector(given["q"])
+    among = EntryFilter(
+        kinds=(asked.kind,) if asked.kind else (),
+        category=asked.category,
+        agent=asked.agent,
+        tags=(asked.tag,) if asked.tag else (),
+    )
+    found = recall(project.pk, given["q"], vector=vector, among=among, limit=asked.limit)
+    told = _told(project, found, subject=given["for"].strip())
+    why = "" if found.used_meaning else _why_not(is_asked=vector is not None)
+    answer = RecallAnswer(
+        entries=[_entry_answer(one) for one in told],
+        withheld=len(found.entries) - len(told),
+        used_meaning=found.used_meaning,
+        why_not_meaning=why,
+        text=bounded([told_of(one.entry) for one in told], boundary=new_boundary()),
+    )
+    return Response(answer.model_dump(mode="json"))
+
+
+@transaction.atomic
+def _told(project: Project, found: Recalled, *, subject: str) -> list[RecalledEntry]:
+    """What is given to the subject: all but what is withheld from it, now or when it asked before."""
+    if not subject:
+        return list(found.entries)
+    ids = [one.entry.id for one in found.entries]
+    run = _run_named(project, subject)
+    if run is not None:
+        subject = str(run.pk)
+        if run.get_spec().lessons is not None:
+            # The desk tells this run itself, and draws for it then. A draw of somebody else's would stand before that.
+            return _not_withheld(project, found, subject=subject)
+    drawn = withhold(found.entries, share=project.get_notebook().holdout_share, chance=SystemRandom().random)
+    record_exposures(project.pk, subject=subject, drawn=drawn, is_counted=run is None or can_still_count(run))
+    # Of two that ask at once, the first draw stands for both.
+    draws = earlier_draws(project.pk, subject, ids)
+    return [one for one in found.entries if one.entry.id in draws and not draws[one.entry.id].is_withheld]
+
+
+def _run_named(project: Project, subject: str) -> Run | None:
+    run_id = id_from(subject)
+    return Run.objects.filter(project=project, pk=run_id).first() if run_id else None
+
+
+def _not_withheld(project: Project, found: Recalled, *, subject: str) -> list[RecalledEntry]:
+    draws = earlier_draws(project.pk, subject, [one.entry.id for one in found.entries])
+    return [one for one in found.entries if one.entry.id not in draws or not draws[one.entry.id].is_withheld]
+
+
+def _why_not(*, is_asked: bool) -> str:
+    if is_asked:
+        return _("The entries are just being embedded by another model; this was found by its words.")
+    return _("No vector of the question could be had in time, or the desk has no embedding model; found by its words.")
+
+
+def _entry_answer(one: RecalledEntry) -> RecalledAnswer:
+    entry = one.entry
+    return RecalledAnswer(
+        id=entry.id,
+        version=entry.version,
+        kind=entry.kind,
+        name=entry.name,
+        description=entry.description,
+        content=entry.content,
+        category=entry.category,
+        tags=list(entry.tags),
+        occurrences=entry.occurrences,
+        score=one.score,
+        words=list(one.words),
+        likeness=one.likeness,
+    )
+
+
+# The rules prompt: what the notebook says most often, as text for a system prompt.
+
+
+class RulesQuery(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    n: int | None = Field(
+        default=None, ge=1, le=100, description="at most so many entries; the project's where left out"
+    )
+    min_occurrences: int | None = Field(
+        default=None, ge=1, le=1_000_000, description="found at least so often; the project's where left out"
+    )
+    kind: EntryKind | None = Field(default=None, description="of this kind alone")
+    agent: Text = Field(default="", max_length=120, description="what holds for this agent, and what holds for all")
+
+
+class RuleAnswer(Answer):
+    id: UUID
+    version: int
+    kind: EntryKind
+    name: str
+    occurrences: int
+
+
+class RulesPromptAnswer(Answer):
+    text: str = Field(description="put it into the system prompt as it stands; empty where there is nothing to tell")
+    boundary: str = Field(description="the token in both markers, random in every answer")
+    entries: list[RuleAnswer] = Field(description="those in the text, the first told first")
+    left_out_flagged: int = Field(description="approved entries left out until a curator has looked at them")
+    left_out_too_long: int = Field(description="entries that did not fit")
+
+
+class RulesPromptView(DeskView):
+    permissions = needs(get=Permission.RECALL)
+
+    @described_get(
+        "get_rules_prompt",
+        summary="The most frequent and useful entries as text for a system prompt, inside a boundary",
+        query=RulesQuery,
+        answer=RulesPromptAnswer,
+    )
+    def get(self, request: Request) -> Response:
+        query = read_query(request, RulesQuery)
+        usual = self.project.get_notebook()
+        found = rules_prompt(
+            self.project.pk,
+            most=query.n or usual.rules_most,
+            least_occurrences=query.min_occurrences or usual.rules_least_occurrences,
+            kinds=(query.kind,) if query.kind else (),
+            agent=query.agent,
+        )
+        return Response(_answer(found).model_dump(mode="json"))
+
+
+def _answer(found: RulesPrompt) -> RulesPromptAnswer:
+    return RulesPromptAnswer(
+        text=found.text,
+        boundary=found.boundary,
+        entries=[
+            RuleAnswer(
+                id=entry.id, version=entry.version, kind=entry.kind, name=entry.name, occurrences=entry.occurrences
+            )
+            for entry in found.entries
+        ],
+        left_out_flagged=found.flagged_count,
+        left_out_too_long=found.too_long,
+    )
+
+
+# What lessons do to first attempts, the draws behind it, and outcomes of work that is no run of the desk.
+
+
+class AfterQuery(BaseModel):
+    """Pages whose cursor is the id of the last row seen."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    limit: int = Field(default=50, ge=1, le=200, description="how many at most")
+    cursor: UUID | None = Field(default=None, description="taken from `next`")
+
+
+class LiftQuery(AfterQuery):
+    state: EntryState = Field(default=EntryState.APPROVED, description="lessons in this state, compared among them")
+
+
+class OutcomeAnswer(Answer):
+    """`lessons` is of how many lessons it was recorded, given or withheld."""
+
+    for_: str = Field(serialization_alias="for")
+    succeeded: bool | None
+    lessons: int
+
+
+class Lift(DeskView):
+    permissions = needs(get=Permission.READ_LIFT)
+
+    @described_get(
+        "get_notebook_lift",
+        summary="What each lesson does to first attempts, by name",
+        query=LiftQuery,
+        answer=LiftPageAnswer,
+    )
+    def get(self, request: Request) -> Response:
+        query = read_query(request, LiftQuery)
+        share = self.project.get_notebook().holdout_share
+        lessons = lift_of_all(self.project.pk, share=share, state=query.state)
+        begin = _place_after(query.cursor, lessons)
+        shown = lessons[begin : begin + query.limit]
+        has_more = begin + query.limit < len(lessons)
+        answer = LiftPageAnswer(
+            holdout_share=share,
+            results=[lift_answer(lesson) for lesson in shown],
+            next=_next(request, shown[-1].entry_id) if has_more and shown else None,
+        )
+        return Response(answer.model_dump(mode="json"))
+
+
+class EntryExposures(DeskView):
+    permissions = needs(get=Permission.RECALL)
+
+    @described_get(
+        "list_entry_exposures",
+        summary="Who was given an entry, from whom it was withheld, and how it went, newest first",
+        query=AfterQuery,
+        answer=ExposurePageAnswer,
+        problems=(404,),
+    )
+    def get(self, request: Request, entry_id: UUID) -> Response:
+        query = read_query(request, AfterQuery)
+        if name_of(self.project.pk, entry_id=entry_id) is None:
+            raise Http404("no such entry")
+        page = exposures_of(self.project.pk, entry_id, limit=query.limit, after=query.cursor)
+        named = {found for one in page.exposures if (found := id_from(one.subject))}
+        runs = set(Run.objects.filter(project=self.project, pk__in=named).values_list("pk", flat=True))
+        answer = ExposurePageAnswer(
+            results=[exposure_answer(one, runs=runs) for one in page.exposures],
+            next=_next(request, page.last) if page.last else None,
+        )
+        return Response(answer.model_dump(mode="json"))
+
+
+class Outcomes(DeskView):
+    permissions = needs(post=Permission.PROPOSE_ENTRIES)
+
+    @described_post(
+        "report_notebook_outcome",
+        summary="Tell how a first attempt went for which lessons were recalled",
+        body=OutcomeInput,
+        answers={200: OutcomeAnswer},
+        problems=(404, 409),
+    )
+    @idempotent
+    def post(self, request: Request) -> Response:
+        """Of work that is no run of the desk: how runs went, the desk knows itself.
+
+        Tell it of every piece of work that lessons were recalled for, whether it went well or not.
+        """
+        told = read_input(request, OutcomeInput, what="outcome")
+        lessons = report_outcome(self.project, told, actor=self.actor)
+        answer = OutcomeAnswer(for_=told.subject, succeeded=told.succeeded, lessons=lessons)
+        return Response(answer.model_dump(mode="json", by_alias=True))
+
+
+def _place_after(cursor: UUID | None, lessons: list[LessonLift]) -> int:
+    """Where the page begins; at the first lesson where the one of the cursor is in this state no more."""
+    places = (place for place, lesson in enumerate(lessons, start=1) if lesson.entry_id == cursor)
+    return next(places, 0)
+
+
+def _next(request: Request, last: UUID) -> str:
+    return str(replace_query_param(request.build_absolute_uri(), "cursor", str(last)))

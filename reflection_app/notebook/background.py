@@ -1,0 +1,229 @@
+"""Compares what was proposed, or put into other words, with the rest of its notebook: by one worker at a time.
+
+It computes much and waits for little: more of them would only keep runs from the workers.
+"""
+
+import hashlib
+import logging
+import threading
+import time
+from collections.abc import Sequence
+from itertools import batched
+from uuid import UUID
+
+from django.core.cache import cache
+from django.db import DatabaseError, OperationalError, connection
+from django.utils import timezone
+from redis import RedisError
+
+from notebook_app.public import (
+    Lacking,
+    Space,
+    Unread,
+    WrongDimensions,
+    activate_space,
+    active_space,
+    compare,
+    drop_other_spaces,
+    due,
+    keep_reading,
+    keep_vectors,
+    known_space,
+    lacking_vectors,
+    unread,
+    wanted_space,
+)
+from reflection_app.adapters.llm import ModelError, TextRefused, embed, embedding_model, screening_model
+from reflection_app.core.turn import Turn
+from reflection_app.notebook.proposing import ring_notebook
+
+log = logging.getLogger(__name__)
+
+BATCH = 200
+WORKS_FOR_S = 20.0
+TURN = "compare-entries:turn"
+
+
+def compare_due(*, works_for_s: float = WORKS_FOR_S) -> int:
+    """How many entries were compared; none where another worker is at it. One that cannot be keeps no other from it."""
+    turn = Turn(TURN)
+    if not turn.take():
+        return 0
+    until, compared = time.monotonic() + works_for_s, 0
+    try:
+        for project_id, entry_id in due(timezone.now(), limit=BATCH):
+            if time.monotonic() >= until:
+                break
+            turn.renew()
+            compared += _compared(project_id, entry_id)
+    finally:
+        turn.give_up()
+    return compared
+
+
+def _compared(project_id: UUID, entry_id: UUID) -> bool:
+    try:
+        compare(project_id, entry_id)
+    except OperationalError:
+        # The database is away, or two waited for each other: neither is the entry's fault.
+        log.warning("entry %s is compared the next time", entry_id, exc_info=True)
+        return False
+    except Exception:
+        log.exception("entry %s could not be compared", entry_id)
+        return False
+    ring_notebook(project_id)
+    return True
+
+
+# Gives entries their vectors, in the space that answers and in the one that is to: by one worker at a time.
+#
+# No transaction and no connection is held while a model computes. What is lost in a crash is one batch.
+
+# Seconds of the wheel's model on two cores, and one request to a provider.
+EMBED_BATCH = 16
+TRIED = "What an entry says."
+EMBED_TURN = "embed-entries:turn"
+# A provider that gives other vectors than before is paid for them in vain until somebody changes something.
+RESTS_S = 3_600
+
+
+# Set when the worker stops: what is not done by then is done by the next.
+stopping = threading.Event()
+
+
+def embed_waiting(*, works_for_s: float = WORKS_FOR_S) -> bool:
+    """Embeds what waits for it, for a while; whether there is more. Nothing where another worker is at it."""
+    model = embedding_model()
+    turn = Turn(EMBED_TURN)
+    if model is None or not turn.take():
+        return False
+    try:
+        return not _rests(model) and _embed(model, turn, until=time.monotonic() + works_for_s)
+    except (ModelError, RedisError, OSError) as error:
+        log.warning("entries wait for their vectors: %s", error)
+        return False
+    except WrongDimensions as error:
+        _rest(model, error)
+        return False
+    finally:
+        turn.give_up()
+
+
+def _embed(model: str, turn: Turn, *, until: float) -> bool:
+    _drop_others(model)
+    mine = known_space(model) or wanted_space(model, len(_vectors_of([TRIED], model=model)[0]))
+    answering = active_space()
+    if answering is not None and answering.id != mine.id:
+        # Its vectors are kept up to date until the other has all: whoever asks meanwhile misses nothing new.
+        _fill_while_it_can(answering, turn, until=until)
+    while _fill(mine, turn):
+        if stopping.is_set() or time.monotonic() >= until:
+            return True
+    if activate_space(mine):
+        log.info("entries are found by the vectors of %s from now on", model)
+    return False
+
+
+def _fill_while_it_can(space: Space, turn: Turn, *, until: float) -> None:
+    if _rests(space.model):
+        return
+    try:
+        while time.monotonic() < until and not stopping.is_set() and _fill(space, turn):
+            pass
+    except WrongDimensions as error:
+        _rest(space.model, error)
+    except ModelError as error:
+        log.warning("new entries are found by meaning once another model has taken over: %s", error)
+
+
+def _rests(model: str) -> bool:
+    return cache.get(resting_key(model)) is not None
+
+
+def _rest(model: str, error: WrongDimensions) -> None:
+    log.error("entries wait for vectors of %s, which is asked again in an hour: %s", model, error)
+    cache.set(resting_key(model), "1", RESTS_S)
+
+
+def resting_key(model: str) -> str:
+    """Under what the cache knows that the model is not asked for a while."""
+    return f"embed-entries:rests:{hashlib.sha256(model.encode()).hexdigest()}"
+
+
+def _fill(space: Space, turn: Turn) -> bool:
+    """Gives the next few entries their vectors; whether there were any that could be given one."""
+    turn.renew()
+    batch = lacking_vectors(space, limit=EMBED_BATCH)
+    return bool(batch) and keep_vectors(space, _embedded(batch, model=space.model, turn=turn)) > 0
+
+
+def _embedded(batch: Sequence[Lacking], *, model: str, turn: Turn) -> list[tuple[Lacking, list[float] | None]]:
+    """Each with its vector; with None those whose text the provider does not take, found by halving the batch."""
+    try:
+        vectors = _vectors_of([one.text for one in batch], model=model)
+        return list(zip(batch, vectors, strict=True))
+    except TextRefused as error:
+        turn.renew()
+        if len(batch) == 1:
+            # Raises where the provider takes no text at all: then it is not this one's fault.
+            _vectors_of([TRIED], model=model)
+            log.warning("entry %s cannot be found by meaning, its text was refused: %s", batch[0].entry_id, error)
+            return [(batch[0], None)]
+    half = len(batch) // 2
+    return [pair for part in (batch[:half], batch[half:]) for pair in _embedded(part, model=model, turn=turn)]
+
+
+def _vectors_of(texts: list[str], *, model: str) -> list[list[float]]:
+    connection.close()  # back to the pool: others need it while this thread waits
+    return embed(texts, model=model, as_query=False)
+
+
+def _drop_others(model: str) -> None:
+    try:
+        drop_other_spaces(model)
+    except DatabaseError as error:
+        log.warning("the vectors of a former model stay for now: %s", error)
+
+
+# Has the classifier read what was proposed or changed, and after an upgrade what is there: by one worker at a time.
+#
+# No transaction and no connection is held while the model computes. Without the wheel's model the rules screen alone.
+
+SCREEN_BATCH = 16
+# Passages of one question: it has a deadline, and the machine may be busy.
+AT_ONCE = 8
+SCREEN_TURN = "screen-entries:turn"
+
+
+def screen_waiting(*, works_for_s: float = WORKS_FOR_S) -> bool:
+    """Reads what waits for it, for a while; whether there is more. Nothing where another worker is at it."""
+    model = screening_model()
+    turn = Turn(SCREEN_TURN)
+    if model is None or not turn.take():
+        return False
+    until = time.monotonic() + works_for_s
+    is_first = True
+    try:
+        while batch := unread(limit=SCREEN_BATCH):
+            for one in batch:
+                # One at least: else words that take long would keep all others waiting for ever.
+                if stopping.is_set() or (not is_first and time.monotonic() >= until):
+                    return True
+                turn.renew()
+                _read(one, model)
+                is_first = False
+    except (ModelError, OperationalError, RedisError, OSError) as error:
+        log.warning("entries wait to be read by the classifier: %s", error)
+    finally:
+        turn.give_up()
+    return False
+
+
+def _read(one: Unread, model: str) -> None:
+    connection.close()  # back to the pool: others need it while this thread computes
+    passages = one.passages()
+    vectors: list[list[float]] = []
+    for some in batched(passages, AT_ONCE):
+        vectors += embed(some, model=model, as_query=False)
+    if keep_reading(one, passages, vectors):
+        ring_notebook(one.project_id)

@@ -1,0 +1,196 @@
+"""Many entries curated together with one reason: each by itself, so that one that is refused keeps no other back."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, Any
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.db import connection
+from django.utils.translation import gettext as _
+from pydantic import Field
+
+from notebook_app import public
+from notebook_app.public import KeptEntry
+from reflection_app.core.audit import Actor, AuditEntry, Target, audit
+from reflection_app.core.errors import ActionError, Conflict, NotFound, NotYours
+from reflection_app.core.ids import new_id
+from reflection_app.core.models import Project
+from reflection_app.loops.values import Value
+from reflection_app.notebook import curating
+from reflection_app.notebook.curating import may_undo_deed, undo_curation
+from reflection_app.notebook.input import CurationInput, OwnerInput, Reason, Tags, TagsInput, UndoInput
+from reflection_app.notebook.proposing import no_such_entry, wrong
+
+MOST_ENTRIES = 500
+KIND = "entrybulk"
+CURATED = "entries.curated"
+UNDONE = "entries.undone"
+
+
+class BulkDeed(StrEnum):
+    """What can be done to many entries together."""
+
+    APPROVE = "approve"
+    REJECT = "reject"
+    RETIRE = "retire"
+    REOPEN = "reopen"
+    CLEAR = "clear"
+    ADD_TAGS = "add_tags"
+    REMOVE_TAGS = "remove_tags"
+    OWN = "own"
+
+
+class BulkCuration(Value):
+    """What is done to every entry, one reason for all. What cannot be done to one is refused for that one alone."""
+
+    entries: Annotated[tuple[UUID, ...], Field(min_length=1, max_length=MOST_ENTRIES)]
+    do: BulkDeed
+    reason: Reason = Field(default="", description="needed to retire")
+    tags: Tags = Field(default=(), description="of add_tags and remove_tags")
+    owner: Annotated[str, Field(min_length=1, max_length=150)] | None = Field(
+        default=None, description="of `own`: the name of a member; null is nobody"
+    )
+
+
+@dataclass(frozen=True)
+class BulkItemResult:
+    """What became of one entry: its version after the change, or why it was refused."""
+
+    entry_id: UUID
+    is_done: bool
+    why: str = ""
+    version: int | None = None
+    recalled: int = 0
+
+
+@dataclass(frozen=True)
+class BulkResult:
+    """What became of each, in the order in which they were given; `id` takes it back."""
+
+    id: UUID
+    items: tuple[BulkItemResult, ...]
+
+    @property
+    def done(self) -> int:
+        return sum(item.is_done for item in self.items)
+
+
+def curate_together(project: Project, told: BulkCuration, *, actor: Actor) -> BulkResult:
+    """What became of each entry; every one is changed, and told in the trail, by itself. Raises InvalidInput."""
+    owner = _check(project, told)
+    _lock_together(project)
+    results: dict[UUID, BulkItemResult] = {}
+    for entry_id in dict.fromkeys(told.entries):
+        before = public.entry_of(project.pk, entry_id)
+        results[entry_id] = _result(entry_id, _deed(project, told, owner, before, actor=actor), before)
+    items = tuple(results[entry_id] for entry_id in dict.fromkeys(told.entries))
+    bulk = BulkResult(new_id(), items)
+    after = {
+        "do": told.do.value,
+        "reason": told.reason,
+        "versions": {str(item.entry_id): item.version for item in items if item.version is not None},
+        "refused": len(items) - bulk.done,
+    }
+    audit(project.pk, actor, CURATED, target=Target(KIND, bulk.id), after=after)
+    return bulk
+
+
+def undo_together(project: Project, bulk_id: UUID, *, actor: Actor) -> BulkResult:
+    """What became of each entry when the bulk was taken back; one that was changed since stays as it is.
+
+    Raises NotFound; NotYours; Conflict where it was taken back already.
+    """
+    trail = AuditEntry.objects.filter(project=project, target=KIND, target_id=bulk_id)
+    begun = trail.filter(action=CURATED).first()
+    if begun is None:
+        raise NotFound(_("There is no such bulk change."))
+    if not may_undo_deed(begun, actor=actor):
+        raise NotYours(_("Only %(who)s and admins can take this back.") % {"who": begun.actor_label})
+    if trail.filter(action=UNDONE).exists():
+        raise Conflict(_("This bulk change was taken back already."))
+    _lock_together(project)
+    items = tuple(
+        _undone(project, UUID(entry_id), version, actor=actor)
+        for entry_id, version in sorted(begun.after["versions"].items())
+    )
+    undone = BulkResult(bulk_id, items)
+    after = {"done": undone.done, "refused": len(items) - undone.done}
+    audit(project.pk, actor, UNDONE, target=Target(KIND, bulk_id), after=after)
+    return undone
+
+
+def _lock_together(project: Project) -> None:
+    """Inside of a transaction of the caller's every entry stays locked until its end: one such at a time, then."""
+    if connection.in_atomic_block:
+        public.lock_notebook(project.pk)
+
+
+def _check(project: Project, told: BulkCuration) -> User | None:
+    if told.do is BulkDeed.RETIRE and not told.reason.strip():
+        raise wrong("reason", _("Say why they are retired; whoever finds them again will want to know."))
+    if told.do in {BulkDeed.ADD_TAGS, BulkDeed.REMOVE_TAGS} and not any(tag.strip() for tag in told.tags):
+        raise wrong("tags", _("Name at least one tag."))
+    if told.do is BulkDeed.OWN and told.owner is not None:
+        return curating.owner_named(project, told.owner)
+    return None
+
+
+def _deed(
+    project: Project, told: BulkCuration, owner: User | None, before: KeptEntry | None, *, actor: Actor
+) -> Callable[[], KeptEntry]:
+    """What is done to one of them; nothing where it is so already."""
+    if before is None:
+        return _missing
+    said = CurationInput(reason=told.reason)
+    if told.do is BulkDeed.OWN:
+        name = owner.get_username() if owner else None
+        if before.owner_id == (owner.pk if owner else None):
+            return lambda: before
+        return lambda: curating.own_entry(project, before.id, OwnerInput(owner=name), actor=actor)
+    if told.do in {BulkDeed.ADD_TAGS, BulkDeed.REMOVE_TAGS}:
+        return _tagged(project, told, before, actor=actor)
+    deeds: dict[BulkDeed, Callable[..., KeptEntry]] = {
+        BulkDeed.APPROVE: curating.approve_entry,
+        BulkDeed.REJECT: curating.reject_entry,
+        BulkDeed.RETIRE: curating.retire_entry,
+        BulkDeed.REOPEN: curating.reopen_entry,
+        BulkDeed.CLEAR: curating.clear_flags,
+    }
+    return lambda: deeds[told.do](project, before.id, said, actor=actor)
+
+
+def _tagged(project: Project, told: BulkCuration, before: KeptEntry, *, actor: Actor) -> Callable[[], KeptEntry]:
+    given = [" ".join(tag.split()) for tag in told.tags if tag.strip()]
+    if told.do is BulkDeed.ADD_TAGS:
+        tags = (*before.tags, *(tag for tag in given if tag not in before.tags))
+    else:
+        tags = tuple(tag for tag in before.tags if tag not in given)
+    if tags == before.tags:
+        return lambda: before
+    # Not validated as an input: one tag too many is refused for this entry alone.
+    asked: Any = TagsInput.model_construct(tags=tags, expected_version=before.version)
+    return lambda: curating.tag_entry(project, before.id, asked, actor=actor)
+
+
+def _missing() -> KeptEntry:
+    raise no_such_entry()
+
+
+def _result(entry_id: UUID, deed: Callable[[], KeptEntry], before: KeptEntry | None) -> BulkItemResult:
+    try:
+        entry = deed()
+    except ActionError as error:
+        return BulkItemResult(entry_id, is_done=False, why=str(error))
+    # What was so already has no version that could be taken back.
+    is_changed = before is None or entry.version != before.version
+    return BulkItemResult(entry_id, is_done=True, version=entry.version if is_changed else None)
+
+
+def _undone(project: Project, entry_id: UUID, version: int, *, actor: Actor) -> BulkItemResult:
+    try:
+        undone = undo_curation(project, entry_id, UndoInput(expected_version=version), actor=actor)
+    except ActionError as error:
+        return BulkItemResult(entry_id, is_done=False, why=str(error))
+    return BulkItemResult(entry_id, is_done=True, version=undone.entry.version, recalled=undone.recalled)

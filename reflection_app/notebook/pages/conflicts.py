@@ -1,0 +1,215 @@
+"""The conflict inbox of the notebook, and the page on which a conflict is settled."""
+
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+from pydantic import ValidationError
+
+from notebook_app.public import (
+    ConflictKind,
+    ConflictState,
+    KeptEntry,
+    SeenConflict,
+    beside,
+    conflict_of,
+    list_conflicts,
+    occurrences_of,
+)
+from reflection_app.core.errors import ActionError
+from reflection_app.core.ids import id_from
+from reflection_app.core.permissions import Permission
+from reflection_app.notebook.conflicts import SettleInput, UnsettleInput, run_asked, settle, suggest_merge, unsettle
+from reflection_app.notebook.views.conflict import KINDS, STATES, ConflictView, Suggested
+from reflection_app.notebook.views.entry import lines_of
+from reflection_app.tasks.submission import invalid_input
+from reflection_app.web.access import DeskRequest, Place, project_page
+from reflection_app.web.list_pages import PAGE
+
+EVIDENCE_SHOWN = 5
+WORDS = ("name", "description", "content")
+
+
+@dataclass
+class Typed:
+    """What was typed into the forms, kept where it was refused."""
+
+    stays: UUID
+    words: dict[str, str]
+    reason: str = ""
+    problem: ActionError | None = None
+    opened: str = ""
+    versions: dict[str, str] = field(default_factory=dict)
+
+
+def get_conflict_for(place: Place, conflict_id: UUID) -> SeenConflict:
+    """The project's conflict. Raises Http404."""
+    conflict = conflict_of(place.project.pk, conflict_id)
+    if conflict is None:
+        raise Http404("no such conflict")
+    return conflict
+
+
+@project_page(Permission.READ_NOTEBOOK)
+@require_safe
+def conflict_list(request: DeskRequest) -> HttpResponse:
+    project = request.place.project
+    asked_state, asked_kind = request.GET.get("state", ""), request.GET.get("kind", "")
+    state = ConflictState(asked_state) if asked_state in ConflictState.values else ConflictState.OPEN
+    kind = ConflictKind(asked_kind) if asked_kind in ConflictKind.values else None
+    after = id_from(request.GET.get("after", ""))
+    found = list_conflicts(project.pk, states=(state,), kind=kind, limit=PAGE + 1, after=after)
+    context = {
+        "rows": [ConflictView(one) for one in found[:PAGE]],
+        "next_page": found[PAGE - 1].id if len(found) > PAGE else None,
+        "after": after,
+        "state": state,
+        "kind": kind,
+        "states": list(STATES.items()),
+        "kinds": list(KINDS.items()),
+    }
+    return render(request, "notebook/conflicts.html", context)
+
+
+@project_page(Permission.READ_NOTEBOOK)
+@require_safe
+def conflict_page(request: DeskRequest, conflict_id: UUID) -> HttpResponse:
+    """The page. With `?words=suggestion` the form holds what a model suggested, with `?stays=` that entry's words."""
+    conflict = get_conflict_for(request.place, conflict_id)
+    view = ConflictView(conflict)
+    stays = id_from(request.GET.get("stays", "")) or view.likely_stays
+    typed = Typed(stays=stays, words=_words_of(conflict, stays))
+    if request.GET.get("words") == "suggestion" and conflict.suggestion:
+        typed.words = {name: str(conflict.suggestion.get(name, "")) for name in WORDS}
+        typed.opened = "merge"
+    return _show(request, conflict, typed)
+
+
+@project_page(Permission.CURATE)
+@require_POST
+def settle_page(request: DeskRequest, conflict_id: UUID) -> HttpResponse:
+    """Settles it and leads to the next one; what was refused is told beside what was typed."""
+    conflict = get_conflict_for(request.place, conflict_id)
+    project = request.place.project
+    newer, older = beside(conflict)
+    typed = _read(request, conflict)
+    try:
+        settled = settle(project, conflict_id, _told(request), actor=request.place.actor)
+    except ActionError as problem:
+        typed.problem = problem
+        return _show(request, get_conflict_for(request.place, conflict_id), typed, status=problem.status)
+    messages.success(request, _("Settled: you %(what)s.") % {"what": ConflictView(settled).settled_words})
+    following = older or newer
+    if following is None:
+        return redirect("conflicts", slug=project.slug)
+    return redirect("conflict", slug=project.slug, conflict_id=following)
+
+
+@project_page(Permission.CURATE)
+@require_POST
+def unsettle_page(request: DeskRequest, conflict_id: UUID) -> HttpResponse:
+    """Takes the settlement back, where nothing was built on it."""
+    conflict = get_conflict_for(request.place, conflict_id)
+    try:
+        unsettle(request.place.project, conflict_id, UnsettleInput(), actor=request.place.actor)
+    except ActionError as problem:
+        typed = _read(request, conflict)
+        typed.problem = problem
+        return _show(request, get_conflict_for(request.place, conflict_id), typed, status=problem.status)
+    messages.success(request, _("Open again, with both entries as they were."))
+    return redirect("conflict", slug=request.place.project.slug, conflict_id=conflict_id)
+
+
+@project_page(Permission.CURATE)
+@require_POST
+def suggest_page(request: DeskRequest, conflict_id: UUID) -> HttpResponse:
+    """Asks a model; what it says comes to the page by itself."""
+    conflict = get_conflict_for(request.place, conflict_id)
+    try:
+        suggest_merge(request.place.project, conflict_id, actor=request.place.actor)
+    except ActionError as problem:
+        typed = _read(request, conflict)
+        typed.problem = problem
+        return _show(request, conflict, typed, status=problem.status)
+    messages.success(request, _("Asked. What the model suggests comes to this page; nothing is changed by it."))
+    return redirect("conflict", slug=request.place.project.slug, conflict_id=conflict_id)
+
+
+@project_page(Permission.READ_NOTEBOOK)
+@require_safe
+def suggestion_part(request: DeskRequest, conflict_id: UUID) -> HttpResponse:
+    """The suggestion alone, for its own refresh."""
+    conflict = get_conflict_for(request.place, conflict_id)
+    context = {"view": ConflictView(conflict), "conflict": conflict, "suggested": _suggested(conflict)}
+    context["may_curate"] = request.place.may(Permission.CURATE)
+    return render(request, "notebook/_conflict_suggestion.html", context)
+
+
+def _show(request: DeskRequest, conflict: SeenConflict, typed: Typed, *, status: int = 200) -> HttpResponse:
+    project = request.place.project
+    newer, older = beside(conflict)
+    view = ConflictView(conflict)
+    sides = [
+        {"number": number, "view": side, "entry": side.entry, "evidence": _evidence(request, side.entry)}
+        for number, side in view.sides
+    ]
+    context: dict[str, Any] = {
+        "view": view,
+        "conflict": conflict,
+        "sides": sides,
+        "typed": typed,
+        "newer": newer,
+        "older": older,
+        "suggested": _suggested(conflict),
+        "may_curate": request.place.may(Permission.CURATE),
+        "project": project,
+    }
+    return render(request, "notebook/conflict.html", context, status=status)
+
+
+def _suggested(conflict: SeenConflict) -> Suggested:
+    return Suggested(run=run_asked(conflict), suggestion=conflict.suggestion)
+
+
+def _evidence(request: DeskRequest, entry: KeptEntry) -> list[Any]:
+    return lines_of(request.place.project, occurrences_of(entry, most=EVIDENCE_SHOWN))
+
+
+def _words_of(conflict: SeenConflict, stays: UUID) -> dict[str, str]:
+    entry = conflict.second if conflict.second.id == stays else conflict.first
+    return {name: getattr(entry, name) for name in WORDS}
+
+
+def _text(request: DeskRequest, name: str) -> str:
+    return request.POST.get(name, "").replace("\r\n", "\n")
+
+
+def _read(request: DeskRequest, conflict: SeenConflict) -> Typed:
+    """What was typed, for showing it again."""
+    stays = id_from(request.POST.get("stays", "")) or ConflictView(conflict).likely_stays
+    act = request.POST.get("act", "")
+    has_words = "name" in request.POST
+    words = {name: _text(request, name) for name in WORDS} if has_words else _words_of(conflict, stays)
+    opened = {"merge": "merge" if has_words else "", "keep_both": "keep_both"}.get(act, "")
+    return Typed(stays=stays, words=words, reason=_text(request, "reason"), opened=opened)
+
+
+def _told(request: DeskRequest) -> SettleInput:
+    """What the form says. Raises InvalidInput."""
+    told: dict[str, Any] = {"settlement": request.POST.get("act", ""), "reason": _text(request, "reason")}
+    if request.POST.get("stays"):
+        told["stays"] = request.POST["stays"]
+    if "name" in request.POST:
+        told["words"] = {name: _text(request, name) for name in WORDS}
+    for name in ("first_expected_version", "second_expected_version"):
+        if request.POST.get(name):
+            told[name] = request.POST[name]
+    try:
+        return SettleInput.model_validate(told)
+    except ValidationError as error:
+        raise invalid_input(error, what="settlement") from None

@@ -1,0 +1,374 @@
+"""Trying recall: what the notebook gives for a task, each entry with the reason why, as runs and agents get it."""
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from django.conf import settings as django_settings
+from django.contrib import messages
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_http_methods, require_safe
+from pydantic import ValidationError
+
+from notebook_app.public import (
+    Claim,
+    EntryFilter,
+    EntryKind,
+    EntryState,
+    LessonLift,
+    RecalledEntry,
+    bounded,
+    count_by_state,
+    count_unread,
+    embedding_status,
+    lift_of_all,
+    new_boundary,
+    recall,
+    rules_prompt,
+    runs_needed,
+    told_of,
+)
+from notebook_app.public import EntryState as State
+from reflection_app.adapters.llm import screening_model
+from reflection_app.adapters.llm.query_vectors import query_vector, space_asked
+from reflection_app.core.models import Project
+from reflection_app.core.permissions import Permission
+from reflection_app.loops.notebook_settings import LessonSettings, NotebookSettings, ReflectionMode
+from reflection_app.loops.storable import storable
+from reflection_app.notebook.input import change_notebook_settings
+from reflection_app.notebook.views.entry import EntryView, views_of
+from reflection_app.notebook.views.lift import CLAIMS, rows_of
+from reflection_app.notebook.views.words import KINDS
+from reflection_app.teams.pages.settings import RoleModel, models_by_role
+from reflection_app.web.access import DeskRequest, project_page
+from reflection_app.web.complaints import complaints
+from reflection_app.web.forms import Typed, blame, read_typed
+from reflection_app.web.hidden_characters import revealed
+from reflection_app.web.list_pages import PAGE, list_response
+
+# An address of so many Chinese characters is still read by every server.
+LONGEST_QUESTION = 500
+LONGEST_AGENT = 120
+USUALLY_GIVEN = 5
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question as an address asks it; of what is not understood nothing is asked."""
+
+    q: str
+    agent: str
+    kind: EntryKind | None
+
+    @classmethod
+    def of(cls, query: QueryDict) -> "Asked":
+        return cls(
+            q=storable(query.get("q", "")).strip(),
+            agent=storable(query.get("agent", ""))[:LONGEST_AGENT].strip(),
+            kind=next((kind for kind in EntryKind if kind.value == query.get("kind")), None),
+        )
+
+    @property
+    def is_too_long(self) -> bool:
+        return len(self.q) > LONGEST_QUESTION
+
+
+@dataclass(frozen=True)
+class RecalledView:
+    """An entry beside why it was recalled."""
+
+    view: EntryView
+    why: RecalledEntry
+
+    @property
+    def likeness_percent(self) -> int | None:
+        likeness = self.why.likeness
+        return None if likeness is None else max(0, round(100 * likeness))
+
+
+@project_page(Permission.RECALL)
+@require_safe
+def recall_page(request: DeskRequest) -> HttpResponse:
+    """What is recalled for the question. Nothing is withheld, and nothing counts as given."""
+    project, asked = request.place.project, Asked.of(request.GET)
+    lessons = project.get_notebook().lessons
+    context = {
+        "asked": asked,
+        "longest": LONGEST_QUESTION,
+        "kinds": list(KINDS.items()),
+        "most": lessons.most if lessons else USUALLY_GIVEN,
+        "approved": count_by_state(project.pk)[State.APPROVED],
+    }
+    if asked.q and not asked.is_too_long:
+        context |= _recalled(project, asked, most=lessons.most if lessons else USUALLY_GIVEN)
+    response = render(request, "notebook/recall.html", context)
+    response.status_code = 400 if asked.is_too_long else 200
+    return response
+
+
+def _recalled(project: Project, asked: Asked, *, most: int) -> dict[str, object]:
+    among = EntryFilter(kinds=(asked.kind,) if asked.kind else (), agent=asked.agent)
+    found = recall(project.pk, asked.q, vector=query_vector(asked.q), among=among, limit=most)
+    views = views_of([one.entry for one in found.entries])
+    text = bounded([told_of(one.entry) for one in found.entries], boundary=new_boundary())
+    return {
+        "is_asked": True,
+        "used_meaning": found.used_meaning,
+        # The model is still being loaded, busy or away, or another one is just taking over.
+        "may_work_later": not found.used_meaning and space_asked() is not None,
+        "rows": [RecalledView(view, one) for view, one in zip(views, found.entries, strict=True)],
+        "text": revealed(text),
+    }
+
+
+# The rules prompt as agents get it, and what is left out of it.
+
+MOST_OCCURRENCES = 1_000_000
+MOST_RULES = 100
+
+
+@dataclass(frozen=True)
+class RulesAsked:
+    """The prompt as an address asks for it; what is not understood is as the project has it."""
+
+    most: int
+    least_occurrences: int
+    kind: EntryKind | None
+    agent: str
+
+    @classmethod
+    def of(cls, query: QueryDict, usual: NotebookSettings) -> "Asked":
+        return cls(
+            most=_number(query.get("n", ""), usual=usual.rules_most, most=MOST_RULES),
+            least_occurrences=_number(
+                query.get("min_occurrences", ""), usual=usual.rules_least_occurrences, most=MOST_OCCURRENCES
+            ),
+            kind=next((kind for kind in EntryKind if kind.value == query.get("kind")), None),
+            agent=storable(query.get("agent", ""))[:LONGEST_AGENT].strip(),
+        )
+
+
+@project_page(Permission.RECALL)
+@require_safe
+def rules_page(request: DeskRequest) -> HttpResponse:
+    """The prompt for n, m, a kind and an agent; a new boundary with every look."""
+    project = request.place.project
+    usual = project.get_notebook()
+    asked = RulesAsked.of(request.GET, usual)
+    found = rules_prompt(
+        project.pk,
+        most=asked.most,
+        least_occurrences=asked.least_occurrences,
+        kinds=(asked.kind,) if asked.kind else (),
+        agent=asked.agent,
+    )
+    context = {
+        "asked": asked,
+        "usual": usual,
+        "is_usual": asked == RulesAsked.of(QueryDict(), usual),
+        "found": found,
+        # What nobody sees is shown here; who copies gets the text as agents get it.
+        "preview": revealed(found.text),
+        "hides_something": revealed(found.text) != found.text,
+        "entries": views_of(list(found.entries)),
+        "flagged": views_of(list(found.flagged)),
+        "kinds": list(KINDS.items()),
+        "may_curate": request.place.may(Permission.CURATE),
+        "may_set": request.place.may(Permission.CHANGE_SETTINGS),
+    }
+    return render(request, "notebook/rules.html", context)
+
+
+def _number(typed: str, *, usual: int, most: int) -> int:
+    is_number = typed.isascii() and typed.isdigit() and len(typed) < 8
+    return max(1, min(int(typed), most)) if is_number else usual
+
+
+# What each lesson does to first attempts: all of them with their figures, and those to retire.
+
+ORDERS = {
+    "claim": _("What is said first"),
+    "low": _("Worst difference first"),
+    "high": _("Best difference first"),
+    "outcomes": _("Most outcomes first"),
+    "recalled": _("Most recalled first"),
+    "name": _("By name"),
+}
+STATES = {EntryState.APPROVED: _("Approved"), EntryState.RETIRED: _("Retired")}
+TO_RETIRE = (Claim.HARMS, Claim.PERHAPS_HARMS, Claim.NO_HELP)
+RANKS = {claim: rank for rank, claim in enumerate(CLAIMS)}
+# How large a difference would have to be, in the table of what it takes, from a success rate of one half.
+DIFFERENCES = (0.3, 0.2, 0.1)
+MIDDLE = 0.5
+MOST_SUGGESTED = 20
+LONGEST_SEARCH = 200
+
+
+@dataclass(frozen=True)
+class LiftAsked:
+    """The list as an address asks for it; what is not understood is left out."""
+
+    q: str
+    claim: Claim | None
+    sort: str
+    state: EntryState
+    page: int
+
+    @classmethod
+    def of(cls, query: QueryDict) -> "Asked":
+        page = query.get("page", "")
+        return cls(
+            q=storable(query.get("q", ""))[:LONGEST_SEARCH].strip(),
+            claim=next((one for one in Claim if one.value == query.get("claim")), None),
+            sort=query.get("sort", "") if query.get("sort") in ORDERS else "claim",
+            state=EntryState.RETIRED if query.get("state") == EntryState.RETIRED else EntryState.APPROVED,
+            page=int(page) if page.isascii() and page.isdigit() and len(page) < 6 else 1,
+        )
+
+    @property
+    def is_narrowed(self) -> bool:
+        return bool(self.q or self.claim)
+
+    @property
+    def query(self) -> str:
+        """The address of the same list from its first page."""
+        given = {"q": self.q, "claim": self.claim.value if self.claim else "", "state": self.state.value}
+        return urlencode({name: value for name, value in (given | {"sort": self.sort}).items() if value})
+
+
+@project_page(Permission.READ_LIFT)
+@require_safe
+def lift_page(request: DeskRequest) -> HttpResponse:
+    """The whole page; asked by htmx, the rows alone."""
+    project, asked = request.place.project, LiftAsked.of(request.GET)
+    share = project.get_notebook().holdout_share
+    lessons = lift_of_all(project.pk, share=share, state=asked.state)
+    matching = sorted((one for one in lessons if _is_meant(one, asked)), key=lambda one: _place(one, asked.sort))
+    begin = (max(asked.page, 1) - 1) * PAGE
+    context: dict[str, Any] = {
+        "asked": asked,
+        "rows": rows_of(matching[begin : begin + PAGE]),
+        "matches": len(matching),
+        "lessons": len(lessons),
+        "looked_at": sum(bool(one.measured.judged.looks) for one in lessons),
+        "has_outcomes": any(one.measured.total for one in lessons),
+        "next_page": asked.page + 1 if len(matching) > begin + PAGE else None,
+        "suggested": rows_of(_to_retire(lessons)) if asked.state is EntryState.APPROVED else [],
+        "may_curate": request.place.may(Permission.CURATE),
+        "share": share,
+        "what_it_takes": _what_it_takes(share),
+        "claims": CLAIMS.items(),
+        "orders": ORDERS.items(),
+        "states": STATES.items(),
+    }
+    return list_response(request, "notebook/lift.html", context)
+
+
+def _is_meant(lesson: LessonLift, asked: LiftAsked) -> bool:
+    return asked.claim in {None, lesson.claim} and asked.q.casefold() in lesson.name.casefold()
+
+
+def _place(lesson: LessonLift, sort: str) -> tuple[float, float, str]:
+    """Where the lesson stands; what has no difference comes last in the orders by difference."""
+    found = lesson.measured.difference
+    by_name = (0.0, 0.0, lesson.name.casefold())
+    match sort:
+        case "name":
+            return by_name
+        case "recalled":
+            return (-lesson.recalled, *by_name[1:])
+        case "outcomes":
+            return (-lesson.measured.total, *by_name[1:])
+        case "low" | "high":
+            estimate = found.estimate if found else 0.0
+            return (float(found is None), estimate if sort == "low" else -estimate, by_name[2])
+        case _:
+            return (RANKS[lesson.claim], -lesson.measured.total, by_name[2])
+
+
+def _to_retire(lessons: list[LessonLift]) -> list[LessonLift]:
+    """What harms comes first, and what only does not help last."""
+    found = [lesson for lesson in lessons if lesson.claim in TO_RETIRE]
+    return sorted(found, key=lambda one: _place(one, "claim"))[:MOST_SUGGESTED]
+
+
+def _what_it_takes(share: float) -> list[tuple[int, int | None]]:
+    """Points of difference, and how many runs find them."""
+    part = min(share, 1 - share)
+    return [
+        (round(difference * 100), runs_needed(difference, rate=MIDDLE, smaller_part=part) if part else None)
+        for difference in DIFFERENCES
+    ]
+
+
+# How a project learns: when its work is looked back at, what its runs are told, and what is withheld for the lift.
+
+LESSONS = ("most", "holdout_share")
+RULES = ("rules_most", "rules_least_occurrences")
+# Not the name of the part of the settings: what is wrong inside of that has a field of its own.
+ON = "tells_lessons"
+FIELDS = ("reflection", ON, *LESSONS, *RULES)
+REFLECTORS = ("error_reflector", "memory_reflector", "merger")
+MODES = {
+    ReflectionMode.OFF: gettext_noop("Never"),
+    ReflectionMode.POST_HOC: gettext_noop("After the work has ended"),
+    ReflectionMode.INLINE: gettext_noop("While a session goes on"),
+    ReflectionMode.BOTH: gettext_noop("While it goes on and after"),
+}
+
+
+@project_page(Permission.READ, post=Permission.CHANGE_SETTINGS)
+@require_http_methods(["GET", "HEAD", "POST"])
+def notebook_settings(request: DeskRequest) -> HttpResponse:
+    project = request.place.project
+    if request.method != "POST":
+        return _page(request, _typed_of(project))
+    typed = read_typed(request.POST, FIELDS)
+    settings = _read(typed)
+    if settings is None:
+        return _page(request, typed, status=400)
+    change_notebook_settings(project, settings, actor=request.place.actor)
+    messages.success(request, gettext("Saved. Runs that are under way keep the settings they began with."))
+    return redirect("notebook_settings", slug=project.slug)
+
+
+def _read(typed: Typed) -> NotebookSettings | None:
+    """The settings as they were typed, None where something is wrong with them, which `typed` then tells."""
+    given = {name: typed.values[name] for name in RULES} | {"reflection": typed.values["reflection"] or None}
+    lessons = {name: typed.values[name] for name in LESSONS} if typed.values[ON] else None
+    try:
+        return NotebookSettings.model_validate({**given, "lessons": lessons})
+    except ValidationError as error:
+        blame(typed, complaints(error))
+        return None
+
+
+def _typed_of(project: Project) -> Typed:
+    saved = project.get_notebook()
+    lessons = saved.lessons or LessonSettings()
+    texts = {name: str(getattr(lessons, name)) for name in LESSONS} | {
+        name: str(getattr(saved, name)) for name in RULES
+    }
+    return Typed(texts | {"reflection": saved.reflection or "", ON: "on" if saved.lessons else ""})
+
+
+def _page(request: DeskRequest, typed: Typed, *, status: int = 200) -> HttpResponse:
+    embeddings = embedding_status()
+    roles: list[RoleModel] = models_by_role(request.place.project, roles=REFLECTORS)
+    context = {
+        "form": typed,
+        "fields": typed.fields,
+        "modes": [(mode.value, gettext(words)) for mode, words in MODES.items()],
+        "usual_mode": gettext(MODES[ReflectionMode(django_settings.REFLECTION_MODE)]),
+        "may_change": request.place.may(Permission.CHANGE_SETTINGS),
+        "role_models": roles,
+        "embeddings": embeddings,
+        "screened_by": screening_model(),
+        "screened": 1 - count_unread() / embeddings.entries if embeddings.entries else 1.0,
+        # A share alone: how many entries other projects have is none of this one's business.
+        "embedded": embeddings.embedded / embeddings.entries if embeddings.entries else 1.0,
+    }
+    return render(request, "settings/notebook.html", context, status=status)

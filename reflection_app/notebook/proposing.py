@@ -1,0 +1,367 @@
+"""Proposing entries: whatever is proposed again is counted on the entry that is there."""
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Annotated, Any
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Q
+from django.utils.functional import Promise
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from pydantic import AfterValidator, Field
+
+from notebook_app import public
+from notebook_app.public import (
+    By,
+    Change,
+    ChangedMeanwhile,
+    EntryState,
+    HandedIn,
+    Import,
+    KeptEntry,
+    KeptVersion,
+    NoSuchEntry,
+    NotPossibleNow,
+    Proposal,
+    Refused,
+    begin_import,
+    import_of,
+    import_some,
+    own_evidence,
+    preview,
+    project_of_import,
+    settle,
+    versions_of,
+    was_drawn_for,
+)
+from reflection_app.adapters.doorbell import ring_reviews
+from reflection_app.core.audit import Actor, AuditEntry, Target, audit
+from reflection_app.core.errors import Conflict, EntryMovedOn, InvalidInput, NotFound
+from reflection_app.core.ids import id_from
+from reflection_app.core.models import ApiKey, Membership, Project
+from reflection_app.core.own_work import allows_own_work
+from reflection_app.loops.protocol.report_documents import document_of
+from reflection_app.loops.storable import Text
+from reflection_app.loops.values import Value
+from reflection_app.notebook.input import EntryInput
+from reflection_app.repairs.models import Report
+from reflection_app.runs.jobs import enqueue_import
+from reflection_app.runs.models import Run
+
+# What the audit trail keeps of a change of the notebook, and who the notebook is told made it.
+
+KIND = "entry"
+# Long texts stand in the version; the trail names them.
+SHORT = ("kind", "name", "agent", "category", "tags", "owner_id", "is_cleared")
+LONG = ("description", "content", "details")
+
+
+def by_of(actor: Actor) -> By:
+    """Who acts, as the notebook keeps it."""
+    return By(actor.label, actor.user.pk if actor.user else None)
+
+
+def note(entry: KeptEntry, action: str, *, actor: Actor, more: dict[str, Any] | None = None) -> None:
+    """Adds the entry's last change to the trail and rings for the pages; inside the transaction of the change."""
+    now, *earlier = versions_of(entry, most=2)
+    before, after = _told(earlier[0] if earlier else None, now)
+    audit(entry.project_id, actor, action, target=Target(KIND, entry.id), before=before, after=after | (more or {}))
+    ring_notebook(entry.project_id)
+
+
+def ring_notebook(project_id: UUID) -> None:
+    """Tells open pages, once this is committed, that something of the notebook is another by now."""
+    transaction.on_commit(lambda: ring_reviews(project_id))
+
+
+def _told(was: KeptVersion | None, now: KeptVersion) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The state and what differs, before and after; of long texts only which they are."""
+    after: dict[str, Any] = {"state": now.state.value, "version": now.number}
+    if now.reason:
+        after["reason"] = now.reason
+    if was is None:
+        return {}, after | {name: now.kept[name] for name in SHORT if now.kept.get(name)}
+    before: dict[str, Any] = {"state": was.state.value, "version": was.number}
+    for name in SHORT:
+        if was.kept.get(name) != now.kept.get(name):
+            before[name], after[name] = was.kept.get(name), now.kept.get(name)
+    texts = [name for name in LONG if was.kept.get(name) != now.kept.get(name)]
+    return before, after | ({"texts": texts} if texts else {})
+
+
+# What the states of entries, and the changes that lead to them, are called in messages and on pages.
+
+STATES: dict[EntryState, Promise] = {
+    EntryState.PROPOSED: _("proposed"),
+    EntryState.SCREENED: _("screened"),
+    EntryState.APPROVED: _("approved"),
+    EntryState.RETIRED: _("retired"),
+    EntryState.REJECTED: _("rejected"),
+    EntryState.MERGED: _("merged"),
+}
+CHANGES: dict[Change, Promise] = {
+    Change.PROPOSED: _("proposed"),
+    Change.SCREENED: _("screened"),
+    Change.EDITED: _("edited"),
+    Change.APPROVED: _("approved"),
+    Change.REJECTED: _("rejected"),
+    Change.RETIRED: _("retired"),
+    Change.MERGED: _("merged into another"),
+    Change.SUPERSEDED: _("superseded by another"),
+    Change.ABSORBED: _("given what another had"),
+    Change.RELEASED: _("given up what another had"),
+    Change.SPLIT: _("split"),
+    Change.RESTORED: _("restored"),
+    Change.REOPENED: _("reopened"),
+    Change.TAGGED: _("tagged"),
+    Change.OWNED: _("given an owner"),
+    Change.CLEARED: _("cleared"),
+    Change.FLAGGED: _("flagged"),
+    Change.IMPORTED: _("imported"),
+    Change.UNDONE: _("put back as before"),
+}
+
+
+def state_words(state: str) -> str:
+    """The state in words; its own name where it has none."""
+    return str(STATES.get(EntryState(state), state)) if state in set(EntryState) else state
+
+
+def change_words(change: str) -> str:
+    """The change in words; its own name where it has none."""
+    return str(CHANGES.get(Change(change), change)) if change in set(Change) else change
+
+
+# What the notebook refuses, as errors of actions: each with its status, its field, and who was quicker.
+
+
+@contextmanager
+def refusals_told(**named: UUID) -> Iterator[None]:
+    """Raises what the notebook raises inside as NotFound, EntryMovedOn or InvalidInput.
+
+    `named` are the entries that were named in a field: where one is missing, it is the field that is wrong.
+    """
+    try:
+        yield
+    except NoSuchEntry as error:
+        for field, entry_id in named.items():
+            if entry_id == error.entry_id:
+                raise wrong(field, str(no_such_entry())) from None
+        raise no_such_entry() from None
+    except ChangedMeanwhile as error:
+        why = gettext("%(who)s changed this entry meanwhile; it is at version %(version)s now. Nothing was changed.")
+        raise EntryMovedOn(
+            why % {"who": error.by or "?", "version": error.version}, version=error.version, by=error.by
+        ) from None
+    except NotPossibleNow as error:
+        why = gettext(
+            "This entry is %(state)s (version %(version)s, by %(who)s) and cannot be %(change)s. Nothing was changed."
+        )
+        said = {"state": state_words(error.state), "version": error.version, "who": error.by or "?"}
+        raise EntryMovedOn(
+            why % (said | {"change": change_words(error.change)}), version=error.version, by=error.by
+        ) from None
+    except Refused as error:
+        raise wrong(error.field, str(error)) from None
+
+
+def no_such_entry() -> NotFound:
+    return NotFound(gettext("There is no such entry."))
+
+
+def wrong(field: str, message: str) -> InvalidInput:
+    """What was sent cannot be used, for this field."""
+    return InvalidInput(message, errors=[{"field": field, "message": message}])
+
+
+@dataclass(frozen=True)
+class ProposedEntry:
+    """The entry that a proposal is kept as; whether it is new, and else whether it was counted as found again."""
+
+    entry: KeptEntry
+    is_new: bool
+    is_counted: bool
+
+
+def propose_entry(project: Project, told: EntryInput, *, actor: Actor) -> ProposedEntry:
+    """The entry that this is kept as. Raises InvalidInput, which names the field."""
+    with refusals_told(), transaction.atomic():
+        kept = public.keep(project.pk, proposal_of(told), by=by_of(actor))
+        entry = public.shown(kept.entry)
+        if kept.is_new:
+            note(entry, "entry.proposed", actor=actor)
+        else:
+            ring_notebook(project.pk)
+        return ProposedEntry(entry, is_new=kept.is_new, is_counted=kept.is_counted)
+
+
+def proposal_of(told: EntryInput) -> Proposal:
+    """The proposal; what rests on nothing is an occurrence of its own."""
+    return Proposal(
+        kind=told.kind,
+        name=told.name,
+        description=told.description,
+        content=told.content,
+        details=told.details,
+        agent=told.agent,
+        category=told.category,
+        tags=told.tags,
+        source=told.source,
+        evidence=dict(told.evidence) or own_evidence(),
+    )
+
+
+# What nobody may do by a key: have agents told words of their own. A key proposes, and somebody else looks at them.
+#
+# A pipeline that could would write into its own next prompt, and whoever writes into the pipeline's work with it. A
+# person and the keys that they made are one here, as everywhere (own_work.py). What a curator types at the desk is not
+# meant: that is a person's word, who may put what agents are told into other words as well.
+
+WORDS = ("name", "description", "content", "details")
+PUT_INTO_WORDS = ("entry.edited", "entry.restored", "entry.absorbed")
+IMPORTED = ("import.previewed", "import.begun")
+
+
+def refuse_own_words(project_id: UUID, entry_id: UUID, *, actor: Actor) -> None:
+    """Raises InvalidInput where a key of `actor` proposed or imported the entry, or put it into other words.
+
+    Of a key, also where whoever made it did, and where the entry comes of runs that they handed in.
+    """
+    if actor.hand is None or not _is_own(project_id, entry_id, actor=actor):
+        return
+    if allows_own_work(project_id, actor=actor):
+        return
+    if actor.api_key is None:
+        raise wrong(
+            "", gettext("A key of yours proposed the entry or put it into words. Somebody else has to look at it.")
+        )
+    raise wrong("", gettext("This key proposed the entry or put it into words. Somebody else has to look at it."))
+
+
+def _is_own(project_id: UUID, entry_id: UUID, *, actor: Actor) -> bool:
+    # Not by the key's label: keys may have the same name.
+    by_them = Q(api_key_id__in=_keys_of(project_id, actor=actor))
+    if actor.api_key is not None and actor.api_key.created_by_id is not None:
+        by_them |= Q(user_id=actor.api_key.created_by_id)
+    trail = AuditEntry.objects.filter(by_them, project=project_id)
+    reworded = Q(action__in=PUT_INTO_WORDS) & (Q(after__has_key="name") | Q(after__has_key="texts"))
+    of_entry = trail.filter(Q(action="entry.proposed") | reworded, target="entry", target_id=entry_id)
+    of_imports = trail.filter(target="import", action__in=IMPORTED, target_id__in=public.imports_of(entry_id))
+    if of_entry.exists() or of_imports.exists():
+        return True
+    if actor.api_key is None:
+        return False
+    runs = Run.objects.filter(pk__in=public.runs_behind(entry_id), handed_in_by__contains=[actor.hand])
+    return runs.exists()
+
+
+def _keys_of(project_id: UUID, *, actor: Actor) -> list[UUID]:
+    """The keys that are one with `actor`, revoked ones as well; of a person also the one that made them a member."""
+    if actor.api_key is not None and actor.api_key.created_by_id is None:
+        return [actor.api_key.pk]
+    keys = ApiKey.objects.filter(project=project_id, created_by=actor.person_id).values_list("pk", flat=True)
+    invited = Membership.objects.filter(project=project_id, user=actor.user, invited_by_key__isnull=False)
+    return [*keys, *(invited.values_list("invited_by_key", flat=True) if actor.user else ())]
+
+
+def refuse_rewording(before: KeptEntry, after: KeptEntry, *, actor: Actor) -> None:
+    """Raises InvalidInput where `actor` is a key and the entry, which agents are told, got other words by it."""
+    if actor.api_key is None or after.state is not EntryState.APPROVED:
+        return
+    field = next((name for name in WORDS if getattr(before, name) != getattr(after, name)), None)
+    if field is not None:
+        why = gettext("Agents are told this entry. A key cannot put it into other words: propose them, or retire it.")
+        raise wrong(field, why)
+
+
+# Taking an outside agent's word on how its first attempt went, for the lessons that were drawn for it.
+
+LONGEST_SUBJECT = 200
+
+
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError("must not be blank")
+    return text
+
+
+class OutcomeInput(Value):
+    """`for` is what lessons were recalled for; `succeeded` is null where an outcome is taken back."""
+
+    subject: Annotated[Text, AfterValidator(_not_blank)] = Field(
+        validation_alias="for",
+        min_length=1,
+        max_length=LONGEST_SUBJECT,
+        description="the agent's own name for its work, as it was given as `for` to the recall",
+    )
+    succeeded: bool | None = Field(
+        strict=True, description="whether the first attempt was good enough; null takes an outcome back"
+    )
+
+
+@transaction.atomic
+def report_outcome(project: Project, told: OutcomeInput, *, actor: Actor) -> int:
+    """Of how many lessons it was recorded. Raises NotFound where none was drawn, Conflict for a run of the desk."""
+    run_id = id_from(told.subject)
+    if run_id is not None and Run.objects.filter(project=project, pk=run_id).exists():
+        raise Conflict(
+            gettext(
+                "How a run of the desk went is known from its verdicts; hand in attempts or decide reviews instead."
+            )
+        )
+    if not was_drawn_for(project.pk, subject=told.subject):
+        raise NotFound(gettext("No lesson was recalled for this; ask for lessons with the same name in `for` first."))
+    settled = settle(project.pk, subject=told.subject, succeeded=told.succeeded)
+    after = {"for": told.subject, "succeeded": told.succeeded, "lessons": settled}
+    audit(project.pk, actor, "notebook.outcome", target=project, after=after)
+    return settled
+
+
+# Importing entries into the notebook: shown first, then carried out by a worker; and what an export holds.
+
+MOST_REPORTS = 2_000
+
+
+def preview_import(project: Project, files: Sequence[HandedIn], *, actor: Actor) -> Import:
+    """The import as it would be; nothing of the notebook is changed. Raises InvalidInput where there is no file."""
+    with refusals_told(), transaction.atomic():
+        found = preview(project.pk, files, by=by_of(actor))
+        after = {"files": list(found.file_names), "entries": found.total, "unreadable": len(found.problems)}
+        audit(project.pk, actor, "import.previewed", target=Target("import", found.id), after=after)
+        return found
+
+
+def get_import(project: Project, import_id: UUID) -> Import:
+    """The project's import as it is now. Raises NotFound."""
+    with refusals_told():
+        return import_of(project.pk, import_id)
+
+
+def apply_import(project: Project, import_id: UUID, *, actor: Actor) -> Import:
+    """The import, begun; a worker carries it out. Begun twice, it is carried out once. Raises NotFound."""
+    with refusals_told(), transaction.atomic():
+        if begin_import(project.pk, import_id):
+            audit(project.pk, actor, "import.begun", target=Target("import", import_id))
+            transaction.on_commit(lambda: enqueue_import(import_id))
+        return import_of(project.pk, import_id)
+
+
+def carry_out_import(import_id: UUID) -> None:
+    """Carries an import out piece by piece; a second worker at the same one waits for each piece and goes on after."""
+    project_id = project_of_import(import_id)
+    if project_id is None:
+        return
+    while import_some(import_id):
+        ring_reviews(project_id)
+    ring_reviews(project_id)
+
+
+def report_files(project: Project) -> Iterator[tuple[str, str]]:
+    """The newest reports as files of an export, in the seed's form."""
+    for report in Report.objects.filter(project=project).order_by("-created_at", "-id")[:MOST_REPORTS]:
+        document = document_of(report.get_holding(), timestamp=report.created_at)
+        yield f"reports/reflection_{report.reflection_id}.json", json.dumps(document, ensure_ascii=False, indent=2)

@@ -1,0 +1,223 @@
+"""What somebody wants to see of the notebook, read from an address and written again so that it can be shared."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import timedelta
+from typing import Annotated, Any
+from urllib.parse import urlencode
+
+from django.contrib.auth.models import User
+from django.http import QueryDict
+from django.utils import timezone
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
+
+from notebook_app.public import EntryFilter, EntryKind, EntryOrder, EntryState, KeptEntry, Listing, entry_of, matching
+from reflection_app.core.ids import id_from
+from reflection_app.core.models import Project
+from reflection_app.loops.storable import Text, storable
+from reflection_app.web.access import DeskRequest
+
+LONGEST_SEARCH = 200
+LONGEST_QUERY = 2_000
+# Of what a search finds by the stems of its words, the best.
+MOST_FOUND = 200
+STALE_AFTER = timedelta(days=30)
+# As owners are named in addresses; no user can be called so.
+MINE, NOBODY = "@me", "@nobody"
+Name = Annotated[Text, StringConstraints(strip_whitespace=True, max_length=LONGEST_SEARCH)]
+SENTENCES: dict[str, str | Promise] = {
+    "kind": gettext_lazy("There is no such kind of entry."),
+    "state": gettext_lazy("There is no such state of an entry."),
+    "sort": gettext_lazy("Entries cannot be sorted like that."),
+    "flagged": gettext_lazy("The filter “flagged” is 1 or nothing."),
+    "conflict": gettext_lazy("The filter “conflict” is 1 or nothing."),
+    "owner": gettext_lazy("There is no member of that name."),
+}
+
+
+class NotebookFilter(BaseModel):
+    """The fields of an address; an empty one asks for nothing."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    q: Name = ""
+    kind: EntryKind | None = None
+    state: EntryState | None = None
+    category: Name = ""
+    agent: Name = ""
+    tag: Name = ""
+    owner: Name = ""
+    flagged: bool = False
+    conflict: bool = False
+    sort: EntryOrder | None = None
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether it asks for more than an order."""
+        return bool(self.model_dump(exclude={"sort"}, exclude_defaults=True))
+
+
+@dataclass(frozen=True)
+class Chip:
+    """A filter that is in force, and the query without it."""
+
+    field: str
+    words: str
+    query: str
+
+
+@dataclass(frozen=True)
+class AskedNotebook:
+    """What was understood of an address, and a sentence for each field that was not."""
+
+    filter: NotebookFilter
+    errors: list[dict[str, str]] = field(default_factory=list)
+
+    @property
+    def query(self) -> str:
+        return query_of(self.filter)
+
+    def query_with(self, **changed: Any) -> str:
+        """The query with other values of some fields."""
+        return query_of(self.filter.model_copy(update=changed))
+
+    @property
+    def without_q(self) -> dict[str, str]:
+        """The fields, as a form carries them that has none of its own for them."""
+        return {name: value for name, value in _given(self.filter).items() if name != "q"}
+
+
+def read_notebook(data: Mapping[str, str]) -> AskedNotebook:
+    """The filter of an address; what cannot be understood is left aside and told of."""
+    given = {name: text for name in NotebookFilter.model_fields if (text := data.get(name, "").strip())}
+    errors: list[dict[str, str]] = []
+    while True:
+        try:
+            return AskedNotebook(NotebookFilter.model_validate(given), errors)
+        except ValidationError as problem:
+            for error in problem.errors(include_url=False, include_input=False):
+                name = str(error["loc"][0])
+                errors.append({"field": name, "message": _sentence(name)})
+                given.pop(name, None)
+
+
+def carried(request: DeskRequest) -> AskedNotebook:
+    """The list that the reader came from, whose query forms carry along as one field."""
+    text = request.POST.get("list") or request.GET.get("list") or ""
+    return read_notebook(QueryDict(storable(text)[:LONGEST_QUERY]))
+
+
+def query_of(asked: NotebookFilter) -> str:
+    """The filter as an address writes it, without what every address means anyway."""
+    return urlencode(_given(asked))
+
+
+def listing_of(
+    asked: AskedNotebook, project: Project, *, user: User, states: tuple[EntryState, ...], order: EntryOrder
+) -> Listing:
+    """The entries that are asked for: of `states` unless the address names one, in `order` unless it names another."""
+    wanted = asked.filter
+    tags = (wanted.tag,) if wanted.tag else ()
+    kinds = (wanted.kind,) if wanted.kind else ()
+    among = EntryFilter(
+        states=(wanted.state,) if wanted.state else states, kinds=kinds, category=wanted.category, tags=tags
+    )
+    found = matching(project.pk, wanted.q, among=among, limit=MOST_FOUND) if wanted.q else []
+    return Listing(
+        among=among,
+        order=wanted.sort or order,
+        words=wanted.q,
+        ids=tuple(match.entry_id for match in found),
+        agent=wanted.agent,
+        owner_id=_owner(wanted.owner, project, user=user),
+        is_unowned=wanted.owner == NOBODY,
+        is_flagged=wanted.flagged,
+        is_in_conflict=wanted.conflict,
+    )
+
+
+def stale_listing(project: Project) -> Listing:
+    """The approved entries that nobody was given for a month, those longest approved first."""
+    return Listing(order=EntryOrder.OLDEST, unused_since=timezone.now() - STALE_AFTER)
+
+
+def _owner(name: str, project: Project, *, user: User) -> int | None:
+    if name in {"", NOBODY}:
+        return None
+    if name == MINE:
+        return user.pk
+    # Nobody has the id 0: of a name that is nobody's there are no entries.
+    found = project.memberships.filter(user__username=name).values_list("user", flat=True).first()
+    return found or 0
+
+
+def _given(asked: NotebookFilter) -> dict[str, str]:
+    given = asked.model_dump(mode="json", exclude_defaults=True)
+    return {name: "1" if value is True else str(value) for name, value in given.items()}
+
+
+def _sentence(name: str) -> str:
+    if name in SENTENCES:
+        return str(SENTENCES[name])
+    return _("At most %(most)s characters can be searched for.") % {"most": LONGEST_SEARCH}
+
+
+# What the user did last in the notebook, kept in their session while it is fresh, for the key that takes it back.
+
+KEY = "last_curation"
+FRESH_S = 15 * 60
+MOST_FAILED = 20
+
+
+@dataclass(frozen=True)
+class LastCuration:
+    """One change of one entry, which was at `version` then, or many under a `bulk_id`; `words` say which."""
+
+    project: str
+    words: str
+    at: float
+    entry_id: str = ""
+    name: str = ""
+    version: int = 0
+    bulk_id: str = ""
+    # Of many together, the names of those that were refused, and why.
+    failed: list[tuple[str, str]] = field(default_factory=list)
+
+
+def remember_change(request: DeskRequest, entry: KeptEntry, *, words: str) -> None:
+    """Keeps that the user has just changed the entry into what it is."""
+    _keep(request, words, entry_id=str(entry.id), name=entry.name, version=entry.version)
+
+
+def remember_bulk(request: DeskRequest, bulk_id: object, *, words: str, failed: list[tuple[str, str]]) -> None:
+    """Keeps that the user has just changed many together."""
+    _keep(request, words, bulk_id=str(bulk_id), failed=failed[:MOST_FAILED])
+
+
+def forget_last(request: DeskRequest) -> None:
+    request.session.pop(KEY, None)
+
+
+def last_curation(request: DeskRequest) -> LastCuration | None:
+    """The last change, as long as it is fresh, of this project, and nobody has changed the entry since."""
+    kept: Any = request.session.get(KEY)
+    if not isinstance(kept, dict):
+        return None
+    last = LastCuration(**kept)
+    project = request.place.project
+    if last.project != str(project.pk) or timezone.now().timestamp() - last.at > FRESH_S:
+        return None
+    entry_id = id_from(last.entry_id)
+    if entry_id is None:
+        return last
+    entry = entry_of(project.pk, entry_id)
+    return last if entry is not None and entry.version == last.version else None
+
+
+def _keep(request: DeskRequest, words: str, **what: Any) -> None:
+    now = timezone.now().timestamp()
+    last = LastCuration(project=str(request.place.project.pk), words=words, at=now, **what)
+    request.session[KEY] = asdict(last)

@@ -1,0 +1,302 @@
+"""The form of an entry's words: the fields of its kind, what was typed into them, and what is wrong with it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import QueryDict
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from notebook_app.public import (
+    WAITING,
+    EntryFilter,
+    EntryKind,
+    EntryOrder,
+    EntryState,
+    KeptEntry,
+    Listing,
+    count_entries,
+    fields_of,
+    lists_of,
+)
+from reflection_app.core.models import Project
+
+# What screening found, in the words of the pages; the rules are those of notebook_app/screening.py.
+
+RULES: dict[str, str | Promise] = {
+    "override": _("tells to drop instructions"),
+    "new orders": _("gives new orders"),
+    "persona": _("gives another role"),
+    "prompt theft": _("asks for the system prompt"),
+    "exfiltration": _("sends something away"),
+    "secrecy": _("is to be kept from the user"),
+    "judging": _("tells how to judge"),
+    "order to agents": _("orders agents"),
+    "role tag": _("marks of a chat template"),
+    "script": _("script"),
+    "hidden comment": _("hidden comment"),
+    "link that tells": _("link that carries data away"),
+    "hidden text": _("text that nobody sees"),
+    "turned text": _("text that runs the other way"),
+    "hidden characters": _("characters that nobody sees"),
+    "look-alikes": _("letters that look like others"),
+    "too long": _("too long to be screened"),
+    "letters apart": _("letters that stand apart"),
+    "steers the reader": _("reads like an order to the agent"),
+}
+# What the classifier is told beside the vector, by the names of notebook_app/steering_signs.py.
+SIGNS: dict[str, str | Promise] = {
+    "kept from people": _("something is to be kept from people"),
+    "no check": _("a check or a question is to be left out"),
+    "nobody looks": _("says that nobody looks"),
+    "all accepted": _("all is to be accepted"),
+    "top marks": _("speaks of top marks"),
+    "whatever it is": _("whatever the thing is like"),
+    "rules are void": _("rules are to hold no longer"),
+    "only this counts": _("only this text is to count"),
+    "speaks to the reader": _("speaks to whoever reads it"),
+    "already settled": _("says that others have decided already"),
+    "until then as usual": _("from a certain moment on"),
+    "yes to the dialog": _("a confirmation is to be answered with yes"),
+    "force in code": _("a call that asks nobody, or deletes"),
+    "put at ease": _("says that it is harmless"),
+    "sent away": _("something goes to an address"),
+    "secrets told": _("secrets are to be told"),
+    "prompt told": _("what the agent was told is to be shown"),
+    "decode and do": _("is to be decoded and done"),
+    "false front": _("tells what to say when asked"),
+    "speaks as authority": _("speaks in the name of the system or an admin"),
+    "markup": _("has marks of messages"),
+    "plays a part": _("another part is to be played"),
+    "copies itself": _("is to be copied further"),
+    "a tale with a moral": _("a tale with a moral"),
+    "asks for care": _("asks for care"),
+    "tells what happened": _("tells what happened"),
+    "speaks of attacks": _("speaks of attacks"),
+}
+
+
+def rule_words(rule: str) -> str:
+    """What the rule is called, or its name where the pages know none."""
+    return str(RULES.get(rule, rule.replace("_", " ")))
+
+
+def sign_words(sign: str) -> str:
+    """What the sign is called, or its name where the pages know none."""
+    return str(SIGNS.get(sign, sign))
+
+
+# The kinds, states, changes and fields of the notebook in the words of the pages.
+
+type Words = str | Promise
+
+KINDS: dict[EntryKind, Words] = {
+    EntryKind.ERROR_NOTE: _("Error note"),
+    EntryKind.ANTI_PATTERN: _("Anti-pattern"),
+    EntryKind.LESSON: _("Lesson"),
+    EntryKind.FIX_PAIR: _("Fix pair"),
+    EntryKind.RULE: _("Rule"),
+    EntryKind.FACT: _("Project fact"),
+    EntryKind.PREFERENCE: _("Preference"),
+    EntryKind.SUPPLEMENT: _("Supplement"),
+}
+STATES: dict[EntryState, Words] = {
+    EntryState.PROPOSED: _("Proposed"),
+    EntryState.SCREENED: _("Screened"),
+    EntryState.APPROVED: _("Approved"),
+    EntryState.RETIRED: _("Retired"),
+    EntryState.REJECTED: _("Rejected"),
+    EntryState.MERGED: _("Merged"),
+}
+BADGES = {
+    EntryState.PROPOSED: ("wait", "clock"),
+    EntryState.SCREENED: ("wait", "search"),
+    EntryState.APPROVED: ("good", "check"),
+    EntryState.RETIRED: ("plain", "stop"),
+    EntryState.REJECTED: ("bad", "cross"),
+    EntryState.MERGED: ("plain", "fork"),
+}
+# Said after the name of whoever did it. By their names, since more come with what else can be done to entries.
+CHANGES: dict[str, Words] = {
+    "proposed": _("proposed it"),
+    "screened": _("compared it with the others"),
+    "edited": _("edited it"),
+    "approved": _("approved it"),
+    "rejected": _("rejected it"),
+    "retired": _("retired it"),
+    "merged": _("merged it into another"),
+    "absorbed": _("merged another into it"),
+    "split": _("split it"),
+    "restored": _("restored an earlier version"),
+    "reopened": _("reopened it"),
+    "tagged": _("changed its tags"),
+    "owned": _("changed its owner"),
+    "cleared": _("cleared what screening found"),
+    "flagged": _("found something in it when screening what it means"),
+    "imported": _("imported it"),
+    "superseded": _("let another one hold instead"),
+    "released": _("gave back what was merged into it"),
+    "undone": _("took the last change back"),
+}
+# The fields of every entry, and those that a kind has of its own (notebook_app/kinds.py).
+FIELDS: dict[str, Words] = {
+    "kind": _("Kind"),
+    "name": _("Name"),
+    "description": _("Description"),
+    "content": _("Content"),
+    "agent": _("Agent"),
+    "category": _("Category"),
+    "tags": _("Tags"),
+    "cause": _("Cause"),
+    "suggestion": _("Suggestion"),
+    "symptoms": _("Symptoms"),
+    "prevention": _("Prevention"),
+    "when": _("When it applies"),
+    "advice": _("Advice"),
+    "tool": _("Tool"),
+    "error_type": _("Type of error"),
+    "fix": _("Fix"),
+    "operation": _("Operation"),
+    "suggested_tools": _("Suggested tools"),
+}
+ORDERS: dict[EntryOrder, Words] = {
+    EntryOrder.FREQUENT: _("Most frequent first"),
+    EntryOrder.NEWEST: _("Newest first"),
+    EntryOrder.OLDEST: _("Oldest first"),
+    EntryOrder.SEEN: _("Seen again last first"),
+    EntryOrder.RECALLED: _("Most recalled first"),
+    EntryOrder.NAME: _("By name"),
+}
+CATEGORY_WORDS: dict[str, Words] = {
+    "reasoning_error": _("Reasoning error"),
+    "tool_misuse": _("Tool misuse"),
+    "missed_optimization": _("Missed optimization"),
+    "incomplete_answer": _("Incomplete answer"),
+    "hallucination": _("Hallucination"),
+    "context_mismanagement": _("Context mismanagement"),
+    "other": _("Other"),
+    # Those of fix pairs are the types of a tool's failures.
+    "parameter_error": _("Wrong parameters"),
+    "wrong_tool": _("Wrong tool"),
+    "permission_denied": _("No permission"),
+    "external_service_error": _("Service failed"),
+}
+
+
+def field_words(name: str) -> str:
+    """The field's label, or its name where the pages know none."""
+    return str(FIELDS.get(name, name.replace("_", " ")))
+
+
+def category_words(category: str) -> str:
+    """What a category is called: the usual ones in the reader's language, others as they were given."""
+    return str(CATEGORY_WORDS.get(category, category))
+
+
+def change_words(change: str) -> str:
+    """What a version's change is called."""
+    return str(CHANGES.get(change, change))
+
+
+LABELS = ("category", "agent", "tags")
+LONG = {"description", "content"}
+# Of the fields of kinds, those that are one line; all others may be long.
+SHORT = {"tool", "error_type", "operation", "category", "agent", "tags", "name"}
+LONGEST = {"name": 200, "category": 120, "agent": 120, "tags": 2_000, "description": 20_000, "content": 20_000}
+LONGEST_FIELD = 4_000
+LONGEST_LIST = 125_000
+
+
+@dataclass(frozen=True)
+class FormField:
+    """One field of the form. A list is typed with a line for each of its items."""
+
+    name: str
+    label: str
+    value: str
+    errors: list[str]
+    is_short: bool
+    is_list: bool
+    longest: int
+
+
+@dataclass(frozen=True)
+class EntryForm:
+    """The form for an entry of this kind. `version` is the one that saving it changes."""
+
+    kind: EntryKind
+    typed: Mapping[str, str]
+    errors: Mapping[str, list[str]]
+    messages: list[str]
+    reason: str = ""
+    version: int | None = None
+    # What the entry says by now, where somebody changed it while this was typed.
+    moved: bool = False
+
+    @property
+    def kind_words(self) -> Words:
+        return KINDS[self.kind]
+
+    @property
+    def fields(self) -> list[FormField]:
+        return [self._field(name) for name in names_of(self.kind)]
+
+    def _field(self, name: str) -> FormField:
+        is_list = name in lists_of(self.kind)
+        return FormField(
+            name,
+            field_words(name),
+            self.typed.get(name, ""),
+            errors=list(self.errors.get(name, [])),
+            is_short=name in SHORT,
+            is_list=is_list,
+            longest=LONGEST_LIST if is_list else LONGEST.get(name, LONGEST_FIELD),
+        )
+
+
+def names_of(kind: EntryKind) -> list[str]:
+    """The fields of the form, in order."""
+    return ["name", "description", *fields_of(kind), "content", *LABELS]
+
+
+def form_of(entry: KeptEntry) -> EntryForm:
+    """The form with what the entry says."""
+    texts: dict[str, Any] = {name: getattr(entry, name) for name in ("name", "description", "content", *LABELS)}
+    typed = {name: _typed(name, value) for name, value in (texts | entry.details).items()}
+    return EntryForm(entry.kind, typed, errors={}, messages=[], version=entry.version)
+
+
+def typed_in(data: QueryDict, kind: EntryKind) -> dict[str, str]:
+    """What was typed into the fields of the form, with the line ends of the desk."""
+    return {name: data.get(name, "").replace("\r\n", "\n") for name in names_of(kind)}
+
+
+def given_by(typed: Mapping[str, str], kind: EntryKind) -> dict[str, Any]:
+    """What was typed as an entry's columns."""
+    details: dict[str, Any] = {}
+    for name in fields_of(kind):
+        text = typed.get(name, "")
+        details[name] = [line.strip() for line in text.splitlines() if line.strip()] if name in lists_of(kind) else text
+    columns: dict[str, Any] = {name: typed.get(name, "").strip() for name in ("name", "category", "agent")}
+    columns |= {name: typed.get(name, "") for name in sorted(LONG)}
+    return columns | {"details": details, "tags": tags_in(typed.get("tags", ""))}
+
+
+def tags_in(text: str) -> tuple[str, ...]:
+    """The tags that were typed with commas between them, Chinese ones too."""
+    return tuple(one.strip() for one in text.replace("\N{FULLWIDTH COMMA}", ",").split(",") if one.strip())
+
+
+def _typed(name: str, value: Any) -> str:
+    if name == "tags":
+        return ", ".join(value)
+    return "\n".join(value) if isinstance(value, list) else str(value)
+
+
+# How many proposals wait in the notebook.
+
+
+def waiting_entries(project: Project) -> int:
+    """How many proposals wait for a curator, none counted past the first that is too many to tell."""
+    return count_entries(project.pk, Listing(among=EntryFilter(states=WAITING)))
