@@ -38,7 +38,7 @@ from notebook_app.public import (
     versions_of,
     was_drawn_for,
 )
-from reflection_app.adapters.doorbell import ring_reviews
+from reflection_app.adapters.live import ring_reviews
 from reflection_app.core.audit import Actor, AuditEntry, Target, audit
 from reflection_app.core.errors import Conflict, EntryMovedOn, InvalidInput, NotFound
 from reflection_app.core.ids import id_from

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from pydantic import AfterValidator, Field
 
 from notebook_app.public import KeptEntry, proposed_from
-from reflection_app.adapters.doorbell import ring
+from reflection_app.adapters.live import ring
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import ClassMovedOn, InvalidInput
 from reflection_app.core.events import EventType, add_event

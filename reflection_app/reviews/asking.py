@@ -9,7 +9,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 from pydantic import AfterValidator, Field
 
-from reflection_app.adapters.doorbell import ring
+from reflection_app.adapters.live import ring
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import AskedAlready, InvalidInput
 from reflection_app.loops.effects import ReviewReason

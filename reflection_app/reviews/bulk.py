@@ -13,7 +13,7 @@ from django.utils.translation import get_language, override
 from django.utils.translation import gettext as _
 from pydantic import AfterValidator, Field
 
-from reflection_app.adapters.doorbell import ring_reviews
+from reflection_app.adapters.live import ring_reviews
 from reflection_app.core.audit import Actor, AuditEntry, audit
 from reflection_app.core.errors import ActionError, Conflict, InvalidInput, NotYours, ReviewHeld
 from reflection_app.core.models import ApiKey, Membership, Project

@@ -10,7 +10,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from reflection_app.adapters.doorbell import ring, ring_reviews
+from reflection_app.adapters.live import ring, ring_reviews
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import ActionError, AlreadyDecided, NotFound, ReviewHeld, ReviewLeaseLost
 from reflection_app.core.models import Project

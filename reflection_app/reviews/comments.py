@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from pydantic import AfterValidator, Field
 
 from notebook_app.public import name_of
-from reflection_app.adapters.doorbell import ring, ring_reviews
+from reflection_app.adapters.live import ring, ring_reviews
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import Conflict, InvalidInput, NotFound, NotTheAuthor
 from reflection_app.core.events import EventType, add_event

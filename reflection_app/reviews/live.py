@@ -13,7 +13,7 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from django.contrib.auth.models import AnonymousUser, User
 from django.db import DatabaseError, connection
 
-from reflection_app.adapters.doorbell import group_of_reviews
+from reflection_app.adapters.live import group_of_reviews
 from reflection_app.runs.live import LOOK_EVERY_S, Refusal, groups_of_caller
 
 log = logging.getLogger(__name__)

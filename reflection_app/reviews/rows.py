@@ -2,7 +2,7 @@
 
 from django.db import transaction
 
-from reflection_app.adapters.doorbell import ring_reviews
+from reflection_app.adapters.live import ring_reviews
 from reflection_app.core.events import EventType, next_event
 from reflection_app.loops.effects import AskReviewer, RequestAudit, ReviewReason
 from reflection_app.reviews.models import Panel, Review

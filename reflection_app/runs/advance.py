@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.utils import timezone
 
-from reflection_app.adapters.doorbell import ring_reviews
+from reflection_app.adapters.live import ring_reviews
 from reflection_app.core.events import EventType, add_event, next_event
 from reflection_app.loops.catalogue import run_loop, version_of
 from reflection_app.loops.effects import AnyEffect, AwaitAttempt, EffectFailed, Generate, Performed, Performing, Waiting

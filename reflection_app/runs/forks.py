@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from pydantic import ValidationError
 
-from reflection_app.adapters.doorbell import ring
+from reflection_app.adapters.live import ring
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import CannotFork, InvalidInput
 from reflection_app.core.events import EventType, add_event

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 from pydantic import AfterValidator, Field, JsonValue
 
-from reflection_app.adapters.doorbell import ring
+from reflection_app.adapters.live import ring
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import AttemptConflict, InvalidInput, MakesItsOwn, NotItsTurn, RunFinished
 from reflection_app.core.json_sizes import at_most

@@ -13,7 +13,7 @@ from django.db import DataError, InterfaceError, OperationalError, connection, t
 from django.db.models import F
 from django.db.models.functions import Now
 
-from reflection_app.adapters.doorbell import ring
+from reflection_app.adapters.live import ring
 from reflection_app.core.events import EventType, next_event
 from reflection_app.loops.effects import Generate, Spent
 from reflection_app.runs.batch import Batch, RowGone

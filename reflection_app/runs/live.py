@@ -18,9 +18,7 @@ from django.db import DatabaseError, connection
 from django.http import HttpRequest
 from django.utils import translation
 
-from reflection_app.adapters.doorbell import group_of_person, group_of_run
-from reflection_app.adapters.partial_text import PartialText
-from reflection_app.adapters.watching import mark_watched
+from reflection_app.adapters.live import PartialText, group_of_person, group_of_run, mark_watched
 
 # What an open page shows, and the messages that bring it up to date. Pure: it knows of no socket and no database.
 #

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_noop
 from django.views.decorators.http import require_http_methods, require_safe
 from pydantic import ValidationError
 
-from reflection_app.adapters.watching import UNTIL_ITS_PAGE_IS_OPEN_S, mark_watched
+from reflection_app.adapters.live import UNTIL_ITS_PAGE_IS_OPEN_S, mark_watched
 from reflection_app.core.errors import ActionError, CannotFork, Conflict, InvalidInput
 from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission

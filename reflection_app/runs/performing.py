@@ -12,6 +12,7 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
+from reflection_app.adapters.live import is_watched, writing
 from reflection_app.adapters.llm import (
     Completion,
     CompletionRequest,
@@ -21,10 +22,8 @@ from reflection_app.adapters.llm import (
     complete,
     model_for,
 )
-from reflection_app.adapters.partial_text import writing
 from reflection_app.adapters.sandbox import SandboxUnavailable, run_tests
 from reflection_app.adapters.tools import call_tool
-from reflection_app.adapters.watching import is_watched
 from reflection_app.loops.attempt_effects import fault_of
 from reflection_app.loops.effects import (
     AnyEffect,

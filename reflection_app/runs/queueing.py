@@ -19,7 +19,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
-from reflection_app.adapters.doorbell import ring
+from reflection_app.adapters.live import ring
 from reflection_app.core.events import EventType, next_event
 from reflection_app.loops import prompts
 from reflection_app.loops.catalogue import version_of

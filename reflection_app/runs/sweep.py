@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from reflection_app.adapters.doorbell import ring
+from reflection_app.adapters.live import ring
 from reflection_app.core.events import EventType, add_event
 from reflection_app.loops.ends import Ended, Outcome
 from reflection_app.runs.advance import LONGEST_RETRY_DELAY_S, end_run

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from notebook_app.public import KeptEntry, counted_on, lock_notebook, proposed_from, take_back_proposal, unlearn
 from notebook_app.public import Proposal as EntryProposal
-from reflection_app.adapters.doorbell import ring
+from reflection_app.adapters.live import ring
 from reflection_app.core.events import Event, EventType, add_event
 from reflection_app.loops.effects import (
     ChooseLoop,

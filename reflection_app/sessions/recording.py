@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from pydantic import AfterValidator, Field, JsonValue, model_validator
 
-from reflection_app.adapters.doorbell import ring
+from reflection_app.adapters.live import ring
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import InvalidInput, TurnsConflict
 from reflection_app.core.events import EventType, add_event

@@ -14,7 +14,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from notebook_app.public import Became, EntryKind, Learned, Proposal, keep_learned
-from reflection_app.adapters.doorbell import ring
+from reflection_app.adapters.live import ring
 from reflection_app.core.events import EventType, add_event
 from reflection_app.loops.after.findings import LONGEST_NAME, ErrorFound, MemoryFound, MemoryType
 from reflection_app.loops.effects import RecordFindings, RecordMemories

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 from pydantic import ValidationError
 
-from reflection_app.adapters.watching import UNTIL_ITS_PAGE_IS_OPEN_S, mark_watched
+from reflection_app.adapters.live import UNTIL_ITS_PAGE_IS_OPEN_S, mark_watched
 from reflection_app.core.errors import CannotRedo, InvalidInput
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.task_spec import Mode, TaskKind

@@ -16,7 +16,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from reflection_app.adapters.doorbell import ring_person
+from reflection_app.adapters.live import ring_person
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import ActionError, Conflict, InvalidInput, NotFound
 from reflection_app.core.models import ApiKey, Membership, Project, Role, digest_of

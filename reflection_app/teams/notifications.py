@@ -18,7 +18,7 @@ from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop, ngettext
 
-from reflection_app.adapters.doorbell import ring_reviews
+from reflection_app.adapters.live import ring_reviews
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Membership, Profile, Role
 from reflection_app.core.permissions import Permission, roles_that_may

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from reflection_app.adapters.live import MOST_BYTES, PartialText, typist
 from reflection_app.adapters.llm.scripted import ScriptedAnswer, register_script
-from reflection_app.adapters.partial_text import MOST_BYTES, PartialText, typist
 from reflection_app.core.events import Event
 from reflection_app.core.models import Project
 from reflection_app.runs.live import NOTHING_WRITTEN

@@ -15,7 +15,7 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from reflection_app.adapters.doorbell import group_of_run
+from reflection_app.adapters.live import group_of_run
 from reflection_app.config.asgi import application
 from reflection_app.core.models import Membership, Project
 from reflection_app.reviews.models import Review
@@ -39,7 +39,7 @@ def project() -> Project:
 @pytest.fixture
 def no_bell(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every ring is lost."""
-    monkeypatch.setattr("reflection_app.adapters.doorbell.bell.ring", lambda group: None)
+    monkeypatch.setattr("reflection_app.adapters.live.bell.ring", lambda group: None)
 
 
 class Socket:

@@ -12,11 +12,10 @@ import pytest
 from django.test import Client
 from pytest_django.fixtures import Settings
 
-from reflection_app.adapters import watching
-from reflection_app.adapters.doorbell import bell
+from reflection_app.adapters import live
+from reflection_app.adapters.live import ASK_WITHIN_S, Watch, bell, is_watched, mark_watched
 from reflection_app.adapters.llm import gateway
 from reflection_app.adapters.llm.streaming import Streams
-from reflection_app.adapters.watching import ASK_WITHIN_S, Watch, is_watched, mark_watched
 from reflection_app.core.models import Project
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run
@@ -65,7 +64,7 @@ def watch_without_broker(settings: Settings, monkeypatch: pytest.MonkeyPatch) ->
         layer = settings.CHANNEL_LAYERS["default"]
         settings.CHANNEL_LAYERS = {"default": layer | {"CONFIG": layer["CONFIG"] | {"hosts": [address]}}}
         lonely = Watch(bell)
-        monkeypatch.setattr(watching, "watch", lonely)
+        monkeypatch.setattr(live, "watch", lonely)
         return lonely
 
     return at
@@ -162,7 +161,7 @@ def test_without_a_broker_answers_come_whole(
 ) -> None:
     run = submit(project, mode="actor_critic", limits={"max_iterations": 2})
     lonely = watch_without_broker(f"unix://{tmp_path}/none.sock")
-    with caplog.at_level(logging.WARNING, logger=watching.__name__):
+    with caplog.at_level(logging.WARNING, logger=live.__name__):
         for _ in range(3):
             lonely.mark(run.pk, for_s=60)
         advance(run.pk)
@@ -171,7 +170,7 @@ def test_without_a_broker_answers_come_whole(
     assert Run.objects.get(pk=run.pk).attempts_made >= 1
     assert streamed(server) == 0
     assert lonely.is_out
-    assert len([one for one in caplog.records if one.name == watching.__name__]) == 1
+    assert len([one for one in caplog.records if one.name == live.__name__]) == 1
 
 
 def test_a_broker_that_hangs_is_asked_briefly_and_then_not_for_a_while(

@@ -3,7 +3,7 @@ import time
 import pytest
 from django.test import Client
 
-from reflection_app.adapters.watching import is_watched
+from reflection_app.adapters.live import is_watched
 from reflection_app.core.models import Project
 from reflection_app.runs.models import Run
 from reflection_app.tasks.models import Task

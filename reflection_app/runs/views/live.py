@@ -11,7 +11,7 @@ from django.db import connection, transaction
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 
-from reflection_app.adapters.partial_text import PartialText
+from reflection_app.adapters.live import PartialText
 from reflection_app.core.models import Membership
 from reflection_app.core.permissions import Permission, member_may
 from reflection_app.repairs.views import checks_of
