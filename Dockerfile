@@ -40,7 +40,7 @@ ENV PATH=/app/.venv/bin:/usr/lib/postgresql/18/bin:$PATH PYTHONUNBUFFERED=1 PYTH
     REFLECTION_DATA_DIR=/data STATIC_DIR=/app/collected HOST=0.0.0.0
 USER desk
 EXPOSE 8000
-HEALTHCHECK --interval=10s --timeout=6s --start-period=30s CMD ["python", "-m", "reflection_app.config.up.answering"]
+HEALTHCHECK --interval=10s --timeout=6s --start-period=30s CMD ["python", "-m", "reflection_app.config.up.desk"]
 # A proxy with TLS stands in front: PRODUCTION makes cookies secure, and X-Forwarded-Proto is believed, as is the last
 # address in X-Forwarded-For. Not daphne's --proxy-headers, which would believe the first: that is what the client says.
 CMD ["python", "-m", "reflection_app.config.web_servers"]

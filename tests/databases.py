@@ -15,7 +15,7 @@ from django.db import connection, connections
 from django.db.backends.postgresql.base import DatabaseWrapper
 from psycopg import sql
 
-from reflection_app.config.up.postgres_tools import run_tool
+from reflection_app.config.up.backup import run_tool
 
 # The first process of the session that comes makes the template, the others wait for it here.
 LOCK = 7_001

@@ -15,9 +15,8 @@ from pathlib import Path
 from django.conf import settings
 
 from reflection_app.config.up import processes
-from reflection_app.config.up.joint_log import JointLog
-from reflection_app.config.up.orphans import Register
 from reflection_app.config.up.preconditions import Refused, listening_socket
+from reflection_app.config.up.processes import JointLog, Register
 from reflection_app.config.up.supervisor import NotStarted, Supervisor
 
 MOST_DEATHS_IN_A_ROW = 5

@@ -21,11 +21,9 @@ from pytest_django.fixtures import Settings
 from reflection_app.adapters.sandbox import bwrap
 from reflection_app.config.secret_key import secret_key
 from reflection_app.config.services import socket_dir
-from reflection_app.config.up import backup_file
-from reflection_app.config.up.backup import back_up, remove_interrupted_restore, restore
-from reflection_app.config.up.backup_file import Unusable
+from reflection_app.config.up import backup
+from reflection_app.config.up.backup import ToolFailed, Unusable, back_up, remove_interrupted_restore, restore
 from reflection_app.config.up.offline import running_postgres
-from reflection_app.config.up.postgres_tools import ToolFailed
 from reflection_app.config.up.preconditions import Refused, sole_use
 from reflection_app.core.audit import AuditEntry
 from tests.factories import make_member, make_project
@@ -243,7 +241,7 @@ def test_a_dump_that_is_spoilt_leaves_the_desk_as_it_was(folder: Path, desks: De
     with zipfile.ZipFile(path) as archive, zipfile.ZipFile(spoilt, "w") as other:
         for name in archive.namelist():
             content = archive.read(name)
-            other.writestr(name, content[: len(content) // 2] if name == backup_file.DUMP else content)
+            other.writestr(name, content[: len(content) // 2] if name == backup.DUMP else content)
     with pytest.raises(ToolFailed, match="pg_restore"):
         restore(spoilt)
     assert embedded_slugs(folder / "b") == ["backed-up"]
@@ -365,11 +363,11 @@ def test_what_is_no_backup_is_refused(tmp_path: Path, content: dict[str, str], s
         for name, text in content.items():
             archive.writestr(name, text)
     with pytest.raises(Unusable, match=said):
-        backup_file.read(path, dump_to=tmp_path / "dump")
+        backup.read(path, dump_to=tmp_path / "dump")
 
 
 def test_a_file_that_is_not_there_or_no_zip_is_refused(tmp_path: Path) -> None:
     for path in (tmp_path / "missing", tmp_path / "text"):
         (tmp_path / "text").write_text("no zip")
         with pytest.raises(Unusable, match="cannot be read"):
-            backup_file.read(path, dump_to=tmp_path / "dump")
+            backup.read(path, dump_to=tmp_path / "dump")

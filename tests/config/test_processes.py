@@ -5,7 +5,7 @@ from pytest_django.fixtures import Settings
 from reflection_app.config import jobs
 from reflection_app.config.schedule import FRESH, LOOKING_BACK, QUEUE_OF, QUEUES, SWEEP, beat_schedule
 from reflection_app.config.up import processes
-from reflection_app.config.up.child_process import Command
+from reflection_app.config.up.processes import Command
 
 SECRETS = {
     "OPENAI_API_KEY": "sk-1",

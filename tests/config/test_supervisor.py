@@ -10,9 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from reflection_app.config.up.child_process import Command
-from reflection_app.config.up.joint_log import JointLog
-from reflection_app.config.up.orphans import Register, stop_orphans
+from reflection_app.config.up.processes import Command, JointLog, Register, stop_orphans
 from reflection_app.config.up.supervisor import NotStarted, Supervisor
 from tests.pace import PATIENCE_S
 
@@ -143,7 +141,7 @@ def test_a_process_that_ends_while_it_is_asked_is_not_waited_for(
 
 
 def test_a_log_file_begins_anew_before_it_grows_without_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reflection_app.config.up.joint_log.LARGEST_FILE", 1000)
+    monkeypatch.setattr("reflection_app.config.up.processes.LARGEST_FILE", 1000)
     log = JointLog(io.StringIO(), folder=tmp_path)
     supervisor = Supervisor(log=log, register=Register(tmp_path / "processes.json"))
 

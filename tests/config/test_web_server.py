@@ -21,7 +21,7 @@ import pytest
 from django.conf import settings
 
 from reflection_app.config import web_server
-from reflection_app.config.up.answering import answers
+from reflection_app.config.up.desk import answers
 from reflection_app.config.up.preconditions import free_port
 from reflection_app.config.up.processes import ASGI, WEB_SERVER
 from tests.config.talkative import LONG_MESSAGE

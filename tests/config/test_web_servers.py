@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from reflection_app.config.up.answering import answers
+from reflection_app.config.up.desk import answers
 from reflection_app.config.up.preconditions import free_port
 from tests.pace import PATIENCE_S
 

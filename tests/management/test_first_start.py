@@ -9,7 +9,7 @@ from django.test import Client
 from pytest_django.fixtures import Settings
 
 from notebook_app.models import Entry
-from reflection_app.config.up.desk_address import note_address
+from reflection_app.config.up.desk import note_address
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project, Role
 from reflection_app.loops.effects import Decision

@@ -17,7 +17,7 @@ from django.db import connection
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from reflection_app.config.up.answering import answers
+from reflection_app.config.up.desk import answers
 from reflection_app.config.up.preconditions import free_port
 from reflection_app.config.up.processes import ASGI, WEB_SERVER
 from tests.pace import PATIENCE_S

@@ -2,24 +2,153 @@
 
 import asyncio
 import fcntl
+import json
 import os
 import shutil
 import tempfile
+import zipfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psycopg
 from django.conf import settings
+from django.db.migrations.loader import MigrationLoader
 from django.utils import timezone
+from django.utils.crypto import constant_time_compare, salted_hmac
 from psycopg import sql
+from psycopg.conninfo import make_conninfo
 
-from reflection_app.config.up import backup_file
-from reflection_app.config.up.backup_file import Unusable
+from reflection_app.config.services import database_settings
+from reflection_app.config.up.errors import EmbeddedEngineError
 from reflection_app.config.up.offline import has_cluster, running_postgres
-from reflection_app.config.up.postgres import DATABASE
-from reflection_app.config.up.postgres_tools import database, run_tool
+from reflection_app.config.up.postgres import DATABASE, installation
 from reflection_app.config.up.preconditions import Refused, sole_use
+from reflection_app.config.up.processes import Command, output_of
+
+# The file that a backup is: what it says of itself, the database's dump, and the key that its secrets need.
+
+FORMAT = "reflection-desk-backup"
+VERSION = 1
+MANIFEST, DUMP, KEY = "manifest.json", "desk.dump", "secret_key"
+LONGEST_MANIFEST = 1024 * 1024
+PIECE = 1024 * 1024
+
+
+class Unusable(Exception):
+    """The file cannot be restored here; the message says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Manifest:
+    made_at: str
+    migrations: tuple[str, ...]
+    key_mark: str
+
+
+def mark_of(key: str) -> str:
+    """What tells one key from another, and tells nothing of it."""
+    return salted_hmac("reflection-desk backup", "key", secret=key, algorithm="sha256").hexdigest()
+
+
+def generated_key() -> str:
+    """The key that this desk made for itself; nothing where it was given one."""
+    path = settings.DATA_DIR / KEY
+    made = path.read_text().strip() if path.exists() else ""
+    return made if constant_time_compare(made, settings.SECRET_KEY) else ""
+
+
+def write(path: Path, *, dump: Path, made_at: str, migrations: list[str]) -> None:
+    """The backup is at `path`."""
+    manifest = {
+        "format": FORMAT,
+        "version": VERSION,
+        "made_at": made_at,
+        "migrations": migrations,
+        "key_mark": mark_of(settings.SECRET_KEY),
+    }
+    # pg_dump has compressed its own.
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr(MANIFEST, json.dumps(manifest, indent=2))
+        archive.write(dump, DUMP)
+        if key := generated_key():
+            archive.writestr(KEY, key)
+
+
+def read(path: Path, *, dump_to: Path) -> tuple[Manifest, str]:
+    """What the backup says of itself, and its key where it has one; the dump is at `dump_to`. Raises Unusable."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if not {MANIFEST, DUMP} <= set(archive.namelist()) <= {MANIFEST, DUMP, KEY}:
+                raise Unusable(f"{path} is no backup of a Reflection Desk.")
+            with archive.open(MANIFEST) as file:
+                manifest = _manifest(json.loads(file.read(LONGEST_MANIFEST)), path=path)
+            key = archive.read(KEY).decode("ascii") if KEY in archive.namelist() else ""
+            with archive.open(DUMP) as dumped, dump_to.open("wb") as target:
+                while piece := dumped.read(PIECE):
+                    target.write(piece)
+    except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError) as problem:
+        raise Unusable(f"{path} cannot be read: {problem}") from problem
+    return manifest, key
+
+
+def _manifest(found: Any, *, path: Path) -> Manifest:
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        raise Unusable(f"{path} is no backup of a Reflection Desk.")
+    if found.get("version") != VERSION:
+        raise Unusable(f"{path} has the version {found.get('version')!r}; this desk restores version {VERSION}.")
+    migrations = tuple(str(one) for one in found.get("migrations", ()))
+    known = {f"{app}.{name}" for app, name in MigrationLoader(None, ignore_no_migrations=True).disk_migrations}
+    if newer := sorted(set(migrations) - known):
+        raise Unusable(f"{path} is of a newer desk ({newer[0]} is unknown here): bring this one up to date first.")
+    return Manifest(str(found.get("made_at", "")), migrations, str(found.get("key_mark", "")))
+
+
+# pg_dump and pg_restore: those of the embedded PostgreSQL's wheel, else the system's.
+
+
+class ToolFailed(Exception):
+    """pg_dump or pg_restore gave up; the message is what it said."""
+
+
+def database(name: str = "") -> dict[str, Any]:
+    """How to reach the desk's database, or another of the same server, in the words of libpq."""
+    given = database_settings(settings.DATABASE_URL, data_dir=settings.DATA_DIR, pool_size=0)
+    said = {
+        "dbname": name or given["NAME"],
+        "user": given.get("USER"),
+        "password": given.get("PASSWORD"),
+        "host": given.get("HOST"),
+        "port": given.get("PORT"),
+    }
+    found: dict[str, Any] = {key: value for key, value in said.items() if value} | given["OPTIONS"]
+    return found
+
+
+async def run_tool(tool: str, *arguments: str, on: dict[str, Any]) -> None:
+    """`tool` has done its work on the database. Raises ToolFailed, or EmbeddedEngineError where there is no such tool.
+
+    A password goes by the environment: other users of the machine can read arguments.
+    """
+    told = {key: value for key, value in on.items() if key != "password"}
+    env = {"PATH": os.defpath} | ({"PGPASSWORD": str(on["password"])} if "password" in on else {})
+    argv = (str(_found(tool)), f"--dbname={make_conninfo(**told)}", "--no-password", *arguments)
+    code, printed = await output_of(Command(name=tool, argv=argv, env=env))
+    if code:
+        raise ToolFailed(f"{tool}: {' '.join(printed.split())[-600:] or f'exit code {code}'}")
+
+
+def _found(tool: str) -> Path:
+    try:
+        return installation() / "bin" / tool
+    except EmbeddedEngineError:
+        found = shutil.which(tool)
+        if found is None:
+            raise EmbeddedEngineError(f"There is no {tool} here: install PostgreSQL's client programs.") from None
+        return Path(found)
+
 
 RESTORING, BEFORE = f"{DATABASE}_restoring", f"{DATABASE}_before_restore"
 OF_DESK = ("reflection_app", "notebook_app")
@@ -42,7 +171,7 @@ def back_up(path: Path) -> None:
         os.close(os.open(whole, os.O_CREAT | os.O_WRONLY, 0o600))
         applied = (folder / "migrations").read_text().splitlines()
         made_at = timezone.now().isoformat()
-        backup_file.write(whole, dump=folder / "desk.dump", made_at=made_at, migrations=applied)
+        write(whole, dump=folder / "desk.dump", made_at=made_at, migrations=applied)
         try:
             # Unlike a renaming, a link is never put in the place of another file.
             path.hardlink_to(whole)
@@ -108,7 +237,7 @@ def restore(path: Path, *, with_another_key: bool = False) -> list[str]:
         _remove_unpacked()
         with tempfile.TemporaryDirectory(dir=settings.DATA_DIR, prefix=UNPACKED) as folder:
             dump = Path(folder) / "desk.dump"
-            manifest, key = backup_file.read(path, dump_to=dump)
+            manifest, key = read(path, dump_to=dump)
             if not with_another_key:
                 _check_key(manifest.key_mark, brought=key)
             said = asyncio.run(_restore_into_own(dump) if settings.DATABASE_URL else _restore_embedded(dump))
@@ -132,8 +261,8 @@ def _remove_unpacked() -> None:
 
 
 def _check_key(mark: str, *, brought: str) -> None:
-    is_given = not backup_file.generated_key()
-    if mark == backup_file.mark_of(settings.SECRET_KEY) or (brought and not is_given):
+    is_given = not generated_key()
+    if mark == mark_of(settings.SECRET_KEY) or (brought and not is_given):
         return
     raise Unusable(
         "The backup was made with another SECRET_KEY, which seals the secrets of tools and of second factors. Set that "
@@ -183,10 +312,10 @@ def _drop(server: psycopg.Connection[tuple[object, ...]], name: str) -> None:
 
 def _keep_key(brought: str) -> list[str]:
     """Puts the backup's key in the place of the one that this desk made for itself, which is kept beside it."""
-    if not brought or not (present := backup_file.generated_key()) or present == brought:
+    if not brought or not (present := generated_key()) or present == brought:
         return []
-    path = settings.DATA_DIR / backup_file.KEY
-    path.rename(path.with_name(f"{backup_file.KEY}.before_restore"))
+    path = settings.DATA_DIR / KEY
+    path.rename(path.with_name(f"{KEY}.before_restore"))
     with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:
         file.write(brought)
     return ["Its key came with it; the former one is beside it, as secret_key.before_restore."]

@@ -1,10 +1,12 @@
 """The whole desk on one machine: the order in which `manage.py up` starts its parts, and stops them."""
 
 import asyncio
+import http.client
 import os
 import secrets
 import signal
 import socket
+import sys
 from dataclasses import dataclass, field
 
 from django.conf import settings
@@ -17,16 +19,51 @@ from reflection_app.config import local_model
 from reflection_app.config.services import socket_dir
 from reflection_app.config.static_files import collect_static
 from reflection_app.config.up import processes
-from reflection_app.config.up.answering import answers
 from reflection_app.config.up.backup import remove_interrupted_restore
-from reflection_app.config.up.child_process import Command
-from reflection_app.config.up.desk_address import address, note_address
-from reflection_app.config.up.joint_log import JointLog
-from reflection_app.config.up.orphans import Register, stop_orphans
 from reflection_app.config.up.postgres import postgres_is_ready, prepared_postgres
 from reflection_app.config.up.preconditions import free_port, listening_socket
+from reflection_app.config.up.processes import Command, JointLog, Register, stop_orphans
 from reflection_app.config.up.supervisor import NotStarted, Supervisor
 from reflection_app.config.up.valkey import prepared_valkey, valkey_is_ready
+
+# Where a browser on this machine finds the desk that `manage.py up` runs, noted for commands beside it.
+
+
+def address() -> str:
+    """The address by HOST and PORT, as a browser on this machine has to write it."""
+    host = "127.0.0.1" if settings.HOST in {"0.0.0.0", "::"} else settings.HOST  # noqa: S104 - compared with
+    return f"http://{f'[{host}]' if ':' in host else host}:{settings.PORT}"
+
+
+def note_address() -> None:
+    """Keeps the address of the desk that is starting."""
+    (settings.DATA_DIR / "address").write_text(address())
+
+
+def address_in_use() -> str:
+    """The address of the desk that was started last on this data folder, else the one of the settings."""
+    noted = settings.DATA_DIR / "address"
+    return noted.read_text().strip() if noted.is_file() else address()
+
+
+# Whether a web process answers: asked by `manage.py up` and by the image's health check, so Django is not imported.
+
+
+def answers(address: str, *, timeout_s: float = 5) -> bool:
+    """Whether `address` (host:port) answers requests, be it with a complaint about the host name."""
+    client = http.client.HTTPConnection(address, timeout=timeout_s)
+    try:
+        client.request("GET", "/healthz")
+        return client.getresponse().status < 500
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        client.close()
+
+
+if __name__ == "__main__":
+    sys.exit(0 if answers(f"127.0.0.1:{os.environ.get('PORT', '8000')}") else 1)
+
 
 # How far a desk goes for a port where nobody said which: others may run on the same machine.
 PORTS_TRIED = 100

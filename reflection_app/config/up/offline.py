@@ -7,10 +7,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from reflection_app.config.services import socket_dir
-from reflection_app.config.up.child_process import start_options, stop
 from reflection_app.config.up.errors import EmbeddedEngineError
-from reflection_app.config.up.orphans import Register, stop_orphans
 from reflection_app.config.up.postgres import postgres_is_ready, prepared_postgres
+from reflection_app.config.up.processes import Register, start_options, stop, stop_orphans
 
 PATIENCE_S = 60
 

@@ -11,8 +11,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from reflection_app.config.up import system_user
-from reflection_app.config.up.child_process import Command, output_of
 from reflection_app.config.up.errors import EmbeddedEngineError
+from reflection_app.config.up.processes import Command, output_of
 
 DATABASE = "desk"
 # What is asked again and again stays in memory: a notebook of 100,000 entries needs 600 MB. Only what is used is taken.

@@ -1,17 +1,116 @@
 """The commands of the desk's own processes, and what of the environment each may see."""
 
+import asyncio
+import ctypes
+import json
+import logging
 import os
 import signal
 import sys
-from collections.abc import Iterable, Mapping
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from logging.handlers import RotatingFileHandler
 from pathlib import Path
+from typing import Any, TextIO
 
 from django.conf import settings
 
 from reflection_app.config import env
 from reflection_app.config.connections import BESIDE_THE_POOL
 from reflection_app.config.schedule import OF_FRESH_WORKERS, OF_THE_WORKER_BEHIND
-from reflection_app.config.up.child_process import Command
+
+# A process that `manage.py up` starts: what to run, and how it is started so that it never outlives its parent.
+
+PR_SET_PDEATHSIG = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Command:
+    """How to start one process, and the signals that end it."""
+
+    name: str
+    argv: tuple[str, ...]
+    env: Mapping[str, str] = field(default_factory=dict)
+    # Descriptors that the process is given, open, by the numbers that they have here.
+    pass_fds: tuple[int, ...] = ()
+    cwd: Path = Path("/")
+    user: str | None = None
+    stop_signal: signal.Signals = signal.SIGTERM
+    orphan_signal: signal.Signals = signal.SIGKILL
+    patience_s: float = 8.0
+    # How far it stands back for others at the processors.
+    nice: int = 0
+
+
+def first_in_child(stop: signal.Signals, *, nice: int = 0) -> Callable[[], None]:
+    """What to run in the child: it stands back by `nice`, and on Linux gets `stop` when its parent is gone."""
+    libc = ctypes.CDLL(None) if sys.platform == "linux" else None
+
+    def prepare() -> None:
+        if nice:
+            os.nice(nice)
+        if libc is not None:
+            libc.prctl(PR_SET_PDEATHSIG, int(stop))
+
+    return prepare
+
+
+def start_options(command: Command) -> dict[str, Any]:
+    """Keyword arguments for Popen and asyncio alike: own session (no Ctrl-C from the terminal), no input, own user."""
+    options: dict[str, Any] = {
+        "stdin": asyncio.subprocess.DEVNULL,
+        "cwd": command.cwd,
+        "env": dict(command.env) or {"PATH": os.defpath},
+        "pass_fds": command.pass_fds,
+        "start_new_session": True,
+        "preexec_fn": first_in_child(command.orphan_signal, nice=command.nice),
+    }
+    if command.user:
+        options |= {"user": command.user, "group": command.user, "extra_groups": []}
+    return options
+
+
+def send(process: asyncio.subprocess.Process, *, sign: signal.Signals, group: bool = False) -> None:
+    """The process (or all of its group) got the signal, or was gone already."""
+    try:
+        if group:
+            os.killpg(process.pid, sign)
+        else:
+            process.send_signal(sign)
+    except ProcessLookupError:
+        return
+
+
+async def stop(process: asyncio.subprocess.Process, *, command: Command) -> None:
+    """Asks the process to end, waits for its patience, then kills it and whatever it started."""
+    send(process, sign=command.stop_signal)
+    try:
+        await asyncio.wait_for(process.wait(), timeout=command.patience_s)
+    except TimeoutError:
+        send(process, sign=signal.SIGKILL, group=True)
+        await process.wait()
+
+
+async def output_of(command: Command, *, given: bytes = b"") -> tuple[int, str]:
+    """The exit code and everything the command printed; it is killed if the caller is cancelled."""
+    options = start_options(command) | {"stdin": asyncio.subprocess.PIPE}
+    process = await asyncio.create_subprocess_exec(
+        *command.argv,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+        **options,
+    )
+    try:
+        printed, _ = await process.communicate(given)
+    except asyncio.CancelledError:
+        send(process, sign=signal.SIGKILL, group=True)
+        await process.wait()
+        raise
+    assert process.returncode is not None
+    return process.returncode, printed.decode(errors="replace")
+
 
 ASGI = "reflection_app.config.asgi:application"
 WEB_SERVER = "reflection_app.config.web_server"
@@ -154,3 +253,142 @@ def _python(
         pass_fds=pass_fds,
         nice=nice,
     )
+
+
+# What the processes of `manage.py up` say: all of it in one log, and of each in a file of its own.
+
+WIDTH = 8
+COLOURS = {"up": 37, "web": 36, "worker": 32, "behind": 32, "beat": 35, "model": 33, "valkey": 31, "postgres": 34}
+READ_SIZE = 65_536
+LAST_LINES = 12
+LARGEST_FILE = 5_000_000
+
+
+@dataclass(frozen=True)
+class JointLog:
+    stream: TextIO
+    # Where each process has its file; None keeps none.
+    folder: Path | None = None
+    last_lines: dict[str, deque[str]] = field(default_factory=dict)
+
+    def file_of(self, name: str) -> Path | None:
+        """The newest lines of this process; an older file of the same size at most stands beside it."""
+        return self.folder / f"{name}.log" if self.folder else None
+
+    def say(self, line: str, *, name: str = "up") -> None:
+        """One line, aligned after the name that said it; coloured on a terminal that has not asked for none."""
+        label = f"{name:<{WIDTH}} |"
+        if self.stream.isatty() and "NO_COLOR" not in os.environ:
+            label = f"\x1b[{COLOURS.get(name, 37)}m{label}\x1b[0m"
+        self.stream.write(f"{label} {line}\n")
+        self.stream.flush()
+
+    async def forward(self, output: asyncio.StreamReader, *, name: str) -> None:
+        """Says every line of `output` until it ends, and keeps it in the process's file. Lines may be of any length."""
+        file = self._open_file(name)
+        last = self.last_lines.setdefault(name, deque(maxlen=LAST_LINES))
+
+        def pass_on(line: bytes) -> None:
+            text = line.decode(errors="replace").rstrip("\r")
+            self.say(text, name=name)
+            last.append(text)
+            file.emit(logging.makeLogRecord({"msg": text}))
+
+        rest = b""
+        try:
+            while chunk := await output.read(READ_SIZE):
+                *lines, rest = (rest + chunk).split(b"\n")
+                for line in lines:
+                    pass_on(line)
+            if rest:
+                pass_on(rest)
+        finally:
+            file.close()
+
+    def _open_file(self, name: str) -> logging.Handler:
+        path = self.file_of(name)
+        if path is None:
+            return logging.NullHandler()
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        return RotatingFileHandler(path, maxBytes=LARGEST_FILE, backupCount=1, encoding="utf-8", delay=True)
+
+    def box(self, lines: list[str]) -> None:
+        """The lines in a frame, without a name before them: easy to find, easy to copy."""
+        width = max(len(line) for line in lines)
+        frame = "─" * (width + 2)
+        inside = [f"│ {line:<{width}} │" for line in lines]
+        self.stream.write("\n".join([f"┌{frame}┐", *inside, f"└{frame}┘", ""]))
+        self.stream.flush()
+
+
+# Processes that an `up` which was killed left behind: they are found by a register in the data folder and stopped.
+#
+# On Linux children follow their parent by themselves; what is found there is mostly a PostgreSQL still shutting down.
+
+PATIENCE_S = 10.0
+
+
+@dataclass(frozen=True)
+class Register:
+    """Which process runs which command, on disk."""
+
+    path: Path
+    entries: dict[str, tuple[int, str, int]] = field(default_factory=dict)
+
+    def note(self, command: Command, *, pid: int) -> None:
+        self.entries[command.name] = (pid, _arguments(command.argv), int(command.orphan_signal))
+        # In one step: who reads it meanwhile, or after a death in mid-write, finds the old one or the new one whole.
+        fresh = self.path.with_suffix(".new")
+        fresh.write_text(json.dumps(self.entries))
+        fresh.replace(self.path)
+
+    def clear(self) -> None:
+        self.entries.clear()
+        self.path.unlink(missing_ok=True)
+
+    def left_behind(self) -> dict[str, tuple[int, str, int]]:
+        """What an earlier copy noted; nothing where it ended well, or the file is not one of ours."""
+        try:
+            noted: dict[str, tuple[int, str, int]] = json.loads(self.path.read_text())
+        except (FileNotFoundError, json.JSONDecodeError):
+            return {}
+        return noted
+
+
+async def stop_orphans(register: Register) -> list[str]:
+    """The names of the processes that were still there, and no longer are."""
+    stopped = []
+    for name, (pid, arguments, sign) in register.left_behind().items():
+        if await _runs(pid, arguments):
+            await _end(pid, arguments=arguments, sign=sign)
+            stopped.append(name)
+    register.clear()
+    return stopped
+
+
+def _arguments(argv: tuple[str, ...]) -> str:
+    """What tells the process from a stranger that was given its number. The program's own name may be rewritten."""
+    return " ".join(argv[1:])
+
+
+async def _runs(pid: int, arguments: str) -> bool:
+    try:
+        found = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    except (FileNotFoundError, ProcessLookupError):
+        if Path("/proc/self").exists():
+            return False
+        argv = ("/bin/ps", "-ww", "-o", "command=", "-p", str(pid))
+        _, found = await output_of(Command(name="ps", argv=argv))
+    return found.strip().endswith(arguments)
+
+
+async def _end(pid: int, *, arguments: str, sign: int) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    try:
+        os.kill(pid, sign)
+        while await _runs(pid, arguments):
+            if time.monotonic() > deadline:
+                os.killpg(pid, signal.SIGKILL)
+            await asyncio.sleep(0.05)
+    except ProcessLookupError:
+        return

@@ -11,9 +11,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from reflection_app.config.up.child_process import Command, send, start_options, stop
-from reflection_app.config.up.joint_log import JointLog
-from reflection_app.config.up.orphans import Register
+from reflection_app.config.up.processes import Command, JointLog, Register, send, start_options, stop
 
 FIRST_DELAY_S = 0.5
 LONGEST_DELAY_S = 30.0

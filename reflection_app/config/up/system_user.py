@@ -6,8 +6,8 @@ import shutil
 import stat
 from pathlib import Path
 
-from reflection_app.config.up.child_process import Command, output_of
 from reflection_app.config.up.errors import EmbeddedEngineError
+from reflection_app.config.up.processes import Command, output_of
 
 NAME = "pgserver"
 

@@ -5,8 +5,8 @@ import socket
 from importlib.util import find_spec
 from pathlib import Path
 
-from reflection_app.config.up.child_process import Command
 from reflection_app.config.up.errors import EmbeddedEngineError
+from reflection_app.config.up.processes import Command
 
 SOCKET = "valkey.sock"
 

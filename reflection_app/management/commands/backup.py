@@ -7,9 +7,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from reflection_app.config.up.backup import back_up
+from reflection_app.config.up.backup import ToolFailed, back_up
 from reflection_app.config.up.errors import EmbeddedEngineError
-from reflection_app.config.up.postgres_tools import ToolFailed
 from reflection_app.config.up.preconditions import Refused
 
 

@@ -7,10 +7,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from reflection_app.config.up.backup import restore
-from reflection_app.config.up.backup_file import Unusable
+from reflection_app.config.up.backup import ToolFailed, Unusable, restore
 from reflection_app.config.up.errors import EmbeddedEngineError
-from reflection_app.config.up.postgres_tools import ToolFailed
 from reflection_app.config.up.preconditions import Refused
 
 
