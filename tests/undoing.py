@@ -18,7 +18,8 @@ from reflection_app.repairs.models import (
     ToolFailure,
 )
 from reflection_app.reviews.claiming import claim_review
-from reflection_app.reviews.deciding import DecisionInput, decide_review
+from reflection_app.reviews.deciding import decide_review
+from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import Panel, Review
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Attempt, Question, Run, Step, Verdict

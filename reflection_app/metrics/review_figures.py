@@ -230,10 +230,10 @@ def _cell(value: object) -> str:
 
 
 def _of_runs(metrics: Metrics) -> Iterator[Line]:
-    yield from _metric_lines_figures("figure", metrics.figures)
-    yield from _metric_lines_figures("figure_before", metrics.before)
+    yield from _figure_lines("figure", metrics.figures)
+    yield from _figure_lines("figure_before", metrics.before)
     for point in metrics.points:
-        yield from _metric_lines_figures("point", point.figures, start=point.start)
+        yield from _figure_lines("point", point.figures, start=point.start)
     for family, bars in metrics.bars.items():
         yield from (_bar(family, bar) for bar in bars)
     for spend in metrics.spend:
@@ -247,10 +247,10 @@ def _of_runs(metrics: Metrics) -> Iterator[Line]:
 
 
 def _of_reviews(found: ReviewFigures) -> Iterator[Line]:
-    yield from _metric_lines_figures("figure", found.figures)
-    yield from _metric_lines_figures("figure_before", found.before)
+    yield from _figure_lines("figure", found.figures)
+    yield from _figure_lines("figure_before", found.before)
     for point in found.points:
-        yield from _metric_lines_figures("point", point.figures, start=point.start)
+        yield from _figure_lines("point", point.figures, start=point.start)
     yield from (_bar("ages", bar) for bar in found.ages)
     for name, several in (
         ("by_critic", found.by_critic),
@@ -262,9 +262,9 @@ def _of_reviews(found: ReviewFigures) -> Iterator[Line]:
             yield (name, "overrule_rate", one.name, "", share.value, share.unit.value, share.of, share.low, share.high)
 
 
-def _metric_lines_figures(what: str, figures: Mapping[str, Figure], *, start: str = "") -> Iterator[Line]:
-    for name, figure in figures.items():
-        yield (what, name, "", start, figure.value, figure.unit.value, figure.of, figure.low, figure.high)
+def _figure_lines(what: str, figures: Mapping[str, Figure], *, start: str = "") -> Iterator[Line]:
+    for name, one in figures.items():
+        yield (what, name, "", start, one.value, one.unit.value, one.of, one.low, one.high)
 
 
 def _bar(family: str, bar: Bar) -> Line:

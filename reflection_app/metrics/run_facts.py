@@ -216,8 +216,9 @@ def _checks(checks: Sequence[Check]) -> Sums:
 
 # Which types of failure a run had: each counts once a run, so that a bar is as long as its list of runs.
 #
-# `class:` is the class of an error report, as a person corrected it where one did; `tool:` the type of a tool's failure;
-# `issue:` the category of an issue, and `test:` why a test failed, of an attempt that the strongest referee did not pass.
+# `class:` is the class of an error report, as a person corrected it where one did; `tool:` the type of a tool's
+# failure; `issue:` the category of an issue, and `test:` why a test failed, of an attempt that the strongest referee
+# did not pass.
 
 # Of the verdicts on an attempt the strongest, of two equally strong the later one.
 QUERY = """

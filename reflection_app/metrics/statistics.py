@@ -136,9 +136,9 @@ def mean_of(cases: Sequence[Case]) -> Interval | None:
 
 # Cohen's κ of a weighted sample, with its 95 % interval. Pure.
 #
-# Sources: J. Cohen, "A Coefficient of Agreement for Nominal Scales", Educational and Psychological Measurement 20, 1960;
-# J. L. Fleiss, J. Cohen, B. S. Everitt, "Large Sample Standard Errors of Kappa and Weighted Kappa", Psychological
-# Bulletin 72, 1969, whose variance this is where all weights are equal.
+# Sources: J. Cohen, "A Coefficient of Agreement for Nominal Scales", Educational and Psychological Measurement 20,
+# 1960; J. L. Fleiss, J. Cohen, B. S. Everitt, "Large Sample Standard Errors of Kappa and Weighted Kappa",
+# Psychological Bulletin 72, 1969, whose variance this is where all weights are equal.
 
 type Cell = tuple[str, str]
 # As many cases agreeing by chance alone are put beside what was seen, so that κ = 1 over few cases is not certain.
@@ -221,8 +221,8 @@ def _with_some_by_chance(shares: Mapping[Cell, float], size: float) -> tuple[flo
 #
 # A unit is what was judged; its ratings are who said what. Not everybody has to have judged everything.
 #
-# Sources: J. Cohen, "A Coefficient of Agreement for Nominal Scales", Educational and Psychological Measurement 20, 1960;
-# K. Krippendorff, "Computing Krippendorff's Alpha-Reliability", University of Pennsylvania, 2011.
+# Sources: J. Cohen, "A Coefficient of Agreement for Nominal Scales", Educational and Psychological Measurement 20,
+# 1960; K. Krippendorff, "Computing Krippendorff's Alpha-Reliability", University of Pennsylvania, 2011.
 
 type Ratings = Mapping[str, str]
 type Distance = Callable[[str, str], float]

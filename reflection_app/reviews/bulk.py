@@ -24,7 +24,8 @@ from reflection_app.loops.storable import storable
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.reviews.claiming import claim_review, release_review, seats_of
-from reflection_app.reviews.deciding import DecisionInput, decide_review, undo_decision
+from reflection_app.reviews.deciding import decide_review, undo_decision
+from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import BulkDecision, BulkItem, BulkItemState, BulkState, Review
 from reflection_app.runs.jobs import enqueue_bulk
 from reflection_app.runs.models import Run

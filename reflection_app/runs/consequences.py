@@ -64,8 +64,8 @@ from reflection_app.sessions.rows import keep_what_was_found
 # What a step has for the project's notebook: written after the step, in a transaction of its own.
 #
 # Who adds to a notebook waits for all others who do. So the step, with all answers before it, is committed first, and
-# marked; the run goes on once the notebook has it. Whoever moves the run on after a worker that died in between does what
-# is marked, and does it once.
+# marked; the run goes on once the notebook has it. Whoever moves the run on after a worker that died in between does
+# what is marked, and does it once.
 
 
 def has_for_notebook(effect: AnyEffect, value: Any) -> bool:

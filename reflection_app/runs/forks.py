@@ -187,8 +187,8 @@ def _edited_verdict(step: Step, attempts: dict[int, Attempt], *, editor: Actor) 
 
 # How far today's loop goes along with a journal that was written before.
 #
-# Pure but for reading step rows. A fork pays nothing for what it inherits, so the loop is driven with every step costing
-# nothing, as the fork's own replay will drive it.
+# Pure but for reading step rows. A fork pays nothing for what it inherits, so the loop is driven with every step
+# costing nothing, as the fork's own replay will drive it.
 
 FINISHED = frozenset({StepState.DONE, StepState.FAILED})
 

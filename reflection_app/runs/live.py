@@ -23,8 +23,8 @@ from reflection_app.adapters.live import PartialText, group_of_person, group_of_
 # What an open page shows, and the messages that bring it up to date. Pure: it knows of no socket and no database.
 #
 # A page is made of fragments, each an element with an id of its own. A snapshot replaces everything; later messages
-# carry only what differs from what was sent last, so that a look that was not needed sends nothing. What is gone since a
-# decision was taken back is removed.
+# carry only what differs from what was sent last, so that a look that was not needed sends nothing. What is gone
+# since a decision was taken back is removed.
 
 WRITING = "run-writing"
 NOTHING_WRITTEN = f'<div hx-swap-oob="innerHTML:#{WRITING}"></div>'

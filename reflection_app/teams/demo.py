@@ -14,7 +14,8 @@ from reflection_app.notebook.proposing import propose_entry
 from reflection_app.reviews.asking import AskInput, ask_for_review
 from reflection_app.reviews.claiming import claim_review
 from reflection_app.reviews.comments import CommentInput, add_comment
-from reflection_app.reviews.deciding import DecisionInput, decide_review
+from reflection_app.reviews.deciding import decide_review
+from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import About, Review, ReviewState
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run

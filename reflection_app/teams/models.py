@@ -62,8 +62,8 @@ class Invitation(models.Model):
 
 # Webhooks, and the outbox of what they are to be sent.
 #
-# Deliveries of events are written by a trigger of the database (migration 0006), in the transaction that wrote the event:
-# whatever adds an event, nothing is sent of a change that was taken back, and nothing is forgotten.
+# Deliveries of events are written by a trigger of the database (migration 0006), in the transaction that wrote the
+# event: whatever adds an event, nothing is sent of a change that was taken back, and nothing is forgotten.
 
 TEST = "webhook.test"
 # What goes last: a receiver that wants all steps is told of ends and reviews first.

@@ -264,8 +264,9 @@ def _read(user: User, which: Q) -> int:
 
 # Sending what is still unread by mail, person by person.
 #
-# Rows are claimed before the letter goes out, so that two workers never send the same; where one dies in between, nobody
-# is told by mail, but the bell still does. What a server refuses is tried again, later and later, and given up.
+# Rows are claimed before the letter goes out, so that two workers never send the same; where one dies in between,
+# nobody is told by mail, but the bell still does. What a server refuses is tried again, later and later, and given
+# up.
 
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,8 @@ from reflection_app.core.models import Role
 from reflection_app.loops.effects import Decision
 from reflection_app.loops.verdicts import Verdict
 from reflection_app.reviews.claiming import claim_review
-from reflection_app.reviews.deciding import DecisionInput, decide_review, taken_back_by_holder, undo_decision
+from reflection_app.reviews.deciding import decide_review, taken_back_by_holder, undo_decision
+from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import Review, ReviewState, hidden_entries
 from tests.factories import make_member
 from tests.panels import open_panel, people, say

@@ -12,7 +12,8 @@ from reflection_app.core.errors import Conflict, InvalidInput
 from reflection_app.core.models import Membership, Project, Role
 from reflection_app.reviews.bulk import BulkInput, begin_bulk, undo_bulk, work_through
 from reflection_app.reviews.claiming import claim_review
-from reflection_app.reviews.deciding import DecisionInput, decide_review
+from reflection_app.reviews.deciding import decide_review
+from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import BulkDecision, BulkItem, BulkState, Review, ReviewState
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import RunState, Verdict

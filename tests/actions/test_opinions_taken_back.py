@@ -10,7 +10,8 @@ from reflection_app.loops.effects import Decision
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.reviews.agreement import complete_panels
 from reflection_app.reviews.claiming import claim_review
-from reflection_app.reviews.deciding import DecisionInput, decide_review, undo_decision
+from reflection_app.reviews.deciding import decide_review, undo_decision
+from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import PanelState, Review, ReviewState, hidden_entries
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import RunState, Verdict

@@ -9,7 +9,8 @@ from reflection_app.core.errors import InvalidInput
 from reflection_app.loops.effects import Decision
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.reviews.claiming import claim_review
-from reflection_app.reviews.deciding import DecisionInput, decide_review
+from reflection_app.reviews.deciding import decide_review
+from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.models import Verdict
 from tests.actions.test_reviews import waiting_review

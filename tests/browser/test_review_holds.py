@@ -14,7 +14,8 @@ from playwright.sync_api import Browser, Page, Request, expect
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
 from reflection_app.reviews.claiming import claim_review, release_review
-from reflection_app.reviews.deciding import DecisionInput, decide_review
+from reflection_app.reviews.deciding import decide_review
+from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import Review
 from tests.browser.conftest import Server, Visitor
 from tests.factories import make_member

@@ -11,7 +11,8 @@ from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.models import Project, Role
 from reflection_app.loops.effects import Decision
 from reflection_app.reviews.claiming import claim_next, claim_review, skip_review
-from reflection_app.reviews.deciding import DecisionInput, decide_review
+from reflection_app.reviews.deciding import decide_review
+from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import Panel, PanelState, Review, ReviewState
 from reflection_app.runs.models import Run, Verdict
 from reflection_app.tasks.models import Task

@@ -140,7 +140,7 @@ class RulesAsked:
     agent: str
 
     @classmethod
-    def of(cls, query: QueryDict, usual: NotebookSettings) -> "Asked":
+    def of(cls, query: QueryDict, usual: NotebookSettings) -> "RulesAsked":
         return cls(
             most=_number(query.get("n", ""), usual=usual.rules_most, most=MOST_RULES),
             least_occurrences=_number(
@@ -218,7 +218,7 @@ class LiftAsked:
     page: int
 
     @classmethod
-    def of(cls, query: QueryDict) -> "Asked":
+    def of(cls, query: QueryDict) -> "LiftAsked":
         page = query.get("page", "")
         return cls(
             q=storable(query.get("q", ""))[:LONGEST_SEARCH].strip(),

@@ -35,7 +35,8 @@ from reflection_app.reviews.claiming import (
     skip_review,
     unskip_review,
 )
-from reflection_app.reviews.deciding import DecisionInput, decide_review, undo_decision
+from reflection_app.reviews.deciding import decide_review, undo_decision
+from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.reviews.queue import QueueFilter
 

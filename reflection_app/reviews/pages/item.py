@@ -29,7 +29,8 @@ from reflection_app.notebook.views.entry import learned_from_review
 from reflection_app.reviews.asking import AskInput, ask_for_review
 from reflection_app.reviews.assigning import AssignInput, HandOverInput, assign_review, hand_over
 from reflection_app.reviews.claiming import claim_review, hold_end, keep_review, likely_next, release_review
-from reflection_app.reviews.deciding import DecisionInput, decide_review
+from reflection_app.reviews.deciding import decide_review
+from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import About, Review
 from reflection_app.reviews.pages.moving import (
     NONE,

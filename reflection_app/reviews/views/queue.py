@@ -1,7 +1,7 @@
 """The rows of the queue, page by page in the order that was asked for, with what each of them shows."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
@@ -236,7 +236,7 @@ class AskedQueue:
     """What was understood of an address, and a sentence for each field that was not."""
 
     filter: SortedFilter
-    errors: list[dict[str, str]] = field(default_factory=list)
+    errors: list[dict[str, str]] = dataclass_field(default_factory=list)
 
     @property
     def query(self) -> str:

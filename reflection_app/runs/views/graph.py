@@ -16,9 +16,9 @@ from reflection_app.web.labels import in_words
 
 # Where the nodes and edges of a run's graph lie in its drawing. Pure: from a graph to whole numbers, no drawing.
 #
-# A column holds one attempt and what became of it, top to bottom; columns follow from left to right and wrap into bands,
-# so that a long run grows downwards and never becomes a thin strip. Every edge enters its node from above, beside which
-# its words stand.
+# A column holds one attempt and what became of it, top to bottom; columns follow from left to right and wrap into
+# bands, so that a long run grows downwards and never becomes a thin strip. Every edge enters its node from above,
+# beside which its words stand.
 
 NODE_WIDTH, NODE_HEIGHT = 168, 42
 ROW, COLUMN = 78, 206

@@ -17,7 +17,8 @@ from reflection_app.loops.effects import Decision
 from reflection_app.metrics.figuring import figure_due
 from reflection_app.metrics.models import DayFigure
 from reflection_app.reviews.claiming import claim_review
-from reflection_app.reviews.deciding import DecisionInput, decide_review
+from reflection_app.reviews.deciding import decide_review
+from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run, RunState
