@@ -1,7 +1,7 @@
 """The rows of the queue, page by page in the order that was asked for, with what each of them shows."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
@@ -123,8 +123,8 @@ def _beyond(order: Sequence[str], position: tuple[Any, ...] | None) -> Q:
     if position is None:
         return Q()
     beyond, same = Q(pk__in=[]), Q()
-    for field, value in zip(order, position, strict=True):
-        name, side = field.lstrip("-"), "lt" if field.startswith("-") else "gt"
+    for column, value in zip(order, position, strict=True):
+        name, side = column.lstrip("-"), "lt" if column.startswith("-") else "gt"
         beyond |= same & Q(**{f"{name}__{side}": value})
         same &= Q(**{name: value})
     return beyond
@@ -236,7 +236,7 @@ class AskedQueue:
     """What was understood of an address, and a sentence for each field that was not."""
 
     filter: SortedFilter
-    errors: list[dict[str, str]] = dataclass_field(default_factory=list)
+    errors: list[dict[str, str]] = field(default_factory=list)
 
     @property
     def query(self) -> str:
