@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from notebook_app.boundary import Told, bounded, fitting, new_boundary, without_notebook
 from notebook_app.by_words import matching
 from notebook_app.changing import lock_notebook, locked
 from notebook_app.comparing import compare
@@ -103,16 +104,7 @@ from notebook_app.reading import (
 )
 from notebook_app.recall import Recalled, RecalledEntry, recall
 from notebook_app.rows import entry_rows, evidence_rows, stale_rows, version_rows
-from notebook_app.rules_prompt import (
-    RulesPrompt,
-    Told,
-    bounded,
-    fitting,
-    has_approved,
-    new_boundary,
-    rules_prompt,
-    without_notebook,
-)
+from notebook_app.rules_prompt import RulesPrompt, has_approved, rules_prompt
 from notebook_app.said import opening
 from notebook_app.screening_by_meaning import Unread, count_unread, keep_reading, unread
 from notebook_app.search_index import refresh_search

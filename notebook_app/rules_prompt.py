@@ -7,7 +7,7 @@ from uuid import UUID
 from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 
-from notebook_app.boundary import LONGEST_BLOCK, Told, bounded, fitting, new_boundary, without_notebook
+from notebook_app.boundary import LONGEST_BLOCK, bounded, fitting, new_boundary
 from notebook_app.entry_filter import EntryFilter
 from notebook_app.kinds import EntryKind
 from notebook_app.listing import FLAGGED
@@ -15,17 +15,6 @@ from notebook_app.models import Entry, Exposure
 from notebook_app.ranking import Use, by_use, lift_of, use_rank
 from notebook_app.shown import KeptEntry, shown
 from notebook_app.telling import told_of
-
-__all__ = [
-    "RulesPrompt",
-    "Told",
-    "bounded",
-    "fitting",
-    "has_approved",
-    "new_boundary",
-    "rules_prompt",
-    "without_notebook",
-]
 
 MOST_TOLD = 100
 # Ranked among themselves: those that were seen most, and the newest, whose rank is for being new.

@@ -8,10 +8,9 @@ from kombu.exceptions import OperationalError
 from pytest_django.fixtures import Settings
 
 from reflection_app.core.models import IdempotentAnswer
-from reflection_app.runs import jobs as tasks
 from reflection_app.runs.jobs import queue_length, sweep, tidy
 from reflection_app.runs.models import Run
-from reflection_app.runs.queueing import Outage
+from reflection_app.runs.queueing import Outage, enqueue
 from reflection_app.runs.sweep import MOST_BESIDE_A_QUEUE, find_unclaimed
 from tests.factories import make_api_key, make_project, submit
 
@@ -28,11 +27,11 @@ def test_a_broker_that_is_away_is_asked_once_and_not_for_every_run(monkeypatch: 
     monkeypatch.setattr(current_app, "send_task", away)
     run = Run(id=uuid4(), project_id=uuid4(), mode="actor_critic")
     for _ in range(500):
-        tasks.enqueue(run)
+        enqueue(run)
     assert len(asked) == 1
 
     monkeypatch.setattr(Outage, "until", 0.0)
-    tasks.enqueue(run)
+    enqueue(run)
     assert len(asked) == 2
 
 

@@ -6,8 +6,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from reflection_app.core.models import Project
-from reflection_app.loops.effects import ReviewReason
 from reflection_app.loops.ends import Outcome
+from reflection_app.loops.review_effects import ReviewReason
 from reflection_app.loops.task_spec import Mode
 from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Attempt, Run, RunState, Step, StepState, Verdict

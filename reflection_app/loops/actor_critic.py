@@ -7,9 +7,9 @@ that it does not nest inside itself.
 from dataclasses import dataclass
 
 from reflection_app.loops import critic
+from reflection_app.loops.attempt_effects import Generate
 from reflection_app.loops.attempts import make_attempt, unfinished
 from reflection_app.loops.critic import CriticAnswer
-from reflection_app.loops.effects import Generate
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.framing import sees_all_of
 from reflection_app.loops.messages import Message, system, user

@@ -3,8 +3,8 @@
 from collections.abc import Awaitable, Callable, Mapping
 
 from reflection_app.loops.classifier import classify
-from reflection_app.loops.effects import ChooseLoop
 from reflection_app.loops.ends import Outcome
+from reflection_app.loops.plan_effects import ChooseLoop
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.routing import route_by_facts, route_by_kind
 from reflection_app.loops.task_spec import Mode, TaskSpec

@@ -5,8 +5,8 @@ Both a bounded number of times and within the run's limits. Answers of a given f
 
 from dataclasses import dataclass
 
-from reflection_app.loops.attempt_effects import LENGTH, AnswerFault, Generation
-from reflection_app.loops.effects import EffectFailed, Generate
+from reflection_app.loops.attempt_effects import LENGTH, AnswerFault, Generate, Generation
+from reflection_app.loops.effect import EffectFailed
 from reflection_app.loops.messages import NO_ANSWER, assistant, user
 from reflection_app.loops.progress import LimitReached, PriceUnknown, Progress
 from reflection_app.loops.prompts import prompt

@@ -1,8 +1,9 @@
 """Making an attempt: by a model of ours or by the outside agent, in the same place of every loop."""
 
 from reflection_app.loops.answering import Answer, complete_answer
+from reflection_app.loops.attempt_effects import AwaitAttempt, Generate, KeepAttempt
 from reflection_app.loops.chain_of_thought import asking_for_parts
-from reflection_app.loops.effects import AwaitAttempt, EffectFailed, Generate, KeepAttempt
+from reflection_app.loops.effect import EffectFailed
 from reflection_app.loops.lessons import Lessons, with_lessons
 from reflection_app.loops.messages import Message, assistant, user
 from reflection_app.loops.progress import LimitReached, Progress

@@ -7,7 +7,7 @@ from reflection_app.loops.adaptive import Loop, adaptive
 from reflection_app.loops.after.error_reflection import error_reflection
 from reflection_app.loops.after.memory_reflection import memory_reflection
 from reflection_app.loops.completeness_check import completeness_check
-from reflection_app.loops.effects import EffectFailed, EffectTimedOut
+from reflection_app.loops.effect import EffectFailed, EffectTimedOut
 from reflection_app.loops.ends import Ended, Outcome
 from reflection_app.loops.external_loop import external_loop
 from reflection_app.loops.inline_reflection import inline_reflection

@@ -4,7 +4,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator
 
-from reflection_app.loops.effects import EffectFailed, EffectTimedOut, Generate
+from reflection_app.loops.attempt_effects import Generate
+from reflection_app.loops.effect import EffectFailed, EffectTimedOut
 from reflection_app.loops.framing import frame_of
 from reflection_app.loops.lenient_values import Clipped, Lenient, Share
 from reflection_app.loops.messages import Message, user

@@ -6,20 +6,14 @@ After the inline reflection of "Fusion" in the design seeds. Nothing judges the 
 from collections import deque
 from itertools import count
 
-from reflection_app.loops.effects import (
-    AwaitTurns,
-    EffectFailed,
-    EffectTimedOut,
-    Generate,
-    RecordReflection,
-    Turn,
-    Turns,
-)
+from reflection_app.loops.attempt_effects import Generate
+from reflection_app.loops.effect import EffectFailed, EffectTimedOut
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.framing import frame_of, framed_task
 from reflection_app.loops.messages import Message, system, user
 from reflection_app.loops.progress import PriceUnknown, Progress
 from reflection_app.loops.prompts import prompt
+from reflection_app.loops.session_effects import AwaitTurns, RecordReflection, Turn, Turns
 from reflection_app.loops.session_reflections import ANSWER_SCHEMA, KeptReflection, ReflectorAnswer, Trigger
 from reflection_app.loops.session_window import earlier_in_short, window
 from reflection_app.loops.structured_answers import ask

@@ -5,10 +5,17 @@ from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from reflection_app.loops.effects import EffectFailed, Generate, RecordMergeSuggestion
+from reflection_app.loops.attempt_effects import Generate
+from reflection_app.loops.effect import EffectFailed
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.lenient_values import Lenient
-from reflection_app.loops.merging import LONGEST_NAME, LONGEST_TEXT, EntryToMerge, MergeSuggestion
+from reflection_app.loops.merging import (
+    LONGEST_NAME,
+    LONGEST_TEXT,
+    EntryToMerge,
+    MergeSuggestion,
+    RecordMergeSuggestion,
+)
 from reflection_app.loops.messages import system, user
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt

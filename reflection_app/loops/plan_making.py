@@ -2,8 +2,10 @@
 
 import json
 
-from reflection_app.loops.effects import EffectFailed, Generate, RecordPlan
+from reflection_app.loops.attempt_effects import Generate
+from reflection_app.loops.effect import EffectFailed
 from reflection_app.loops.messages import Message, assistant, system, user
+from reflection_app.loops.plan_effects import RecordPlan
 from reflection_app.loops.plan_work import Work
 from reflection_app.loops.plans import MOST_STEPS, PLAN_SCHEMA, CheckedPlan, Plan, PlanIssue, check_plan
 from reflection_app.loops.progress import Progress

@@ -1,9 +1,10 @@
 """Carrying out a plan: each step after those that it requires, by its tool or by the model."""
 
 from reflection_app.loops.answering import Answer, NoAnswer, complete_answer
+from reflection_app.loops.attempt_effects import Generate
 from reflection_app.loops.diagnosis.acting import Skipped, call_with_diagnosis
-from reflection_app.loops.effects import Generate, RecordPlanStep
 from reflection_app.loops.messages import system, user
+from reflection_app.loops.plan_effects import RecordPlanStep
 from reflection_app.loops.plan_work import StepRun, Work, told
 from reflection_app.loops.plans import Plan, PlanStep, PlanStepOutcome, PlanStepState, in_order
 from reflection_app.loops.progress import Progress

@@ -17,9 +17,10 @@ A run that a limit or an error stops in the middle keeps what its steps came to 
 """
 
 from reflection_app.loops.actor_critic import Earlier, actor_messages, evaluate
+from reflection_app.loops.attempt_effects import KeepAttempt
 from reflection_app.loops.attempts import make_attempt, unfinished
 from reflection_app.loops.completeness.supplementing import supply_what_is_missing
-from reflection_app.loops.effects import EffectFailed, KeepAttempt
+from reflection_app.loops.effect import EffectFailed
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.messages import Message
 from reflection_app.loops.plan_making import make_plan

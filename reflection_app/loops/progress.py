@@ -6,19 +6,9 @@ results, never from a clock, and so comes out the same when a run is replayed fr
 
 from decimal import Decimal
 
+from reflection_app.loops.attempt_effects import HandedIn, Pick, RecordPick, RecordVerdict
 from reflection_app.loops.best_attempt import best_attempt
-from reflection_app.loops.effects import (
-    AskPerson,
-    Effect,
-    EffectFailed,
-    EffectTimedOut,
-    HandedIn,
-    Pick,
-    RecordPick,
-    RecordVerdict,
-    Spent,
-    Wait,
-)
+from reflection_app.loops.effect import Effect, EffectFailed, EffectTimedOut, Spent
 from reflection_app.loops.ends import Ended, Outcome
 from reflection_app.loops.lessons import Lessons
 from reflection_app.loops.over_correction import is_over_corrected
@@ -26,6 +16,7 @@ from reflection_app.loops.questions import Choice, PersonsAnswer
 from reflection_app.loops.task_spec import Limits
 from reflection_app.loops.tickets import Ticket
 from reflection_app.loops.verdicts import Judgement, Referee
+from reflection_app.loops.waiting_effects import AskPerson, Wait
 
 # A call that gets less than this cannot answer; the time is up.
 SHORTEST_CALL_S = 0.05

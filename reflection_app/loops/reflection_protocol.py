@@ -7,7 +7,7 @@ protocol/, a file a step. With an outside agent the first four steps are ours an
 
 from dataclasses import replace
 
-from reflection_app.loops.effects import EffectFailed
+from reflection_app.loops.effect import EffectFailed
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.progress import LimitReached, Progress
 from reflection_app.loops.protocol.agents_repairs import ask_for_knowledge, keep_the_agents

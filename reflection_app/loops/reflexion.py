@@ -3,8 +3,8 @@
 After the mode "Reflexion" of the design seeds; Shinn et al., 2023, arXiv:2303.11366.
 """
 
+from reflection_app.loops.attempt_effects import Generate
 from reflection_app.loops.attempts import make_attempt
-from reflection_app.loops.effects import Generate
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.framing import sees_all_of
 from reflection_app.loops.growing_context import within

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from reflection_app.loops.effects import Draw, ReviewReason
 from reflection_app.loops.progress import Progress
+from reflection_app.loops.review_effects import Draw, ReviewReason
 from reflection_app.loops.review_rules import ReviewRule, RuleAction
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.loops.verdicts import Judgement, Verdict

@@ -2,7 +2,7 @@
 
 from collections.abc import Container
 
-from reflection_app.loops.effects import Route
+from reflection_app.loops.plan_effects import Route
 from reflection_app.loops.task_spec import Execution, Mode, TaskKind, TaskSpec
 
 

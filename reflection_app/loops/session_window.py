@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from reflection_app.loops.effects import Turn
+from reflection_app.loops.session_effects import Turn
 from reflection_app.loops.session_reflections import KeptReflection
 
 LONGEST_WINDOW = 24_000

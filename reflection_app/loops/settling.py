@@ -1,8 +1,8 @@
 """Whether a judgement stands, or a person is asked first."""
 
-from reflection_app.loops.effects import AskReviewer, Draw, RequestAudit, ReviewReason
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.progress import Progress
+from reflection_app.loops.review_effects import AskReviewer, Draw, RequestAudit, ReviewReason
 from reflection_app.loops.review_policy import Waits, why_it_waits
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.loops.verdicts import Judgement, Referee, Verdict

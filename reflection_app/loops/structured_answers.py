@@ -7,7 +7,8 @@ from pydantic import BaseModel
 
 from reflection_app.loops.answer_reading import NONCE, UnusableAnswerError, read_answer
 from reflection_app.loops.answering import told_fault
-from reflection_app.loops.effects import AnswerFault, EffectFailed, Generate, Generation
+from reflection_app.loops.attempt_effects import AnswerFault, Generate, Generation
+from reflection_app.loops.effect import EffectFailed
 from reflection_app.loops.messages import NO_ANSWER, Message, assistant, user
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from reflection_app.loops.effects import IssueTicket
 from reflection_app.loops.progress import Progress
+from reflection_app.loops.protocol_effects import IssueTicket
 from reflection_app.loops.task_spec import Execution, TaskSpec
 from reflection_app.loops.tickets import Ticket, TicketDraft, Trigger
 from reflection_app.loops.verdicts import Issue, IssueCategory, Judgement, Referee

@@ -2,7 +2,7 @@
 
 from reflection_app.loops.diagnosis.diagnoses import Source
 from reflection_app.loops.diagnosis.diagnosing import diagnose
-from reflection_app.loops.effects import EffectFailed
+from reflection_app.loops.effect import EffectFailed
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.task_spec import TaskSpec

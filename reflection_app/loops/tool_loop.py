@@ -15,9 +15,10 @@ import json
 from typing import Any
 
 from reflection_app.loops.answer_reading import UnusableAnswerError, read_answer
+from reflection_app.loops.attempt_effects import KeepAttempt
 from reflection_app.loops.attempts import make_attempt
 from reflection_app.loops.diagnosis.acting import Calls
-from reflection_app.loops.effects import EffectTimedOut, KeepAttempt
+from reflection_app.loops.effect import EffectTimedOut
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.progress import LimitReached, Progress
 from reflection_app.loops.recalling import task_with_lessons

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
 
+from reflection_app.loops.attempt_effects import CallTool, Generate
 from reflection_app.loops.diagnosis.diagnoses import Diagnosis, Source
-from reflection_app.loops.effects import CallTool, EffectFailed, Generate
+from reflection_app.loops.effect import EffectFailed
 from reflection_app.loops.messages import Message, assistant, system, user
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt

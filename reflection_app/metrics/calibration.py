@@ -13,7 +13,7 @@ from uuid import UUID
 
 from django.db.models import OuterRef, Q, QuerySet, Subquery
 
-from reflection_app.loops.effects import Generate
+from reflection_app.loops.attempt_effects import Generate
 from reflection_app.loops.verdicts import Referee, Verdict
 from reflection_app.metrics.models import CriticJudgement, JudgedItem, PersonsJudgement
 from reflection_app.metrics.statistics import (

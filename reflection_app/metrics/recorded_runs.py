@@ -14,9 +14,10 @@ from django.db.models import Case, Count, Exists, F, OuterRef, Q, Sum, Value, Wh
 from django.db.models.fields import CharField
 from django.db.models.fields.json import KeyTextTransform
 
+from reflection_app.loops.attempt_effects import AwaitAttempt, Generate
 from reflection_app.loops.completeness.checks import CheckState
-from reflection_app.loops.effects import AwaitAttempt, ChooseLoop, Generate
 from reflection_app.loops.ends import Outcome
+from reflection_app.loops.plan_effects import ChooseLoop
 from reflection_app.loops.task_spec import OF_THE_DESK
 from reflection_app.loops.verdicts import Judgement, Referee
 from reflection_app.loops.verdicts import Verdict as VerdictName

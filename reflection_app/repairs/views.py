@@ -19,12 +19,12 @@ from reflection_app.loops.completeness.checks import (
     SupplementResult,
     SupplementsRun,
 )
+from reflection_app.loops.completeness_effects import RecordCompleteness, RecordSupplements
 from reflection_app.loops.diagnosis.checklist import FailureChecklist, checklist_of
 from reflection_app.loops.diagnosis.diagnoses import CorrectiveAction, Source
 from reflection_app.loops.diagnosis.error_texts import headline
 from reflection_app.loops.diagnosis.rules import RULES
 from reflection_app.loops.diagnosis.shown_fixes import ChangedParam, changed_params
-from reflection_app.loops.effects import RecordCompleteness, RecordSupplements
 from reflection_app.loops.protocol.classification import NAMES, classify
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.report_documents import without_number

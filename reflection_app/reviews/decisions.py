@@ -11,7 +11,7 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.events import EventType, add_event
 from reflection_app.loops.best_attempt import strongest_judgements
-from reflection_app.loops.effects import Decision, DirectorsDecision, ReviewDecision
+from reflection_app.loops.review_effects import Decision, DirectorsDecision, ReviewDecision
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import Thresholds
 from reflection_app.loops.values import Value

@@ -15,8 +15,8 @@ from django.utils.translation import gettext as _
 
 from reflection_app.core.audit import Actor
 from reflection_app.core.events import Event, EventType, add_event
+from reflection_app.loops.attempt_effects import AwaitAttempt, CallTool
 from reflection_app.loops.catalogue import version_of
-from reflection_app.loops.effects import AwaitAttempt, CallTool
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.tool_calls import ToolFailure as WhyFailed

@@ -12,8 +12,10 @@ from django.utils import timezone
 
 from reflection_app.adapters.live import ring_reviews
 from reflection_app.core.events import EventType, add_event, next_event
+from reflection_app.loops.attempt_effects import AwaitAttempt, Generate
 from reflection_app.loops.catalogue import run_loop, version_of
-from reflection_app.loops.effects import AnyEffect, AwaitAttempt, EffectFailed, Generate, Performed, Performing, Waiting
+from reflection_app.loops.effect import EffectFailed, Performed
+from reflection_app.loops.effects import AnyEffect, Performing, Waiting
 from reflection_app.loops.ends import Ended, Outcome
 from reflection_app.loops.messages import Message
 from reflection_app.loops.storable import storable

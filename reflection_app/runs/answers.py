@@ -12,9 +12,10 @@ from pydantic import AwareDatetime, Field, JsonValue
 from reflection_app.api.answer import Answer, Money, PageAnswer, money
 from reflection_app.core.events import Event, EventType
 from reflection_app.loops import verdicts
+from reflection_app.loops.attempt_effects import AnswerFault, Generate
 from reflection_app.loops.code_tests import TestReport
 from reflection_app.loops.completeness.checks import CheckState, Completeness, SupplementsRun
-from reflection_app.loops.effects import AnswerFault, Generate, RecordCompleteness, RecordSupplements
+from reflection_app.loops.completeness_effects import RecordCompleteness, RecordSupplements
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.messages import Message
 from reflection_app.loops.prompt_changes import changed_since

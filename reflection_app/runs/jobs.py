@@ -23,8 +23,6 @@ from reflection_app.runs.queueing import ADVANCE_RUN, BEGIN_LOOKING_BACK, Outage
 from reflection_app.runs.sweep import find_unclaimed, take_back_expired
 from reflection_app.sessions.reflectors import MOST_DUE_AT_ONCE, begin_due_reflectors
 
-__all__ = ["advance_run", "enqueue", "enqueue_bulk", "queue_length", "sweep", "tidy"]
-
 log = logging.getLogger(__name__)
 
 # Carried out by jobs.py, which stands above the actions that ask for it.

@@ -27,9 +27,10 @@ from notebook_app.public import (
 )
 from reflection_app.adapters.llm.query_vectors import query_vector
 from reflection_app.core.models import Project
-from reflection_app.loops.effects import Lesson, Lessons, Performed, RecallLessons, Spent
+from reflection_app.loops.effect import Performed, Spent
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.first_attempt import first_attempt_succeeded
+from reflection_app.loops.lessons import Lesson, Lessons, RecallLessons
 from reflection_app.loops.notebook_settings import LessonSettings
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.storable import storable

@@ -16,8 +16,8 @@ from reflection_app.loops.ends import Ended, Outcome
 from reflection_app.loops.questions import Choice, PersonsAnswer
 from reflection_app.loops.values import Value
 from reflection_app.runs.advance import end_run
-from reflection_app.runs.jobs import enqueue
 from reflection_app.runs.models import Question, QuestionState, Run, RunState, Step, StepState
+from reflection_app.runs.queueing import enqueue
 
 STEP_FIELDS = ("state", "finished_at", "result", "last_event_seq")
 RUN_FIELDS = ("state", "waiting_for", "enqueued_at", "last_event_seq")

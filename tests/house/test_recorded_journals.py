@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from reflection_app.loops.catalogue import LOOPS, run_loop, version_of
-from reflection_app.loops.effects import EffectFailed, EffectTimedOut, Performed, Spent
+from reflection_app.loops.effect import EffectFailed, EffectTimedOut, Performed, Spent
 from reflection_app.loops.ends import Ended
 from reflection_app.loops.task_spec import Mode, TaskSpec
 

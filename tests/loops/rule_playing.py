@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from decimal import Decimal
 
-from reflection_app.loops.effects import Draw, Drawn, Performed
+from reflection_app.loops.effect import Performed
 from reflection_app.loops.progress import Progress
+from reflection_app.loops.review_effects import Draw, Drawn
 from reflection_app.loops.review_policy import Waits, why_it_waits
 from reflection_app.loops.review_rules import ReviewPolicy
 from reflection_app.loops.task_spec import Limits, Mode, TaskSpec

@@ -7,17 +7,9 @@ from typing import Any
 import pytest
 
 from reflection_app.loops.answering import MOST_CONTINUATIONS, MOST_REASKS
-from reflection_app.loops.effects import (
-    AnswerFault,
-    AnyEffect,
-    Generate,
-    Generation,
-    KeepAttempt,
-    Performed,
-    RecordVerdict,
-    RunTests,
-    Spent,
-)
+from reflection_app.loops.attempt_effects import AnswerFault, Generate, Generation, KeepAttempt, RecordVerdict, RunTests
+from reflection_app.loops.effect import Performed, Spent
+from reflection_app.loops.effects import AnyEffect
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.task_spec import Limits, Mode, TaskSpec
 from tests.critiques import critique

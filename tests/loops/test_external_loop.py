@@ -1,6 +1,7 @@
 from decimal import Decimal
 
-from reflection_app.loops.effects import EffectFailed, EffectTimedOut, Generate, Generation, Performed, RunTests, Spent
+from reflection_app.loops.attempt_effects import Generate, Generation, RunTests
+from reflection_app.loops.effect import EffectFailed, EffectTimedOut, Performed, Spent
 from reflection_app.loops.ends import Outcome
 from tests.loops.playing import code_spec, play, report, said, sequence
 

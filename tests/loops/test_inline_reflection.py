@@ -6,20 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reflection_app.loops.effects import (
-    AwaitTurns,
-    EffectFailed,
-    EffectTimedOut,
-    Generate,
-    Generation,
-    Performed,
-    RecordReflection,
-    Spent,
-    Turn,
-    Turns,
-)
+from reflection_app.loops.attempt_effects import Generate, Generation
+from reflection_app.loops.effect import EffectFailed, EffectTimedOut, Performed, Spent
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.inline_reflection import is_due
+from reflection_app.loops.session_effects import AwaitTurns, RecordReflection, Turn, Turns
 from reflection_app.loops.session_reflections import Finding, KeptReflection, Trigger
 from reflection_app.loops.session_window import LONGEST_WINDOW, window
 from reflection_app.loops.task_spec import Execution, Limits, Mode, TaskSpec

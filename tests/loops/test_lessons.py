@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reflection_app.loops.attempt_effects import Generate
 from reflection_app.loops.attempts import told
-from reflection_app.loops.effects import AnyEffect, EffectFailed, Generate, Lesson, Lessons, RecallLessons
-from reflection_app.loops.lessons import LONGEST_LESSONS, recall_for
+from reflection_app.loops.effect import EffectFailed
+from reflection_app.loops.effects import AnyEffect
+from reflection_app.loops.lessons import LONGEST_LESSONS, Lesson, Lessons, RecallLessons, recall_for
 from reflection_app.loops.messages import assistant, system, user
 from reflection_app.loops.notebook_settings import LessonSettings
 from reflection_app.loops.task_spec import Execution, Limits, Mode, Redo, TaskSpec

@@ -8,17 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from reflection_app.loops.effects import (
+from reflection_app.loops.ends import Outcome
+from reflection_app.loops.protocol_effects import IssueTicket
+from reflection_app.loops.review_effects import (
     AskReviewer,
     Decision,
     Draw,
     Drawn,
-    IssueTicket,
     RequestAudit,
     ReviewDecision,
     ReviewReason,
 )
-from reflection_app.loops.ends import Outcome
 from reflection_app.loops.review_policy import Waits
 from reflection_app.loops.review_rules import EVERY_REJECT, UNSURE, ReviewPolicy, ReviewRule, RuleAction
 from reflection_app.loops.task_spec import Limits, Mode, TaskSpec

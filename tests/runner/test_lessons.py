@@ -11,8 +11,7 @@ from notebook_app.models import Entry, Exposure
 from notebook_app.public import DESK, EntryKind, Proposal, approve, keep, retire, sum_recalls, without_notebook
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
-from reflection_app.loops.effects import Lessons
-from reflection_app.loops.lessons import RecallLessons
+from reflection_app.loops.lessons import Lessons, RecallLessons
 from reflection_app.runs import journal_writes
 from reflection_app.runs import lessons as runner_lessons
 from reflection_app.runs.advance import advance

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from reflection_app.loops.effects import CallTool
+from reflection_app.loops.attempt_effects import CallTool
 from reflection_app.loops.tool_calls import ToolFailure
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run, Step

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from reflection_app.loops.effects import Turn
+from reflection_app.loops.session_effects import Turn
 from reflection_app.loops.session_window import shortened
 
 # The file under which tools find the whole conversation.

@@ -10,7 +10,8 @@ from reflection_app.loops.after.answers import ToolAnswer
 from reflection_app.loops.after.findings import SessionRead
 from reflection_app.loops.after_effects import ReadSession
 from reflection_app.loops.answer_reading import UnusableAnswerError
-from reflection_app.loops.effects import CallTool, EffectFailed, Generate, Generation
+from reflection_app.loops.attempt_effects import CallTool, Generate, Generation
+from reflection_app.loops.effect import EffectFailed
 from reflection_app.loops.lenient_values import Lenient
 from reflection_app.loops.messages import Message, assistant, user
 from reflection_app.loops.progress import Progress

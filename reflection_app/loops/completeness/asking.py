@@ -5,10 +5,12 @@ A check that failed says nothing about the work: it is unchecked with the error,
 
 from collections.abc import Sequence
 
+from reflection_app.loops.attempt_effects import Generate
 from reflection_app.loops.completeness.answers import ANSWER_SCHEMA, CheckAnswer
 from reflection_app.loops.completeness.checks import CheckState, Completeness, CompletenessSettings, HistoryStep
 from reflection_app.loops.completeness.guards import guarded
-from reflection_app.loops.effects import EffectFailed, EffectTimedOut, Generate, RecordCompleteness
+from reflection_app.loops.completeness_effects import RecordCompleteness
+from reflection_app.loops.effect import EffectFailed, EffectTimedOut
 from reflection_app.loops.messages import Message, system, user
 from reflection_app.loops.progress import PriceUnknown, Progress
 from reflection_app.loops.prompts import prompt

@@ -18,7 +18,8 @@ from reflection_app.loops.completeness.checks import (
     SupplementsRun,
 )
 from reflection_app.loops.completeness.words import content_of
-from reflection_app.loops.effects import EffectFailed, EffectTimedOut, RecordSupplements
+from reflection_app.loops.completeness_effects import RecordSupplements
+from reflection_app.loops.effect import EffectFailed, EffectTimedOut
 from reflection_app.loops.plan_making import make_plan
 from reflection_app.loops.plan_steps import carry_out
 from reflection_app.loops.plan_work import StepRun, Work

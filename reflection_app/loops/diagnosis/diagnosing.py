@@ -7,6 +7,7 @@ and a limit that is reached all leave the failure diagnosed as far as it goes.
 import json
 from collections.abc import Sequence
 
+from reflection_app.loops.attempt_effects import Generate
 from reflection_app.loops.diagnosis.diagnose import diagnose_by_rules, from_known_fix
 from reflection_app.loops.diagnosis.diagnoses import (
     CorrectiveAction,
@@ -20,11 +21,12 @@ from reflection_app.loops.diagnosis.diagnoses import (
 )
 from reflection_app.loops.diagnosis.model_answers import DIAGNOSIS_SCHEMA, ModelDiagnosis, diagnosis_of
 from reflection_app.loops.diagnosis.signatures import signature_of, symptoms_of
-from reflection_app.loops.effects import EffectFailed, Generate, RecallFix, RecordToolFailure
+from reflection_app.loops.effect import EffectFailed
 from reflection_app.loops.messages import Message, system, user
 from reflection_app.loops.progress import LimitReached, PriceUnknown, Progress
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.structured_answers import ask
+from reflection_app.loops.tool_failure_effects import RecallFix, RecordToolFailure
 from reflection_app.loops.tool_frames import framed
 from reflection_app.loops.tool_tries import LONGEST_ARGUMENTS, LONGEST_FAILURE, describe
 

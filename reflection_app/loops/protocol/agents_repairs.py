@@ -1,6 +1,6 @@
 """Step 5 by an outside agent: it carries out the plan that it was given, and says how its steps ended."""
 
-from reflection_app.loops.effects import HandedInRepair
+from reflection_app.loops.attempt_effects import HandedInRepair
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.protocol.executing import LONGEST_OUTPUT, is_question_of_knowledge, keep_repair
 from reflection_app.loops.protocol.learning import learn

@@ -1,12 +1,12 @@
 """Step 3, Classify: the facts are gathered, and the tree of the seed names the class. No model is asked."""
 
-from reflection_app.loops.effects import FindSimilarIssues
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.protocol.classification import classify, gather_facts
 from reflection_app.loops.protocol.keeping import keep_stage
 from reflection_app.loops.protocol.rounds import SentBack
 from reflection_app.loops.protocol.self_checks import interruption_of, text_of, unknown_of
 from reflection_app.loops.protocol.stages import Classified, Explored
+from reflection_app.loops.protocol_effects import FindSimilarIssues
 from reflection_app.loops.task_spec import TaskSpec
 
 

@@ -6,8 +6,9 @@ A step that fails does not stop the others. At a checkpoint the minimum requirem
 from collections.abc import Sequence
 
 from reflection_app.loops.answering import Answer, complete_answer
+from reflection_app.loops.attempt_effects import Generate
 from reflection_app.loops.diagnosis.acting import GivenUp
-from reflection_app.loops.effects import AskPerson, EffectFailed, EffectTimedOut, Generate
+from reflection_app.loops.effect import EffectFailed, EffectTimedOut
 from reflection_app.loops.messages import Message, system, user
 from reflection_app.loops.progress import PriceUnknown, Progress
 from reflection_app.loops.prompts import prompt
@@ -24,6 +25,7 @@ from reflection_app.loops.protocol.tool_repairs import repair_by_tool
 from reflection_app.loops.questions import Choice, Question, QuestionKind
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.loops.tool_frames import framed
+from reflection_app.loops.waiting_effects import AskPerson
 
 LONGEST_DRAFT = 12_000
 LONGEST_OUTPUT = 20_000

@@ -2,7 +2,7 @@
 
 import json
 
-from reflection_app.loops.effects import HandedIn
+from reflection_app.loops.attempt_effects import HandedIn
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.protocol.keeping import keep_stage
 from reflection_app.loops.protocol.rounds import SentBack

@@ -2,10 +2,11 @@
 
 from pydantic import JsonValue
 
-from reflection_app.loops.effects import EffectFailed, RecordStage
+from reflection_app.loops.effect import EffectFailed
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.protocol.rounds import SentBack
 from reflection_app.loops.protocol.stages import Output, StageRecord
+from reflection_app.loops.protocol_effects import RecordStage
 
 LONGEST_INPUT = 1_000
 

@@ -6,7 +6,7 @@ The answer is told to the next attempt as data, and proposed to the notebook as 
 import re
 
 from reflection_app.loops.diagnosis.acting import GivenUp
-from reflection_app.loops.effects import AskPerson, EffectFailed, EffectTimedOut, ProposeEntry
+from reflection_app.loops.effect import EffectFailed, EffectTimedOut
 from reflection_app.loops.progress import PriceUnknown, Progress
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.protocol.listed import one_line
@@ -14,9 +14,11 @@ from reflection_app.loops.protocol.reports import Proposal, ProposalKind
 from reflection_app.loops.protocol.rounds import Analysis, SentBack
 from reflection_app.loops.protocol.stages import Executed, RepairStatus, RepairStep
 from reflection_app.loops.protocol.tool_repairs import ToolRepair, call_for
+from reflection_app.loops.protocol_effects import ProposeEntry
 from reflection_app.loops.questions import Choice, Question, QuestionKind
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.loops.tool_tries import task_of
+from reflection_app.loops.waiting_effects import AskPerson
 
 LONGEST_ANSWER = 10_000
 LONGEST_NAME = 120

@@ -9,8 +9,9 @@ import json
 
 from reflection_app.loops.actor_critic import actor_messages
 from reflection_app.loops.answering import NoAnswer
+from reflection_app.loops.attempt_effects import KeepAttempt, Pick
 from reflection_app.loops.attempts import make_attempt
-from reflection_app.loops.effects import EffectFailed, EffectTimedOut, KeepAttempt, Pick
+from reflection_app.loops.effect import EffectFailed, EffectTimedOut
 from reflection_app.loops.messages import Message, system
 from reflection_app.loops.progress import PriceUnknown, Progress
 from reflection_app.loops.prompts import prompt

@@ -3,7 +3,7 @@
 A plan that cannot be used is replaced by the ticket's own; what broke off is resumed by a plan that code writes.
 """
 
-from reflection_app.loops.effects import Generate
+from reflection_app.loops.attempt_effects import Generate
 from reflection_app.loops.framing import framed_task
 from reflection_app.loops.messages import Message, system, user
 from reflection_app.loops.progress import Progress

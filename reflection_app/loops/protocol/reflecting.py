@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import model_validator
 
-from reflection_app.loops.effects import Generate
+from reflection_app.loops.attempt_effects import Generate
 from reflection_app.loops.framing import framed_task
 from reflection_app.loops.lenient_values import Lenient
 from reflection_app.loops.messages import Message, system, user

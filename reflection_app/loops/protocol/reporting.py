@@ -5,12 +5,12 @@ What the class of the error asks to be remembered is proposed with it.
 
 from collections.abc import Sequence
 
-from reflection_app.loops.effects import ProposeEntry, ProposeInstruction, RecordReport
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.protocol.handling import instruction_for, proposals_for
 from reflection_app.loops.protocol.reports import RepairAction, Report
 from reflection_app.loops.protocol.rounds import Analysis, SentBack
 from reflection_app.loops.protocol.stages import Classified, Executed, Planned, Reflected, RepairStatus, Submitted
+from reflection_app.loops.protocol_effects import ProposeEntry, ProposeInstruction, RecordReport
 from reflection_app.loops.task_spec import TaskSpec
 
 

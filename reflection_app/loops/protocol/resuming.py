@@ -1,8 +1,9 @@
 """Resuming what broke off: a failed call is made once more, an answer that was cut off goes on where it stopped."""
 
 from reflection_app.loops.answering import Answer, complete_answer, joined
+from reflection_app.loops.attempt_effects import Generate
 from reflection_app.loops.attempts import told
-from reflection_app.loops.effects import EffectFailed, EffectTimedOut, Generate
+from reflection_app.loops.effect import EffectFailed, EffectTimedOut
 from reflection_app.loops.messages import Message, assistant, user
 from reflection_app.loops.progress import PriceUnknown, Progress
 from reflection_app.loops.prompts import prompt

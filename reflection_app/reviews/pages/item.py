@@ -21,7 +21,7 @@ from reflection_app.core.ids import id_from
 from reflection_app.core.models import Membership, Project
 from reflection_app.core.own_work import OwnWorkRefused, allows_own_work, is_own, nobody_else_may, why_refused
 from reflection_app.core.permissions import Permission
-from reflection_app.loops.effects import Decision
+from reflection_app.loops.review_effects import Decision
 from reflection_app.loops.review_rules import MOST_REVIEWERS
 from reflection_app.loops.verdicts import IssueCategory, Severity
 from reflection_app.loops.verdicts import Verdict as VerdictName

@@ -9,9 +9,10 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
+from reflection_app.loops.attempt_effects import Pick
 from reflection_app.loops.catalogue import LOOPS, VERSIONS, version_of
-from reflection_app.loops.effects import ChooseLoop, Pick, Route
 from reflection_app.loops.ends import Outcome
+from reflection_app.loops.plan_effects import ChooseLoop, Route
 from reflection_app.loops.prompt_changes import changed_since
 from reflection_app.loops.prompts import versions
 from reflection_app.loops.routing import route_by_facts

@@ -4,8 +4,9 @@ import json
 
 import pytest
 
+from reflection_app.loops.attempt_effects import Generate, RecordVerdict
 from reflection_app.loops.completeness.checks import CheckState, CompletenessSettings
-from reflection_app.loops.effects import EffectFailed, EffectTimedOut, Generate, RecordVerdict
+from reflection_app.loops.effect import EffectFailed, EffectTimedOut
 from reflection_app.loops.ends import Outcome
 from tests.loops.completeness.scenes import call_of, checked, found_by, planned, played, scene
 from tests.loops.playing import said

@@ -5,17 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reflection_app.loops.attempt_effects import CallTool, Generate, KeepAttempt
 from reflection_app.loops.completeness.checks import CheckState, CompletenessSettings, Supplement
 from reflection_app.loops.completeness.supplementing import NO_STEP, results_of, served_by
-from reflection_app.loops.effects import (
-    CallTool,
-    EffectFailed,
-    EffectTimedOut,
-    Generate,
-    KeepAttempt,
-    RecordCompleteness,
-    RecordSupplements,
-)
+from reflection_app.loops.completeness_effects import RecordCompleteness, RecordSupplements
+from reflection_app.loops.effect import EffectFailed, EffectTimedOut
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.plan_work import StepRun
 from reflection_app.loops.plans import PlanStep, PlanStepOutcome, PlanStepState

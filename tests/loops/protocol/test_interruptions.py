@@ -6,18 +6,16 @@ from typing import Any
 import pytest
 
 from reflection_app.loops.answering import joined
-from reflection_app.loops.effects import (
+from reflection_app.loops.attempt_effects import (
     AnswerFault,
-    EffectTimedOut,
     Generate,
     Generation,
     HandedIn,
     KeepAttempt,
-    Performed,
     RecordPick,
     RecordVerdict,
-    Spent,
 )
+from reflection_app.loops.effect import EffectTimedOut, Performed, Spent
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.stages import Classified, Explored, RepairStatus

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from reflection_app.loops.effects import EffectFailed, EffectTimedOut, Generate, Performed, RecordVerdict, Spent
+from reflection_app.loops.attempt_effects import Generate, RecordVerdict
+from reflection_app.loops.effect import EffectFailed, EffectTimedOut, Performed, Spent
 from reflection_app.loops.ends import Outcome
 from reflection_app.loops.storable import is_storable
 from reflection_app.loops.verdicts import Verdict
