@@ -4,7 +4,7 @@ from typing import Any
 
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
-from reflection_app.loops.review_effects import Decision
+from reflection_app.loops.attempt_effects import Decision
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.reviews.claiming import claim_review
 from reflection_app.reviews.deciding import decide_review

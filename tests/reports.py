@@ -6,8 +6,8 @@ from django.utils import timezone
 
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
+from reflection_app.loops.effects import RecordReport
 from reflection_app.loops.protocol.reports import KeptReport
-from reflection_app.loops.protocol_effects import RecordReport
 from reflection_app.repairs.models import Report, Ticket
 from reflection_app.repairs.rows import write_report
 from reflection_app.runs.batch import Batch

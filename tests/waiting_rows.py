@@ -6,9 +6,9 @@ from django.db import transaction
 from django.utils import timezone
 
 from reflection_app.core.models import Project
-from reflection_app.loops.ends import Outcome
-from reflection_app.loops.review_effects import ReviewReason
+from reflection_app.loops.attempt_effects import ReviewReason
 from reflection_app.loops.task_spec import Mode
+from reflection_app.loops.verdicts import Outcome
 from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Attempt, Run, RunState, Step, StepState, Verdict
 from reflection_app.tasks.models import Task

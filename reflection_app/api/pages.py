@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.utils.urls import replace_query_param
 
 from reflection_app.core.errors import InvalidInput
-from reflection_app.loops.moments import Moment
+from reflection_app.loops.storable import Moment
 
 Number = Annotated[int, Field(ge=0, le=2**31 - 1)]
 

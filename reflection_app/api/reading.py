@@ -12,9 +12,9 @@ from rest_framework.request import Request
 
 from reflection_app.api.problems import TooManyValues, UnsupportedBody
 from reflection_app.core.errors import MOST_ERRORS, InvalidInput
-from reflection_app.loops.json_bounds import MOST_VALUES, has_more_values
+from reflection_app.loops.json_paths import MOST_VALUES, has_more_values
 from reflection_app.loops.storable import is_storable, storable
-from reflection_app.loops.tool_arguments import DEEPEST, is_too_deep
+from reflection_app.loops.tool_calls import DEEPEST, is_too_deep
 from reflection_app.tasks.submission import invalid_input, validated
 
 # The body is read twice where its idempotency key is of use: by what compares requests, and by what answers this one.

@@ -13,10 +13,8 @@ from django.utils import timezone
 
 from reflection_app.core.ids import new_id
 from reflection_app.loops.completeness.checks import CompletenessSettings
-from reflection_app.loops.notebook_settings import NotebookSettings
-from reflection_app.loops.retention_settings import RetentionSettings
-from reflection_app.loops.review_rules import ReviewPolicy
-from reflection_app.loops.task_spec import Limits, Thresholds
+from reflection_app.loops.project_settings import NotebookSettings, RetentionSettings
+from reflection_app.loops.task_spec import Limits, ReviewPolicy, Thresholds
 
 
 class ProjectQuerySet(models.QuerySet["Project"]):

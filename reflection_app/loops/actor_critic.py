@@ -5,21 +5,189 @@ that it does not nest inside itself.
 """
 
 from dataclasses import dataclass
+from typing import Annotated, Any
 
-from reflection_app.loops import critic
+from pydantic import BeforeValidator, Field, model_validator
+
+from reflection_app.loops.answer_reading import Clipped, Flag, Lenient, Number, Share, Texts, as_described
+from reflection_app.loops.answers import ask
 from reflection_app.loops.attempt_effects import Generate
-from reflection_app.loops.attempts import make_attempt, unfinished
-from reflection_app.loops.critic import CriticAnswer
-from reflection_app.loops.ends import Outcome
-from reflection_app.loops.framing import sees_all_of
-from reflection_app.loops.messages import Message, system, user
+from reflection_app.loops.attempts import end_by, make_attempt, settle, unfinished
+from reflection_app.loops.framing import frame_of, framed_task, sees_all_of, shown
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
-from reflection_app.loops.requirement_checks import check_requirements
-from reflection_app.loops.settling import end_by, settle
-from reflection_app.loops.structured_answers import ask
-from reflection_app.loops.task_spec import TaskSpec
-from reflection_app.loops.verdicts import Judgement
+from reflection_app.loops.requirement_checks import check_requirements, requirement_issues
+from reflection_app.loops.requirements import RequirementResult, RequirementsReport
+from reflection_app.loops.task_spec import TaskSpec, Thresholds
+from reflection_app.loops.values import Message, system, user
+from reflection_app.loops.verdicts import Feedback, Issue, IssueCategory, Judgement, Outcome, Referee, Severity, Verdict
+
+# The critic: what it is asked, and the verdict that code draws from its answer.
+#
+# The model gives the parts; the thresholds and the verdict are ours (after the Reflection Protocol of the design seeds).
+
+TEMPERATURE = 0.3
+LONGEST_TOLD = 300
+
+
+def _known[E: (IssueCategory, Severity)](kind: type[E], otherwise: E) -> BeforeValidator:
+    """Critics invent categories; an unknown one is no reason to lose the judgement."""
+
+    def read(value: Any) -> E:
+        try:
+            return kind(str(value).strip().lower())
+        except ValueError:
+            return otherwise
+
+    return BeforeValidator(read)
+
+
+Part = Annotated[Number, Field(ge=0, le=100)]
+
+
+class CriticIssue(Lenient):
+    category: Annotated[IssueCategory, _known(IssueCategory, IssueCategory.OTHER)] = IssueCategory.OTHER
+    severity: Annotated[Severity, _known(Severity, Severity.MEDIUM)] = Severity.MEDIUM
+    description: Clipped = Field(min_length=1)
+    suggested_fix: Clipped = ""
+
+
+class CriticFeedback(Lenient):
+    strengths: Texts = ()
+    weaknesses: Texts = ()
+    suggestions: Texts = ()
+
+
+class CriticAnswer(Lenient):
+    """What the critic says. Either both parts or a score of its own must be there."""
+
+    completeness: Part | None = None
+    correctness: Part | None = None
+    score: Part | None = None
+    confidence: Share | None = None
+    approved: Flag
+    feedback: CriticFeedback = CriticFeedback()
+    issues: Annotated[tuple[CriticIssue, ...], BeforeValidator(as_described)] = ()
+
+    @model_validator(mode="after")
+    def check_it_has_a_score(self) -> "CriticAnswer":
+        if self.score is None and (self.completeness is None or self.correctness is None):
+            raise ValueError("completeness and correctness are missing")
+        return self
+
+    @property
+    def quality(self) -> float:
+        """0–100: half completeness, half correctness; the critic's own score where it gave no parts."""
+        if self.completeness is None or self.correctness is None:
+            assert self.score is not None
+            return self.score
+        return (self.completeness + self.correctness) / 2
+
+
+# Written out for providers that constrain the answer; stricter than what is accepted, on purpose.
+ANSWER_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["completeness", "correctness", "confidence", "approved", "feedback", "issues"],
+    "properties": {
+        "completeness": {"type": "integer", "minimum": 0, "maximum": 100},
+        "correctness": {"type": "integer", "minimum": 0, "maximum": 100},
+        "confidence": {"type": "number", "minimum": 0, "maximum": 1},
+        "approved": {"type": "boolean"},
+        "feedback": {
+            "type": "object",
+            "additionalProperties": False,
+            "required": ["strengths", "weaknesses", "suggestions"],
+            "properties": {
+                name: {"type": "array", "items": {"type": "string"}, "maxItems": 5}
+                for name in ("strengths", "weaknesses", "suggestions")
+            },
+        },
+        "issues": {
+            "type": "array",
+            "maxItems": 8,
+            "items": {
+                "type": "object",
+                "additionalProperties": False,
+                "required": ["category", "severity", "description", "suggested_fix"],
+                "properties": {
+                    "category": {"type": "string", "enum": [category.value for category in IssueCategory]},
+                    "severity": {"type": "string", "enum": [severity.value for severity in Severity]},
+                    "description": {"type": "string"},
+                    "suggested_fix": {"type": "string"},
+                },
+            },
+        },
+    },
+}
+
+
+def question(*, objective: str, content: str, requirements: RequirementsReport | None = None) -> tuple[Message, ...]:
+    """What the critic is asked. The work cannot close its own frame, whose name is a hash of the work."""
+    asked = prompt(
+        "critic_evaluate",
+        objective=framed_task(objective),
+        content=shown(content),
+        frame=frame_of(content),
+        requirements=f"\n{_told(requirements, content=content)}\n" if requirements is not None else "",
+    )
+    return (system(prompt("critic_system")), user(asked))
+
+
+def _told(requirements: RequirementsReport, *, content: str) -> str:
+    """What code found, in a frame of its own: what was found is quoted from the work, which must not speak in it."""
+    told = "\n".join(
+        f"- {'met' if result.met else 'NOT met'}: {_shortened(_named(result))} (found: {_shortened(result.actual)})"
+        for result in requirements.results
+    )
+    return prompt("critic_requirements", told=told, frame=frame_of(told + content, name="check"))
+
+
+def _named(result: RequirementResult) -> str:
+    return result.expected if result.name in result.expected else f"{result.name}: {result.expected}"
+
+
+def _shortened(text: str) -> str:
+    """The text on one line: a key with a line break in it must not add a result of its own."""
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST_TOLD else f"{line[: LONGEST_TOLD - 1]}…"
+
+
+def judge(
+    answer: CriticAnswer,
+    *,
+    attempt: int,
+    thresholds: Thresholds,
+    saw_all: bool = True,
+    requirements: RequirementsReport | None = None,
+) -> Judgement:
+    """The verdict on the critic's answer: PASS needs its approval, the score and all minimum requirements.
+
+    REJECT follows from the score alone. A critic that did not see all of the work has no confidence, whatever it says;
+    so a person is asked.
+    """
+    own_issues = tuple(Issue(**issue.model_dump()) for issue in answer.issues)
+    has_parts = answer.completeness is not None and answer.correctness is not None
+    return Judgement(
+        attempt=attempt,
+        referee=Referee.CRITIC,
+        verdict=_verdict(answer, thresholds=thresholds, is_sufficient=requirements is None or requirements.all_met),
+        score=answer.quality,
+        confidence=answer.confidence if saw_all else 0.0,
+        issues=(requirement_issues(requirements) if requirements is not None else ()) + own_issues,
+        feedback=Feedback(**answer.feedback.model_dump()),
+        requirements=requirements,
+        completeness=answer.completeness if has_parts else None,
+        correctness=answer.correctness if has_parts else None,
+    )
+
+
+def _verdict(answer: CriticAnswer, *, thresholds: Thresholds, is_sufficient: bool) -> Verdict:
+    if answer.quality < thresholds.revise_from:
+        return Verdict.REJECT
+    is_good = answer.approved and answer.quality >= thresholds.pass_from
+    return Verdict.PASS if is_good and is_sufficient else Verdict.REVISE
+
 
 LONGEST_EARLIER = 8_000
 
@@ -59,18 +227,16 @@ async def evaluate(spec: TaskSpec, run: Progress, *, attempt: int, content: str)
         Generate(
             key=f"attempt-{attempt}/critique",
             role="critic",
-            messages=critic.question(objective=spec.objective, content=content, requirements=requirements),
-            temperature=critic.TEMPERATURE,
+            messages=question(objective=spec.objective, content=content, requirements=requirements),
+            temperature=TEMPERATURE,
             max_tokens=run.tokens_left,
             timeout_s=run.time_left_s(),
-            json_schema=critic.ANSWER_SCHEMA,
+            json_schema=ANSWER_SCHEMA,
         ),
         schema=CriticAnswer,
     )
     saw_all = sees_all_of(content)
-    judgement = critic.judge(
-        answer, attempt=attempt, thresholds=spec.thresholds, saw_all=saw_all, requirements=requirements
-    )
+    judgement = judge(answer, attempt=attempt, thresholds=spec.thresholds, saw_all=saw_all, requirements=requirements)
     return await run.record(judgement, key=f"attempt-{attempt}/verdict")
 
 
@@ -78,11 +244,11 @@ def actor_messages(objective: str, earlier: list[Earlier]) -> tuple[Message, ...
     """The actor's prompt: the task as it was given and, after the first attempt, all feedback so far."""
     if not earlier:
         return (system(prompt("write_system")), user(objective))
-    told = "\n\n".join(_told(number, one) for number, one in enumerate(earlier, start=1))
+    told = "\n\n".join(_work_told(number, one) for number, one in enumerate(earlier, start=1))
     return (system(prompt("write_system")), user(prompt("write_again", objective=objective, earlier=told)))
 
 
-def _told(number: int, earlier: Earlier) -> str:
+def _work_told(number: int, earlier: Earlier) -> str:
     judgement = earlier.judgement
     problems = [
         f"- {issue.description}" + (f" ({issue.suggested_fix})" if issue.suggested_fix else "")

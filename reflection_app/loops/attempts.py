@@ -1,18 +1,229 @@
 """Making an attempt: by a model of ours or by the outside agent, in the same place of every loop."""
 
-from reflection_app.loops.answering import Answer, complete_answer
-from reflection_app.loops.attempt_effects import AwaitAttempt, Generate, KeepAttempt
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from reflection_app.loops.answers import Answer, complete_answer
+from reflection_app.loops.attempt_effects import (
+    AskReviewer,
+    AwaitAttempt,
+    Draw,
+    Generate,
+    KeepAttempt,
+    RequestAudit,
+    ReviewReason,
+)
 from reflection_app.loops.chain_of_thought import asking_for_parts
 from reflection_app.loops.effect import EffectFailed
-from reflection_app.loops.lessons import Lessons, with_lessons
-from reflection_app.loops.messages import Message, assistant, user
-from reflection_app.loops.progress import LimitReached, Progress
+from reflection_app.loops.effects import IssueTicket
+from reflection_app.loops.framing import framed
+from reflection_app.loops.lessons import Lessons, recall_for, with_lessons
+from reflection_app.loops.progress import LimitReached, Progress, strongest_judgements
 from reflection_app.loops.prompts import prompt
-from reflection_app.loops.recalling import lessons_for
-from reflection_app.loops.task_spec import Execution, TaskSpec
-from reflection_app.loops.ticketing import send_back
-from reflection_app.loops.tool_frames import framed
-from reflection_app.loops.verdicts import Issue, IssueCategory, Judgement, Referee, Severity, Verdict
+from reflection_app.loops.task_spec import Execution, ReviewRule, RuleAction, TaskSpec
+from reflection_app.loops.tickets import Ticket, TicketDraft, Trigger
+from reflection_app.loops.values import Message, assistant, user
+from reflection_app.loops.verdicts import Issue, IssueCategory, Judgement, Outcome, Referee, Severity, Verdict
+
+# Which verdicts wait for a person.
+
+
+@dataclass(frozen=True)
+class Waits:
+    """That a verdict waits: why, by which rule of the policy (counted from 1), and for how many people."""
+
+    reason: ReviewReason
+    rule: int | None = None
+    reviewers: int = 1
+    why: tuple[str, ...] = ()
+
+
+async def why_it_waits(spec: TaskSpec, run: Progress, judgement: Judgement) -> Waits | None:
+    """Why this verdict waits for a person, or None where it stands at once.
+
+    The first rule that fits decides. A rule for a share of what fits draws; the draw is kept in the journal.
+    """
+    for number, rule in enumerate(spec.review_policy.rules, start=1):
+        if not rule.fits(judgement, kind=spec.kind, agent=spec.agent, cost_usd=run.cost_usd):
+            continue
+        if rule.share < 1 and not await _is_drawn(run, judgement, number=number, share=rule.share):
+            continue
+        if rule.action is RuleAction.STAND:
+            return None
+        return Waits(reason_of(rule, judgement.verdict), rule=number, reviewers=rule.reviewers)
+    return None
+
+
+def reason_of(rule: ReviewRule, verdict: Verdict) -> ReviewReason:
+    """What the queue calls it: a rejection is one whatever rule found it."""
+    if verdict is Verdict.REJECT:
+        return ReviewReason.REJECTED
+    return ReviewReason.LOW_CONFIDENCE if rule.confidence_below is not None else ReviewReason.POLICY
+
+
+async def _is_drawn(run: Progress, judgement: Judgement, *, number: int, share: float) -> bool:
+    drawn = await run.perform(Draw(key=f"attempt-{judgement.attempt}/rule-{number}-draw", share=share))
+    return drawn.hit
+
+
+# Whether a judgement stands, or a person is asked first.
+
+
+def end_by(judgement: Judgement, run: Progress, *, counted: Referee | None = None) -> Outcome | None:
+    """The run's end where the judgement that holds means one, or None where another attempt should follow.
+
+    A person who sends an attempt back wants another one, whatever the scores say. With `counted`, only that referee's
+    scores say anything.
+    """
+    if judgement.verdict is Verdict.PASS:
+        return Outcome.SUCCEEDED
+    if judgement.verdict is Verdict.REJECT:
+        return Outcome.REJECTED
+    is_worse = judgement.referee is not Referee.PERSON and run.over_corrected(counted=counted)
+    return Outcome.OVER_CORRECTED if is_worse else None
+
+
+async def settle(spec: TaskSpec, run: Progress, judgement: Judgement, *, checkpoint: tuple[str, ...] = ()) -> Judgement:
+    """The judgement that holds: the referee's own, or a person's where the policy makes the run wait for one.
+
+    A `checkpoint` makes it wait whatever the policy, and is why.
+    """
+    if judgement.referee is Referee.PERSON:  # a person edited it, in a fork; nobody needs to be asked again
+        return judgement
+    number = judgement.attempt
+    waits = Waits(ReviewReason.CHECKPOINT, why=checkpoint) if checkpoint else await why_it_waits(spec, run, judgement)
+    if waits is None:
+        await draw_audit(spec, run, judgement)
+        return judgement
+    review = AskReviewer(
+        key=f"attempt-{number}/review",
+        judgement=judgement,
+        reason=waits.reason,
+        why=waits.why,
+        rule=waits.rule,
+        reviewers=waits.reviewers,
+    )
+    decision = await run.perform(review)
+    decided = decision.judgement_of(number)
+    run.judgements.append(decided)
+    return decided
+
+
+async def draw_audit(spec: TaskSpec, run: Progress, judgement: Judgement) -> None:
+    """Puts a share of the judgements that stand before people, without waiting."""
+    policy = spec.review_policy
+    if policy.audit_share <= 0:
+        return
+    drawn = await run.perform(Draw(key=f"attempt-{judgement.attempt}/audit-draw", share=policy.audit_share))
+    if drawn.hit:
+        key = f"attempt-{judgement.attempt}/audit"
+        await run.perform(RequestAudit(key=key, judgement=judgement, reviewers=policy.audit_reviewers))
+
+
+# When an attempt goes back with a rewind ticket, and what stands on the ticket.
+
+# Who says most about what is wrong, first: a person, then who read the attempt, then what only measured it.
+TELLING = (Referee.PERSON, Referee.CRITIC, Referee.SELF, Referee.TESTS, Referee.TOOL, Referee.GENERATED_TESTS)
+MEASURED = frozenset({Referee.TESTS, Referee.TOOL, Referee.GENERATED_TESTS})
+TRIGGERS = {
+    Referee.PERSON: Trigger.PERSONS_REVIEW,
+    Referee.CRITIC: Trigger.CRITIC_EVALUATION,
+    Referee.SELF: Trigger.SELF_CHECK,
+}
+# What to do about an issue that names no fix of its own; after "create_repair_plan" of the design seed.
+USUAL_REPAIRS = {
+    IssueCategory.COMPLETENESS: "Find out what is missing and add it",
+    IssueCategory.CORRECTNESS: "Check it against its source and put it right",
+    IssueCategory.FORMAT: "Bring it into the form that was asked for",
+    IssueCategory.QUALITY: "Rework the part that falls short",
+    IssueCategory.OTHER: "Look into it and put it right",
+}
+
+
+async def issue_ticket(spec: TaskSpec, run: Progress, judgement: Judgement, *, trigger: Trigger) -> Ticket:
+    """The ticket that sends the judged attempt back; the one that it has, where it has one."""
+    number = judgement.attempt
+    if number not in run.tickets:
+        draft = TicketDraft(
+            attempt=number,
+            trigger=trigger,
+            target_agent=spec.agent,
+            target_phase=spec.phase or "attempt",
+            verdict=judgement.verdict,
+            quality_score=judgement.score,
+            issues=judgement.issues,
+            repair_plan=repairs_of(judgement),
+            context_needed=context_for(spec, judgement),
+        )
+        run.tickets[number] = await run.perform(IssueTicket(key=f"attempt-{number}/ticket", draft=draft))
+    return run.tickets[number]
+
+
+async def send_back(spec: TaskSpec, run: Progress, *, number: int) -> Ticket | None:
+    """The ticket with which attempt `number` went back, or None where another follows without one.
+
+    What a test or a tool measured of a model's own attempt is repaired within the loop, and nobody is sent a ticket.
+    """
+    judgement = telling_judgement(run.judgements, attempt=number)
+    if judgement is None:
+        return None
+    if spec.execution is Execution.MANAGED and judgement.referee in MEASURED:
+        return None
+    trigger = TRIGGERS.get(judgement.referee, Trigger.FAILED_CHECK)
+    return await issue_ticket(spec, run, judgement, trigger=trigger)
+
+
+def telling_judgement(judgements: Sequence[Judgement], *, attempt: int) -> Judgement | None:
+    """The judgement that says most about why an attempt was sent back; of one referee's, the last."""
+    sent_back = [judged for judged in reversed(judgements) if judged.attempt == attempt and not judged.passed]
+    return min(sent_back, key=lambda judged: TELLING.index(judged.referee), default=None)
+
+
+def repairs_of(judgement: Judgement) -> tuple[str, ...]:
+    """What is to be done, in order: a person's words, each issue's fix, and what usually helps where none is named."""
+    steps = [*judgement.feedback.suggestions] if judgement.referee is Referee.PERSON else []
+    steps += [_repair(issue) for issue in judgement.issues]
+    if judgement.referee is not Referee.PERSON:
+        steps += judgement.feedback.suggestions
+    return tuple(dict.fromkeys(step for step in steps if step.strip()))
+
+
+def _repair(issue: Issue) -> str:
+    return issue.suggested_fix.strip() or f"{USUAL_REPAIRS[issue.category]}: {issue.description}"
+
+
+def context_for(spec: TaskSpec, judgement: Judgement) -> tuple[str, ...]:
+    """What whoever repairs it has to have before them."""
+    needed = ["objective", f"attempt {judgement.attempt}"]
+    if judgement.requirements is not None:
+        needed += [f"requirement: {result.name}" for result in judgement.requirements.unmet]
+    if judgement.tests is not None:
+        needed += [f"test: {result.name}" for result in judgement.tests.failed[:20]]
+    return (*needed, *(f"file: {name}" for name in spec.file_names[:20]))
+
+
+# Recalling what the notebook has for a run, once and before anything that its first attempt rests on is asked.
+
+
+async def lessons_for(spec: TaskSpec, run: Progress, *, prompts: int = 1) -> Lessons | None:
+    """What the notebook has for the first attempt of our own models; an outside agent recalls by itself.
+
+    `prompts` is how many are told of it, so that all of them together leave room for the work. A run whose
+    specification names no lessons performs just the effects that it performed before there were any: the loops'
+    versions stay as they are, and what waited meanwhile goes on.
+    """
+    if run.lessons is None and spec.execution is Execution.MANAGED:
+        recall = recall_for(spec, prompts=prompts)
+        if recall is not None:
+            run.lessons = await run.perform(recall)
+    return run.lessons
+
+
+async def task_with_lessons(spec: TaskSpec, run: Progress, *, task: str, prompts: int) -> str:
+    """The task as it is told outside of an attempt's own prompt, with the lessons for it."""
+    lessons = await lessons_for(spec, run, prompts=prompts)
+    return prompt("told_lessons", task=task, lessons=lessons.block) if lessons and lessons.block else task
+
 
 LONGEST_REDONE = 24_000
 LONGEST_HINTS = 4_000
@@ -105,3 +316,68 @@ def told(
         task = prompt("start_hints", task=messages[-1].content, hints=listed)
         messages = (*messages[:-1], messages[-1].model_copy(update={"content": task}))
     return asking_for_parts(messages) if spec.chain_of_thought else messages
+
+
+# Whether a run's first attempt was good enough: what reflection, and the worth of lessons, are measured by.
+#
+# A run that stopped early still tells, as far as its first attempt was judged: one that is good ends its run, so leaving
+# out what stopped later would leave out failures alone. Where only a weak referee's word stands in a run that ended
+# unverified, nothing is known.
+
+
+def first_attempt_succeeded(
+    judgements: Iterable[Judgement], *, outcome: Outcome | None, kept: int | None, made: int
+) -> bool | None:
+    """Whether attempt 1 was accepted; None where nothing can tell, as of a run that has not ended.
+
+    `kept` is the number of the attempt that the run keeps, `made` how many there are. The strongest referee's word on
+    attempt 1 holds. What it let pass has failed all the same where the run went on and kept another.
+    """
+    if outcome is None or not made:
+        return None
+    judged = strongest_judgements(judged for judged in judgements if not judged.is_void).get(1)
+    if judged is not None and judged.referee is Referee.PERSON:
+        return judged.passed
+    if outcome is Outcome.UNVERIFIED and (judged is None or judged.referee.is_weak):
+        return None
+    if judged is None:
+        return False if made > 1 else None
+    return judged.passed and kept == 1
+
+
+# The conversation of a loop that works on in one context, kept within what the budget leaves for a prompt.
+
+# About what a token takes in UTF-8; exact counts differ by model and are not needed for a bound.
+BYTES_PER_TOKEN = 4
+# What a prompt may take at most, whatever the budget: beyond that, models with small contexts refuse it.
+MOST_CONTEXT_TOKENS = 24_000
+KEPT_OF_AN_ATTEMPT = 300
+CUT = "[The rest of this attempt was cut to save room.]"
+
+
+def tokens_of(messages: Sequence[Message]) -> int:
+    """About how many tokens the messages take."""
+    return sum(len(message.content.encode(errors="surrogatepass")) for message in messages) // BYTES_PER_TOKEN
+
+
+def within(budget_tokens: int, *, task: Sequence[Message], turns: Sequence[Message]) -> tuple[Message, ...]:
+    """The task and the turns after it, in about half of `budget_tokens`, so that an answer fits into the rest.
+
+    The oldest attempts are cut first, then the oldest turns are left out. The task and the last turn always stay whole.
+    """
+    room = min(budget_tokens // 2, MOST_CONTEXT_TOKENS)
+    kept = list(turns)
+    for place in range(len(kept) - 1):
+        if tokens_of([*task, *kept]) <= room:
+            break
+        kept[place] = _shortened(kept[place])
+    while len(kept) > 1 and tokens_of([*task, *kept]) > room:
+        # An attempt goes together with what was said of it, so that the roles still take turns.
+        del kept[: 2 if len(kept) > 2 else 1]
+    return (*task, *kept)
+
+
+def _shortened(message: Message) -> Message:
+    if message.role != "assistant" or len(message.content) <= KEPT_OF_AN_ATTEMPT:
+        return message
+    return message.model_copy(update={"content": f"{message.content[:KEPT_OF_AN_ATTEMPT]}\n{CUT}"})

@@ -1,25 +1,203 @@
 """The loops by name, and which one a task gets."""
 
+from collections.abc import Awaitable, Callable, Container, Mapping
 from functools import partial
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator
 
 from reflection_app.loops.actor_critic import actor_critic
-from reflection_app.loops.adaptive import Loop, adaptive
 from reflection_app.loops.after.error_reflection import error_reflection
 from reflection_app.loops.after.memory_reflection import memory_reflection
-from reflection_app.loops.completeness_check import completeness_check
+from reflection_app.loops.answer_reading import Clipped, Lenient, Share
+from reflection_app.loops.answers import NoUsableAnswer, ask
+from reflection_app.loops.attempt_effects import Generate
+from reflection_app.loops.code_loop import code_loop
+from reflection_app.loops.completeness.asking import check_completeness
+from reflection_app.loops.completeness.checks import CheckState, CompletenessSettings
+from reflection_app.loops.data_loop import data_loop
+from reflection_app.loops.diagnosis.diagnoses import Source
+from reflection_app.loops.diagnosis.diagnosing import diagnose
 from reflection_app.loops.effect import EffectFailed, EffectTimedOut
-from reflection_app.loops.ends import Ended, Outcome
-from reflection_app.loops.external_loop import external_loop
+from reflection_app.loops.effects import ChooseLoop, Route
+from reflection_app.loops.framing import frame_of
+from reflection_app.loops.generated_tests import generated_tests_loop
 from reflection_app.loops.inline_reflection import inline_reflection
 from reflection_app.loops.merge_suggestion import merge_suggestion
 from reflection_app.loops.planning import planning
-from reflection_app.loops.progress import LimitReached, Progress
+from reflection_app.loops.progress import LimitReached, PriceUnknown, Progress
+from reflection_app.loops.prompts import prompt
 from reflection_app.loops.reflection_protocol import reflection_protocol
 from reflection_app.loops.reflexion import reflexion
-from reflection_app.loops.routing import route_by_facts
-from reflection_app.loops.structured_answers import NoUsableAnswer
-from reflection_app.loops.task_spec import OF_THE_DESK, Mode, TaskSpec
-from reflection_app.loops.tool_diagnosis import tool_diagnosis
+from reflection_app.loops.task_spec import OF_THE_DESK, Execution, Mode, TaskKind, TaskSpec
+from reflection_app.loops.tool_loop import tool_loop
+from reflection_app.loops.values import Message, user
+from reflection_app.loops.verdicts import Ended, Outcome
+
+# Which loop a task gets: a real signal first, then a critic, and the model's own judgement last.
+
+
+def can_check(spec: TaskSpec, kind: TaskKind | None) -> bool:
+    """Whether the external loop can check attempts at this task: code without tests is given tests by a model."""
+    brought = spec.tests is not None or spec.output_schema is not None or spec.tool_call is not None
+    return brought or kind is TaskKind.CODE_GENERATION
+
+
+def route_by_facts(spec: TaskSpec, *, built: Container[Mode]) -> Route | None:
+    """The loop of a task by what came with it, or None where a model has to say what the task is about."""
+    kind = kind_of(spec)
+    said = kind.value if kind else spec.kind
+    hands_in_calls = bool(spec.tools) and spec.execution is Execution.EXTERNAL
+    can_plan = bool(spec.tools) and Mode.PLANNING in built
+    brought = (
+        (spec.tests is not None, Mode.EXTERNAL_LOOP, "Tests came with the task."),
+        (spec.output_schema is not None, Mode.EXTERNAL_LOOP, "A schema of the answer came with the task."),
+        (spec.requirements is not None, Mode.REFLECTION_PROTOCOL, "Minimum requirements came with the task."),
+        (spec.tool_call is not None, Mode.EXTERNAL_LOOP, "A call of a tool came with the task."),
+        (hands_in_calls, Mode.EXTERNAL_LOOP, "Tools came with the task; its agent hands in calls."),
+        (can_plan, Mode.PLANNING, "Tools came with the task."),
+    )
+    for is_there, mode, why in brought:
+        if is_there:
+            return Route(mode=mode, task_kind=said, why=why)
+    return route_by_kind(spec, kind) if kind else None
+
+
+def route_by_kind(spec: TaskSpec, kind: TaskKind, *, why: str = "") -> Route:
+    """The loop of a task of this kind; `why` is what a classifier said of it."""
+    mode, reason = _mode_and_reason(spec, kind)
+    return Route(mode=mode, task_kind=kind.value, why=" ".join(text for text in (why.strip(), reason) if text))
+
+
+def kind_of(spec: TaskSpec) -> TaskKind | None:
+    """The kind that the task was handed in with, where it is one that decides something."""
+    return TaskKind(spec.kind) if spec.kind in TaskKind else None
+
+
+def _mode_and_reason(spec: TaskSpec, kind: TaskKind) -> tuple[Mode, str]:
+    if can_check(spec, kind):
+        return Mode.EXTERNAL_LOOP, "Running it shows whether it works."
+    if kind is TaskKind.REASONING:
+        return Mode.REFLEXION, "Reasoning is checked by thinking it through again."
+    if not spec.has_critic:
+        return Mode.REFLEXION, "Nothing can check it and there is no critic, so the model judges itself."
+    if kind is TaskKind.CREATIVE_WRITING:
+        return Mode.ACTOR_CRITIC, "A text is best judged by a critic."
+    return Mode.ACTOR_CRITIC, "Nothing can check it by running it, so a critic judges."
+
+
+# A completeness check of work that was done elsewhere: its history comes with the task, and nothing is carried out.
+
+
+async def completeness_check(spec: TaskSpec, run: Progress) -> Outcome:
+    """Succeeded once the check was made, whatever it found; unverified where it failed."""
+    settings = spec.completeness or CompletenessSettings()
+    found = await check_completeness(spec, run, history=spec.history, settings=settings, base="history")
+    return Outcome.UNVERIFIED if found.state is CheckState.UNCHECKED else Outcome.SUCCEEDED
+
+
+# The diagnosis of a failed call that an outside agent reported: nothing is called, and no attempt is made.
+
+PLACE = "reported"
+
+
+async def tool_diagnosis(spec: TaskSpec, run: Progress) -> Outcome:
+    """Succeeds with a diagnosis; unverified where nobody could tell what was wrong."""
+    if spec.failed_call is None:
+        raise EffectFailed("There is no failed call to diagnose.")
+    diagnosis = await diagnose(run, spec.failed_call, place=PLACE)
+    return Outcome.UNVERIFIED if diagnosis.source is Source.NONE else Outcome.SUCCEEDED
+
+
+# What a task is about, asked of a model where nobody said it.
+
+TEMPERATURE = 0.0
+# What a task is about shows in its beginning; long tasks are long because of what they bring along.
+LONGEST_SHOWN = 6_000
+
+
+def _kind(value: Any) -> TaskKind:
+    """Classifiers invent kinds, and write them as they like; an unknown one is `other`."""
+    name = "_".join(str(value).lower().replace("-", " ").replace("_", " ").split())
+    return TaskKind(name) if name in TaskKind else TaskKind.OTHER
+
+
+class Classification(Lenient):
+    task_kind: Annotated[TaskKind, BeforeValidator(_kind)]
+    confidence: Share | None = None
+    why: Clipped = ""
+
+
+ANSWER_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["task_kind", "confidence", "why"],
+    "properties": {
+        "task_kind": {"type": "string", "enum": [kind.value for kind in TaskKind]},
+        "confidence": {"type": "number", "minimum": 0, "maximum": 1},
+        "why": {"type": "string"},
+    },
+}
+
+
+async def classify(spec: TaskSpec, run: Progress) -> Classification:
+    """What the task is about. `other` where no usable answer comes: a task never fails for want of a class."""
+    run.check_limits()
+    request = Generate(
+        key="classify",
+        role="classifier",
+        messages=question(spec.objective),
+        temperature=TEMPERATURE,
+        max_tokens=run.tokens_left,
+        timeout_s=run.time_left_s(),
+        json_schema=ANSWER_SCHEMA,
+    )
+    try:
+        return await ask(run, request, schema=Classification)
+    except (EffectTimedOut, PriceUnknown):
+        raise
+    except EffectFailed as failure:
+        return Classification(task_kind=TaskKind.OTHER, why=f"The task could not be classified. {failure}")
+
+
+def question(objective: str) -> tuple[Message, ...]:
+    """What the classifier is asked. The task cannot close its frame."""
+    shown = objective if len(objective) <= LONGEST_SHOWN else f"{objective[:LONGEST_SHOWN]}\n[The rest is not shown.]"
+    return (user(prompt("classify", objective=shown, frame=frame_of(objective))),)
+
+
+# The adaptive loop: what the task is about decides which loop it goes on with, in the same journal.
+
+Loop = Callable[[TaskSpec, Progress], Awaitable[Outcome]]
+
+
+async def adaptive(spec: TaskSpec, run: Progress, *, loops: Mapping[Mode, Loop]) -> Outcome:
+    """The end of the loop that suits the task. A classifier is asked only where the task does not say it itself."""
+    route = route_by_facts(spec, built=loops)
+    if route is None:
+        found = await classify(spec, run)
+        route = route_by_kind(spec, found.task_kind, why=found.why)
+    chosen = await run.perform(ChooseLoop(key="route", route=route))
+    told = {"mode": chosen.mode, "kind": spec.kind or chosen.task_kind}
+    return await loops[chosen.mode](spec.model_copy(update=told), run)
+
+
+# The external loop: a real signal decides, and no model is asked whether it went well.
+#
+# What the task brought decides which signal that is: tests come before a schema, a schema before tools. Code without
+# tests gets tests that a model writes.
+
+
+async def external_loop(spec: TaskSpec, run: Progress) -> Outcome:
+    """The end of the loop that goes with what can check this task."""
+    if spec.tests is not None:
+        return await code_loop(spec, run)
+    if spec.output_schema is not None:
+        return await data_loop(spec, run)
+    if spec.tools:
+        return await tool_loop(spec, run)
+    return await generated_tests_loop(spec, run)
+
 
 LOOPS: dict[Mode, Loop] = {
     Mode.EXTERNAL_LOOP: external_loop,

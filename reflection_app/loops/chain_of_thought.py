@@ -3,11 +3,184 @@
 Models write headings in many ways; see `headings.py` for what is taken for one.
 """
 
-from reflection_app.loops.headings import PARTS, Heading, headings_in
-from reflection_app.loops.messages import Message, user
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.storable import storable
-from reflection_app.loops.values import Value
+from reflection_app.loops.values import Message, Value, user
+
+# Finding the headings of the five parts of a chain of thought, in every way that models write them.
+#
+# Every line is looked at once and only its beginning, so that the time is linear in the length of the text.
+
+PARTS = ("understand", "analyze", "plan", "execute", "verify")
+# A heading with its decoration is shorter; what comes after it on the same line does not matter here.
+LONGEST_LOOKED_AT = 160
+MOST_WORDS_BESIDE = 6
+
+_NAMES = re.compile(
+    r"(?P<understand>understand(?:ing)?|restate(?:ment)?)(?![0-9A-Za-z'’])"
+    r"|(?P<analyze>analy[sz]e|analy[sz]ing|analysis)(?![0-9A-Za-z'’])"
+    r"|(?P<plan>plan(?:ning)?)(?![0-9A-Za-z'’])"
+    r"|(?P<execute>execut(?:e|ing|ion)|implement(?:ing|ation)?)(?![0-9A-Za-z'’])"
+    r"|(?P<verify>verify(?:ing)?|verification|validat(?:e|ing|ion))(?![0-9A-Za-z'’])"
+    r"|(?P<understand_zh>理解)|(?P<analyze_zh>分析)|(?P<plan_zh>规划|计划)|(?P<execute_zh>执行|实施)"
+    r"|(?P<verify_zh>验证|检验)",
+    re.IGNORECASE,
+)
+_CHINESE_DIGITS = "一二三四五六七八九十"
+# Whatever stands before the number or the name: marks of lists, quotes and emphasis, emoji, an opening bracket.
+_MARKS = re.compile(r"[^0-9A-Za-z\u4e00-\u9fff(（]*+")
+_STEP = re.compile(
+    rf"(?:step|part|phase)\s{{0,3}}([0-9]{{1,2}}|[ivx]{{1,4}})\b|第([{_CHINESE_DIGITS}0-9]{{1,2}})[步部阶][分段]?"
+    rf"|步骤\s?([{_CHINESE_DIGITS}0-9]{{1,2}})",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(rf"[(（]?([0-9]{{1,2}}|[{_CHINESE_DIGITS}]|[ivxIVX]{{1,4}}(?=[.):]))\s?[.)）、:：．]")
+_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
+_UNDERLINE = re.compile(r"[ ]{0,3}(?:=+|-+)[ \t]*$")
+_COLONS = ":：-–—"
+_ROMAN = ("i", "ii", "iii", "iv", "v")
+
+
+class Style(IntEnum):
+    """How a heading is marked, the surest last."""
+
+    PLAIN = 0
+    NUMBERED = 1
+    STEP = 2
+    BOLD = 3
+    UNDERLINED = 4
+    ATX = 5
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A heading of `part` on line `line`, `height` lines high; `rest` is text that begins on the same line.
+
+    `is_exact`: it holds nothing but the name, before a colon or the end of the line.
+    """
+
+    part: str
+    line: int
+    style: Style
+    rest: str
+    is_exact: bool
+    height: int = 1
+
+    @property
+    def is_sure(self) -> bool:
+        return self.is_exact or self.style >= Style.BOLD
+
+
+def headings_in(lines: Sequence[str]) -> list[Heading]:
+    """The headings of parts among `lines`, those inside of code fences aside.
+
+    The style that marks the most parts is the answer's own. A heading of another style counts only for a part that
+    this style does not mark: a list inside the plan may well have an item that begins with "Verify".
+    """
+    found = _candidates(lines)
+    if not found:
+        return []
+    parts_by_style: dict[Style, set[str]] = {}
+    for heading in found:
+        parts_by_style.setdefault(heading.style, set()).add(heading.part)
+    own = max(parts_by_style, key=lambda style: (len(parts_by_style[style]), style))
+    marked = parts_by_style[own]
+    return [one for one in found if one.style is own or (one.part not in marked and one.is_sure)]
+
+
+def _candidates(lines: Sequence[str]) -> list[Heading]:
+    found: list[Heading] = []
+    fence = ""
+    for number, line in enumerate(lines):
+        mark = _FENCE.match(line)
+        if mark and (not fence or _closes(line, mark[1], fence)):
+            fence = "" if fence else mark[1]
+        elif not fence:
+            below = lines[number + 1] if number + 1 < len(lines) else ""
+            heading = _heading(line, below, number=number)
+            found += [heading] if heading else []
+    return found
+
+
+def _closes(line: str, mark: str, fence: str) -> bool:
+    return mark[0] == fence[0] and len(mark) >= len(fence) and not line.strip(" \t`~")
+
+
+def _heading(line: str, below: str, *, number: int) -> Heading | None:
+    start = line[:LONGEST_LOOKED_AT]
+    marks = _MARKS.match(start)
+    assert marks is not None
+    place, counted = marks.end(), None
+    step = _STEP.match(start, place)
+    numbered = step or _NUMBER.match(start, place)
+    if numbered:
+        counted = next(text for text in numbered.groups() if text)
+        more = _MARKS.match(start, numbered.end())
+        assert more is not None
+        place = more.end()
+    name = _NAMES.match(start, place)
+    if name is None:
+        return None
+    part = str(name.lastgroup).removesuffix("_zh")
+    underlined = bool(below) and _UNDERLINE.match(below[:LONGEST_LOOKED_AT]) is not None and not start[:1].isspace()
+    style = _style(start[:place], is_step=bool(step), is_numbered=bool(numbered), is_underlined=underlined)
+    rest = line[name.end() :]
+    exact, text = _after_name(rest)
+    if not exact and not _is_title(rest, style=style, counted=counted, part=part):
+        return None
+    return Heading(part, number, style, text if exact else "", exact, 2 if style is Style.UNDERLINED else 1)
+
+
+def _style(before: str, *, is_step: bool, is_numbered: bool, is_underlined: bool) -> Style:
+    if before.lstrip().startswith("#"):
+        return Style.ATX
+    if is_underlined:
+        return Style.UNDERLINED
+    if "*" in before.lstrip("* ") or before.lstrip("-+ ").startswith(("*", "__")):
+        return Style.BOLD
+    return Style.STEP if is_step else Style.NUMBERED if is_numbered else Style.PLAIN
+
+
+def _after_name(rest: str) -> tuple[bool, str]:
+    """Whether the name stands alone, before a colon or the end of the line; and the text after it."""
+    text = rest.lstrip("*_ \t#)）】")
+    if not text:
+        return True, ""
+    if text[0] in ":：" or (text[0] in _COLONS and text[1:2] in {"", " ", text[0]}):
+        return True, text[1:].lstrip("*_ \t")
+    return False, ""
+
+
+def _is_title(rest: str, *, style: Style, counted: str | None, part: str) -> bool:
+    """Whether what follows the name belongs to a title, such as "Plan the approach", and not to a sentence."""
+    title = rest[:LONGEST_LOOKED_AT].rstrip("#* _:：")
+    if (
+        len(rest) >= LONGEST_LOOKED_AT
+        or len(title.split()) > MOST_WORDS_BESIDE
+        or title.endswith((".", "。", "，", ","))
+    ):
+        return False
+    if style is Style.BOLD:
+        return rest.rstrip().endswith(("*", "__", "*:", "_:", "*：")) or rest.rstrip(" :：").endswith(("*", "__"))
+    if style is Style.NUMBERED:
+        # "1. Analyze the data" is an item of some list; "2. Analyze the problem" is the second part.
+        return _position(counted) == PARTS.index(part) + 1
+    return style in {Style.ATX, Style.UNDERLINED, Style.STEP}
+
+
+def _position(counted: str | None) -> int:
+    if counted is None:
+        return 0
+    if counted.isdecimal():
+        return int(counted)
+    if counted.lower() in _ROMAN:
+        return _ROMAN.index(counted.lower()) + 1
+    return _CHINESE_DIGITS.find(counted) + 1
 
 
 class ChainOfThought(Value):

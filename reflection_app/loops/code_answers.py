@@ -1,7 +1,12 @@
 """Taking the code out of a model's answer."""
 
 import ast
+import json
 import re
+from typing import Any
+
+from reflection_app.loops.chain_of_thought import work_in
+from reflection_app.loops.storable import storable, storable_value
 
 # A fence may be indented, may be left open at the end of a truncated answer, and may name a language or not.
 _FENCE = re.compile(
@@ -41,3 +46,122 @@ def _names_of(node: ast.stmt) -> list[str]:
     if isinstance(node, ast.Assign):
         return [target.id for target in node.targets if isinstance(target, ast.Name)]
     return []
+
+
+# Taking the data out of a model's answer: the one JSON value in it, bare or in a code fence.
+#
+# Nothing is mended here. Whoever uses the answer reads it with a JSON reader, so what is nearly JSON is not good enough.
+
+LONGEST_DATA = 200_000
+MOST_TRIES = 200
+TOO_DEEP = "it is not JSON that can be read: a number is too long, or it is nested too deeply"
+LANGUAGES = frozenset({"", "json", "jsonc", "json5"})
+
+
+class NoData(ValueError):
+    """The answer holds no JSON value, or several; the message says which, and where reading stopped."""
+
+
+def value_in(answer: str) -> Any:
+    """The JSON value in `answer`, its texts made storable. Raises NoData.
+
+    The whole answer, else its code blocks, else an object or an array with prose around it.
+    """
+    if len(answer) > LONGEST_DATA:
+        raise NoData(f"it is longer than {LONGEST_DATA:,} characters")
+    whole = answer.strip()
+    try:
+        return _read(whole)
+    except NoData as error:
+        problem = str(error)
+    blocks = blocks_in(answer, languages=LANGUAGES)
+    if blocks:
+        return _only_one(*_all_of(blocks))
+    return _only_one(_bare(whole), problem)
+
+
+def data_of(answer: str, *, chain_of_thought: bool) -> Any:
+    """The JSON value in `answer`; of a chain of thought in the part that holds the work, first. Raises NoData."""
+    work = work_in(answer) if chain_of_thought else answer
+    try:
+        return value_in(work)
+    except NoData:
+        if work is answer:
+            raise
+    return value_in(answer)
+
+
+def _all_of(blocks: list[str]) -> tuple[list[Any], str]:
+    """The values of the blocks that are JSON, and what is wrong with the last of the others."""
+    values, problem = [], ""
+    for block in blocks:
+        try:
+            values.append(_read(block.strip()))
+        except NoData as error:
+            problem = str(error)
+    return values, problem
+
+
+def _only_one(values: list[Any], problem: str) -> Any:
+    if not values:
+        raise NoData(problem)
+    # Compared as texts: to Python, 1 and True are the same.
+    if len({json.dumps(value, sort_keys=True) for value in values}) > 1:
+        raise NoData("it holds several different JSON values; answer with one")
+    return values[0]
+
+
+def _bare(text: str) -> list[Any]:
+    """The objects and arrays in `text`, each once: what stands inside of another is part of it."""
+    values: list[Any] = []
+    place = _next_opening(text, 0)
+    for _ in range(MOST_TRIES):
+        if place < 0:
+            break
+        try:
+            value, end = _decoder().raw_decode(text, place)
+            values.append(storable_value(value))
+        except NoData:
+            raise
+        except RecursionError:  # what stands inside of it could be read, but is not what was answered
+            raise NoData(TOO_DEEP) from None
+        except ValueError:
+            end = place + 1
+        place = _next_opening(text, end)
+    return values
+
+
+def _next_opening(text: str, start: int) -> int:
+    places = [place for place in (text.find("{", start), text.find("[", start)) if place >= 0]
+    return min(places, default=-1)
+
+
+def _read(text: str) -> Any:
+    try:
+        return storable_value(_decoder().decode(text))
+    except NoData:
+        raise
+    except json.JSONDecodeError as error:
+        if error.pos == 0:
+            raise NoData("there is no JSON in it") from None
+        raise NoData(f"it is not JSON: {error.msg}, line {error.lineno}, column {error.colno}") from None
+    except (ValueError, RecursionError):
+        raise NoData(TOO_DEEP) from None
+
+
+def _decoder() -> json.JSONDecoder:
+    return json.JSONDecoder(object_pairs_hook=_without_twins, parse_constant=_refuse_constant)
+
+
+def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    read: dict[str, Any] = {}
+    for name, value in pairs:
+        key = storable(name)
+        if key in read:
+            raise NoData(f"the key {key[:80]!r} stands twice in one object")
+        read[key] = value
+    return read
+
+
+def _refuse_constant(name: str) -> Any:
+    raise NoData(f"it is not JSON: {name} is no number in JSON")

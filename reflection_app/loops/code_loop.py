@@ -3,19 +3,16 @@
 After "External-Loop" of the design seeds and Reflexion (Shinn et al., 2023, arXiv:2303.11366) with given tests.
 """
 
-from reflection_app.loops.attempt_effects import RunTests
-from reflection_app.loops.attempts import make_attempt
+from reflection_app.loops.attempt_effects import AskReviewer, ReviewDecision, ReviewReason, RunTests
+from reflection_app.loops.attempts import end_by, make_attempt
 from reflection_app.loops.code_answers import code_of
 from reflection_app.loops.code_tests import TestReport, TestResult
-from reflection_app.loops.ends import Outcome
-from reflection_app.loops.messages import NO_ANSWER, Message, assistant, system, user
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
-from reflection_app.loops.review_effects import AskReviewer, ReviewDecision, ReviewReason
 from reflection_app.loops.scripts.names import wanted_names
-from reflection_app.loops.settling import end_by
 from reflection_app.loops.task_spec import TaskSpec
-from reflection_app.loops.verdicts import Judgement, Referee, Verdict
+from reflection_app.loops.values import NO_ANSWER, Message, assistant, system, user
+from reflection_app.loops.verdicts import Judgement, Outcome, Referee, Verdict
 
 MOST_FAILURES_SHOWN = 10
 MOST_BROKEN_SHOWN = 3

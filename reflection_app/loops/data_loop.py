@@ -3,17 +3,14 @@
 import json
 from collections.abc import Sequence
 
-from reflection_app.loops.attempts import make_attempt
-from reflection_app.loops.data_answers import NoData, data_of
-from reflection_app.loops.ends import Outcome
-from reflection_app.loops.growing_context import within
+from reflection_app.loops.attempts import end_by, make_attempt, within
+from reflection_app.loops.code_answers import NoData, data_of
 from reflection_app.loops.json_schema import Violation, violations
-from reflection_app.loops.messages import NO_ANSWER, Message, assistant, system, user
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
-from reflection_app.loops.settling import end_by
 from reflection_app.loops.task_spec import TaskSpec
-from reflection_app.loops.verdicts import Issue, IssueCategory, Judgement, Referee, Severity, Verdict
+from reflection_app.loops.values import NO_ANSWER, Message, assistant, system, user
+from reflection_app.loops.verdicts import Issue, IssueCategory, Judgement, Outcome, Referee, Severity, Verdict
 
 MOST_VIOLATIONS = 50
 

@@ -1,35 +1,261 @@
 """Effects: everything that a loop wants from the world, by subject in the modules named here."""
 
-from reflection_app.loops.after_effects import ReadSession, RecordFindings, RecordMemories
+from pydantic import Field, JsonValue, TypeAdapter
+
+from reflection_app.loops.after.findings import ErrorsFound, MemoriesFound, SessionRead
 from reflection_app.loops.attempt_effects import (
+    AskPerson,
+    AskReviewer,
     AwaitAttempt,
     CallTool,
+    Draw,
     Generate,
     KeepAttempt,
     RecordPick,
     RecordVerdict,
+    RequestAudit,
     RunTests,
+    Wait,
 )
-from reflection_app.loops.completeness_effects import RecordCompleteness, RecordSupplements
+from reflection_app.loops.completeness.checks import Completeness, SupplementsRun
+from reflection_app.loops.diagnosis.diagnoses import DiagnosedFailure, FixOutcome, FixRecall
+from reflection_app.loops.effect import Effect
 from reflection_app.loops.lessons import RecallLessons
 from reflection_app.loops.merging import RecordMergeSuggestion
-from reflection_app.loops.plan_effects import ChooseLoop, RecordPlan, RecordPlanStep
-from reflection_app.loops.protocol_effects import (
-    FindSimilarIssues,
-    IssueTicket,
-    ProposeEntry,
-    ProposeInstruction,
-    RecordReport,
-    RecordStage,
-)
-from reflection_app.loops.review_effects import (
-    AskReviewer,
-    Draw,
-    RequestAudit,
-)
-from reflection_app.loops.session_effects import AwaitTurns, RecordReflection
-from reflection_app.loops.tool_failure_effects import RecallFix, RecordFixOutcome, RecordToolFailure
-from reflection_app.loops.waiting_effects import AskPerson, Wait
+from reflection_app.loops.plans import CheckedPlan, PlanStepOutcome
+from reflection_app.loops.protocol.error_classes import SimilarIssues
+from reflection_app.loops.protocol.reports import Instruction, KeptReport, Proposal, Report
+from reflection_app.loops.protocol.stages import StageRecord
+from reflection_app.loops.session_reflections import KeptReflection
+from reflection_app.loops.storable import Text
+from reflection_app.loops.task_spec import Mode
+from reflection_app.loops.tickets import Ticket, TicketDraft
+from reflection_app.loops.values import Value
+from reflection_app.loops.verdicts import Issue
+
+# Effects of choosing a loop, and of planning.
+
+
+class Route(Value):
+    """Which loop a task got, and why."""
+
+    mode: Mode
+    task_kind: str
+    why: str = ""
+
+
+class ChooseLoop(Effect[Route]):
+    """Keep which loop the task goes on with."""
+
+    kind = "choose_loop"
+    results = TypeAdapter(Route)
+
+    route: Route
+
+
+class RecordPlan(Effect[CheckedPlan]):
+    """Keep a version of a plan with what is wrong with it."""
+
+    kind = "record_plan"
+    results = TypeAdapter(CheckedPlan)
+
+    plan: CheckedPlan
+
+
+class RecordPlanStep(Effect[PlanStepOutcome]):
+    """Keep how a step of a plan ended."""
+
+    kind = "record_plan_step"
+    results = TypeAdapter(PlanStepOutcome)
+
+    outcome: PlanStepOutcome
+
+
+# Effects of a loop that follows a session of an agent.
+
+
+class Turn(Value):
+    """One message of a recorded session, in the form of OpenAI's chat messages, as plain text."""
+
+    seq: int = Field(ge=1)
+    role: str
+    content: Text = ""
+    tool_name: Text = ""
+    is_tool_failure: bool = False
+
+
+class Turns(Value):
+    turns: tuple[Turn, ...] = ()
+    is_end: bool = False
+
+
+class AwaitTurns(Effect[Turns]):
+    """Wait until the session has `count` turns after number `after`, or ends, or (if asked) a tool fails in it."""
+
+    kind = "await_turns"
+    results = TypeAdapter(Turns)
+
+    after: int = Field(ge=0)
+    count: int = Field(ge=1)
+    or_tool_failure: bool = False
+
+
+class RecordReflection(Effect[KeptReflection]):
+    """Keep a reflection on a session, or that there is none because the reflector failed."""
+
+    kind = "record_reflection"
+    results = TypeAdapter(KeptReflection)
+
+    kept: KeptReflection
+
+
+# Effects of the loops that look back at work which has ended.
+
+
+class ReadSession(Effect[SessionRead]):
+    """Read what is to be looked back at, without what came into it from the notebook.
+
+    `with_known`: with the names of the memories that the notebook holds.
+    """
+
+    kind = "read_session"
+    results = TypeAdapter(SessionRead)
+
+    with_known: bool = False
+
+
+class RecordFindings(Effect[ErrorsFound]):
+    """Keep the errors that were found, and propose them to the notebook."""
+
+    kind = "record_findings"
+    results = TypeAdapter(ErrorsFound)
+
+    found: ErrorsFound
+
+
+class RecordMemories(Effect[MemoriesFound]):
+    """Keep the memories that were found, and propose them to the notebook."""
+
+    kind = "record_memories"
+    results = TypeAdapter(MemoriesFound)
+
+    found: MemoriesFound
+
+
+# Effects of the completeness check.
+
+
+class RecordCompleteness(Effect[Completeness]):
+    """Keep what a completeness check found."""
+
+    kind = "record_completeness"
+    results = TypeAdapter(Completeness)
+
+    found: Completeness
+
+
+class RecordSupplements(Effect[SupplementsRun]):
+    """Keep what became of the supplements, and the statistics of the run."""
+
+    kind = "record_supplements"
+    results = TypeAdapter(SupplementsRun)
+
+    done: SupplementsRun
+
+
+# Effects of rewind tickets and of the six steps.
+
+
+class IssueTicket(Effect[Ticket]):
+    """Issue a rewind ticket for an attempt that goes back. An older ticket of the run that is open is superseded."""
+
+    kind = "issue_ticket"
+    results = TypeAdapter(Ticket)
+
+    draft: TicketDraft
+
+
+class RecordStage(Effect[StageRecord]):
+    """Keep a step of the protocol, with what it was given and what came of it."""
+
+    kind = "record_stage"
+    results = TypeAdapter(StageRecord)
+
+    record: StageRecord
+
+
+class FindSimilarIssues(Effect[SimilarIssues]):
+    """Look for issues like these in the newest reports on the run's agent, and on this run."""
+
+    kind = "find_similar_issues"
+    results = TypeAdapter(SimilarIssues)
+
+    attempt: int
+    issues: tuple[Issue, ...]
+
+
+class RecordReport(Effect[KeptReport]):
+    """Keep an error trace report, or its newer state."""
+
+    kind = "record_report"
+    results = TypeAdapter(KeptReport)
+
+    report: Report
+
+
+class ProposeEntry(Effect[Proposal]):
+    """Propose something to the notebook."""
+
+    kind = "propose_entry"
+    results = TypeAdapter(Proposal)
+
+    proposal: Proposal
+
+
+class ProposeInstruction(Effect[Instruction]):
+    """Propose an instruction for the agent's system prompt."""
+
+    kind = "propose_instruction"
+    results = TypeAdapter(Instruction)
+
+    instruction: Instruction
+
+
+# Effects of the diagnosis of failed calls, and of the fixes that are remembered.
+
+
+class RecallFix(Effect[FixRecall]):
+    """Look for the fix that has worked best on this tool with this signature of an error, `without` these pairs.
+
+    Parameters that worked are remembered for the same failed `params` alone; for others the fix is known in words.
+    """
+
+    kind = "recall_fix"
+    results = TypeAdapter(FixRecall)
+
+    tool: str
+    signature: str
+    params: dict[str, JsonValue] = Field(default_factory=dict)
+    without: tuple[str, ...] = ()
+
+
+class RecordToolFailure(Effect[DiagnosedFailure]):
+    """Keep a failed call with its diagnosis."""
+
+    kind = "record_tool_failure"
+    results = TypeAdapter(DiagnosedFailure)
+
+    failure: DiagnosedFailure
+
+
+class RecordFixOutcome(Effect[FixOutcome]):
+    """Keep how a fix went; one that worked becomes a fix pair, or counts for the one that was remembered."""
+
+    kind = "record_fix_outcome"
+    results = TypeAdapter(FixOutcome)
+
+    outcome: FixOutcome
+
 
 # Takes time outside of any transaction.
 Performing = Generate | RunTests | CallTool | RecallLessons

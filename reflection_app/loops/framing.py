@@ -1,8 +1,38 @@
 """Showing one model the work of another without letting that work speak."""
 
 import hashlib
+import re
 
-from reflection_app.loops.tool_frames import framed
+# Text from tools and about tools inside a prompt: as data, in a frame that it cannot close.
+
+_OPENS = re.compile(r"<([a-z]+-[0-9a-f]{12})>")
+
+
+def framed(text: str, *, name: str, most: int) -> str:
+    """`text`, at most `most` characters of it, between tags that are named by its own hash.
+
+    No text can hold its own hash, so none can end its frame; and a replayed loop makes the same prompt again.
+    """
+    tag = f"{name}-{hashlib.sha256(text.encode(errors='surrogatepass')).hexdigest()[:12]}"
+    left_out = len(text) - most
+    shown = text if left_out <= 0 else f"{text[:most]}\n[{left_out:,} more characters are not shown.]"
+    return f"<{tag}>\n{shown}\n</{tag}>"
+
+
+def inside_frames(text: str) -> str:
+    """All of `text` that stands in frames, and so was written by others than us.
+
+    Frames that are forged within a frame, or before one, end nothing: it is the union of all.
+    """
+    inside: list[str] = []
+    ends = 0
+    for opening in _OPENS.finditer(text):
+        closes = text.find(f"</{opening[1]}>", opening.end())
+        if closes > ends:
+            inside.append(text[max(ends, opening.end()) : closes])
+            ends = closes
+    return "\n".join(inside)
+
 
 LONGEST_WORK = 60_000
 

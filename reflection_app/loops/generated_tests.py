@@ -6,21 +6,18 @@ succeeds only where a person says so or the kept code passes every test that not
 """
 
 from reflection_app.loops.actor_critic import actor_critic
-from reflection_app.loops.attempt_effects import Generate, Pick, RunTests
-from reflection_app.loops.attempts import make_attempt
+from reflection_app.loops.attempt_effects import AskReviewer, Generate, Pick, ReviewDecision, ReviewReason, RunTests
+from reflection_app.loops.attempts import draw_audit, make_attempt
 from reflection_app.loops.code_answers import code_of
 from reflection_app.loops.code_loop import TESTS_TIMEOUT_S, sent_back, told_failures
 from reflection_app.loops.code_tests import CodeTests, TestReport
-from reflection_app.loops.ends import Outcome
-from reflection_app.loops.messages import NO_ANSWER, Message, assistant, system, user
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.referee.suspect_tests import SuspectTests, suspect_tests
 from reflection_app.loops.referee.weighing import Standing, Tried, weigh
-from reflection_app.loops.review_effects import AskReviewer, ReviewDecision, ReviewReason
-from reflection_app.loops.settling import draw_audit
 from reflection_app.loops.task_spec import TaskSpec
-from reflection_app.loops.verdicts import Judgement, Referee, Verdict
+from reflection_app.loops.values import NO_ANSWER, Message, assistant, system, user
+from reflection_app.loops.verdicts import Judgement, Outcome, Referee, Verdict
 
 TESTS_WANTED = 5
 LONGEST_WHY = 4_000

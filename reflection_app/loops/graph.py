@@ -9,8 +9,19 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from reflection_app.loops.graph_values import Edge, EdgeKind, Graph, Node, NodeKind, RecordedStep
-from reflection_app.loops.graph_words import FAULTS, described, end_words, shortened, what_failed
+from reflection_app.loops.graph_words import (
+    FAULTS,
+    Edge,
+    EdgeKind,
+    Graph,
+    Node,
+    NodeKind,
+    RecordedStep,
+    described,
+    end_words,
+    shortened,
+    what_failed,
+)
 
 TASK, OUTCOME = "task", "outcome"
 # Asked again, or asked to go on: both belong to the question that they follow.

@@ -6,12 +6,11 @@ from uuid import UUID
 from pydantic import Field, TypeAdapter
 
 from reflection_app.loops.effect import Effect
-from reflection_app.loops.messages import Message
-from reflection_app.loops.notebook_settings import Share
+from reflection_app.loops.project_settings import Share
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.storable import Text
 from reflection_app.loops.task_spec import TaskSpec
-from reflection_app.loops.values import Value
+from reflection_app.loops.values import Message, Value
 
 LONGEST_QUESTION = 4_000
 LONGEST_LESSONS = 12_000

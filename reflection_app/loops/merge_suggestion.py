@@ -5,10 +5,11 @@ from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from reflection_app.loops.answer_reading import Lenient
+from reflection_app.loops.answers import ask
 from reflection_app.loops.attempt_effects import Generate
 from reflection_app.loops.effect import EffectFailed
-from reflection_app.loops.ends import Outcome
-from reflection_app.loops.lenient_values import Lenient
+from reflection_app.loops.framing import framed
 from reflection_app.loops.merging import (
     LONGEST_NAME,
     LONGEST_TEXT,
@@ -16,12 +17,11 @@ from reflection_app.loops.merging import (
     MergeSuggestion,
     RecordMergeSuggestion,
 )
-from reflection_app.loops.messages import system, user
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
-from reflection_app.loops.structured_answers import ask
 from reflection_app.loops.task_spec import TaskSpec
-from reflection_app.loops.tool_frames import framed
+from reflection_app.loops.values import system, user
+from reflection_app.loops.verdicts import Outcome
 
 ROLE = "merger"
 TEMPERATURE = 0.2

@@ -1,17 +1,270 @@
-"""Carrying out a plan: each step after those that it requires, by its tool or by the model."""
+"""What the steps of a plan came to, over all plans of a run: results, failures, and what a prompt is told of them."""
 
-from reflection_app.loops.answering import Answer, NoAnswer, complete_answer
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from reflection_app.loops.answers import Answer, NoAnswer, NoUsableAnswer, ask, complete_answer
 from reflection_app.loops.attempt_effects import Generate
+from reflection_app.loops.attempts import task_with_lessons
+from reflection_app.loops.completeness.checks import HistoryStep
 from reflection_app.loops.diagnosis.acting import Skipped, call_with_diagnosis
-from reflection_app.loops.messages import system, user
-from reflection_app.loops.plan_effects import RecordPlanStep
-from reflection_app.loops.plan_work import StepRun, Work, told
-from reflection_app.loops.plans import Plan, PlanStep, PlanStepOutcome, PlanStepState, in_order
+from reflection_app.loops.effect import EffectFailed
+from reflection_app.loops.effects import RecordPlan, RecordPlanStep
+from reflection_app.loops.framing import framed
+from reflection_app.loops.plans import (
+    MOST_STEPS,
+    PLAN_SCHEMA,
+    CheckedPlan,
+    Plan,
+    PlanIssue,
+    PlanStep,
+    PlanStepOutcome,
+    PlanStepState,
+    check_plan,
+    in_order,
+)
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
-from reflection_app.loops.structured_answers import NoUsableAnswer
 from reflection_app.loops.task_spec import TaskSpec
-from reflection_app.loops.tool_tries import NothingNew, task_of
+from reflection_app.loops.tool_tries import NothingNew, describe, task_of
+from reflection_app.loops.values import Message, assistant, system, user
+from reflection_app.loops.verdicts import Feedback, Issue, IssueCategory, Judgement, Referee, Severity, Verdict
+
+LONGEST_RESULT = 4_000
+LONGEST_RESULTS = 24_000
+LONGEST_ERROR = 1_000
+
+
+@dataclass(frozen=True)
+class StepRun:
+    """A step that was tried or skipped, how it ended, its result, and what it cost."""
+
+    step: PlanStep
+    outcome: PlanStepOutcome
+    result: str = ""
+    tokens: int = 0
+    cost_usd: Decimal = Decimal(0)
+
+    @property
+    def is_done(self) -> bool:
+        return self.outcome.state is PlanStepState.DONE
+
+    @property
+    def was_tried(self) -> bool:
+        return self.outcome.state is not PlanStepState.SKIPPED
+
+    @property
+    def what_went_wrong(self) -> str:
+        """Empty where nothing did."""
+        if self.is_done:
+            return ""
+        if self.outcome.state is PlanStepState.SKIPPED:
+            return f"it was skipped, because it needs {', '.join(self.outcome.waited_for)}"
+        return self.outcome.error[:LONGEST_ERROR] or "it failed"
+
+
+@dataclass
+class Work:
+    """Steps done so far, by any plan, and those of the newest plan that were not.
+
+    Supplements that were not done are kept apart: the plan was carried out all the same. `still_missing` is what the
+    last completeness check found and nobody did.
+    """
+
+    done: dict[str, StepRun] = field(default_factory=dict)
+    not_done: dict[str, StepRun] = field(default_factory=dict)
+    supplements_not_done: dict[str, StepRun] = field(default_factory=dict)
+    ran: list[StepRun] = field(default_factory=list)
+    still_missing: tuple[str, ...] = ()
+    done_by_newest: int = 0
+    is_planned: bool = False
+    is_supplementing: bool = False
+
+    def begin(self) -> None:
+        """A new plan replaces what the last one left undone."""
+        self.is_planned, self.not_done, self.done_by_newest = True, {}, 0
+        self.is_supplementing, self.supplements_not_done, self.still_missing = False, {}, ()
+
+    def begin_supplements(self) -> None:
+        """Steps that are added from now on are those of a supplementary plan."""
+        self.is_supplementing = True
+
+    def add(self, ran: StepRun) -> None:
+        self.ran.append(ran)
+        if ran.is_done:
+            self.done[ran.step.id] = ran
+            self.done_by_newest += 1
+        elif self.is_supplementing:
+            self.supplements_not_done[ran.step.id] = ran
+        else:
+            self.not_done[ran.step.id] = ran
+
+    @property
+    def left_undone(self) -> list[StepRun]:
+        return [*self.not_done.values(), *self.supplements_not_done.values()]
+
+    def history(self) -> tuple[HistoryStep, ...]:
+        """All steps of all plans in their order, as a completeness check is told of them."""
+        return tuple(
+            HistoryStep(
+                operation=ran.step.description,
+                tool=ran.step.tool or "",
+                ok=ran.is_done,
+                result=ran.result or ran.what_went_wrong,
+            )
+            for ran in self.ran
+        )
+
+    def is_complete(self) -> bool:
+        """Whether every step of the newest plan was done."""
+        return self.is_planned and not self.not_done
+
+    def told_done(self) -> str:
+        return told(self.done.values())
+
+    def told_failed(self) -> str:
+        return "\n\n".join(_told_failure(ran) for ran in self.left_undone) or "(none)"
+
+    def so_far(self) -> str:
+        """What the next planner is told; nothing before the first plan."""
+        return prompt("plan_again", done=self.told_done(), failed=self.told_failed()) + "\n" if self.is_planned else ""
+
+    def as_answer(self) -> str:
+        """The results themselves, for a run that was stopped before an answer was written from them."""
+        parts = ["The run stopped before its answer was written. These steps were done:"]
+        parts += [f"**{ran.step.description}**\n\n{ran.result[:LONGEST_RESULT]}" for ran in self.done.values()]
+        parts += [f"Not done: {ran.step.description} ({ran.what_went_wrong})" for ran in self.left_undone]
+        parts += [f"Still missing: {one}" for one in self.still_missing]
+        return "\n\n".join(parts)
+
+
+def told(runs: Iterable[StepRun]) -> str:
+    """Results as a prompt shows them, each in a frame of its own and all of them bounded together."""
+    listed = list(runs)
+    most = min(LONGEST_RESULT, LONGEST_RESULTS // max(1, len(listed)))
+    return (
+        "\n\n".join(
+            f"Step {ran.step.id}: {ran.step.description}\n{framed(ran.result, name='result', most=most)}"
+            for ran in listed
+        )
+        or "(none)"
+    )
+
+
+def _told_failure(ran: StepRun) -> str:
+    why = framed(ran.what_went_wrong, name="failure", most=LONGEST_ERROR)
+    return f"Step {ran.step.id}: {ran.step.description}\n{why}"
+
+
+def judge_steps(work: Work, *, attempt: int, stopped: str = "", answer: Judgement | None = None) -> Judgement:
+    """The tools' word on an attempt: the share of steps that were done, and PASS where that is all of them.
+
+    With a judgement of the `answer`, it is no better than that one. What was `stopped` before the end is not passed.
+    """
+    total = len(work.done) + len(work.not_done)
+    share = 100 * len(work.done) / total if total else 0.0
+    sent_back = answer is not None and not answer.passed
+    is_whole = work.is_complete() and not stopped and not sent_back
+    issues = [
+        Issue(
+            category=IssueCategory.COMPLETENESS,
+            severity=Severity.HIGH,
+            description=f"Step {ran.step.id} ({ran.step.description}): {ran.what_went_wrong}.",
+        )
+        for ran in work.not_done.values()
+    ]
+    issues += [
+        Issue(category=IssueCategory.COMPLETENESS, description=f"A check found that this is missing: {one}")
+        for one in work.still_missing
+    ]
+    if stopped:
+        issues.append(Issue(category=IssueCategory.COMPLETENESS, severity=Severity.HIGH, description=stopped))
+    if sent_back:
+        told_back = "All steps were done, but the answer made from them was sent back."
+        issues.append(Issue(category=IssueCategory.QUALITY, description=told_back))
+    return Judgement(
+        attempt=attempt,
+        referee=Referee.TOOL,
+        verdict=Verdict.PASS if is_whole else Verdict.REVISE,
+        score=share if answer is None else min(share, answer.score),
+        confidence=1.0,
+        issues=tuple(issues),
+        feedback=Feedback(strengths=(f"{len(work.done)} of {total} steps were done.",)),
+    )
+
+
+# Making a plan: asked for, checked by code, and put right with what was wrong with it in view.
+
+MOST_REVISIONS = 2
+TEMPERATURE = 0.3
+# Lessons are told where the first plan is made and where its answer is written.
+PROMPTS_TOLD = 2
+MOST_ISSUES_SHOWN = 20
+
+
+async def make_plan(spec: TaskSpec, run: Progress, work: Work, *, number: int, part: str = "") -> Plan:
+    """A plan that can be carried out; every version is recorded with its issues, under `part` of the attempt's keys.
+
+    Raises EffectFailed where it still cannot after `MOST_REVISIONS` revisions.
+    """
+    is_first = number == 1 and not part
+    goal = task_of(spec)
+    if is_first:
+        goal = await task_with_lessons(spec, run, task=goal, prompts=PROMPTS_TOLD)
+    first = first_messages(spec, work, goal=goal)
+    base = f"attempt-{number}{part}/plan"
+    messages, key = first, f"{base}/make"
+    for revision in range(MOST_REVISIONS + 1):
+        plan = await _ask(run, key=key, messages=messages)
+        record = RecordPlan(key=f"{base}/checked-{revision + 1}", plan=_checked(plan, spec, work))
+        # Checked again, because a person may have edited the recorded plan in a fork.
+        checked = _checked((await run.perform(record)).plan, spec, work)
+        if not checked.issues:
+            return checked.plan
+        # Only the newest plan is shown again: an earlier one has nothing to teach that its successor has not.
+        messages = (*first, assistant(_json(checked)), user(prompt("plan_revise", issues=told_issues(checked.issues))))
+        key = f"{base}/revise-{revision + 1}"
+    faults = " ".join(issue.description for issue in checked.issues[:MOST_ISSUES_SHOWN])
+    raise EffectFailed(f"The plan still could not be carried out after {MOST_REVISIONS} revisions. {faults}")
+
+
+def _checked(plan: Plan, spec: TaskSpec, work: Work) -> CheckedPlan:
+    return check_plan(plan, tools=[tool.name for tool in spec.tools], done=work.done.keys())
+
+
+async def _ask(run: Progress, *, key: str, messages: tuple[Message, ...]) -> Plan:
+    run.check_limits()
+    request = Generate(
+        key=key,
+        role="planner",
+        messages=messages,
+        temperature=TEMPERATURE,
+        max_tokens=run.tokens_left,
+        timeout_s=run.time_left_s(),
+        json_schema=PLAN_SCHEMA,
+    )
+    return await ask(run, request, schema=Plan, judges=False)
+
+
+def first_messages(spec: TaskSpec, work: Work, *, goal: str) -> tuple[Message, ...]:
+    """What the planner is asked: the goal, the tools and, after a plan that was not all done, what came of it."""
+    asked = prompt("plan_make", goal=goal, tools=describe(spec.tools), so_far=work.so_far(), most=MOST_STEPS)
+    return (system(prompt("plan_system")), user(asked))
+
+
+def told_issues(issues: tuple[PlanIssue, ...]) -> str:
+    lines = [f"- {issue.description}" for issue in issues[:MOST_ISSUES_SHOWN]]
+    left_out = len(issues) - MOST_ISSUES_SHOWN
+    return "\n".join([*lines, f"- … and {left_out} more."] if left_out > 0 else lines)
+
+
+def _json(checked: CheckedPlan) -> str:
+    return json.dumps(checked.plan.model_dump(mode="json"), ensure_ascii=False)
+
+
+# Carrying out a plan: each step after those that it requires, by its tool or by the model.
 
 LONGEST_KEPT_ERROR = 2_000
 

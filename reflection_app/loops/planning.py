@@ -18,20 +18,16 @@ A run that a limit or an error stops in the middle keeps what its steps came to 
 
 from reflection_app.loops.actor_critic import Earlier, actor_messages, evaluate
 from reflection_app.loops.attempt_effects import KeepAttempt
-from reflection_app.loops.attempts import make_attempt, unfinished
+from reflection_app.loops.attempts import make_attempt, settle, unfinished
 from reflection_app.loops.completeness.supplementing import supply_what_is_missing
 from reflection_app.loops.effect import EffectFailed
-from reflection_app.loops.ends import Outcome
-from reflection_app.loops.messages import Message
-from reflection_app.loops.plan_making import make_plan
-from reflection_app.loops.plan_steps import carry_out
-from reflection_app.loops.plan_work import Work, judge_steps, told
+from reflection_app.loops.framing import framed
+from reflection_app.loops.plan_steps import Work, carry_out, judge_steps, make_plan, told
 from reflection_app.loops.progress import LimitReached, Progress
 from reflection_app.loops.prompts import prompt
-from reflection_app.loops.settling import settle
 from reflection_app.loops.task_spec import TaskSpec
-from reflection_app.loops.tool_frames import framed
-from reflection_app.loops.verdicts import Judgement, Referee, Verdict
+from reflection_app.loops.values import Message
+from reflection_app.loops.verdicts import Judgement, Outcome, Referee, Verdict
 
 LONGEST_MISSING = 8_000
 

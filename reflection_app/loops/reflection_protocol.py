@@ -7,28 +7,21 @@ protocol/, a file a step. With an outside agent the first four steps are ours an
 
 from dataclasses import replace
 
+from reflection_app.loops.attempts import end_by, issue_ticket
 from reflection_app.loops.effect import EffectFailed
-from reflection_app.loops.ends import Outcome
 from reflection_app.loops.progress import LimitReached, Progress
-from reflection_app.loops.protocol.agents_repairs import ask_for_knowledge, keep_the_agents
-from reflection_app.loops.protocol.checkpoints import checkpoint_for
-from reflection_app.loops.protocol.classifying import classify_error
 from reflection_app.loops.protocol.error_classes import ErrorClass
-from reflection_app.loops.protocol.executing import execute
-from reflection_app.loops.protocol.exploring import explore
+from reflection_app.loops.protocol.executing import ask_for_knowledge, execute, keep_the_agents
 from reflection_app.loops.protocol.judging import judge
 from reflection_app.loops.protocol.making import first_attempt, has_room, make, prefer_an_answer
-from reflection_app.loops.protocol.planning_repairs import plan_repairs
-from reflection_app.loops.protocol.reflecting import reflect
+from reflection_app.loops.protocol.reflecting import classify_error, explore, reflect
+from reflection_app.loops.protocol.repair_plans import plan_repairs
 from reflection_app.loops.protocol.reporting import analysed, keep_report
-from reflection_app.loops.protocol.resuming import resume
-from reflection_app.loops.protocol.rounds import Analysis, Made, SentBack
+from reflection_app.loops.protocol.rounds import Analysis, Made, SentBack, checkpoint_for
 from reflection_app.loops.protocol.stages import Executed
-from reflection_app.loops.protocol.submitting import revision_messages, submit
-from reflection_app.loops.settling import end_by
+from reflection_app.loops.protocol.submitting import resume, revision_messages, submit
 from reflection_app.loops.task_spec import Execution, TaskSpec
-from reflection_app.loops.ticketing import issue_ticket
-from reflection_app.loops.verdicts import Referee
+from reflection_app.loops.verdicts import Outcome, Referee
 
 
 async def reflection_protocol(spec: TaskSpec, run: Progress) -> Outcome:

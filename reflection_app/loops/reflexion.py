@@ -3,12 +3,10 @@
 After the mode "Reflexion" of the design seeds; Shinn et al., 2023, arXiv:2303.11366.
 """
 
+from reflection_app.loops.answers import ask
 from reflection_app.loops.attempt_effects import Generate
-from reflection_app.loops.attempts import make_attempt
-from reflection_app.loops.ends import Outcome
+from reflection_app.loops.attempts import end_by, make_attempt, settle, within
 from reflection_app.loops.framing import sees_all_of
-from reflection_app.loops.growing_context import within
-from reflection_app.loops.messages import NO_ANSWER, Message, assistant, system, user
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.self_evaluation import (
@@ -23,10 +21,9 @@ from reflection_app.loops.self_evaluation import (
     judge_itself,
     reflection_question,
 )
-from reflection_app.loops.settling import end_by, settle
-from reflection_app.loops.structured_answers import ask
 from reflection_app.loops.task_spec import TaskSpec
-from reflection_app.loops.verdicts import Judgement, Referee
+from reflection_app.loops.values import NO_ANSWER, Message, assistant, system, user
+from reflection_app.loops.verdicts import Judgement, Outcome, Referee
 
 
 async def reflexion(spec: TaskSpec, run: Progress) -> Outcome:

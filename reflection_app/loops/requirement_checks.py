@@ -1,11 +1,16 @@
 """Whether an answer meets its minimum requirements, told by code in words that a person reads."""
 
+import json
 from collections.abc import Sequence
+from itertools import repeat
 from typing import Any
 
-from reflection_app.loops.checked_answers import CheckedAnswer, Found
+from reflection_app.loops.chain_of_thought import work_in
+from reflection_app.loops.code_answers import NoData, data_of
 from reflection_app.loops.json_paths import (
     Gap,
+    Looks,
+    Part,
     PathRefused,
     TooManyPlaces,
     Trail,
@@ -15,9 +20,167 @@ from reflection_app.loops.json_paths import (
     written,
 )
 from reflection_app.loops.json_schema import SchemaRefused, violations
-from reflection_app.loops.requirement_counts import check_count
-from reflection_app.loops.requirements import RequirementKind, RequirementResult, Requirements, RequirementsReport
+from reflection_app.loops.requirements import (
+    Counted,
+    CountRequirement,
+    RequirementKind,
+    RequirementResult,
+    Requirements,
+    RequirementsReport,
+)
+from reflection_app.loops.storable import count_characters, count_lines, count_words
 from reflection_app.loops.verdicts import Issue, IssueCategory, Judgement, Referee, Severity, Verdict
+
+# An answer as its minimum requirements see it.
+
+SIZES = {Counted.WORDS: count_words, Counted.CHARACTERS: count_characters, Counted.LINES: count_lines}
+
+# Whether a requirement holds, what was found, and where in the data.
+Found = tuple[bool, str, str]
+
+
+class CheckedAnswer:
+    """The answer's text, and its data or why there is none."""
+
+    def __init__(self, answer: str, *, chain_of_thought: bool) -> None:
+        self.text = work_in(answer) if chain_of_thought else answer
+        self.data: Any = None
+        self.no_data = ""
+        try:
+            self.data = data_of(answer, chain_of_thought=chain_of_thought)
+        except NoData as error:
+            self.no_data = f"no data: {error}"
+        self.looks = Looks()
+        self._sizes: dict[tuple[Counted, int], int] = {}
+
+    def size(self, of: Counted, text: str | None = None) -> int:
+        """The size of the whole text, or of a `text` in the data; counted once however many requirements ask for it."""
+        counted = self.text if text is None else text
+        # The data holds its texts as long as it is there itself, so that no other gets the identity of one of them.
+        known = (of, id(counted))
+        if known not in self._sizes:
+            self._sizes[known] = SIZES[of](counted)
+        return self._sizes[known]
+
+
+# How many items a list in the data has, or how long a text is, against what is required of it.
+
+LONGEST_SHOWN = 80
+WHOLE = "$"
+
+
+def check_count(count: CountRequirement, answer: CheckedAnswer) -> RequirementResult:
+    """Whether there are as many as there must be."""
+    met, actual, place = _counted(count, answer)
+    return RequirementResult(
+        kind=RequirementKind.COUNT,
+        name=count.name.strip() or _what(count),
+        met=met,
+        expected=f"{_bounds(count)} {_what(count, is_one=(count.max or count.min) == 1)}",
+        actual=actual,
+        path=place,
+    )
+
+
+def _counted(count: CountRequirement, answer: CheckedAnswer) -> Found:
+    if count.of is not Counted.ITEMS and count.path.strip() in {"", WHOLE}:
+        return _within(count, answer.size(count.of), place="")
+    if answer.no_data:
+        return False, answer.no_data, ""
+    try:
+        return _counted_at(parse_path(count.path), count, answer)
+    except PathRefused as error:
+        return False, f"the path cannot be read: {error}", ""
+    except TooManyPlaces as error:
+        return False, str(error), ""
+
+
+def _counted_at(path: tuple[Part, ...], count: CountRequirement, answer: CheckedAnswer) -> Found:
+    reached, gaps = follow(answer.data, path, answer.looks)
+    kind = list if count.of is Counted.ITEMS else str
+    fitting = [(place, value) for place, value in reached if isinstance(value, kind)]
+    if fitting:
+        return _within(count, sum(_size(value, count, answer) for _, value in fitting), place=written(fitting[0][0]))
+    if reached:
+        place, value = reached[0]
+        wanted = "a list" if kind is list else "a text"
+        return False, f"{written(place)} is {_kind_of(value)}, not {wanted}", written(place)
+    place, gap = gaps[0]
+    if gap is Gap.EMPTY:
+        return _within(count, 0, place=written(place))
+    return False, f"{written(place)} {told_gap(gap)}", written(place)
+
+
+def _within(count: CountRequirement, number: int, *, place: str) -> Found:
+    met = (count.min is None or number >= count.min) and (count.max is None or number <= count.max)
+    return met, f"{number:,}", place
+
+
+def _size(value: Any, count: CountRequirement, answer: CheckedAnswer) -> int:
+    if count.of is not Counted.ITEMS:
+        return answer.size(count.of, value)
+    return sum(1 for item in value if _fits(item, count.where, answer.looks)) if count.where else len(value)
+
+
+def _fits(item: Any, where: dict[str, Any], looks: Looks) -> bool:
+    looks.spend()
+    return isinstance(item, dict) and all(
+        name in item and _same(item[name], value, looks) for name, value in where.items()
+    )
+
+
+def _same(one: Any, other: Any, looks: Looks) -> bool:
+    """Whether two JSON values are equal. To Python, 1 and true are."""
+    looks.spend()
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_same(one[key], other[key], looks) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_same, one, other, repeat(looks)))
+    return bool(one == other)
+
+
+def _bounds(count: CountRequirement) -> str:
+    if count.max is None:
+        return f"at least {count.min:,}"
+    if not count.min:
+        return f"at most {count.max:,}"
+    return f"exactly {count.min:,}" if count.min == count.max else f"{count.min:,} to {count.max:,}"
+
+
+def _what(count: CountRequirement, *, is_one: bool = False) -> str:
+    """What is counted, in words: `items in papers with is_key = true`."""
+    where = count.path.strip() or WHOLE
+    is_whole = where == WHOLE
+    place = "" if is_whole and count.of is not Counted.ITEMS else f" in {'the list' if is_whole else where}"
+    conditions = " and ".join(f"{_shortened(name)} = {_shown(value)}" for name, value in count.where.items())
+    unit = count.of.value.removesuffix("s") if is_one else count.of.value
+    return f"{unit}{place}{f' with {conditions}' if conditions else ''}"
+
+
+def _shown(value: Any) -> str:
+    return _shortened(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+
+
+def _kind_of(value: Any) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true or false"
+        case dict():
+            return "an object"
+        case list():
+            return "a list"
+        case str():
+            return "a text"
+    return "a number"
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 1]}…"
+
 
 MOST_TOLD = 10
 MOST_PLACES = 3
@@ -65,7 +228,7 @@ def _fit(schema: dict[str, Any], data: Any) -> Found:
         return True, "it fits", ""
     told = "; ".join(f"{one.path}: {one.message}" for one in found[:MOST_TOLD])
     more = f"; and {len(found) - MOST_TOLD:,} more" if len(found) > MOST_TOLD else ""
-    return False, f"{_shortened(told, LONGEST_TOLD)}{more}", found[0].path
+    return False, f"{_shortened_list(told, LONGEST_TOLD)}{more}", found[0].path
 
 
 def _field(path: str, answer: CheckedAnswer) -> RequirementResult:
@@ -107,7 +270,7 @@ def _is_empty(value: Any) -> bool:
     return value is None or (isinstance(value, dict | list) and not value)
 
 
-def _shortened(text: str, longest: int) -> str:
+def _shortened_list(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
+from reflection_app.loops.answer_reading import Clipped, Flag, Lenient, Share, Texts, as_described
 from reflection_app.loops.framing import frame_of, framed_task, shown
-from reflection_app.loops.lenient_values import Clipped, Flag, Lenient, Share, Texts, as_described
-from reflection_app.loops.messages import Message, system, user
 from reflection_app.loops.prompts import prompt
+from reflection_app.loops.values import Message, system, user
 from reflection_app.loops.verdicts import Feedback, Issue, Judgement, Referee, Verdict
 
 EVALUATION_TEMPERATURE = 0.3

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from reflection_app.loops.lenient_values import Flag, Lenient, Share, as_list
+from reflection_app.loops.answer_reading import Flag, Lenient, Share, as_list
 from reflection_app.loops.storable import Text
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Confidence

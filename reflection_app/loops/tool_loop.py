@@ -16,12 +16,10 @@ from typing import Any
 
 from reflection_app.loops.answer_reading import UnusableAnswerError, read_answer
 from reflection_app.loops.attempt_effects import KeepAttempt
-from reflection_app.loops.attempts import make_attempt
+from reflection_app.loops.attempts import make_attempt, task_with_lessons
 from reflection_app.loops.diagnosis.acting import Calls
 from reflection_app.loops.effect import EffectTimedOut
-from reflection_app.loops.ends import Outcome
 from reflection_app.loops.progress import LimitReached, Progress
-from reflection_app.loops.recalling import task_with_lessons
 from reflection_app.loops.task_spec import Execution, TaskSpec
 from reflection_app.loops.tool_calls import ToolCall, ToolResult, ToolSpec
 from reflection_app.loops.tool_tries import (
@@ -33,7 +31,7 @@ from reflection_app.loops.tool_tries import (
     refused_call,
     task_of,
 )
-from reflection_app.loops.verdicts import LONGEST_TEXT, Feedback, Judgement, Referee, Verdict
+from reflection_app.loops.verdicts import LONGEST_TEXT, Feedback, Judgement, Outcome, Referee, Verdict
 
 
 async def tool_loop(spec: TaskSpec, run: Progress) -> Outcome:

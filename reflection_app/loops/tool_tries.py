@@ -10,18 +10,26 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
 
+from reflection_app.loops.answers import ask
 from reflection_app.loops.attempt_effects import CallTool, Generate
 from reflection_app.loops.diagnosis.diagnoses import Diagnosis, Source
 from reflection_app.loops.effect import EffectFailed
-from reflection_app.loops.messages import Message, assistant, system, user
+from reflection_app.loops.framing import framed
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.storable import is_storable
-from reflection_app.loops.structured_answers import ask
 from reflection_app.loops.task_spec import TaskSpec
-from reflection_app.loops.tool_arguments import DEEPEST, SchemaUnusable, is_too_deep, violations
-from reflection_app.loops.tool_calls import ToolCall, ToolFailure, ToolResult, ToolSpec
-from reflection_app.loops.tool_frames import framed
+from reflection_app.loops.tool_calls import (
+    DEEPEST,
+    SchemaUnusable,
+    ToolCall,
+    ToolFailure,
+    ToolResult,
+    ToolSpec,
+    is_too_deep,
+    violations,
+)
+from reflection_app.loops.values import Message, assistant, system, user
 from reflection_app.loops.verdicts import Issue, IssueCategory, Severity
 
 MOST_RETRIES = 2

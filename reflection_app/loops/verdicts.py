@@ -103,3 +103,31 @@ class Judgement(Value):
     def is_by_requirements(self) -> bool:
         """Whether minimum requirements alone were checked, by code, and nobody judged beyond them."""
         return self.referee is Referee.TESTS and self.tests is None and self.requirements is not None
+
+
+# How a run can end.
+
+
+class Outcome(StrEnum):
+    """The named end of a run. Only `succeeded` is a success: a person, or what checks the work, let it pass.
+
+    `unverified`: there is an answer, and nothing that counts has shown that it is right.
+    """
+
+    SUCCEEDED = "succeeded"
+    UNVERIFIED = "unverified"
+    EXHAUSTED = "exhausted"
+    OVER_BUDGET = "over_budget"
+    TIMED_OUT = "timed_out"
+    OVER_CORRECTED = "over_corrected"
+    REJECTED = "rejected"
+    CANCELLED = "cancelled"
+    FAILED = "failed"
+
+
+class Ended(Value):
+    """A loop's last word: how it ended, which attempt is kept, and the error or, where it is unverified, the reason."""
+
+    outcome: Outcome
+    best_attempt: int | None = None
+    error: str = ""

@@ -7,9 +7,8 @@ from uuid import UUID
 from pydantic import Field
 
 from reflection_app.api.answer import Answer, Money, PageAnswer, money
-from reflection_app.loops.ends import Outcome
 from reflection_app.loops.task_spec import Mode
-from reflection_app.loops.verdicts import Verdict
+from reflection_app.loops.verdicts import Outcome, Verdict
 from reflection_app.metrics.calibration import Bin, Calibration, CriticCalibration, JudgementSource
 from reflection_app.metrics.critics import CalibrationFigures, Judging
 from reflection_app.metrics.definitions import Bar, Chosen, Figure, Metrics, Point, Unit

@@ -10,8 +10,8 @@ from uuid import UUID
 from django.db.models import Avg, Count, F, Max, Q, QuerySet, Sum
 
 from reflection_app.loops.completeness.checks import CheckState
-from reflection_app.loops.ends import Outcome
 from reflection_app.loops.task_spec import Mode
+from reflection_app.loops.verdicts import Outcome
 from reflection_app.repairs.models import CompletenessCheck, Supplement
 from reflection_app.runs.models import Run, RunState
 

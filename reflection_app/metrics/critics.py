@@ -12,8 +12,8 @@ from uuid import UUID
 
 from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 
-from reflection_app.loops.review_effects import ReviewReason
-from reflection_app.loops.review_rules import ReviewPolicy, RuleAction
+from reflection_app.loops.attempt_effects import ReviewReason
+from reflection_app.loops.task_spec import ReviewPolicy, RuleAction
 from reflection_app.loops.verdicts import Referee
 from reflection_app.metrics.calibration import (
     Compared,

@@ -17,7 +17,7 @@ from pydantic import Field, TypeAdapter, ValidationError, model_validator
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import InvalidInput, NotFound, shortened
 from reflection_app.core.models import Project
-from reflection_app.loops.json_bounds import has_more_values
+from reflection_app.loops.json_paths import has_more_values
 from reflection_app.loops.storable import Text, storable
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Confidence, Verdict

@@ -16,10 +16,9 @@ from django.db.models.fields.json import KeyTextTransform
 
 from reflection_app.loops.attempt_effects import AwaitAttempt, Generate
 from reflection_app.loops.completeness.checks import CheckState
-from reflection_app.loops.ends import Outcome
-from reflection_app.loops.plan_effects import ChooseLoop
+from reflection_app.loops.effects import ChooseLoop
 from reflection_app.loops.task_spec import OF_THE_DESK
-from reflection_app.loops.verdicts import Judgement, Referee
+from reflection_app.loops.verdicts import Judgement, Outcome, Referee
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.metrics.run_facts import AGENT, REFLECTING, Check, Recorded, Took, failures_of, most_used
 from reflection_app.repairs.models import CompletenessCheck

@@ -13,7 +13,7 @@ from django.db.models.fields import CharField
 from django.db.models.functions import Trunc
 from django.utils import timezone
 
-from reflection_app.loops.review_effects import Decision
+from reflection_app.loops.attempt_effects import Decision
 from reflection_app.metrics.calibration import decided_about_critics
 from reflection_app.metrics.definitions import Bar, Chosen, Figure, Metrics, Point, Unit, figure
 from reflection_app.metrics.figures import Step, pieces_of

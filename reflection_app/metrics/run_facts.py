@@ -10,12 +10,11 @@ from uuid import UUID
 
 from django.db import connection
 
-from reflection_app.loops.best_attempt import strongest_judgements
+from reflection_app.loops.attempts import first_attempt_succeeded
 from reflection_app.loops.completeness.checks import CheckState
-from reflection_app.loops.ends import Outcome
-from reflection_app.loops.first_attempt import first_attempt_succeeded
+from reflection_app.loops.progress import strongest_judgements
 from reflection_app.loops.task_spec import Mode
-from reflection_app.loops.verdicts import Judgement, Referee
+from reflection_app.loops.verdicts import Judgement, Outcome, Referee
 from reflection_app.metrics.definitions import Sums
 from reflection_app.repairs.models import Report, ToolFailure
 from reflection_app.runs.models import Attempt, Verdict

@@ -18,10 +18,8 @@ from reflection_app.loops.catalogue import run_loop
 from reflection_app.loops.code_tests import CodeTests
 from reflection_app.loops.effect import EffectFailed, Performed
 from reflection_app.loops.effects import AnyEffect
-from reflection_app.loops.ends import Ended, Outcome
-from reflection_app.loops.review_rules import ReviewPolicy
-from reflection_app.loops.task_spec import Limits, Mode, TaskKind, TaskSpec
-from reflection_app.loops.verdicts import Judgement
+from reflection_app.loops.task_spec import Limits, Mode, ReviewPolicy, TaskKind, TaskSpec
+from reflection_app.loops.verdicts import Ended, Judgement, Outcome
 from reflection_app.metrics.referees import Picked, RefereeQuality, kinds_of
 
 REVIEWED_SHARES = (0, 5, 10, 20, 30, 100)

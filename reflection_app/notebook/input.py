@@ -10,7 +10,7 @@ from notebook_app.public import EntryKind
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.json_sizes import at_most
 from reflection_app.core.models import Project
-from reflection_app.loops.notebook_settings import NotebookSettings
+from reflection_app.loops.project_settings import NotebookSettings
 from reflection_app.loops.storable import Text, storable, storable_value
 from reflection_app.loops.values import Value
 

@@ -44,7 +44,7 @@ from reflection_app.core.errors import Conflict, EntryMovedOn, InvalidInput, Not
 from reflection_app.core.ids import id_from
 from reflection_app.core.models import ApiKey, Membership, Project
 from reflection_app.core.own_work import allows_own_work
-from reflection_app.loops.protocol.report_documents import document_of
+from reflection_app.loops.protocol.reports import document_of
 from reflection_app.loops.storable import Text
 from reflection_app.loops.values import Value
 from reflection_app.notebook.input import EntryInput

@@ -11,8 +11,7 @@ from typing import Any
 from django.db import connection
 
 from reflection_app.core.models import Project
-from reflection_app.loops.diagnosis.diagnoses import ErrorType
-from reflection_app.loops.diagnosis.shown_fixes import changed_params, without_values
+from reflection_app.loops.diagnosis.diagnoses import ErrorType, changed_params, without_values
 from reflection_app.repairs.models import FixPair, ToolFailure
 
 MOST_ROWS = 300

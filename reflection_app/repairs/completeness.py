@@ -15,8 +15,7 @@ from reflection_app.core.own_work import hands_of
 from reflection_app.loops.completeness.checks import CompletenessSettings, HistoryStep
 from reflection_app.loops.storable import is_storable
 from reflection_app.loops.task_spec import Limits, Mode, TaskSpec
-from reflection_app.loops.tool_arguments import DEEPEST, is_too_deep
-from reflection_app.loops.tool_calls import ToolSpec
+from reflection_app.loops.tool_calls import DEEPEST, ToolSpec, is_too_deep
 from reflection_app.loops.values import Value
 from reflection_app.repairs.models import Supplement
 from reflection_app.runs.models import Run, Step

@@ -15,9 +15,8 @@ from django.db.models.functions import Greatest
 from django.utils import timezone
 
 from notebook_app.public import EntryKind, Proposal, keep, lock_notebook, take_back_proposal
-from reflection_app.loops.diagnosis.diagnoses import CorrectiveAction, ErrorType, KnownFix, Remedy
+from reflection_app.loops.diagnosis.diagnoses import CorrectiveAction, ErrorType, KnownFix, Remedy, without_values
 from reflection_app.loops.diagnosis.fallback_tools import is_reading
-from reflection_app.loops.diagnosis.shown_fixes import without_values
 from reflection_app.loops.task_spec import Execution
 from reflection_app.repairs.models import FixPair, ToolFailure
 

@@ -12,7 +12,7 @@ from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import AlreadyDecided, Conflict, InvalidInput
 from reflection_app.core.models import Project
 from reflection_app.core.own_work import refuse_own_work
-from reflection_app.loops.protocol.handling import LONGEST_INSTRUCTION
+from reflection_app.loops.protocol.reporting import LONGEST_INSTRUCTION
 from reflection_app.loops.storable import storable
 from reflection_app.loops.values import Value
 from reflection_app.repairs.models import AgentInstruction, InstructionState

@@ -13,7 +13,7 @@ from reflection_app.loops.completeness.checks import CheckState
 from reflection_app.loops.diagnosis.diagnoses import ErrorType, FailureSeverity, Source
 from reflection_app.loops.protocol import reports
 from reflection_app.loops.protocol.error_classes import ErrorClass
-from reflection_app.loops.protocol.report_documents import corrected, document_of
+from reflection_app.loops.protocol.reports import corrected, document_of
 from reflection_app.loops.tickets import Trigger
 from reflection_app.runs.models import Attempt, Run, Step
 

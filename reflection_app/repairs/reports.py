@@ -14,11 +14,11 @@ from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import ClassMovedOn, InvalidInput
 from reflection_app.core.events import EventType, add_event
 from reflection_app.core.own_work import refuse_own_work
-from reflection_app.loops.best_attempt import strongest_judgements
+from reflection_app.loops.effects import ProposeEntry
+from reflection_app.loops.progress import strongest_judgements
 from reflection_app.loops.protocol.checklists import CheckItem, report_checklist, revised_output_checklist
 from reflection_app.loops.protocol.error_classes import ErrorClass
-from reflection_app.loops.protocol.handling import instruction_for, proposals_for
-from reflection_app.loops.protocol_effects import ProposeEntry
+from reflection_app.loops.protocol.reporting import instruction_for, proposals_for
 from reflection_app.loops.requirements import RequirementsReport
 from reflection_app.loops.storable import storable
 from reflection_app.loops.values import Value

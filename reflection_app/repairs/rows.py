@@ -14,22 +14,17 @@ from django.utils import timezone
 from notebook_app.public import EntryKind, keep
 from notebook_app.public import Proposal as EntryProposal
 from reflection_app.core.events import EventType, add_event, next_event
-from reflection_app.loops.completeness.checks import CheckState, Completeness, SupplementsRun
+from reflection_app.loops.completeness.checks import CheckState, Completeness, SupplementsRun, operation_key
 from reflection_app.loops.completeness.supplementing import PART
-from reflection_app.loops.completeness.words import operation_key
-from reflection_app.loops.completeness_effects import RecordCompleteness, RecordSupplements
 from reflection_app.loops.diagnosis.diagnoses import DiagnosedFailure, FixOutcome, FixRecall
-from reflection_app.loops.ends import Outcome
-from reflection_app.loops.plan_effects import RecordPlan
+from reflection_app.loops.effects import FindSimilarIssues, RecallFix, RecordCompleteness, RecordPlan, RecordSupplements
 from reflection_app.loops.plans import CheckedPlan
 from reflection_app.loops.protocol.error_classes import SimilarIssues
 from reflection_app.loops.protocol.reports import Instruction, KeptReport, Proposal
 from reflection_app.loops.protocol.reports import Report as ReportValue
 from reflection_app.loops.protocol.similarity import similar_issues
-from reflection_app.loops.protocol_effects import FindSimilarIssues
 from reflection_app.loops.tickets import Ticket as IssuedTicket
-from reflection_app.loops.tool_failure_effects import RecallFix
-from reflection_app.loops.verdicts import Issue
+from reflection_app.loops.verdicts import Issue, Outcome
 from reflection_app.repairs.fix_pairs import LONGEST_SIGNATURE, best_fix, keep_outcome
 from reflection_app.repairs.models import (
     AgentInstruction,

@@ -16,14 +16,13 @@ from reflection_app.core.errors import InvalidInput, OutcomeKnown
 from reflection_app.core.json_sizes import at_most
 from reflection_app.core.models import Project
 from reflection_app.core.own_work import hands_of
+from reflection_app.loops.catalogue import PLACE
+from reflection_app.loops.diagnosis.diagnose import signature_of, symptoms_of
 from reflection_app.loops.diagnosis.diagnoses import LONGEST_DELAY_S, Diagnosis, FailedCall
 from reflection_app.loops.diagnosis.diagnosing import by_memory_or_rules
-from reflection_app.loops.diagnosis.signatures import signature_of, symptoms_of
 from reflection_app.loops.storable import is_storable
 from reflection_app.loops.task_spec import Mode, TaskSpec
-from reflection_app.loops.tool_arguments import DEEPEST, is_too_deep
-from reflection_app.loops.tool_calls import ToolSpec
-from reflection_app.loops.tool_diagnosis import PLACE
+from reflection_app.loops.tool_calls import DEEPEST, ToolSpec, is_too_deep
 from reflection_app.loops.values import Value
 from reflection_app.metrics.models import FigureDue
 from reflection_app.repairs.fix_pairs import best_fix, keep_outcome

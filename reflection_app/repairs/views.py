@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from notebook_app.public import KeptEntry
+from reflection_app.loops.catalogue import PLACE
 from reflection_app.loops.completeness.checks import (
     CheckState,
     Completeness,
@@ -19,19 +20,23 @@ from reflection_app.loops.completeness.checks import (
     SupplementResult,
     SupplementsRun,
 )
-from reflection_app.loops.completeness_effects import RecordCompleteness, RecordSupplements
-from reflection_app.loops.diagnosis.checklist import FailureChecklist, checklist_of
-from reflection_app.loops.diagnosis.diagnoses import CorrectiveAction, Source
+from reflection_app.loops.diagnosis.diagnoses import (
+    ChangedParam,
+    CorrectiveAction,
+    FailureChecklist,
+    Source,
+    changed_params,
+    checklist_of,
+)
 from reflection_app.loops.diagnosis.error_texts import headline
 from reflection_app.loops.diagnosis.rules import RULES
-from reflection_app.loops.diagnosis.shown_fixes import ChangedParam, changed_params
+from reflection_app.loops.effects import RecordCompleteness, RecordSupplements
 from reflection_app.loops.protocol.classification import NAMES, classify
 from reflection_app.loops.protocol.error_classes import ErrorClass
-from reflection_app.loops.protocol.report_documents import without_number
 from reflection_app.loops.protocol.reports import Report as ReportValue
+from reflection_app.loops.protocol.reports import without_number
 from reflection_app.loops.protocol.stages import RepairStatus
 from reflection_app.loops.task_spec import Mode
-from reflection_app.loops.tool_diagnosis import PLACE
 from reflection_app.loops.verdicts import Judgement
 from reflection_app.repairs.models import AgentInstruction, ClassCorrection, Report, ToolFailure
 from reflection_app.repairs.reports import ReportQuality, judgement_of, proposals_of

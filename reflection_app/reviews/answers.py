@@ -9,7 +9,7 @@ from pydantic import AwareDatetime, Field
 
 from reflection_app.api.answer import Answer, PageAnswer
 from reflection_app.core.audit import Actor
-from reflection_app.loops.review_effects import Decision, DirectorsDecision, ReviewReason
+from reflection_app.loops.attempt_effects import Decision, DirectorsDecision, ReviewReason
 from reflection_app.loops.verdicts import Issue
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.reviews.models import About, Comment, PanelState, Review, ReviewState, is_hidden

@@ -12,9 +12,9 @@ from pydantic import AfterValidator, Field
 from reflection_app.adapters.live import ring
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import AskedAlready, InvalidInput
-from reflection_app.loops.review_effects import ReviewReason
-from reflection_app.loops.review_rules import MOST_REVIEWERS
+from reflection_app.loops.attempt_effects import ReviewReason
 from reflection_app.loops.storable import storable
+from reflection_app.loops.task_spec import MOST_REVIEWERS
 from reflection_app.loops.values import Value
 from reflection_app.reviews.assigning import AssignInput, assign_review
 from reflection_app.reviews.models import OPEN, Review

@@ -19,7 +19,7 @@ from reflection_app.core.errors import ActionError, Conflict, InvalidInput, NotY
 from reflection_app.core.models import ApiKey, Membership, Project
 from reflection_app.core.own_work import may_undo_others
 from reflection_app.core.permissions import Permission, member_may
-from reflection_app.loops.review_effects import Decision
+from reflection_app.loops.attempt_effects import Decision
 from reflection_app.loops.storable import storable
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Verdict as VerdictName

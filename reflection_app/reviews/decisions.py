@@ -10,8 +10,8 @@ from pydantic import AfterValidator, Field, PlainValidator, WithJsonSchema
 from reflection_app.core.audit import Actor
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.events import EventType, add_event
-from reflection_app.loops.best_attempt import strongest_judgements
-from reflection_app.loops.review_effects import Decision, DirectorsDecision, ReviewDecision
+from reflection_app.loops.attempt_effects import Decision, DirectorsDecision, ReviewDecision
+from reflection_app.loops.progress import strongest_judgements
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import Thresholds
 from reflection_app.loops.values import Value

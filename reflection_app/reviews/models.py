@@ -11,7 +11,7 @@ from django.db.models import Exists, OuterRef, Q
 from reflection_app.core.audit import Actor
 from reflection_app.core.ids import new_id
 from reflection_app.core.models import ApiKey, Project
-from reflection_app.loops.review_effects import Decision, DirectorsDecision, ReviewDecision, ReviewReason
+from reflection_app.loops.attempt_effects import Decision, DirectorsDecision, ReviewDecision, ReviewReason
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.runs.models import Attempt, Run, Step, Verdict
 

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import Conflict
 from reflection_app.core.events import EventType, add_event
-from reflection_app.loops.review_effects import Decision, ReviewDecision, ReviewReason
+from reflection_app.loops.attempt_effects import Decision, ReviewDecision, ReviewReason
 from reflection_app.loops.task_spec import Thresholds
 from reflection_app.loops.verdicts import Issue
 from reflection_app.reviews.claiming import lease_end, tell_pages

@@ -26,9 +26,8 @@ from pydantic import Field
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import InvalidInput, PolicyMovedOn
 from reflection_app.core.models import OwnWork, Project
-from reflection_app.loops.review_effects import ReviewReason
-from reflection_app.loops.review_rules import MOST_RULES, ReviewPolicy, ReviewRule, RuleAction
-from reflection_app.loops.task_spec import Mode
+from reflection_app.loops.attempt_effects import ReviewReason
+from reflection_app.loops.task_spec import MOST_RULES, Mode, ReviewPolicy, ReviewRule, RuleAction
 from reflection_app.loops.verdicts import Judgement, Referee, Verdict
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.reviews.models import Review

@@ -12,7 +12,7 @@ from django.utils import timezone
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from reflection_app.core.audit import Actor
-from reflection_app.loops.review_effects import ReviewReason
+from reflection_app.loops.attempt_effects import ReviewReason
 from reflection_app.loops.storable import Text
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.verdicts import Verdict

@@ -17,9 +17,9 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.events import Event, EventType, add_event
 from reflection_app.loops.attempt_effects import AwaitAttempt, CallTool
 from reflection_app.loops.catalogue import version_of
-from reflection_app.loops.ends import Outcome
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.tool_calls import ToolFailure as WhyFailed
+from reflection_app.loops.verdicts import Outcome
 from reflection_app.repairs.models import ClassCorrection, InstructionState, Ticket
 from reflection_app.reviews.claiming import lease_end, tell_pages
 from reflection_app.reviews.models import About, Comment, Panel, Review, ReviewState

@@ -16,10 +16,10 @@ from reflection_app.loops.attempt_effects import AwaitAttempt, Generate
 from reflection_app.loops.catalogue import run_loop, version_of
 from reflection_app.loops.effect import EffectFailed, Performed
 from reflection_app.loops.effects import AnyEffect, Performing, Waiting
-from reflection_app.loops.ends import Ended, Outcome
-from reflection_app.loops.messages import Message
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import Mode, TaskSpec
+from reflection_app.loops.values import Message
+from reflection_app.loops.verdicts import Ended, Outcome
 from reflection_app.repairs.rows import end_tickets
 from reflection_app.runs.batch import Batch
 from reflection_app.runs.consequences import best_of, consequences, has_for_notebook, write_to_notebook

@@ -15,15 +15,14 @@ from reflection_app.loops import verdicts
 from reflection_app.loops.attempt_effects import AnswerFault, Generate
 from reflection_app.loops.code_tests import TestReport
 from reflection_app.loops.completeness.checks import CheckState, Completeness, SupplementsRun
-from reflection_app.loops.completeness_effects import RecordCompleteness, RecordSupplements
-from reflection_app.loops.ends import Outcome
-from reflection_app.loops.messages import Message
+from reflection_app.loops.effects import RecordCompleteness, RecordSupplements
 from reflection_app.loops.prompt_changes import changed_since
 from reflection_app.loops.protocol.stages import SubmitStatus, Submitted
 from reflection_app.loops.questions import Choice, QuestionKind
 from reflection_app.loops.requirements import RequirementsReport
 from reflection_app.loops.task_spec import Mode
-from reflection_app.loops.verdicts import Feedback, Issue, Referee
+from reflection_app.loops.values import Message
+from reflection_app.loops.verdicts import Feedback, Issue, Outcome, Referee
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.repairs.answers.reports import SentBack, sent_back_answer
 from reflection_app.runs.handing_in import NextAttempt, next_attempt_of

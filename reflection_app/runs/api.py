@@ -21,12 +21,11 @@ from reflection_app.core.errors import NotFound
 from reflection_app.core.events import Event
 from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
-from reflection_app.loops.ends import Outcome
-from reflection_app.loops.graph_values import Edge, EdgeKind, Node, NodeKind
+from reflection_app.loops.graph_words import Edge, EdgeKind, Node, NodeKind
 from reflection_app.loops.questions import QuestionKind
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.values import Value
-from reflection_app.loops.verdicts import Verdict
+from reflection_app.loops.verdicts import Outcome, Verdict
 from reflection_app.runs.answers import (
     AttemptPage,
     EventPage,

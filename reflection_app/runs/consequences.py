@@ -12,28 +12,38 @@ from pydantic import ValidationError
 
 from notebook_app.public import keep_suggestion
 from reflection_app.core.events import EventType, add_event
-from reflection_app.loops.after_effects import RecordFindings, RecordMemories
-from reflection_app.loops.attempt_effects import Generate, KeepAttempt, RecordPick, RecordVerdict
-from reflection_app.loops.best_attempt import best_attempt
-from reflection_app.loops.completeness_effects import RecordCompleteness, RecordSupplements
-from reflection_app.loops.effects import AnyEffect
-from reflection_app.loops.lessons import RecallLessons
-from reflection_app.loops.merging import RecordMergeSuggestion
-from reflection_app.loops.plan_effects import ChooseLoop, RecordPlan
-from reflection_app.loops.protocol_effects import (
+from reflection_app.loops.attempt_effects import (
+    AskPerson,
+    AskReviewer,
+    Generate,
+    KeepAttempt,
+    RecordPick,
+    RecordVerdict,
+    RequestAudit,
+)
+from reflection_app.loops.effects import (
+    AnyEffect,
+    ChooseLoop,
     IssueTicket,
     ProposeEntry,
     ProposeInstruction,
+    RecordCompleteness,
+    RecordFindings,
+    RecordFixOutcome,
+    RecordMemories,
+    RecordPlan,
     RecordReport,
     RecordStage,
+    RecordSupplements,
+    RecordToolFailure,
 )
+from reflection_app.loops.lessons import RecallLessons
+from reflection_app.loops.merging import RecordMergeSuggestion
+from reflection_app.loops.progress import best_attempt
 from reflection_app.loops.questions import Question as QuestionValue
 from reflection_app.loops.requirements import RequirementsReport
-from reflection_app.loops.review_effects import AskReviewer, RequestAudit
-from reflection_app.loops.tool_failure_effects import RecordFixOutcome, RecordToolFailure
 from reflection_app.loops.verdicts import Judgement, Referee
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.loops.waiting_effects import AskPerson
 from reflection_app.repairs.completeness import propose_what_recurs
 from reflection_app.repairs.rows import (
     begin_ticket,

@@ -8,21 +8,36 @@ from pydantic import AfterValidator, ConfigDict, Field, JsonValue, ValidationErr
 
 from reflection_app.core.audit import Actor
 from reflection_app.core.errors import InvalidInput
-from reflection_app.loops.attempt_effects import Generate, Generation, HandedIn, KeepAttempt, Pick, RecordVerdict
+from reflection_app.loops.attempt_effects import (
+    AskReviewer,
+    Decision,
+    Draw,
+    Generate,
+    Generation,
+    HandedIn,
+    KeepAttempt,
+    Pick,
+    RecordVerdict,
+    RequestAudit,
+    ReviewDecision,
+    Wait,
+)
 from reflection_app.loops.catalogue import LOOPS
-from reflection_app.loops.effects import AnyEffect
+from reflection_app.loops.effects import (
+    AnyEffect,
+    IssueTicket,
+    ProposeEntry,
+    ProposeInstruction,
+    RecordFixOutcome,
+    RecordReport,
+    Route,
+)
 from reflection_app.loops.lessons import RecallLessons
-from reflection_app.loops.messages import Message
-from reflection_app.loops.plan_effects import Route
-from reflection_app.loops.protocol_effects import IssueTicket, ProposeEntry, ProposeInstruction, RecordReport
-from reflection_app.loops.review_effects import AskReviewer, Decision, Draw, RequestAudit, ReviewDecision
 from reflection_app.loops.storable import is_storable
 from reflection_app.loops.task_spec import NOT_FOR_TASKS, Execution, Mode, TaskSpec
 from reflection_app.loops.tickets import Ticket
-from reflection_app.loops.tool_failure_effects import RecordFixOutcome
-from reflection_app.loops.values import Value
+from reflection_app.loops.values import Message, Value
 from reflection_app.loops.verdicts import Judgement, Referee, Verdict
-from reflection_app.loops.waiting_effects import Wait
 from reflection_app.reviews.decisions import score_within
 from reflection_app.runs.models import Step
 from reflection_app.tasks.submission import LimitsOverride, invalid_input

@@ -22,12 +22,17 @@ from reflection_app.core.events import EventType, add_event
 from reflection_app.core.ids import new_id
 from reflection_app.core.own_work import note_hand_in, refuse_deciding
 from reflection_app.loops import prompts
-from reflection_app.loops.attempt_effects import AwaitAttempt, Generate, HandedIn, RecordVerdict
+from reflection_app.loops.attempt_effects import (
+    AskReviewer,
+    AwaitAttempt,
+    Generate,
+    HandedIn,
+    RecordVerdict,
+    ReviewDecision,
+)
 from reflection_app.loops.catalogue import LOOPS, run_loop, version_of
 from reflection_app.loops.effect import EffectFailed, EffectTimedOut, Performed
-from reflection_app.loops.effects import AnyEffect
-from reflection_app.loops.plan_effects import ChooseLoop, Route
-from reflection_app.loops.review_effects import AskReviewer, ReviewDecision
+from reflection_app.loops.effects import AnyEffect, ChooseLoop, Route
 from reflection_app.loops.task_spec import Mode, TaskSpec
 from reflection_app.loops.verdicts import Judgement, Referee
 from reflection_app.runs.consequences import best_of

@@ -12,10 +12,9 @@ from django.db import Error
 from django.utils import timezone
 
 from reflection_app.core.events import EventType
-from reflection_app.loops.attempt_effects import Generate, KeepAttempt, RecordVerdict
+from reflection_app.loops.attempt_effects import AskReviewer, Generate, KeepAttempt, RecordVerdict
 from reflection_app.loops.effect import EffectFailed, EffectTimedOut, Performed, Spent
 from reflection_app.loops.effects import AnyEffect
-from reflection_app.loops.review_effects import AskReviewer
 from reflection_app.loops.storable import storable
 from reflection_app.loops.verdicts import Judgement
 from reflection_app.runs import journal_writes

@@ -27,14 +27,13 @@ from notebook_app.public import (
 )
 from reflection_app.adapters.llm.query_vectors import query_vector
 from reflection_app.core.models import Project
+from reflection_app.loops.attempts import first_attempt_succeeded
 from reflection_app.loops.effect import Performed, Spent
-from reflection_app.loops.ends import Outcome
-from reflection_app.loops.first_attempt import first_attempt_succeeded
 from reflection_app.loops.lessons import Lesson, Lessons, RecallLessons
-from reflection_app.loops.notebook_settings import LessonSettings
+from reflection_app.loops.project_settings import LessonSettings
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.storable import storable
-from reflection_app.loops.verdicts import Judgement, Referee
+from reflection_app.loops.verdicts import Judgement, Outcome, Referee
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.repairs.models import Report
 from reflection_app.runs.models import VOID, Run, Verdict

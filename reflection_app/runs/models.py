@@ -11,11 +11,10 @@ from reflection_app.core.ids import new_id
 from reflection_app.core.models import Project
 from reflection_app.loops import verdicts
 from reflection_app.loops.code_tests import TestReport
-from reflection_app.loops.ends import Outcome
 from reflection_app.loops.questions import Choice, QuestionKind
 from reflection_app.loops.requirements import RequirementsReport
 from reflection_app.loops.task_spec import OF_THE_DESK, Mode, TaskSpec
-from reflection_app.loops.verdicts import Judgement
+from reflection_app.loops.verdicts import Judgement, Outcome
 from reflection_app.tasks.models import Task
 
 # Of runs and of tasks: those of people and pipelines, without what the desk does about them by itself.

@@ -18,11 +18,10 @@ from reflection_app.adapters.live import UNTIL_ITS_PAGE_IS_OPEN_S, mark_watched
 from reflection_app.core.errors import ActionError, CannotFork, Conflict, InvalidInput
 from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
-from reflection_app.loops.ends import Outcome
 from reflection_app.loops.questions import Choice
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import Mode
-from reflection_app.loops.verdicts import IssueCategory, Severity
+from reflection_app.loops.verdicts import IssueCategory, Outcome, Severity
 from reflection_app.loops.verdicts import Verdict as LoopVerdict
 from reflection_app.notebook.views.entry import learned_from_run
 from reflection_app.repairs.views import checks_of, failures_by_place

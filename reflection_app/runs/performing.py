@@ -24,42 +24,62 @@ from reflection_app.adapters.llm import (
 )
 from reflection_app.adapters.sandbox import SandboxUnavailable, run_tests
 from reflection_app.adapters.tools import call_tool
-from reflection_app.loops.after_effects import ReadSession, RecordFindings, RecordMemories
 from reflection_app.loops.attempt_effects import (
+    AskPerson,
+    AskReviewer,
     AwaitAttempt,
     CallTool,
+    Draw,
+    Drawn,
     Generate,
     Generation,
     KeepAttempt,
     RecordPick,
     RecordVerdict,
+    RequestAudit,
+    ReviewReason,
     RunTests,
+    Wait,
     fault_of,
 )
-from reflection_app.loops.completeness_effects import RecordCompleteness, RecordSupplements
 from reflection_app.loops.effect import EffectFailed, EffectTimedOut, Performed, Spent
-from reflection_app.loops.effects import AnyEffect, Lookup, Naming, Noted, Performing, Waiting
-from reflection_app.loops.lessons import RecallLessons
-from reflection_app.loops.merging import RecordMergeSuggestion
-from reflection_app.loops.plan_effects import ChooseLoop, RecordPlan, RecordPlanStep
-from reflection_app.loops.progress import SHORTEST_CALL_S
-from reflection_app.loops.protocol.reports import KeptReport
-from reflection_app.loops.protocol_effects import (
+from reflection_app.loops.effects import (
+    AnyEffect,
+    AwaitTurns,
+    ChooseLoop,
     FindSimilarIssues,
     IssueTicket,
+    Lookup,
+    Naming,
+    Noted,
+    Performing,
     ProposeEntry,
     ProposeInstruction,
+    ReadSession,
+    RecallFix,
+    RecordCompleteness,
+    RecordFindings,
+    RecordFixOutcome,
+    RecordMemories,
+    RecordPlan,
+    RecordPlanStep,
+    RecordReflection,
     RecordReport,
     RecordStage,
+    RecordSupplements,
+    RecordToolFailure,
+    Turn,
+    Turns,
+    Waiting,
 )
-from reflection_app.loops.review_effects import AskReviewer, Draw, Drawn, RequestAudit, ReviewReason
-from reflection_app.loops.session_effects import AwaitTurns, RecordReflection, Turn, Turns
-from reflection_app.loops.session_window import shortened
+from reflection_app.loops.inline_reflection import shortened
+from reflection_app.loops.lessons import RecallLessons
+from reflection_app.loops.merging import RecordMergeSuggestion
+from reflection_app.loops.progress import SHORTEST_CALL_S
+from reflection_app.loops.protocol.reports import KeptReport
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.loops.tickets import Ticket
-from reflection_app.loops.tool_failure_effects import RecallFix, RecordFixOutcome, RecordToolFailure
-from reflection_app.loops.waiting_effects import AskPerson, Wait
 from reflection_app.repairs.rows import find_similar_issues, is_ours, recall_fix
 from reflection_app.runs.journal import Journal, attempt_of
 from reflection_app.runs.journal_writes import Follow

@@ -9,7 +9,7 @@ from django.db.models import Case, F, Func, IntegerField, JSONField, Value, When
 from django.utils.text import Truncator
 
 from reflection_app.loops.graph import graph_of
-from reflection_app.loops.graph_values import Graph, RecordedStep
+from reflection_app.loops.graph_words import Graph, RecordedStep
 from reflection_app.loops.verdicts import Referee
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.runs.models import Run, Step

@@ -20,12 +20,17 @@ from notebook_app.public import Proposal as EntryProposal
 from reflection_app.adapters.live import ring
 from reflection_app.core.events import Event, EventType, add_event
 from reflection_app.loops.attempt_effects import Generate
-from reflection_app.loops.completeness_effects import RecordSupplements
-from reflection_app.loops.ends import Ended, Outcome
-from reflection_app.loops.plan_effects import ChooseLoop, Route
+from reflection_app.loops.effects import (
+    ChooseLoop,
+    ProposeEntry,
+    ProposeInstruction,
+    RecordFixOutcome,
+    RecordReport,
+    RecordSupplements,
+    Route,
+)
 from reflection_app.loops.protocol.reports import Instruction, KeptReport, Proposal
-from reflection_app.loops.protocol_effects import ProposeEntry, ProposeInstruction, RecordReport
-from reflection_app.loops.tool_failure_effects import RecordFixOutcome
+from reflection_app.loops.verdicts import Ended, Outcome
 from reflection_app.repairs.completeness import source_of, withdraw_what_recurred
 from reflection_app.repairs.fix_pairs import uncount_outcome
 from reflection_app.repairs.models import (

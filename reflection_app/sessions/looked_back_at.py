@@ -10,11 +10,12 @@ from uuid import UUID
 
 from notebook_app.public import memory_names, without_notebook
 from reflection_app.adapters.tools import call_on_files
-from reflection_app.loops.after.conversation import SESSION_FILE, shown_text, whole_text
 from reflection_app.loops.after.findings import KnownMemory, SessionRead
-from reflection_app.loops.after_effects import ReadSession
-from reflection_app.loops.answering import told_fault
+from reflection_app.loops.after.looking_back import SESSION_FILE, shown_text, whole_text
+from reflection_app.loops.answers import told_fault
 from reflection_app.loops.attempt_effects import (
+    AskPerson,
+    AskReviewer,
     AwaitAttempt,
     CallTool,
     Generate,
@@ -22,16 +23,15 @@ from reflection_app.loops.attempt_effects import (
     HandedIn,
     KeepAttempt,
     RecordVerdict,
+    ReviewDecision,
     RunTests,
 )
 from reflection_app.loops.code_tests import TestReport
+from reflection_app.loops.effects import ReadSession, Turn
 from reflection_app.loops.questions import PersonsAnswer, Question
-from reflection_app.loops.review_effects import AskReviewer, ReviewDecision
-from reflection_app.loops.session_effects import Turn
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.tool_calls import ToolResult
 from reflection_app.loops.verdicts import Judgement
-from reflection_app.loops.waiting_effects import AskPerson
 from reflection_app.runs.models import Attempt, Run, Step, StepState
 from reflection_app.sessions.models import Reflector, Transcript, TranscriptFile, TranscriptTurn
 from reflection_app.tasks.models import TaskFile

@@ -5,7 +5,7 @@ from django.db.models import Q
 
 from reflection_app.core.ids import new_id
 from reflection_app.core.models import Project
-from reflection_app.loops.session_effects import Turn
+from reflection_app.loops.effects import Turn
 from reflection_app.runs.models import Run
 
 

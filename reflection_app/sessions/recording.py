@@ -20,15 +20,21 @@ from reflection_app.core.events import EventType, add_event
 from reflection_app.core.json_sizes import at_most, check_size
 from reflection_app.core.models import Project
 from reflection_app.core.own_work import hands_of
-from reflection_app.loops.ends import Outcome
+from reflection_app.loops.effects import AwaitTurns, RecordReflection
 from reflection_app.loops.inline_reflection import is_due
-from reflection_app.loops.session_effects import AwaitTurns, RecordReflection
-from reflection_app.loops.session_messages import ROLES, calls_in, content_text, message_text, tool_name_of
 from reflection_app.loops.session_reflections import KeptReflection
 from reflection_app.loops.storable import is_storable
 from reflection_app.loops.task_spec import MOST_REFLECTIONS, Execution, Limits, Mode, TaskSpec
-from reflection_app.loops.tool_failures import is_tool_failure
+from reflection_app.loops.tool_failures import (
+    ROLES,
+    calls_in,
+    content_text,
+    is_tool_failure,
+    message_text,
+    tool_name_of,
+)
 from reflection_app.loops.values import Value
+from reflection_app.loops.verdicts import Outcome
 from reflection_app.runs.batch import Batch
 from reflection_app.runs.models import Run, RunState, Step, StepState
 from reflection_app.runs.performing import turns_for

@@ -14,9 +14,9 @@ from django.db import InterfaceError, OperationalError, transaction
 from reflection_app.adapters.llm import can_look_back
 from reflection_app.core.models import Project
 from reflection_app.loops.after import error_reflection, memory_reflection
-from reflection_app.loops.ends import Outcome
-from reflection_app.loops.notebook_settings import ReflectionMode
+from reflection_app.loops.project_settings import ReflectionMode
 from reflection_app.loops.task_spec import NOT_FOR_TASKS, Limits, Mode, TaskSpec
+from reflection_app.loops.verdicts import Outcome
 from reflection_app.runs.batch import Batch
 from reflection_app.runs.models import Run
 from reflection_app.runs.queueing import begin_run, is_scripted

@@ -12,9 +12,9 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
-from reflection_app.loops.ends import Outcome
-from reflection_app.loops.session_messages import calls_in, content_text
 from reflection_app.loops.session_reflections import KeptReflection
+from reflection_app.loops.tool_failures import calls_in, content_text
+from reflection_app.loops.verdicts import Outcome
 from reflection_app.notebook.views.words import CATEGORY_WORDS, Words
 from reflection_app.runs.models import Run
 from reflection_app.sessions.models import Reflector, ReflectorKind, Transcript, TranscriptTurn

@@ -22,14 +22,13 @@ from reflection_app.core.json_sizes import at_most
 from reflection_app.loops.code_tests import CodeTests
 from reflection_app.loops.json_paths import PathRefused, parse_path
 from reflection_app.loops.json_schema import SchemaRefused, check_schema
-from reflection_app.loops.notebook_settings import ReflectionMode
+from reflection_app.loops.project_settings import ReflectionMode
 from reflection_app.loops.requirements import Counted, CountRequirement, Requirements
-from reflection_app.loops.scripts.checking import check_script
+from reflection_app.loops.scripts.names import check_script
 from reflection_app.loops.scripts.syntax import ScriptRefused
 from reflection_app.loops.storable import is_storable
 from reflection_app.loops.task_spec import MOST_ATTEMPTS, Execution, Limits, Mode, TaskKind
-from reflection_app.loops.tool_arguments import DEEPEST, is_too_deep
-from reflection_app.loops.tool_calls import ToolCall
+from reflection_app.loops.tool_calls import DEEPEST, ToolCall, is_too_deep
 from reflection_app.loops.values import Value
 
 # What is wrong with minimum requirements as they were handed in, by field.

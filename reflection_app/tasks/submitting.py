@@ -14,8 +14,7 @@ from reflection_app.core.own_work import hands_of
 from reflection_app.loops.catalogue import mode_for
 from reflection_app.loops.completeness.checks import CompletenessSettings
 from reflection_app.loops.requirements import Requirements
-from reflection_app.loops.review_rules import ReviewPolicy
-from reflection_app.loops.task_spec import Execution, Mode, TaskSpec
+from reflection_app.loops.task_spec import Execution, Mode, ReviewPolicy, TaskSpec
 from reflection_app.loops.tool_calls import ToolSpec
 from reflection_app.repairs.models import AgentInstruction, InstructionState
 from reflection_app.runs.batch import Batch

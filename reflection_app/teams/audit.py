@@ -10,8 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.models import ApiKey, Project
-from reflection_app.loops.moments import Moment
-from reflection_app.loops.storable import Text
+from reflection_app.loops.storable import Moment, Text
 from reflection_app.reviews.models import hidden_entries
 
 # Words are looked for in JSON without an index: only in so many of the newest entries that the other filters leave.

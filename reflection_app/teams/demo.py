@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Membership, Project, Role
-from reflection_app.loops.review_effects import Decision
+from reflection_app.loops.attempt_effects import Decision
 from reflection_app.notebook.curating import approve_entry
 from reflection_app.notebook.input import CurationInput, EntryInput
 from reflection_app.notebook.proposing import propose_entry

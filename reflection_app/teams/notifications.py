@@ -22,7 +22,7 @@ from reflection_app.adapters.live import ring_reviews
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Membership, Profile, Role
 from reflection_app.core.permissions import Permission, roles_that_may
-from reflection_app.loops.review_effects import ReviewReason
+from reflection_app.loops.attempt_effects import ReviewReason
 from reflection_app.reviews.models import About, Comment, PanelState, Review, ReviewState
 from reflection_app.teams.models import ABOUT_WEBHOOK, Notification, NotificationKind, Webhook
 

@@ -19,7 +19,7 @@ from notebook_app.public import forget_some
 from reflection_app.core.audit import Actor, AuditEntry, audit
 from reflection_app.core.errors import InvalidInput, NotFound, RunFinished
 from reflection_app.core.models import ApiKey, Membership, Project
-from reflection_app.loops.retention_settings import RetentionSettings
+from reflection_app.loops.project_settings import RetentionSettings
 from reflection_app.metrics.figuring import figure_runs, lock_figures
 from reflection_app.metrics.models import FigureDue
 from reflection_app.repairs.models import ToolFailure

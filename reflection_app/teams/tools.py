@@ -21,8 +21,7 @@ from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import InvalidInput, NotFound
 from reflection_app.core.models import Project
 from reflection_app.loops.storable import is_storable
-from reflection_app.loops.tool_arguments import SchemaUnusable, is_too_deep, violations
-from reflection_app.loops.tool_calls import ToolResult
+from reflection_app.loops.tool_calls import SchemaUnusable, ToolResult, is_too_deep, violations
 from reflection_app.loops.values import Value
 from reflection_app.tasks.submission import invalid_input
 from reflection_app.teams.models import Secret, Tool, ToolKind

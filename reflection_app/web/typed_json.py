@@ -5,7 +5,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from reflection_app.loops.json_bounds import MOST_VALUES, has_more_values
+from reflection_app.loops.json_paths import MOST_VALUES, has_more_values
 
 
 class NotJson(ValueError):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
-from reflection_app.loops.protocol_effects import IssueTicket
+from reflection_app.loops.effects import IssueTicket
 from reflection_app.runs.advance import advance
 from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import fork_run

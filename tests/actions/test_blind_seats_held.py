@@ -5,7 +5,7 @@ import pytest
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import ReviewLeaseLost
 from reflection_app.core.models import Role
-from reflection_app.loops.review_effects import Decision
+from reflection_app.loops.attempt_effects import Decision
 from reflection_app.loops.verdicts import Verdict
 from reflection_app.reviews.claiming import claim_review
 from reflection_app.reviews.deciding import decide_review, taken_back_by_holder, undo_decision

@@ -4,7 +4,7 @@ import pytest
 
 from reflection_app.core.audit import AuditEntry
 from reflection_app.core.errors import AlreadyDecided, InvalidInput
-from reflection_app.loops.review_effects import Decision, DirectorsDecision
+from reflection_app.loops.attempt_effects import Decision, DirectorsDecision
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.repairs.models import Ticket
 from reflection_app.reviews.claiming import claim_review

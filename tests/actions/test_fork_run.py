@@ -10,7 +10,7 @@ from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import CannotFork
 from reflection_app.core.events import Event, EventType
 from reflection_app.loops import catalogue
-from reflection_app.loops.review_effects import Decision, ReviewDecision
+from reflection_app.loops.attempt_effects import Decision, ReviewDecision
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.reviews.claiming import claim_review

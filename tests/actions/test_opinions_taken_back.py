@@ -6,7 +6,7 @@ from django.utils import timezone
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import AlreadyDecided, Conflict
 from reflection_app.core.events import Event
-from reflection_app.loops.review_effects import Decision
+from reflection_app.loops.attempt_effects import Decision
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.reviews.agreement import complete_panels
 from reflection_app.reviews.claiming import claim_review

@@ -9,7 +9,7 @@ from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import AlreadyDecided, ReviewHeld
 from reflection_app.core.events import Event
 from reflection_app.core.models import Role
-from reflection_app.loops.review_effects import Decision, DirectorsDecision
+from reflection_app.loops.attempt_effects import Decision, DirectorsDecision
 from reflection_app.loops.verdicts import Issue
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.reviews.claiming import claim_next, claim_review

@@ -10,7 +10,7 @@ from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import ActionError, AlreadyDecided, InvalidInput, ReviewHeld, ReviewLeaseLost
 from reflection_app.core.events import Event
 from reflection_app.core.models import Project
-from reflection_app.loops.review_effects import Decision
+from reflection_app.loops.attempt_effects import Decision
 from reflection_app.loops.verdicts import Issue
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.reviews.claiming import claim_next, claim_review, keep_review, release_review

@@ -9,7 +9,7 @@ from django.db import connection
 
 from reflection_app.core.audit import AuditEntry
 from reflection_app.core.errors import InvalidInput, OutcomeKnown
-from reflection_app.loops.diagnosis.shown_fixes import changed_params, without_values
+from reflection_app.loops.diagnosis.diagnoses import changed_params, without_values
 from reflection_app.repairs.cheat_sheet import cheat_sheet, markdown_of
 from reflection_app.repairs.models import FixPair, ToolFailure
 from tests.factories import make_project, submit

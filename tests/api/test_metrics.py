@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from reflection_app.core.models import Project, Scope
-from reflection_app.loops.ends import Outcome
+from reflection_app.loops.verdicts import Outcome
 from reflection_app.metrics.definitions import DEFINITIONS, Chosen
 from reflection_app.metrics.figures import metrics_of
 from reflection_app.metrics.figuring import figure_due

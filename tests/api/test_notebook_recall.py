@@ -6,7 +6,7 @@ import pytest
 
 from notebook_app.public import sum_recalls
 from reflection_app.core.models import Project, Scope
-from reflection_app.loops.notebook_settings import LessonSettings, NotebookSettings
+from reflection_app.loops.project_settings import LessonSettings, NotebookSettings
 from tests.api.caller import Caller, assert_problem, fields, make_caller
 from tests.notebook.embedding_rows import kept
 

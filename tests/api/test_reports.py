@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from reflection_app.core.models import Project, Scope
-from reflection_app.loops.protocol.report_documents import markdown_of
+from reflection_app.loops.protocol.reports import markdown_of
 from reflection_app.repairs.models import AgentInstruction, ClassCorrection, Report
 from tests.api.caller import BASE, Caller, assert_problem, fields, make_caller
 from tests.factories import make_project

@@ -7,7 +7,7 @@ import pytest
 
 from reflection_app.core.audit import AuditEntry
 from reflection_app.core.models import Project, Scope
-from reflection_app.loops.review_rules import ReviewPolicy
+from reflection_app.loops.task_spec import ReviewPolicy
 from reflection_app.reviews.api.policy import EXAMPLES
 from tests.api.caller import Answer, Caller, assert_problem, fields, make_caller
 from tests.metrics.judged import judged_run

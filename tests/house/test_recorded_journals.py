@@ -12,8 +12,8 @@ import pytest
 
 from reflection_app.loops.catalogue import LOOPS, run_loop, version_of
 from reflection_app.loops.effect import EffectFailed, EffectTimedOut, Performed, Spent
-from reflection_app.loops.ends import Ended
 from reflection_app.loops.task_spec import Mode, TaskSpec
+from reflection_app.loops.verdicts import Ended
 
 JOURNALS = sorted((Path(__file__).parent / "journals").glob("*.json"))
 

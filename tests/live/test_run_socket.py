@@ -186,7 +186,7 @@ def test_the_snapshot_and_all_that_follows_equal_a_fresh_snapshot(project: Proje
 
     def decide() -> None:
         from reflection_app.core.audit import Actor
-        from reflection_app.loops.review_effects import Decision
+        from reflection_app.loops.attempt_effects import Decision
         from reflection_app.loops.verdicts import Verdict
         from reflection_app.reviews.deciding import decide_review
         from reflection_app.reviews.decisions import DecisionInput

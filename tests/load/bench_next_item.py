@@ -87,7 +87,7 @@ def first_of(many: int) -> "Review":
 
     from reflection_app.core.audit import Actor
     from reflection_app.core.models import Project
-    from reflection_app.loops.review_effects import ReviewReason
+    from reflection_app.loops.attempt_effects import ReviewReason
     from reflection_app.reviews.claiming import claim_next
     from reflection_app.reviews.models import Review
     from reflection_app.runs.models import Verdict

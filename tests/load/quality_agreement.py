@@ -18,8 +18,8 @@ from typing import NamedTuple
 from reflection_app.adapters.sandbox import run_tests
 from reflection_app.loops.code_tests import CodeTests
 from reflection_app.loops.referee.answers import Answers, read_answers
-from reflection_app.loops.referee.comparing import changes_nothing
 from reflection_app.loops.referee.suspect_tests import suspect_tests
+from reflection_app.loops.referee.weighing import changes_nothing
 from reflection_app.metrics.statistics import wilson
 from reflection_app.metrics.trace_replay import Trace
 

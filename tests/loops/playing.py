@@ -8,24 +8,28 @@ from functools import partial
 from typing import Any
 
 from reflection_app.loops.after.findings import SessionRead
-from reflection_app.loops.after_effects import ReadSession
-from reflection_app.loops.attempt_effects import Generate, Generation, KeepAttempt, RunTests
+from reflection_app.loops.attempt_effects import (
+    AskReviewer,
+    Draw,
+    Drawn,
+    Generate,
+    Generation,
+    KeepAttempt,
+    RequestAudit,
+    RunTests,
+    Wait,
+)
 from reflection_app.loops.catalogue import run_loop
 from reflection_app.loops.code_tests import CallCase, CodeTests, FailureReason, TestReport, TestResult
 from reflection_app.loops.diagnosis.diagnoses import FixRecall
 from reflection_app.loops.effect import EffectFailed, Performed, Spent
-from reflection_app.loops.effects import AnyEffect
-from reflection_app.loops.ends import Ended
+from reflection_app.loops.effects import AnyEffect, FindSimilarIssues, IssueTicket, ReadSession, RecallFix, RecordReport
 from reflection_app.loops.lessons import Lessons, RecallLessons
 from reflection_app.loops.protocol.error_classes import SimilarIssues
 from reflection_app.loops.protocol.reports import KeptReport
-from reflection_app.loops.protocol_effects import FindSimilarIssues, IssueTicket, RecordReport
-from reflection_app.loops.review_effects import AskReviewer, Draw, Drawn, RequestAudit
-from reflection_app.loops.review_rules import ReviewPolicy
-from reflection_app.loops.task_spec import Limits, Mode, TaskSpec
+from reflection_app.loops.task_spec import Limits, Mode, ReviewPolicy, TaskSpec
 from reflection_app.loops.tickets import Ticket
-from reflection_app.loops.tool_failure_effects import RecallFix
-from reflection_app.loops.waiting_effects import Wait
+from reflection_app.loops.verdicts import Ended
 
 TESTS = CodeTests(entry_point="f", cases=(CallCase(args=(1,), expected=2), CallCase(args=(2,), expected=3)))
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 from decimal import Decimal
 
+from reflection_app.loops.attempt_effects import Draw, Drawn
+from reflection_app.loops.attempts import Waits, why_it_waits
 from reflection_app.loops.effect import Performed
 from reflection_app.loops.progress import Progress
-from reflection_app.loops.review_effects import Draw, Drawn
-from reflection_app.loops.review_policy import Waits, why_it_waits
-from reflection_app.loops.review_rules import ReviewPolicy
-from reflection_app.loops.task_spec import Limits, Mode, TaskSpec
+from reflection_app.loops.task_spec import Limits, Mode, ReviewPolicy, TaskSpec
 from reflection_app.loops.verdicts import Judgement
 
 

@@ -1,19 +1,19 @@
 from typing import Any
 
-from reflection_app.loops.attempt_effects import Generate, RecordVerdict
-from reflection_app.loops.ends import Outcome
-from reflection_app.loops.requirements import Requirements
-from reflection_app.loops.review_effects import (
+from reflection_app.loops.attempt_effects import (
     AskReviewer,
     Decision,
     Draw,
     Drawn,
+    Generate,
+    RecordVerdict,
     RequestAudit,
     ReviewDecision,
     ReviewReason,
 )
-from reflection_app.loops.review_rules import ReviewPolicy
-from reflection_app.loops.verdicts import Issue, Verdict
+from reflection_app.loops.requirements import Requirements
+from reflection_app.loops.task_spec import ReviewPolicy
+from reflection_app.loops.verdicts import Issue, Outcome, Verdict
 from tests.critiques import critique
 from tests.loops.playing import play, said, sequence, text_spec
 

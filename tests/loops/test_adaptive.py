@@ -6,14 +6,12 @@ import pytest
 
 from reflection_app.loops.answer_reading import read_answer
 from reflection_app.loops.attempt_effects import Generate
-from reflection_app.loops.catalogue import LOOPS, mode_for
-from reflection_app.loops.classifier import Classification, question
+from reflection_app.loops.catalogue import LOOPS, Classification, mode_for, question, route_by_facts, route_by_kind
 from reflection_app.loops.effect import EffectFailed, EffectTimedOut, Spent
-from reflection_app.loops.ends import Outcome
-from reflection_app.loops.plan_effects import ChooseLoop, Route
-from reflection_app.loops.routing import route_by_facts, route_by_kind
+from reflection_app.loops.effects import ChooseLoop, Route
 from reflection_app.loops.task_spec import Limits, Mode, TaskKind, TaskSpec
 from reflection_app.loops.tool_calls import ToolCall, ToolSpec
+from reflection_app.loops.verdicts import Outcome
 from tests.critiques import critique
 from tests.loops.playing import NO_AUDIT, TESTS, Played, play, said, sequence
 

@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reflection_app.loops.after.answers import ErrorsAnswer
+from reflection_app.loops.actor_critic import CriticAnswer, question
+from reflection_app.loops.after.looking_back import ErrorsAnswer
 from reflection_app.loops.answer_reading import LONGEST_ANSWER, NONCE, UnusableAnswerError, read_answer
+from reflection_app.loops.answers import asking_for, nonce_of, shown_in
 from reflection_app.loops.attempt_effects import Generate, RecordVerdict
-from reflection_app.loops.classifier import Classification
-from reflection_app.loops.classifier import question as classifiers_question
-from reflection_app.loops.completeness.answers import CheckAnswer
-from reflection_app.loops.critic import CriticAnswer, question
+from reflection_app.loops.catalogue import Classification
+from reflection_app.loops.catalogue import question as classifiers_question
+from reflection_app.loops.completeness.asking import CheckAnswer
 from reflection_app.loops.effects import AnyEffect
+from reflection_app.loops.framing import framed, inside_frames
 from reflection_app.loops.self_evaluation import SelfEvaluation, evaluation_question
-from reflection_app.loops.structured_answers import asking_for, nonce_of, shown_in
 from reflection_app.loops.task_spec import Limits, Mode, TaskKind, TaskSpec
-from reflection_app.loops.tool_frames import framed, inside_frames
 from tests.forgeries import FORGED_REPLIES, OWN, PLANTED, WORK
 from tests.loops.playing import NO_AUDIT, noted, play, said
 from tests.pace import within

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from reflection_app.loops.answering import MOST_CONTINUATIONS, MOST_REASKS
+from reflection_app.loops.answers import MOST_CONTINUATIONS, MOST_REASKS
 from reflection_app.loops.attempt_effects import AnswerFault, Generate, Generation, KeepAttempt, RecordVerdict, RunTests
 from reflection_app.loops.effect import Performed, Spent
 from reflection_app.loops.effects import AnyEffect
-from reflection_app.loops.ends import Outcome
 from reflection_app.loops.task_spec import Limits, Mode, TaskSpec
+from reflection_app.loops.verdicts import Outcome
 from tests.critiques import critique
 from tests.loops.playing import NO_AUDIT, TESTS, Played, noted, play, report, said
 

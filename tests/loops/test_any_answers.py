@@ -9,34 +9,34 @@ from hypothesis import strategies as st
 
 from reflection_app.loops.attempt_effects import (
     AnswerFault,
+    AskPerson,
+    AskReviewer,
     AwaitAttempt,
     CallTool,
+    Decision,
+    Draw,
+    Drawn,
     Generate,
     Generation,
     HandedIn,
     HandedInRepair,
     KeepAttempt,
     RecordVerdict,
+    ReviewDecision,
     RunTests,
 )
 from reflection_app.loops.catalogue import LOOPS
 from reflection_app.loops.code_tests import FailureReason, TestReport, TestResult
 from reflection_app.loops.diagnosis.diagnoses import FailedCall
 from reflection_app.loops.effect import EffectFailed, EffectTimedOut, Performed, Spent
-from reflection_app.loops.effects import AnyEffect
-from reflection_app.loops.ends import Ended, Outcome
+from reflection_app.loops.effects import AnyEffect, AwaitTurns, FindSimilarIssues, Turn, Turns
 from reflection_app.loops.protocol.error_classes import SimilarIssue, SimilarIssues
 from reflection_app.loops.protocol.stages import RepairStatus
-from reflection_app.loops.protocol_effects import FindSimilarIssues
 from reflection_app.loops.questions import PersonsAnswer
 from reflection_app.loops.requirements import CountRequirement, Requirements
-from reflection_app.loops.review_effects import AskReviewer, Decision, Draw, Drawn, ReviewDecision
-from reflection_app.loops.review_rules import ReviewPolicy
-from reflection_app.loops.session_effects import AwaitTurns, Turn, Turns
-from reflection_app.loops.task_spec import Execution, Limits, Mode, Redo, TaskKind, TaskSpec
+from reflection_app.loops.task_spec import Execution, Limits, Mode, Redo, ReviewPolicy, TaskKind, TaskSpec
 from reflection_app.loops.tool_calls import ToolCall, ToolFailure, ToolResult, ToolSpec
-from reflection_app.loops.verdicts import IssueCategory, Referee, Verdict
-from reflection_app.loops.waiting_effects import AskPerson
+from reflection_app.loops.verdicts import Ended, IssueCategory, Outcome, Referee, Verdict
 from tests.critiques import critique
 from tests.loops.playing import TESTS, noted, play, said
 

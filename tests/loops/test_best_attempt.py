@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reflection_app.loops.best_attempt import best_attempt
+from reflection_app.loops.progress import best_attempt
 from reflection_app.loops.requirement_checks import judge_requirements
 from reflection_app.loops.requirements import RequirementResult, RequirementsReport
 from reflection_app.loops.verdicts import Judgement, Referee, Verdict

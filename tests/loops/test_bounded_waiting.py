@@ -3,11 +3,11 @@
 from collections.abc import Coroutine
 from typing import Any
 
+from reflection_app.loops.attempt_effects import AskPerson, Wait
 from reflection_app.loops.effect import Performed
 from reflection_app.loops.progress import LONGEST_WAITED_S, MOST_QUESTIONS, Progress
 from reflection_app.loops.questions import Choice, PersonsAnswer, Question, QuestionKind
 from reflection_app.loops.task_spec import Limits
-from reflection_app.loops.waiting_effects import AskPerson, Wait
 
 
 def ended(work: Coroutine[Any, Any, Any], answer: Any) -> tuple[Any, int]:

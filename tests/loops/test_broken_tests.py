@@ -4,14 +4,11 @@ from typing import Any
 
 import pytest
 
-from reflection_app.loops.attempt_effects import Generate, RunTests
+from reflection_app.loops.attempt_effects import AskReviewer, Decision, Generate, ReviewDecision, ReviewReason, RunTests
+from reflection_app.loops.attempts import first_attempt_succeeded
 from reflection_app.loops.code_tests import CodeTests, FailureReason, TestReport, TestResult
-from reflection_app.loops.ends import Outcome
-from reflection_app.loops.first_attempt import first_attempt_succeeded
-from reflection_app.loops.review_effects import AskReviewer, Decision, ReviewDecision, ReviewReason
-from reflection_app.loops.review_rules import ReviewPolicy
-from reflection_app.loops.task_spec import Mode, TaskSpec
-from reflection_app.loops.verdicts import Referee, Verdict
+from reflection_app.loops.task_spec import Mode, ReviewPolicy, TaskSpec
+from reflection_app.loops.verdicts import Outcome, Referee, Verdict
 from tests.loops.playing import Played, play, said, sequence
 
 SPEC = TaskSpec(objective="Write add(a, b).", mode=Mode.EXTERNAL_LOOP, tests=CodeTests(script="assert add(1, 2) == 3"))

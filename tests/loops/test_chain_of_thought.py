@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from reflection_app.loops.attempt_effects import Generate
 from reflection_app.loops.chain_of_thought import ChainOfThought, asking_for_parts, parse_chain_of_thought
 from reflection_app.loops.code_answers import code_of
-from reflection_app.loops.messages import assistant, user
 from reflection_app.loops.task_spec import TaskSpec
+from reflection_app.loops.values import assistant, user
 from tests.loops.playing import code_spec, play, report, said, sequence, text_spec
 from tests.pace import within
 

@@ -5,8 +5,7 @@ import pytest
 
 from reflection_app.loops.protocol.checklists import CheckItem, report_checklist, revised_output_checklist
 from reflection_app.loops.protocol.error_classes import ErrorClass
-from reflection_app.loops.protocol.report_documents import document_of
-from reflection_app.loops.protocol.reports import RepairAction
+from reflection_app.loops.protocol.reports import RepairAction, document_of
 from reflection_app.loops.requirements import RequirementResult, RequirementsReport
 from reflection_app.loops.verdicts import Issue, IssueCategory, Judgement, Referee, Verdict
 from tests.loops.reporting import ISSUE, seed_report

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reflection_app.loops.actor_critic import CriticAnswer, judge, question
 from reflection_app.loops.answer_reading import UnusableAnswerError, read_answer
-from reflection_app.loops.critic import CriticAnswer, judge, question
 from reflection_app.loops.framing import sees_all_of
 from reflection_app.loops.requirement_checks import check_requirements
 from reflection_app.loops.requirements import RequirementResult, Requirements, RequirementsReport

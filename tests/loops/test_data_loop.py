@@ -3,11 +3,10 @@ from typing import Any
 import pytest
 
 from reflection_app.loops.attempt_effects import Generate, RecordVerdict
-from reflection_app.loops.data_answers import NoData, value_in
+from reflection_app.loops.code_answers import NoData, value_in
 from reflection_app.loops.data_loop import MOST_VIOLATIONS
-from reflection_app.loops.ends import Outcome
 from reflection_app.loops.task_spec import Limits, Mode, TaskSpec
-from reflection_app.loops.verdicts import IssueCategory, Judgement, Referee, Verdict
+from reflection_app.loops.verdicts import IssueCategory, Judgement, Outcome, Referee, Verdict
 from tests.loops.playing import play, said, sequence
 
 SCHEMA = {

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from reflection_app.loops.attempt_effects import AwaitAttempt, CallTool, Generate, HandedIn
+from reflection_app.loops.attempt_effects import AskPerson, AwaitAttempt, CallTool, Generate, HandedIn, Wait
 from reflection_app.loops.diagnosis.diagnoses import (
     LONGEST_DELAY_S,
     CorrectiveAction,
@@ -15,15 +15,13 @@ from reflection_app.loops.diagnosis.diagnoses import (
     Remedy,
     Source,
 )
-from reflection_app.loops.diagnosis.model_answers import LARGEST_PARAMS, ModelDiagnosis, diagnosis_of
-from reflection_app.loops.ends import Outcome
-from reflection_app.loops.plan_effects import RecordPlanStep
+from reflection_app.loops.diagnosis.diagnosing import LARGEST_PARAMS, ModelDiagnosis, diagnosis_of
+from reflection_app.loops.effects import RecallFix, RecordFixOutcome, RecordPlanStep, RecordToolFailure
 from reflection_app.loops.plans import PlanStepState
 from reflection_app.loops.questions import Choice, PersonsAnswer
 from reflection_app.loops.task_spec import Execution, Limits, Mode, TaskSpec
 from reflection_app.loops.tool_calls import ToolFailure, ToolSpec
-from reflection_app.loops.tool_failure_effects import RecallFix, RecordFixOutcome, RecordToolFailure
-from reflection_app.loops.waiting_effects import AskPerson, Wait
+from reflection_app.loops.verdicts import Outcome
 from tests.loops.playing import Played, noted, play, said
 from tests.loops.tool_playing import (
     ADD,

@@ -2,7 +2,7 @@ from decimal import Decimal
 
 from reflection_app.loops.attempt_effects import Generate, Generation, RunTests
 from reflection_app.loops.effect import EffectFailed, EffectTimedOut, Performed, Spent
-from reflection_app.loops.ends import Outcome
+from reflection_app.loops.verdicts import Outcome
 from tests.loops.playing import code_spec, play, report, said, sequence
 
 CODE = "```python\ndef f(x):\n    return x + 1\n```"

@@ -4,15 +4,21 @@ from typing import Any
 
 import pytest
 
-from reflection_app.loops.attempt_effects import Generate, Pick, RecordPick, RecordVerdict, RunTests
+from reflection_app.loops.attempt_effects import (
+    AskReviewer,
+    Decision,
+    Generate,
+    Pick,
+    RecordPick,
+    RecordVerdict,
+    ReviewDecision,
+    RunTests,
+)
 from reflection_app.loops.code_tests import FailureReason, TestReport, TestResult
 from reflection_app.loops.effects import AnyEffect
-from reflection_app.loops.ends import Outcome
 from reflection_app.loops.generated_tests import failures_prompt
-from reflection_app.loops.review_effects import AskReviewer, Decision, ReviewDecision
-from reflection_app.loops.review_rules import ReviewPolicy
-from reflection_app.loops.task_spec import Limits, Mode, TaskSpec
-from reflection_app.loops.verdicts import Referee, Verdict
+from reflection_app.loops.task_spec import Limits, Mode, ReviewPolicy, TaskSpec
+from reflection_app.loops.verdicts import Outcome, Referee, Verdict
 from tests.critiques import critique
 from tests.loops.playing import Played, noted, play, said
 

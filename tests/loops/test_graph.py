@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reflection_app.loops.graph import graph_of
-from reflection_app.loops.graph_values import EdgeKind, Graph, NodeKind, RecordedStep
-from reflection_app.loops.graph_words import LONGEST
+from reflection_app.loops.graph_words import LONGEST, EdgeKind, Graph, NodeKind, RecordedStep
 
 Fact = tuple[str, str, dict[str, Any]]
 

@@ -1,7 +1,7 @@
 import pytest
 
 from reflection_app.loops.protocol.error_classes import ErrorClass
-from reflection_app.loops.protocol.handling import instruction_for, proposals_for
+from reflection_app.loops.protocol.reporting import instruction_for, proposals_for
 from reflection_app.loops.protocol.reports import Proposal, ProposalKind
 from reflection_app.loops.protocol.stages import AntiPattern
 from tests.loops.reporting import AGENT, ISSUE, seed_report

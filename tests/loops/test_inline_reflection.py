@@ -8,12 +8,11 @@ from hypothesis import strategies as st
 
 from reflection_app.loops.attempt_effects import Generate, Generation
 from reflection_app.loops.effect import EffectFailed, EffectTimedOut, Performed, Spent
-from reflection_app.loops.ends import Outcome
-from reflection_app.loops.inline_reflection import is_due
-from reflection_app.loops.session_effects import AwaitTurns, RecordReflection, Turn, Turns
+from reflection_app.loops.effects import AwaitTurns, RecordReflection, Turn, Turns
+from reflection_app.loops.inline_reflection import LONGEST_WINDOW, is_due, window
 from reflection_app.loops.session_reflections import Finding, KeptReflection, Trigger
-from reflection_app.loops.session_window import LONGEST_WINDOW, window
 from reflection_app.loops.task_spec import Execution, Limits, Mode, TaskSpec
+from reflection_app.loops.verdicts import Outcome
 from tests.loops.playing import Answer, Played, play, said
 
 ON_TRACK = json.dumps({"on_track": True, "observations": ["fine"], "confidence": 0.8})

@@ -3,7 +3,7 @@ import random
 
 import pytest
 
-from reflection_app.loops.json_bounds import MOST_VALUES, has_more_values
+from reflection_app.loops.json_paths import MOST_VALUES, has_more_values
 
 
 def values_in(value: object) -> int:

@@ -12,10 +12,10 @@ from reflection_app.loops.attempts import told
 from reflection_app.loops.effect import EffectFailed
 from reflection_app.loops.effects import AnyEffect
 from reflection_app.loops.lessons import LONGEST_LESSONS, Lesson, Lessons, RecallLessons, recall_for
-from reflection_app.loops.messages import assistant, system, user
-from reflection_app.loops.notebook_settings import LessonSettings
+from reflection_app.loops.project_settings import LessonSettings
 from reflection_app.loops.task_spec import Execution, Limits, Mode, Redo, TaskSpec
 from reflection_app.loops.tool_calls import ToolCall, ToolResult, ToolSpec
+from reflection_app.loops.values import assistant, system, user
 from tests.critiques import critique
 from tests.loops.playing import TESTS, noted, play, report, said
 

@@ -9,19 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reflection_app.loops.after.answers import ErrorsAnswer, MemoriesAnswer
-from reflection_app.loops.after.conversation import LONGEST_SHOWN, shown_text, whole_text
 from reflection_app.loops.after.findings import KnownMemory, MemoryType, SessionRead
-from reflection_app.loops.after_effects import ReadSession, RecordFindings, RecordMemories
+from reflection_app.loops.after.looking_back import LONGEST_SHOWN, ErrorsAnswer, MemoriesAnswer, shown_text, whole_text
 from reflection_app.loops.answer_reading import UnusableAnswerError, read_answer
 from reflection_app.loops.attempt_effects import CallTool, Generate
 from reflection_app.loops.catalogue import VERSIONS, version_of
-from reflection_app.loops.effects import AnyEffect
-from reflection_app.loops.ends import Outcome
-from reflection_app.loops.session_effects import Turn
+from reflection_app.loops.effects import AnyEffect, ReadSession, RecordFindings, RecordMemories, Turn
 from reflection_app.loops.session_reflections import Finding
 from reflection_app.loops.task_spec import OF_THE_DESK, Limits, Mode, TaskSpec
 from reflection_app.loops.tool_calls import ToolFailure, ToolResult
+from reflection_app.loops.verdicts import Outcome
 from tests.loops.playing import Played, noted, play, said
 
 READ = json.dumps({"tool": "read_file", "arguments": {"path": "session.txt"}})

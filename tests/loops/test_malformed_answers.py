@@ -5,20 +5,15 @@ from typing import Any
 
 import pytest
 
-from reflection_app.loops.attempt_effects import CallTool, Generate, RecordVerdict
+from reflection_app.loops.attempt_effects import AskPerson, AskReviewer, CallTool, Generate, RecordVerdict
 from reflection_app.loops.completeness.checks import CheckState, CompletenessSettings
-from reflection_app.loops.completeness_effects import RecordCompleteness
 from reflection_app.loops.diagnosis.diagnoses import FailedCall
-from reflection_app.loops.effects import AnyEffect
-from reflection_app.loops.ends import Outcome
+from reflection_app.loops.effects import AnyEffect, RecordCompleteness, RecordToolFailure
 from reflection_app.loops.questions import Choice, PersonsAnswer
 from reflection_app.loops.requirements import CountRequirement, Requirements
-from reflection_app.loops.review_effects import AskReviewer
 from reflection_app.loops.task_spec import Limits, Mode, TaskSpec
 from reflection_app.loops.tool_calls import ToolResult, ToolSpec
-from reflection_app.loops.tool_failure_effects import RecordToolFailure
-from reflection_app.loops.verdicts import Referee
-from reflection_app.loops.waiting_effects import AskPerson
+from reflection_app.loops.verdicts import Outcome, Referee
 from tests.critiques import critique
 from tests.loops.playing import NO_AUDIT, Played, noted, play, said
 from tests.malformed import MALFORMED

@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from reflection_app.loops.moments import Moment
+from reflection_app.loops.storable import Moment
 
 MOMENT = TypeAdapter(Moment)
 

@@ -5,16 +5,21 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reflection_app.loops.attempt_effects import CallTool, Generate, KeepAttempt
+from reflection_app.loops.attempt_effects import (
+    AskPerson,
+    AskReviewer,
+    CallTool,
+    Decision,
+    Generate,
+    KeepAttempt,
+    ReviewDecision,
+)
 from reflection_app.loops.effect import EffectFailed, EffectTimedOut, Spent
-from reflection_app.loops.ends import Outcome
-from reflection_app.loops.plan_effects import RecordPlan, RecordPlanStep
+from reflection_app.loops.effects import RecordPlan, RecordPlanStep
 from reflection_app.loops.plans import PlanFault, PlanStepState
 from reflection_app.loops.questions import Choice, PersonsAnswer
-from reflection_app.loops.review_effects import AskReviewer, Decision, ReviewDecision
 from reflection_app.loops.tool_calls import ToolFailure
-from reflection_app.loops.verdicts import Referee, Verdict
-from reflection_app.loops.waiting_effects import AskPerson
+from reflection_app.loops.verdicts import Outcome, Referee, Verdict
 from tests.critiques import critique
 from tests.loops.playing import Played, play, said
 from tests.loops.tool_playing import (

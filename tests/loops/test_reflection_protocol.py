@@ -2,17 +2,20 @@ import json
 
 import pytest
 
-from reflection_app.loops.attempt_effects import Generate, RecordPick, RecordVerdict
-from reflection_app.loops.ends import Outcome
+from reflection_app.loops.attempt_effects import (
+    AskPerson,
+    AskReviewer,
+    Generate,
+    RecordPick,
+    RecordVerdict,
+    ReviewReason,
+)
+from reflection_app.loops.effects import FindSimilarIssues, IssueTicket, RecordStage
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.stages import Classified, Explored, RepairStatus, StageRecord, Submitted
-from reflection_app.loops.protocol_effects import FindSimilarIssues, IssueTicket, RecordStage
-from reflection_app.loops.review_effects import AskReviewer, ReviewReason
-from reflection_app.loops.review_rules import ReviewPolicy, ReviewRule
-from reflection_app.loops.task_spec import Redo
+from reflection_app.loops.task_spec import Redo, ReviewPolicy, ReviewRule
 from reflection_app.loops.tickets import Trigger
-from reflection_app.loops.verdicts import Issue, Referee, Verdict
-from reflection_app.loops.waiting_effects import AskPerson
+from reflection_app.loops.verdicts import Issue, Outcome, Referee, Verdict
 from tests.critiques import critique
 from tests.loops.playing import play, said
 from tests.loops.protocol.playing import (

@@ -4,15 +4,21 @@ from typing import Any
 import pytest
 
 from reflection_app.loops.answer_reading import read_answer
-from reflection_app.loops.attempt_effects import AwaitAttempt, Generate, HandedIn, RecordVerdict
-from reflection_app.loops.ends import Outcome
-from reflection_app.loops.growing_context import CUT, tokens_of, within
-from reflection_app.loops.messages import assistant, system, user
-from reflection_app.loops.review_effects import AskReviewer, Decision, ReviewDecision, ReviewReason
-from reflection_app.loops.review_rules import ReviewPolicy
+from reflection_app.loops.attempt_effects import (
+    AskReviewer,
+    AwaitAttempt,
+    Decision,
+    Generate,
+    HandedIn,
+    RecordVerdict,
+    ReviewDecision,
+    ReviewReason,
+)
+from reflection_app.loops.attempts import CUT, tokens_of, within
 from reflection_app.loops.self_evaluation import SelfEvaluation, judge_itself
-from reflection_app.loops.task_spec import Execution, Limits, Mode, TaskSpec
-from reflection_app.loops.verdicts import Issue, Referee, Verdict
+from reflection_app.loops.task_spec import Execution, Limits, Mode, ReviewPolicy, TaskSpec
+from reflection_app.loops.values import assistant, system, user
+from reflection_app.loops.verdicts import Issue, Outcome, Referee, Verdict
 from tests.loops.playing import NO_AUDIT, Played, noted, play, said, sequence
 
 

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from reflection_app.loops.protocol.error_classes import ErrorClass
-from reflection_app.loops.protocol.report_documents import corrected, document_of, markdown_of
-from reflection_app.loops.protocol.reports import RepairAction
+from reflection_app.loops.protocol.reports import RepairAction, corrected, document_of, markdown_of
 from reflection_app.loops.protocol.stages import AntiPattern
 from tests.loops.reporting import seed_report
 

@@ -8,9 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from reflection_app.loops.ends import Outcome
-from reflection_app.loops.protocol_effects import IssueTicket
-from reflection_app.loops.review_effects import (
+from reflection_app.loops.attempt_effects import (
     AskReviewer,
     Decision,
     Draw,
@@ -19,10 +17,19 @@ from reflection_app.loops.review_effects import (
     ReviewDecision,
     ReviewReason,
 )
-from reflection_app.loops.review_policy import Waits
-from reflection_app.loops.review_rules import EVERY_REJECT, UNSURE, ReviewPolicy, ReviewRule, RuleAction
-from reflection_app.loops.task_spec import Limits, Mode, TaskSpec
-from reflection_app.loops.verdicts import Judgement, Referee, Verdict
+from reflection_app.loops.attempts import Waits
+from reflection_app.loops.effects import IssueTicket
+from reflection_app.loops.task_spec import (
+    EVERY_REJECT,
+    UNSURE,
+    Limits,
+    Mode,
+    ReviewPolicy,
+    ReviewRule,
+    RuleAction,
+    TaskSpec,
+)
+from reflection_app.loops.verdicts import Judgement, Outcome, Referee, Verdict
 from tests.critiques import critique
 from tests.loops.playing import Played, play, said, sequence, text_spec
 from tests.loops.rule_playing import decided_by

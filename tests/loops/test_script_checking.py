@@ -4,7 +4,7 @@ import warnings
 
 import pytest
 
-from reflection_app.loops.scripts.checking import check_script
+from reflection_app.loops.scripts.names import check_script
 from reflection_app.loops.scripts.syntax import ScriptRefused
 from tests.pace import within
 

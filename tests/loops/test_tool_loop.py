@@ -5,14 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reflection_app.loops.attempt_effects import AwaitAttempt, CallTool, Generate, HandedIn
+from reflection_app.loops.attempt_effects import AskPerson, AwaitAttempt, CallTool, Generate, HandedIn
 from reflection_app.loops.effect import EffectFailed, EffectTimedOut
-from reflection_app.loops.ends import Outcome
 from reflection_app.loops.questions import Choice, PersonsAnswer, QuestionKind
 from reflection_app.loops.task_spec import Execution
 from reflection_app.loops.tool_calls import ToolFailure, ToolSpec
-from reflection_app.loops.verdicts import Referee, Verdict
-from reflection_app.loops.waiting_effects import AskPerson
+from reflection_app.loops.verdicts import Outcome, Referee, Verdict
 from tests.loops.playing import play, said
 from tests.loops.tool_playing import (
     ADD,

@@ -3,14 +3,20 @@
 import json
 from typing import Any
 
-from reflection_app.loops.attempt_effects import AwaitAttempt, CallTool, Generate, KeepAttempt, RecordVerdict
+from reflection_app.loops.attempt_effects import (
+    AskPerson,
+    AskReviewer,
+    AwaitAttempt,
+    CallTool,
+    Generate,
+    KeepAttempt,
+    RecordVerdict,
+)
 from reflection_app.loops.diagnosis.diagnoses import Diagnosis
 from reflection_app.loops.effect import EffectFailed
-from reflection_app.loops.review_effects import AskReviewer
+from reflection_app.loops.effects import RecordToolFailure
 from reflection_app.loops.task_spec import Limits, Mode, TaskSpec
 from reflection_app.loops.tool_calls import ToolCall, ToolFailure, ToolResult, ToolSpec
-from reflection_app.loops.tool_failure_effects import RecordToolFailure
-from reflection_app.loops.waiting_effects import AskPerson
 from tests.loops.playing import NO_AUDIT, Answer, Played, noted
 
 __all__ = ["noted"]

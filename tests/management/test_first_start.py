@@ -12,7 +12,7 @@ from notebook_app.models import Entry
 from reflection_app.config.up.desk import note_address
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project, Role
-from reflection_app.loops.review_effects import Decision
+from reflection_app.loops.attempt_effects import Decision
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.repairs.models import AgentInstruction, FixPair, Report, ToolFailure
 from reflection_app.reviews.claiming import claim_review

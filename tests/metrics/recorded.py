@@ -10,9 +10,8 @@ from typing import Any
 from django.utils import timezone
 
 from reflection_app.core.models import Project
-from reflection_app.loops.ends import Outcome
 from reflection_app.loops.task_spec import Mode
-from reflection_app.loops.verdicts import Referee
+from reflection_app.loops.verdicts import Outcome, Referee
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.repairs.models import CompletenessCheck, Supplement
 from reflection_app.runs.models import Attempt, Run, RunState, Step, StepState, Verdict

@@ -7,7 +7,7 @@ import pytest
 from reflection_app.config import jobs
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Role
-from reflection_app.loops.ends import Outcome
+from reflection_app.loops.verdicts import Outcome
 from reflection_app.metrics.figures import metrics_of
 from reflection_app.metrics.figuring import figure_due, rebuild
 from reflection_app.metrics.models import FigureDue

@@ -8,9 +8,8 @@ import pytest
 from django.core.management import call_command
 
 from reflection_app.core.models import Project
-from reflection_app.loops.ends import Outcome
 from reflection_app.loops.task_spec import Mode
-from reflection_app.loops.verdicts import Referee, Verdict
+from reflection_app.loops.verdicts import Outcome, Referee, Verdict
 from reflection_app.metrics.definitions import DEFINITIONS, SUMMED, Chosen, ChosenHour, Metrics
 from reflection_app.metrics.figures import metrics_of
 from reflection_app.metrics.figuring import figure_due, figure_runs, rebuild

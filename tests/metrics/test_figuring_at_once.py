@@ -11,7 +11,7 @@ import pytest
 from django.db import connection, transaction
 
 from reflection_app.core.models import Project
-from reflection_app.loops.ends import Outcome
+from reflection_app.loops.verdicts import Outcome
 from reflection_app.metrics.definitions import Chosen
 from reflection_app.metrics.figures import metrics_of
 from reflection_app.metrics.figuring import figure_due, figure_runs, lock_figures, rebuild

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reflection_app.core.models import Project
-from reflection_app.loops.review_rules import ReviewPolicy, ReviewRule, RuleAction
+from reflection_app.loops.task_spec import ReviewPolicy, ReviewRule, RuleAction
 from reflection_app.loops.verdicts import Judgement, Referee
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.reviews import policy

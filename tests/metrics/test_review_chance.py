@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from reflection_app.loops.review_rules import ReviewPolicy, ReviewRule, RuleAction
+from reflection_app.loops.task_spec import ReviewPolicy, ReviewRule, RuleAction
 from reflection_app.loops.verdicts import Judgement, Referee, Verdict
 from reflection_app.metrics.critics import chance_of_review
 from reflection_app.reviews.policy import Facts

@@ -7,7 +7,7 @@ import pytest
 
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project, Role
-from reflection_app.loops.review_effects import Decision, ReviewReason
+from reflection_app.loops.attempt_effects import Decision, ReviewReason
 from reflection_app.loops.verdicts import Referee, Verdict
 from reflection_app.metrics.definitions import Chosen
 from reflection_app.metrics.figuring import figure_due

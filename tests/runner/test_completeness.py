@@ -10,7 +10,7 @@ from django.db import connection, transaction
 from notebook_app.models import Entry
 from reflection_app.core.audit import Actor
 from reflection_app.core.events import Event
-from reflection_app.loops.completeness.words import operation_key
+from reflection_app.loops.completeness.checks import operation_key
 from reflection_app.repairs.completeness import withdraw_what_recurred
 from reflection_app.repairs.models import CompletenessCheck, Supplement
 from reflection_app.runs.advance import advance

@@ -1,6 +1,6 @@
 """A file that came under the conversation's own name is found beside it, and takes no other file's place."""
 
-from reflection_app.loops.after.conversation import SESSION_FILE
+from reflection_app.loops.after.looking_back import SESSION_FILE
 from reflection_app.sessions.looked_back_at import beside_the_session
 
 

@@ -9,9 +9,8 @@ from notebook_app.models import Exposure
 from notebook_app.public import KeptEntry
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project, Role
-from reflection_app.loops.ends import Outcome
-from reflection_app.loops.first_attempt import first_attempt_succeeded
-from reflection_app.loops.verdicts import Judgement, Referee, Verdict
+from reflection_app.loops.attempts import first_attempt_succeeded
+from reflection_app.loops.verdicts import Judgement, Outcome, Referee, Verdict
 from reflection_app.reviews.deciding import undo_decision
 from reflection_app.reviews.models import Review
 from reflection_app.runs.advance import advance

@@ -13,7 +13,7 @@ from notebook_app.public import By, Drawn, approve, propose, record_exposures
 from reflection_app.core.audit import Actor
 from reflection_app.core.events import Event, EventType
 from reflection_app.core.models import Project
-from reflection_app.loops.ends import Ended, Outcome
+from reflection_app.loops.verdicts import Ended, Outcome
 from reflection_app.runs import journal_writes
 from reflection_app.runs.advance import advance, end_run
 from reflection_app.runs.fork_input import ForkInput

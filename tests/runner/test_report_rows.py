@@ -4,11 +4,11 @@ import pytest
 
 from notebook_app.models import Entry
 from reflection_app.core.models import Project
+from reflection_app.loops.effects import FindSimilarIssues
 from reflection_app.loops.protocol.error_classes import ErrorClass, SimilarIssues
-from reflection_app.loops.protocol.handling import instruction_for, proposals_for
+from reflection_app.loops.protocol.reporting import instruction_for, proposals_for
 from reflection_app.loops.protocol.reports import KeptReport
 from reflection_app.loops.protocol.stages import AntiPattern
-from reflection_app.loops.protocol_effects import FindSimilarIssues
 from reflection_app.loops.verdicts import Issue, IssueCategory
 from reflection_app.repairs.models import AgentInstruction, Report
 from reflection_app.repairs.rows import (

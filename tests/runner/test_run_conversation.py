@@ -3,8 +3,8 @@
 import pytest
 
 from reflection_app.core.audit import Actor
-from reflection_app.loops.ends import Ended, Outcome
 from reflection_app.loops.questions import Choice
+from reflection_app.loops.verdicts import Ended, Outcome
 from reflection_app.runs.advance import advance, end_run
 from reflection_app.runs.handing_in import AttemptInput, hand_in_attempt
 from reflection_app.runs.models import Run

@@ -8,8 +8,8 @@ from django.utils import timezone
 
 from reflection_app.adapters.llm.errors import ModelUnavailable
 from reflection_app.core.audit import Actor
+from reflection_app.loops.attempt_effects import Wait
 from reflection_app.loops.effect import Performed
-from reflection_app.loops.waiting_effects import Wait
 from reflection_app.runs.advance import advance
 from reflection_app.runs.consequences import consequences
 from reflection_app.runs.journal import Journal

@@ -3,7 +3,7 @@
 import pytest
 
 from reflection_app.loops.code_tests import FailureReason
-from reflection_app.loops.scripts.checking import check_script
+from reflection_app.loops.scripts.names import check_script
 from tests.sandbox.runs import QUICK, run_script
 from tests.sandbox.written_scripts import SCRIPTS
 

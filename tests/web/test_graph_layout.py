@@ -3,7 +3,7 @@ from itertools import combinations
 from hypothesis import given, settings
 
 from reflection_app.loops.graph import graph_of
-from reflection_app.loops.graph_values import RecordedStep
+from reflection_app.loops.graph_words import RecordedStep
 from reflection_app.runs.views.graph import NODE_HEIGHT, NODE_WIDTH, Box, fitted, lay_out
 from tests.loops.test_graph import any_steps
 

@@ -7,12 +7,10 @@ from django.utils import translation
 
 from reflection_app.core.models import Role
 from reflection_app.loops.diagnosis.diagnoses import FailureSeverity
-from reflection_app.loops.ends import Outcome
-from reflection_app.loops.graph_values import EdgeKind
-from reflection_app.loops.graph_words import ASKED_FOR, OUTCOMES, REFEREES, end_words
+from reflection_app.loops.graph_words import ASKED_FOR, OUTCOMES, REFEREES, EdgeKind, end_words
 from reflection_app.loops.protocol.classification import NAMES
 from reflection_app.loops.protocol.stages import Effort, RepairStatus
-from reflection_app.loops.verdicts import IssueCategory, Severity
+from reflection_app.loops.verdicts import IssueCategory, Outcome, Severity
 from reflection_app.repairs.models import TicketState
 from reflection_app.runs.models import RunState, StepState
 from reflection_app.teams.pages.settings import ROLES

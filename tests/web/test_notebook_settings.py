@@ -3,7 +3,7 @@ from django.test import Client
 
 from reflection_app.core.audit import AuditEntry
 from reflection_app.core.models import Project, Role
-from reflection_app.loops.notebook_settings import LessonSettings, ReflectionMode
+from reflection_app.loops.project_settings import LessonSettings, ReflectionMode
 from reflection_app.tasks.models import Task
 from tests.factories import make_project
 from tests.web.stories import logged_in

@@ -9,7 +9,7 @@ from pytest_django import Settings
 
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.models import Project, Role
-from reflection_app.loops.review_rules import EVERY_REJECT, UNSURE, ReviewPolicy, ReviewRule, RuleAction
+from reflection_app.loops.task_spec import EVERY_REJECT, UNSURE, ReviewPolicy, ReviewRule, RuleAction
 from reflection_app.loops.verdicts import Verdict
 from reflection_app.reviews.policy import change_policy, digest_of
 from tests.factories import make_project, submit

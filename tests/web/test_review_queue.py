@@ -9,7 +9,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.models import Project, Role
-from reflection_app.loops.review_effects import Decision
+from reflection_app.loops.attempt_effects import Decision
 from reflection_app.reviews.claiming import claim_next, claim_review, skip_review
 from reflection_app.reviews.deciding import decide_review
 from reflection_app.reviews.decisions import DecisionInput

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.test import Client
 from django.utils import timezone
 
-from reflection_app.loops.ends import Outcome
+from reflection_app.loops.verdicts import Outcome
 from reflection_app.runs.models import Run, RunState
 from tests.critiques import critique
 from tests.factories import submit

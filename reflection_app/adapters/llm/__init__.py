@@ -15,7 +15,7 @@ from reflection_app.adapters.llm.errors import (
 from reflection_app.adapters.llm.gateway import complete, warm_up
 from reflection_app.adapters.llm.looking_back import can_look_back
 from reflection_app.adapters.llm.roles import LOCAL_MODEL, model_for
-from reflection_app.loops.messages import Message
+from reflection_app.loops.values import Message
 
 __all__ = [
     "LOCAL_MODEL",

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from reflection_app.loops.messages import Message
+from reflection_app.loops.values import Message
 
 
 @dataclass(frozen=True, kw_only=True)

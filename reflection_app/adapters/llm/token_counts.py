@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from reflection_app.adapters.llm.litellm_import import litellm
-from reflection_app.loops.messages import Message
+from reflection_app.loops.values import Message
 
 # What chat formats put around a message, and before the answer.
 PER_MESSAGE = 4

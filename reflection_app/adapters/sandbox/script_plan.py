@@ -14,8 +14,8 @@ from typing import Literal
 
 from reflection_app.adapters.sandbox.script_asks import Ask, Asks
 from reflection_app.adapters.sandbox.script_sides import ShowSides, compile_nodes
-from reflection_app.loops.scripts.checking import functions_to_call, missing_call
-from reflection_app.loops.scripts.fixtures import Function
+from reflection_app.loops.scripts.cases import Function
+from reflection_app.loops.scripts.names import functions_to_call, missing_call
 from reflection_app.loops.scripts.plain_form import PlainForm, asserts, called_name, is_main_block, plain_form
 from reflection_app.loops.scripts.syntax import (
     ScriptRefused,

@@ -19,8 +19,7 @@ from reflection_app.adapters.tools.http import call_http
 from reflection_app.adapters.tools.results import failed
 from reflection_app.adapters.tools.secret_values import Secrets, load_secrets
 from reflection_app.loops.attempt_effects import CallTool
-from reflection_app.loops.tool_arguments import SchemaUnusable, violations
-from reflection_app.loops.tool_calls import ToolFailure, ToolResult
+from reflection_app.loops.tool_calls import SchemaUnusable, ToolFailure, ToolResult, violations
 from reflection_app.runs.models import Run
 from reflection_app.tasks.models import TaskFile
 from reflection_app.teams.models import Tool

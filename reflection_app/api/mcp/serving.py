@@ -9,7 +9,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 
 from reflection_app.api.mcp.in_process import Caller, Receive, Scope, Send
 from reflection_app.api.mcp.server import make_server
-from reflection_app.loops.json_bounds import MOST_VALUES, has_more_values
+from reflection_app.loops.json_paths import MOST_VALUES, has_more_values
 
 # As for REST: Django's DATA_UPLOAD_MAX_MEMORY_SIZE, which the request that a tool makes would meet anyway.
 LARGEST_BODY = 10_000_000

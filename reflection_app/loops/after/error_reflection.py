@@ -2,16 +2,14 @@
 
 from typing import Any
 
-from reflection_app.loops.after.answers import ErrorsAnswer
-from reflection_app.loops.after.looking_back import Question, look_back, session_of
-from reflection_app.loops.after.shown import shown_session
-from reflection_app.loops.after_effects import RecordFindings
-from reflection_app.loops.ends import Outcome
-from reflection_app.loops.messages import system, user
+from reflection_app.loops.after.looking_back import ErrorsAnswer, Question, look_back, session_of, shown_session
+from reflection_app.loops.effects import RecordFindings
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.session_reflections import Finding
 from reflection_app.loops.task_spec import TaskSpec
+from reflection_app.loops.values import system, user
+from reflection_app.loops.verdicts import Outcome
 
 ROLE = "error_reflector"
 KEY = "errors"

@@ -3,20 +3,25 @@
 Each call of the model is a turn, one that was of no use among them, so that there are never more calls than turns.
 """
 
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, Self
 
-from reflection_app.loops.after.answers import ToolAnswer
-from reflection_app.loops.after.findings import SessionRead
-from reflection_app.loops.after_effects import ReadSession
-from reflection_app.loops.answer_reading import UnusableAnswerError
-from reflection_app.loops.attempt_effects import CallTool, Generate, Generation
-from reflection_app.loops.effect import EffectFailed
-from reflection_app.loops.lenient_values import Lenient
-from reflection_app.loops.messages import Message, assistant, user
-from reflection_app.loops.progress import Progress
-from reflection_app.loops.prompts import prompt
-from reflection_app.loops.structured_answers import (
+from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, JsonValue, ValidationError, model_validator
+
+from reflection_app.loops.after.findings import (
+    LONGEST_NAME,
+    MOST_FOUND,
+    ErrorFound,
+    ErrorsFound,
+    MemoriesFound,
+    MemoryFound,
+    MemoryType,
+    SessionRead,
+)
+from reflection_app.loops.answer_reading import Lenient, UnusableAnswerError
+from reflection_app.loops.answers import (
     NoUsableAnswer,
     asking_for,
     nonce_of,
@@ -25,8 +30,174 @@ from reflection_app.loops.structured_answers import (
     shown_in,
     with_nonce,
 )
-from reflection_app.loops.tool_calls import ToolResult
-from reflection_app.loops.tool_frames import framed
+from reflection_app.loops.attempt_effects import CallTool, Generate, Generation
+from reflection_app.loops.effect import EffectFailed
+from reflection_app.loops.effects import ReadSession, Turn
+from reflection_app.loops.framing import framed
+from reflection_app.loops.inline_reflection import shortened
+from reflection_app.loops.progress import Progress
+from reflection_app.loops.prompts import prompt
+from reflection_app.loops.session_reflections import Finding, known_finding
+from reflection_app.loops.storable import is_storable
+from reflection_app.loops.tool_calls import ToolResult, is_too_deep
+from reflection_app.loops.values import Message, assistant, user
+
+# What reflectors answer, read leniently: an item that says nothing is left out, and costs none of the others.
+
+LONGEST_TEXT = 2_000
+LONGEST_CONTENT = 8_000
+WRAPPED_IN = ("final_answer", "answer", "result", "output")
+PREFERENCES = frozenset({"preference", "user_preference", "style", "habit"})
+RULES = frozenset({"rule", "constraint", "requirement"})
+
+
+def _said(value: Any) -> Any:
+    """A text of whatever stands where one was asked for."""
+    if value is None:
+        return ""
+    if isinstance(value, list):
+        return "; ".join(str(one) for one in value)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _short(text: str) -> str:
+    return text.strip()[:LONGEST_TEXT]
+
+
+def _content(text: str) -> str:
+    return text.strip()[:LONGEST_CONTENT]
+
+
+def _score(value: Any) -> float | None:
+    """0 to 100; None where nothing can be read as a number."""
+    text = str(value).strip().removesuffix("%").split("/")[0]
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return min(100.0, max(0.0, number)) if number == number else None  # noqa: PLR0124 - NaN is unlike itself
+
+
+def _memory_type(value: Any) -> MemoryType:
+    """Models invent types; what is neither rule nor preference is a fact about the project."""
+    name = str(value).strip().lower().replace(" ", "_")
+    if name in PREFERENCES:
+        return MemoryType.PREFERENCE
+    return MemoryType.RULE if name in RULES else MemoryType.PROJECT
+
+
+Short = Annotated[str, BeforeValidator(_said), AfterValidator(_short)]
+
+
+class FindingAnswer(Lenient):
+    category: Annotated[Finding, BeforeValidator(known_finding)] = Finding.OTHER
+    description: Short = Field(min_length=1, validation_alias=AliasChoices("description", "issue", "problem"))
+    cause: Short = Field(default="", validation_alias=AliasChoices("cause", "root_cause", "reason"))
+    suggestion: Short = Field(default="", validation_alias=AliasChoices("suggestion", "fix", "recommendation"))
+
+    @model_validator(mode="after")
+    def check_it_says_something(self) -> Self:
+        if not self.description:
+            raise ValueError("the description is empty")
+        return self
+
+
+class MemoryAnswer(Lenient):
+    type: Annotated[MemoryType, BeforeValidator(_memory_type)] = MemoryType.PROJECT
+    name: Short = ""
+    description: Short = ""
+    content: Annotated[str, BeforeValidator(_said), AfterValidator(_content)] = ""
+
+    @model_validator(mode="after")
+    def check_it_says_something(self) -> Self:
+        if not (self.name or self.description or self.content):
+            raise ValueError("it says nothing")
+        return self
+
+    def memory(self) -> MemoryFound:
+        name = " ".join((self.name or self.description or self.content).split())
+        return MemoryFound(
+            type=self.type, name=name[:LONGEST_NAME].rstrip(), description=self.description, content=self.content
+        )
+
+
+def _readable[A: Lenient](value: Any, *, schema: type[A]) -> list[A]:
+    """The items of a list that can be read. Raises ValueError where it is no list."""
+    if value is None:
+        return []
+    items = [value] if isinstance(value, dict) else value
+    if not isinstance(items, list):
+        raise ValueError("must be a list of objects")
+    found: list[A] = []
+    for item in items:
+        try:
+            found.append(schema.model_validate(item))
+        except ValidationError:
+            continue
+    return found[:MOST_FOUND]
+
+
+def _unwrapped(value: Any, *, key: str) -> Any:
+    """The object itself, or the one that it is wrapped in by the name of an answer."""
+    if isinstance(value, dict) and key not in value:
+        inside = next((value[name] for name in WRAPPED_IN if isinstance(value.get(name), dict)), None)
+        return value if inside is None else inside
+    return value
+
+
+class ErrorsAnswer(Lenient):
+    """The error reflector's last word. `findings` may be empty, and may not be left out."""
+
+    score: Annotated[float | None, BeforeValidator(_score)] = None
+    findings: Annotated[
+        tuple[FindingAnswer, ...], BeforeValidator(lambda value: tuple(_readable(value, schema=FindingAnswer)))
+    ]
+
+    @model_validator(mode="before")
+    @classmethod
+    def unwrap(cls, value: Any) -> Any:
+        return _unwrapped(value, key="findings")
+
+    def found(self) -> ErrorsFound:
+        findings = tuple(ErrorFound.model_validate(one.model_dump()) for one in self.findings)
+        return ErrorsFound(score=self.score, findings=findings)
+
+
+class MemoriesAnswer(Lenient):
+    """The memory reflector's last word. `memories` may be empty, and may not be left out."""
+
+    memories: Annotated[
+        tuple[MemoryAnswer, ...], BeforeValidator(lambda value: tuple(_readable(value, schema=MemoryAnswer)))
+    ]
+
+    @model_validator(mode="before")
+    @classmethod
+    def unwrap(cls, value: Any) -> Any:
+        return _unwrapped(value, key="memories")
+
+    def found(self) -> MemoriesFound:
+        return MemoriesFound(memories=tuple(one.memory() for one in self.memories))
+
+
+def _arguments(value: Any) -> Any:
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            raise ValueError("must be an object") from None
+    if is_too_deep(value) or not is_storable(value):
+        raise ValueError("holds a number or a depth that cannot be kept")
+    return value
+
+
+class ToolAnswer(Lenient):
+    """A call of a tool, as a reflector asks for it."""
+
+    tool: str = Field(min_length=1, max_length=64, validation_alias=AliasChoices("tool", "action", "tool_name"))
+    arguments: Annotated[dict[str, JsonValue], BeforeValidator(_arguments)] = Field(
+        default_factory=dict, validation_alias=AliasChoices("arguments", "action_input", "args", "parameters", "input")
+    )
+
 
 TEMPERATURE = 0.3
 READING_TOOLS = ("read_file", "grep_search")
@@ -139,3 +310,83 @@ def _nothing_said(role: str, *, turns: int, problem: str, said: str) -> NoUsable
     return NoUsableAnswer(
         f"The {who} gave no usable answer in {turns} turns ({problem}). It said last: {quote}", role=role
     )
+
+
+# A conversation that has ended, as text: whole for the tools, and within a bound for the first prompt.
+
+# The file under which tools find the whole conversation.
+SESSION_FILE = "session.txt"
+LONGEST_SHOWN = 24_000
+# Turns are shortened evenly before any is left out: in hindsight the first are worth as much as the last.
+TURN_LENGTHS = (24_000, 8_000, 4_000, 2_000, 1_000, 500, 300)
+FIRST_TURNS = 5
+INDENTED = "\n  "
+LONGEST_FILE = 4_000_000
+
+
+def whole_text(turns: Sequence[Turn]) -> str:
+    """All turns, oldest first; of a conversation that is longer than any file may be, the beginning and the end."""
+    return shortened("\n\n".join(line_of(turn) for turn in turns), LONGEST_FILE)
+
+
+def shown_text(turns: Sequence[Turn]) -> str:
+    """At most LONGEST_SHOWN characters: all turns, shortened as far as need be, or the first few and the newest."""
+    for longest in TURN_LENGTHS:
+        lines = [line_of(turn, longest=longest) for turn in turns]
+        if sum(map(len, lines)) + 2 * len(lines) <= LONGEST_SHOWN:
+            return "\n\n".join(lines)
+    return _both_ends(lines)
+
+
+def _both_ends(lines: Sequence[str]) -> str:
+    first = list(lines[:FIRST_TURNS])
+    room = LONGEST_SHOWN - sum(map(len, first)) - 2 * len(first) - 200
+    newest: list[str] = []
+    for line in reversed(lines[FIRST_TURNS:]):
+        if len(line) + 2 > room:
+            break
+        room -= len(line) + 2
+        newest.append(line)
+    left_out = len(lines) - len(first) - len(newest)
+    return "\n\n".join([*first, f"[{left_out} turns are not shown here; see {SESSION_FILE}]", *reversed(newest)])
+
+
+def line_of(turn: Turn, *, longest: int | None = None) -> str:
+    """The turn with its number, who spoke, and whether a tool failed.
+
+    Its further lines are indented: none of them can pass for the beginning of another turn.
+    """
+    who = " ".join(f"{turn.role} {turn.tool_name}".split())[:120]
+    mark = " FAILED" if turn.is_tool_failure else ""
+    said = turn.content if longest is None else shortened(turn.content, longest)
+    return f"[{turn.seq}] {who}{mark}: {INDENTED.join(said.splitlines())}"
+
+
+# What a reflector is shown of the work: as data, in frames that nothing in it can close.
+
+LONGEST_OBJECTIVE = 4_000
+LONGEST_ENDED = 1_000
+LONGEST_ERRORS = 6_000
+LONGEST_NAMES = 3_000
+LONGEST_KNOWN = 6_000
+
+
+def shown_session(session: SessionRead) -> str:
+    """The part of the prompt that both reflectors share."""
+    errors = "\n".join(f"- {error}" for error in session.tool_errors)
+    files = "\n".join([SESSION_FILE, *session.files])
+    return prompt(
+        "after_session",
+        objective=framed(session.objective or "(not stated)", name="objective", most=LONGEST_OBJECTIVE),
+        # An error quotes what a model said.
+        ended=framed(session.ended or "It has ended.", name="ended", most=LONGEST_ENDED),
+        conversation=framed(session.conversation or "(empty)", name="session", most=LONGEST_SHOWN),
+        errors=framed(errors or "(none)", name="errors", most=LONGEST_ERRORS),
+        files=framed(files, name="files", most=LONGEST_NAMES),
+    )
+
+
+def shown_known(session: SessionRead) -> str:
+    """The names that the notebook holds, one a line."""
+    lines = "\n".join(f"- {one.name}: {one.description}" for one in session.known)
+    return framed(lines or "(none yet)", name="known", most=LONGEST_KNOWN)

@@ -2,16 +2,21 @@
 
 from typing import Any
 
-from reflection_app.loops.after.answers import MemoriesAnswer
 from reflection_app.loops.after.findings import MemoryType
-from reflection_app.loops.after.looking_back import Question, look_back, session_of
-from reflection_app.loops.after.shown import shown_known, shown_session
-from reflection_app.loops.after_effects import RecordMemories
-from reflection_app.loops.ends import Outcome
-from reflection_app.loops.messages import system, user
+from reflection_app.loops.after.looking_back import (
+    MemoriesAnswer,
+    Question,
+    look_back,
+    session_of,
+    shown_known,
+    shown_session,
+)
+from reflection_app.loops.effects import RecordMemories
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.task_spec import TaskSpec
+from reflection_app.loops.values import system, user
+from reflection_app.loops.verdicts import Outcome
 
 ROLE = "memory_reflector"
 KEY = "memories"

@@ -16,13 +16,11 @@ from reflection_app.loops.completeness.checks import (
     Supplement,
     SupplementResult,
     SupplementsRun,
+    content_of,
 )
-from reflection_app.loops.completeness.words import content_of
-from reflection_app.loops.completeness_effects import RecordSupplements
 from reflection_app.loops.effect import EffectFailed, EffectTimedOut
-from reflection_app.loops.plan_making import make_plan
-from reflection_app.loops.plan_steps import carry_out
-from reflection_app.loops.plan_work import StepRun, Work
+from reflection_app.loops.effects import RecordSupplements
+from reflection_app.loops.plan_steps import StepRun, Work, carry_out, make_plan
 from reflection_app.loops.plans import PlanStep
 from reflection_app.loops.progress import LimitReached, PriceUnknown, Progress
 from reflection_app.loops.prompts import prompt

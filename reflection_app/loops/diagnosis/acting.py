@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from reflection_app.loops.attempt_effects import AskPerson, Wait
 from reflection_app.loops.diagnosis.diagnoses import (
     LONGEST_DELAY_S,
     ErrorType,
@@ -17,17 +18,16 @@ from reflection_app.loops.diagnosis.diagnoses import (
     Remedy,
     Source,
 )
-from reflection_app.loops.diagnosis.diagnosing import diagnose
+from reflection_app.loops.diagnosis.diagnosing import diagnose, fix_in_words, given_up, permission_for
+from reflection_app.loops.diagnosis.diagnosing import diagnosis_in_words as diagnosis_of
 from reflection_app.loops.diagnosis.fallback_tools import may_stand_in
-from reflection_app.loops.diagnosis.telling import diagnosis_of, fix_in_words, given_up, permission_for
 from reflection_app.loops.effect import EffectFailed
+from reflection_app.loops.effects import RecordFixOutcome
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.questions import Choice
 from reflection_app.loops.tool_calls import ToolCall, ToolSpec
-from reflection_app.loops.tool_failure_effects import RecordFixOutcome
 from reflection_app.loops.tool_tries import MOST_RETRIES, Try, ask_for_call, failed_before, fits, try_call
 from reflection_app.loops.verdicts import LONGEST_TEXT
-from reflection_app.loops.waiting_effects import AskPerson, Wait
 
 NO_PERMISSION = ErrorType.PERMISSION_DENIED
 

@@ -1,8 +1,11 @@
 """The five classes of errors and the facts that tell them apart."""
 
+import json
+import re
 from enum import StrEnum
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from reflection_app.loops.storable import Text
 from reflection_app.loops.values import Value
@@ -52,3 +55,77 @@ class FailureFacts(Value):
     is_repeated: bool = False
     similar: SimilarIssues = SimilarIssues()
     score: Score = 0
+
+
+# Texts read out of a reflector's answer: what is nearly a text is one, and what is too long is cut.
+
+LONGEST_SAID = 2_000
+MOST_SAID = 12
+
+
+def as_text(value: Any) -> str:
+    """`value` as one line of text where it says something in another form; nothing for null."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        text = value
+    elif isinstance(value, list):
+        text = "; ".join(as_text(item) for item in value[:MOST_SAID])
+    else:
+        text = json.dumps(value, ensure_ascii=False)
+    return text.strip()[:LONGEST_SAID]
+
+
+def as_texts(value: Any) -> tuple[str, ...]:
+    """Each item that says something; lines, where one text was given for many."""
+    items = value.splitlines() if isinstance(value, str) else value if isinstance(value, list) else [value]
+    texts = (as_text(item) for item in items)
+    return tuple(text for text in texts if text)[:MOST_SAID]
+
+
+Said = Annotated[str, BeforeValidator(as_text)]
+SaidMany = Annotated[tuple[str, ...], BeforeValidator(as_texts)]
+
+
+# Texts of models and agents as items of a prompt's list, where none can pass for a line of the prompt itself.
+
+INDENT = "  "
+
+
+def item(text: str) -> str:
+    """The text as one item: what follows its first line is indented, so that it begins no line of its own."""
+    lines = [line.strip() for line in text.splitlines()]
+    return "- " + f"\n{INDENT}".join(line for line in lines if line)
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+# Markdown that hostile text cannot break out of: each piece stays within the line or paragraph it was put in.
+
+# What begins markup anywhere in a line. Tags and entities cannot be escaped by a backslash in every reader.
+INLINE = re.compile(r"[\\`*_\[\]|~]")
+TAGS = str.maketrans({"<": "&lt;", ">": "&gt;", "&": "&amp;"})
+# What begins a block at the start of a line: headings, lists, rules, quotes, fences.
+BLOCK = re.compile(r"^(?:[-+=#]|\d{1,9}(?=[.)](?:\s|$)))")
+
+
+def line(text: str) -> str:
+    """The text as one line that means nothing but itself."""
+    return _escaped(" ".join(text.split()))
+
+
+def paragraph(text: str) -> str:
+    """The text with its line breaks kept; empty lines are left out, since they would end the paragraph."""
+    lines = [_escaped(" ".join(part.split())) for part in text.splitlines()]
+    return "\\\n".join(part for part in lines if part)
+
+
+def _escaped(text: str) -> str:
+    text = INLINE.sub(r"\\\g<0>", text.translate(TAGS))
+    begins = BLOCK.match(text)
+    if not begins:
+        return text
+    at = begins.end() if begins[0].isdigit() else 0
+    return f"{text[:at]}\\{text[at:]}"

@@ -3,33 +3,169 @@
 A step that fails does not stop the others. At a checkpoint the minimum requirements are checked on the draft.
 """
 
+import re
 from collections.abc import Sequence
 
-from reflection_app.loops.answering import Answer, complete_answer
-from reflection_app.loops.attempt_effects import Generate
+from reflection_app.loops.answers import Answer, complete_answer
+from reflection_app.loops.attempt_effects import AskPerson, Generate, HandedInRepair
 from reflection_app.loops.diagnosis.acting import GivenUp
 from reflection_app.loops.effect import EffectFailed, EffectTimedOut
-from reflection_app.loops.messages import Message, system, user
+from reflection_app.loops.effects import ProposeEntry
+from reflection_app.loops.framing import framed
 from reflection_app.loops.progress import PriceUnknown, Progress
 from reflection_app.loops.prompts import prompt
-from reflection_app.loops.protocol.error_classes import ErrorClass
-from reflection_app.loops.protocol.exploring import requirements_of
-from reflection_app.loops.protocol.keeping import keep_stage
-from reflection_app.loops.protocol.learning import learn
-from reflection_app.loops.protocol.listed import one_line
+from reflection_app.loops.protocol.error_classes import ErrorClass, one_line
 from reflection_app.loops.protocol.making import first_messages
-from reflection_app.loops.protocol.rounds import Analysis, SentBack
-from reflection_app.loops.protocol.stages import Executed, RepairKind, RepairStatus, RepairStep
-from reflection_app.loops.protocol.told_repairs import told_outputs
-from reflection_app.loops.protocol.tool_repairs import repair_by_tool
+from reflection_app.loops.protocol.reflecting import requirements_of
+from reflection_app.loops.protocol.reports import Proposal, ProposalKind
+from reflection_app.loops.protocol.rounds import Analysis, Made, SentBack, keep_stage
+from reflection_app.loops.protocol.stages import Executed, Planned, RepairKind, RepairStatus, RepairStep
+from reflection_app.loops.protocol.tool_repairs import ToolRepair, call_for, repair_by_tool
 from reflection_app.loops.questions import Choice, Question, QuestionKind
 from reflection_app.loops.task_spec import TaskSpec
-from reflection_app.loops.tool_frames import framed
-from reflection_app.loops.waiting_effects import AskPerson
+from reflection_app.loops.tool_tries import task_of
+from reflection_app.loops.values import Message, system, user
+
+# What repair steps came to, as models and agents are shown it: as data, in frames that nothing can close.
+
+LONGEST_OUTPUT = 6_000
+LONGEST_OUTPUTS = 24_000
+LONGEST_ERROR = 1_000
+
+
+def told_outputs(done: Sequence[Executed]) -> str:
+    """The output of each step that was done, and why the others were not; all of them bounded together."""
+    most = min(LONGEST_OUTPUT, LONGEST_OUTPUTS // max(1, len(done)))
+    return "\n\n".join(_told(one, most=most) for one in done) or "(none)"
+
+
+def _told(one: Executed, *, most: int) -> str:
+    said = f"{one.number}. {one_line(one.repair.action)} – {one.status.value}"
+    if one.status is RepairStatus.COMPLETED:
+        said += f"\n{framed(one.output, name='output', most=most)}"
+    elif one.error:
+        said += f"\n{framed(one.error, name='failure', most=LONGEST_ERROR)}"
+    if one.requirements is not None and not one.requirements.all_met:
+        unmet = "; ".join(result.name for result in one.requirements.unmet)
+        said += f"\nChecked after this step, these minimum requirements do not hold yet: {unmet}"
+    return said
+
+
+def told_plan(planned: Planned, done: Sequence[Executed]) -> str:
+    """The repair plan, numbered, with what is done of it already."""
+    ended = {one.number: one for one in done}
+    lines = [
+        f"{number}. {one_line(step.action)}"
+        + (f" (expected: {one_line(step.expected_outcome)})" if step.expected_outcome else "")
+        + (f" – {ended[number].status.value} already" if number in ended else "")
+        for number, step in enumerate(planned.repair_steps, start=1)
+    ]
+    return "\n".join(lines) or "Nothing has to be repaired first: do it better, by the ticket."
+
+
+# What an agent does not know is asked for: the project's knowledge tool first, then a person.
+#
+# The answer is told to the next attempt as data, and proposed to the notebook as a fact.
+
+LONGEST_ANSWER = 10_000
+LONGEST_NAME = 120
+LONGEST_LINE = 2_000
+# A longer answer says something, whatever words are in it.
+LONGEST_NOTHING = 200
+NOTHING = re.compile(
+    r"\bno\b.{0,20}\b(?:results?|matches|documents?|entries|information|answers?)\b|\bnothing\b.{0,10}\bfound\b"
+    r"|\bnot found\b|\b0 results\b|(?:没有|未)(?:找到|查到|搜到|结果|相关)|无(?:结果|相关|匹配)|查无",
+    re.IGNORECASE,
+)
+
+
+async def learn(spec: TaskSpec, run: Progress, back: SentBack, analysis: Analysis, *, step: RepairStep) -> Executed:
+    """How asking for the knowledge ended. A person who skips the question lets the run go on without it."""
+    tried = await _ask_tool(spec, run, back, analysis) if spec.knowledge_tool else ToolRepair()
+    if says_something(tried.output):
+        await _propose(spec, run, back, analysis, answer=tried.output)
+        return _ended(step, RepairStatus.COMPLETED, output=tried.output)
+    # Nobody is asked for what no later call could use.
+    run.check_limits()
+    answer = await run.ask_person(
+        AskPerson(
+            key=f"attempt-{back.number}/repair-1/ask",
+            question=_question(spec, analysis, tried),
+            attempt=back.number,
+        )
+    )
+    if answer.choice is not Choice.ANSWER or not answer.text.strip():
+        return _ended(step, RepairStatus.SKIPPED, error=tried.error)
+    await _propose(spec, run, back, analysis, answer=answer.text)
+    return _ended(step, RepairStatus.COMPLETED, output=answer.text)
+
+
+def says_something(text: str) -> bool:
+    """Whether an answer of a search holds anything: no empty value, and no short word that there is nothing."""
+    bare = re.sub(r"[\s\[\]{}\"',:]+|null|results?|items|data", "", text)
+    return bool(bare) and not (len(text) <= LONGEST_NOTHING and NOTHING.search(text))
+
+
+async def _ask_tool(spec: TaskSpec, run: Progress, back: SentBack, analysis: Analysis) -> ToolRepair:
+    """What the tool said, or why it could not be asked."""
+    assert spec.knowledge_tool is not None
+    task = prompt("protocol_learn", objective=task_of(spec), questions=_asked(analysis))
+    base = f"attempt-{back.number}/repair-1"
+    try:
+        return await call_for(run, tools=(spec.knowledge_tool,), task=task, base=base, attempt=back.number)
+    except (EffectTimedOut, PriceUnknown, GivenUp):
+        raise
+    except EffectFailed as failure:
+        return ToolRepair(error=str(failure))
+
+
+def _question(spec: TaskSpec, analysis: Analysis, tried: ToolRepair) -> Question:
+    context = [f"Objective: {spec.objective}"]
+    if analysis.classified.facts.quote:
+        context.append(f"The agent said: {analysis.classified.facts.quote}")
+    if spec.knowledge_tool is not None:
+        context.append(
+            f"{spec.knowledge_tool.name} was asked first: {tried.error or tried.output or 'it said nothing'}"
+        )
+    return Question(
+        kind=QuestionKind.KNOWLEDGE,
+        text=_asked(analysis),
+        context=tuple(line[:LONGEST_LINE] for line in context),
+        choices=(Choice.ANSWER, Choice.SKIP),
+    )
+
+
+def _asked(analysis: Analysis) -> str:
+    """The open questions of the reflection; where it has none, what is missing."""
+    reflected = analysis.reflected
+    questions = [one_line(question) for question in reflected.questions]
+    asked = questions[0] if len(questions) == 1 else "\n".join(f"- {question}" for question in questions)
+    return asked or reflected.gap or reflected.surface_issue or "What does the agent need to know?"
+
+
+async def _propose(spec: TaskSpec, run: Progress, back: SentBack, analysis: Analysis, *, answer: str) -> None:
+    report = analysis.report
+    asked = " ".join(_asked(analysis).split())
+    proposal = Proposal(
+        kind=ProposalKind.FACT,
+        name=asked.lstrip("- ")[:LONGEST_NAME],
+        description=asked[:LONGEST_LINE],
+        content=answer[:LONGEST_ANSWER],
+        agent=spec.agent,
+        category=analysis.classified.type.value,
+        source=f"{report.reflection_id}/knowledge",
+        reflection_id=report.reflection_id,
+    )
+    await run.perform(ProposeEntry(key=f"attempt-{back.number}/repair-1/propose-fact", proposal=proposal))
+
+
+def _ended(step: RepairStep, status: RepairStatus, *, output: str = "", error: str = "") -> Executed:
+    return Executed(number=1, repair=step, status=status, output=output[:LONGEST_ANSWER], error=error[:LONGEST_LINE])
+
 
 LONGEST_DRAFT = 12_000
-LONGEST_OUTPUT = 20_000
-LONGEST_ERROR = 2_000
+LONGEST_STEP_OUTPUT = 20_000
+LONGEST_STEP_ERROR = 2_000
 LONGEST_QUESTION = 4_000
 
 
@@ -81,25 +217,25 @@ async def _carry_out(
         if step.kind is RepairKind.TOOL:
             task = repair_task(spec, back, step=step, done=done)
             tried = await repair_by_tool(spec, run, tool=step.tool, task=task, base=base, attempt=back.number)
-            return _ended(step, number, output=tried.output, error=tried.error)
+            return _step_ended(step, number, output=tried.output, error=tried.error)
         text = await _by_model(spec, run, back, step=step, base=base, role=role, done=done)
     except (EffectTimedOut, PriceUnknown, GivenUp):
         raise
     except EffectFailed as failure:
-        return _ended(step, number, error=str(failure) or "it failed")
-    ended = _ended(step, number, output=text, error="" if text.strip() else "the model said nothing")
+        return _step_ended(step, number, error=str(failure) or "it failed")
+    ended = _step_ended(step, number, output=text, error="" if text.strip() else "the model said nothing")
     if not step.is_checkpoint or ended.status is not RepairStatus.COMPLETED:
         return ended
     return ended.model_copy(update={"requirements": requirements_of(spec, text)})
 
 
-def _ended(step: RepairStep, number: int, *, output: str = "", error: str = "") -> Executed:
+def _step_ended(step: RepairStep, number: int, *, output: str = "", error: str = "") -> Executed:
     return Executed(
         number=number,
         repair=step,
         status=RepairStatus.FAILED if error else RepairStatus.COMPLETED,
-        output=output[:LONGEST_OUTPUT],
-        error=error[:LONGEST_ERROR],
+        output=output[:LONGEST_STEP_OUTPUT],
+        error=error[:LONGEST_STEP_ERROR],
     )
 
 
@@ -138,7 +274,7 @@ async def _by_person(
     answer = await run.ask_person(AskPerson(key=f"{base}/ask", question=question, attempt=back.number))
     if answer.choice is not Choice.ANSWER or not answer.text.strip():
         return Executed(number=number, repair=step, status=RepairStatus.SKIPPED)
-    return _ended(step, number, output=answer.text)
+    return _step_ended(step, number, output=answer.text)
 
 
 def work_messages(spec: TaskSpec, back: SentBack, *, step: RepairStep, done: Sequence[Executed]) -> tuple[Message, ...]:
@@ -155,3 +291,30 @@ def repair_task(spec: TaskSpec, back: SentBack, *, step: RepairStep, done: Seque
         step=one_line(step.action),
         expected=one_line(step.expected_outcome) or "The step is done.",
     )
+
+
+# Step 5 by an outside agent: it carries out the plan that it was given, and says how its steps ended.
+
+
+async def ask_for_knowledge(
+    spec: TaskSpec, run: Progress, back: SentBack, analysis: Analysis, done: list[Executed]
+) -> None:
+    """Adds to `done` what the agent did not know, asked for in its place and recorded; nothing for other classes."""
+    steps = analysis.planned.repair_steps
+    if steps and is_question_of_knowledge(analysis, number=1):
+        done.append(await keep_repair(run, back, await learn(spec, run, back, analysis, step=steps[0])))
+
+
+async def keep_the_agents(run: Progress, back: SentBack, analysis: Analysis, made: Made, done: list[Executed]) -> None:
+    """Adds to `done` the agent's steps of the plan with what it said of them; pending where it said nothing."""
+    handed_in = run.handed_in.get(made.number)
+    said = {repair.step: repair for repair in handed_in.repairs} if handed_in else {}
+    ours = len(done)
+    for number, step in enumerate(analysis.planned.repair_steps[ours:], start=ours + 1):
+        done.append(await keep_repair(run, back, _agents_ended(number, step, said.get(number))))
+
+
+def _agents_ended(number: int, step: RepairStep, said: HandedInRepair | None) -> Executed:
+    if said is None:
+        return Executed(number=number, repair=step, status=RepairStatus.PENDING)
+    return Executed(number=number, repair=step, status=said.status, output=said.output[:LONGEST_STEP_OUTPUT])

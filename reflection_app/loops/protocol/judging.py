@@ -6,14 +6,14 @@ policy or a checkpoint says so.
 """
 
 from reflection_app.loops.actor_critic import evaluate
+from reflection_app.loops.answers import NoUsableAnswer
+from reflection_app.loops.attempts import settle
 from reflection_app.loops.progress import Progress
-from reflection_app.loops.protocol.exploring import requirements_of
+from reflection_app.loops.protocol.reflecting import requirements_of
 from reflection_app.loops.protocol.rounds import Interruption, Judged, Made
 from reflection_app.loops.protocol.self_checks import is_content, judge_by
 from reflection_app.loops.requirement_checks import judge_requirements
 from reflection_app.loops.requirements import RequirementsReport
-from reflection_app.loops.settling import settle
-from reflection_app.loops.structured_answers import NoUsableAnswer
 from reflection_app.loops.task_spec import Redo, TaskSpec
 from reflection_app.loops.tickets import Trigger
 from reflection_app.loops.verdicts import Feedback, Issue, IssueCategory, Judgement, Referee, Severity, Verdict

@@ -8,16 +8,16 @@ and nobody judges it. A model that answers, but with nothing that is an answer, 
 import json
 
 from reflection_app.loops.actor_critic import actor_messages
-from reflection_app.loops.answering import NoAnswer
+from reflection_app.loops.answers import NoAnswer
 from reflection_app.loops.attempt_effects import KeepAttempt, Pick
 from reflection_app.loops.attempts import make_attempt
 from reflection_app.loops.effect import EffectFailed, EffectTimedOut
-from reflection_app.loops.messages import Message, system
 from reflection_app.loops.progress import PriceUnknown, Progress
 from reflection_app.loops.prompts import prompt
-from reflection_app.loops.protocol.listed import one_line
+from reflection_app.loops.protocol.error_classes import one_line
 from reflection_app.loops.protocol.rounds import BrokenBy, Interruption, Made
 from reflection_app.loops.task_spec import Execution, TaskSpec
+from reflection_app.loops.values import Message, system
 
 LONGEST_MESSAGE = 2_000
 TOO_LONG = "The answer reached the most tokens that it was allowed."

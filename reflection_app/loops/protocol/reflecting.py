@@ -4,25 +4,28 @@ A reflector whose answers cannot be used costs the analysis, never the run: code
 saw break off itself needs no model to explain it.
 """
 
+import json
 from typing import Any
 
 from pydantic import model_validator
 
-from reflection_app.loops.attempt_effects import Generate
-from reflection_app.loops.framing import framed_task
-from reflection_app.loops.lenient_values import Lenient
-from reflection_app.loops.messages import Message, system, user
+from reflection_app.loops.answer_reading import Lenient
+from reflection_app.loops.answers import NoUsableAnswer, ask
+from reflection_app.loops.attempt_effects import Generate, HandedIn
+from reflection_app.loops.effects import FindSimilarIssues
+from reflection_app.loops.framing import framed, framed_task
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
-from reflection_app.loops.protocol.keeping import keep_stage
-from reflection_app.loops.protocol.lenient_texts import Said, SaidMany
-from reflection_app.loops.protocol.rounds import BrokenBy, Interruption, SentBack
-from reflection_app.loops.protocol.stages import Explored, Reflected
-from reflection_app.loops.protocol.told_tickets import framed_ticket
-from reflection_app.loops.structured_answers import NoUsableAnswer, ask
+from reflection_app.loops.protocol.classification import classify, gather_facts
+from reflection_app.loops.protocol.error_classes import Said, SaidMany
+from reflection_app.loops.protocol.rounds import BrokenBy, Interruption, SentBack, framed_ticket, keep_stage
+from reflection_app.loops.protocol.self_checks import interruption_of, text_of, unknown_of
+from reflection_app.loops.protocol.stages import Classified, Explored, Reflected
+from reflection_app.loops.requirement_checks import check_requirements
+from reflection_app.loops.requirements import RequirementsReport
 from reflection_app.loops.task_spec import TaskSpec
-from reflection_app.loops.tool_frames import framed
 from reflection_app.loops.tool_tries import task_of
+from reflection_app.loops.values import Message, system, user
 
 TEMPERATURE = 0.3
 MOST_REASKS = 1
@@ -140,4 +143,95 @@ def explain_break(spec: TaskSpec, broken: Interruption) -> Reflected:
         surface_issue=surface,
         occurrence_process=(before, f"The step {broken.phase} broke off: {broken.message}"),
         root_cause=broken.message,
+    )
+
+
+# Step 1, Explore: a snapshot of the present outputs and of where the run stands, made by code.
+
+LONGEST_EXCERPT = 2_000
+LONGEST_NAME = 200
+MOST_NAMED = 100
+
+
+async def explore(spec: TaskSpec, run: Progress, back: SentBack) -> Explored:
+    """The snapshot, recorded."""
+    handed_in = run.handed_in.get(back.number)
+    content = back.made.content
+    snapshot = Explored(
+        characters=len(content),
+        excerpt=content[:LONGEST_EXCERPT],
+        artifacts=_artifacts(handed_in),
+        files=spec.file_names[:MOST_NAMED],
+        requirements=requirements_of(spec, content),
+        earlier_tickets=tuple(ticket.ticket_id for number, ticket in run.tickets.items() if number < back.number),
+        last_good_step=_last_good_step(back, handed_in),
+    )
+    ticket = back.ticket
+    return await keep_stage(
+        run,
+        back,
+        key="explore",
+        output=snapshot,
+        ticket=ticket.ticket_id,
+        trigger=ticket.trigger.value,
+        verdict=ticket.verdict.value,
+        score=ticket.quality_score,
+    )
+
+
+def requirements_of(spec: TaskSpec, content: str) -> RequirementsReport | None:
+    """How `content` stands against the minimum requirements; None where the task has none."""
+    if spec.requirements is None:
+        return None
+    return check_requirements(spec.requirements, content, chain_of_thought=spec.chain_of_thought)
+
+
+def _artifacts(handed_in: HandedIn | None) -> tuple[str, ...]:
+    """The names of what came with the attempt."""
+    if handed_in is None:
+        return ()
+    return tuple(
+        str(artifact.get("path") or artifact.get("name") or json.dumps(artifact, ensure_ascii=False))[:LONGEST_NAME]
+        for artifact in handed_in.artifacts[:MOST_NAMED]
+    )
+
+
+def _last_good_step(back: SentBack, handed_in: HandedIn | None) -> str:
+    if back.made.interruption is not None:
+        return back.made.interruption.last_good_step
+    return text_of(handed_in.self_check, "last_good_step") if handed_in else ""
+
+
+# Step 3, Classify: the facts are gathered, and the tree of the seed names the class. No model is asked.
+
+
+async def classify_error(spec: TaskSpec, run: Progress, back: SentBack, explored: Explored) -> Classified:
+    """The class with the facts that it follows from, recorded."""
+    number = back.number
+    # As the ticket has it: a person may have edited that in a fork.
+    issues = back.ticket.issues
+    judgement = back.judgement.model_copy(update={"issues": issues, "score": back.ticket.quality_score})
+    similar = await run.perform(FindSimilarIssues(key=f"attempt-{number}/similar", attempt=number, issues=issues))
+    handed_in = run.handed_in.get(number)
+    check = handed_in.self_check if handed_in else None
+    broken = back.made.interruption
+    facts = gather_facts(
+        content=back.made.content,
+        judgement=judgement,
+        requirements=explored.requirements,
+        interruption=broken.message if broken else interruption_of(check),
+        broken_phase=broken.phase if broken else text_of(check, "phase"),
+        self_check=check,
+        similar=similar,
+        thresholds=spec.thresholds,
+    )
+    if (unknown := unknown_of(check)) and not facts.said_unknown:
+        facts = facts.model_copy(update={"said_unknown": True, "quote": unknown})
+    return await keep_stage(
+        run,
+        back,
+        key="classify",
+        output=classify(facts),
+        issues=[issue.description[:200] for issue in issues[:20]],
+        reports_looked_at=similar.looked_at,
     )

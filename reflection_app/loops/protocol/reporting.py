@@ -3,15 +3,120 @@
 What the class of the error asks to be remembered is proposed with it.
 """
 
+import hashlib
 from collections.abc import Sequence
 
+from pydantic import JsonValue
+
+from reflection_app.loops.effects import ProposeEntry, ProposeInstruction, RecordReport
 from reflection_app.loops.progress import Progress
-from reflection_app.loops.protocol.handling import instruction_for, proposals_for
-from reflection_app.loops.protocol.reports import RepairAction, Report
+from reflection_app.loops.protocol.error_classes import ErrorClass, one_line
+from reflection_app.loops.protocol.reports import Instruction, Proposal, ProposalKind, RepairAction, Report
 from reflection_app.loops.protocol.rounds import Analysis, SentBack
-from reflection_app.loops.protocol.stages import Classified, Executed, Planned, Reflected, RepairStatus, Submitted
-from reflection_app.loops.protocol_effects import ProposeEntry, ProposeInstruction, RecordReport
+from reflection_app.loops.protocol.stages import (
+    AntiPattern,
+    Classified,
+    Executed,
+    Planned,
+    Reflected,
+    RepairStatus,
+    Submitted,
+)
 from reflection_app.loops.task_spec import TaskSpec
+
+# What a class of error leaves behind for later runs: proposals to the notebook and to the agent's system prompt.
+#
+# After the table of "Error Type Handling" in the third design seed. What a class means for the run, the loop does.
+
+LONGEST_NAME = 200
+LONGEST_INSTRUCTION = 2_000
+MOST_SYMPTOMS = 10
+# What the fields of an entry hold.
+LONGEST_FIELD = 4_000
+MOST_IN_LIST = 30
+
+
+def proposals_for(report: Report, *, agent: str) -> tuple[Proposal, ...]:
+    """What is proposed to the notebook: a capability's limit as an anti-pattern, an iteration's hint as a lesson.
+
+    Knowledge that was asked for is proposed where it arrives, by the loop. Of the same thing learned for the same agent
+    the source is the same, so that the notebook counts it and does not list it twice.
+    """
+    match report.type:
+        case ErrorClass.MODEL_CAPABILITY:
+            return (_anti_pattern(report, anti_pattern_of(report), agent=agent),)
+        case ErrorClass.NORMAL_ITERATION if report.hint.strip():
+            return (_lesson(report, agent=agent),)
+    return ()
+
+
+def instruction_for(report: Report, *, agent: str) -> Instruction | None:
+    """The instruction that a decision error calls for. None without an agent, whose system prompt it would go into."""
+    if report.type is not ErrorClass.DECISION_ERROR or not agent.strip():
+        return None
+    pattern = report.anti_pattern
+    told = (report.instruction, pattern.prevention if pattern else "", report.learning_notes, report.remediation)
+    text = next((text.strip() for text in told if text.strip()), "")
+    if not text:
+        return None
+    return Instruction(agent=agent, text=text[:LONGEST_INSTRUCTION], reflection_id=report.reflection_id)
+
+
+def anti_pattern_of(report: Report) -> AntiPattern:
+    """The report's anti-pattern; where it names none, what the report says about the mistake."""
+    if report.anti_pattern is not None and report.anti_pattern.pattern_name.strip():
+        return report.anti_pattern
+    symptoms = tuple(issue.description for issue in report.issues) or report.occurrence_process
+    return AntiPattern(
+        pattern_name=report.surface_issue.strip() or report.description.strip() or "A mistake made again",
+        symptoms=symptoms[:MOST_SYMPTOMS],
+        prevention=report.learning_notes.strip() or report.remediation.strip() or report.instruction.strip(),
+    )
+
+
+def _anti_pattern(report: Report, pattern: AntiPattern, *, agent: str) -> Proposal:
+    return Proposal(
+        kind=ProposalKind.ANTI_PATTERN,
+        name=pattern.pattern_name.strip()[:LONGEST_NAME],
+        description=report.surface_issue or report.description,
+        content=f"Error type: {report.type.value}",
+        details=_details(pattern),
+        agent=agent,
+        category=_category(report),
+        source=_source(ProposalKind.ANTI_PATTERN, agent, pattern.pattern_name),
+        reflection_id=report.reflection_id,
+    )
+
+
+def _details(pattern: AntiPattern) -> dict[str, JsonValue]:
+    """The entry's own fields, as far as they hold what the pattern says; each symptom is one line."""
+    lines = (one_line(symptom)[:LONGEST_FIELD].strip() for symptom in pattern.symptoms)
+    symptoms: list[JsonValue] = [symptom for symptom in lines if symptom]
+    return {"symptoms": symptoms[:MOST_IN_LIST], "prevention": pattern.prevention.strip()[:LONGEST_FIELD]}
+
+
+def _lesson(report: Report, *, agent: str) -> Proposal:
+    hint = report.hint.strip()
+    return Proposal(
+        kind=ProposalKind.LESSON,
+        name=hint.splitlines()[0][:LONGEST_NAME],
+        description=f"For the next start: {report.surface_issue}" if report.surface_issue.strip() else "",
+        content=hint,
+        agent=agent,
+        category=_category(report),
+        source=_source(ProposalKind.LESSON, agent, hint),
+        reflection_id=report.reflection_id,
+    )
+
+
+def _category(report: Report) -> str:
+    return report.issues[0].category.value if report.issues else ""
+
+
+def _source(kind: ProposalKind, agent: str, learned: str) -> str:
+    """The same for the same thing learned, whatever its letters' case and spaces."""
+    said = "\n".join((agent.strip(), " ".join(learned.casefold().split())))
+    return f"protocol/{kind.value}/{hashlib.sha256(said.encode()).hexdigest()[:32]}"
 
 
 async def analysed(

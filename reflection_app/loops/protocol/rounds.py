@@ -3,10 +3,17 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from reflection_app.loops.messages import Message
+from pydantic import JsonValue
+
+from reflection_app.loops.effect import EffectFailed
+from reflection_app.loops.effects import RecordStage
+from reflection_app.loops.framing import framed
+from reflection_app.loops.progress import Progress
+from reflection_app.loops.protocol.error_classes import ErrorClass, item
 from reflection_app.loops.protocol.reports import Report
-from reflection_app.loops.protocol.stages import Classified, Planned, Reflected, Submitted
+from reflection_app.loops.protocol.stages import Classified, Output, Planned, Reflected, StageRecord, Submitted
 from reflection_app.loops.tickets import Ticket, Trigger
+from reflection_app.loops.values import Message
 from reflection_app.loops.verdicts import Judgement
 
 
@@ -82,3 +89,93 @@ class Analysis:
     classified: Classified
     planned: Planned
     report: Report
+
+
+# Keeping a step of the protocol: the loop goes on with what is recorded, which a person may have edited in a fork.
+
+LONGEST_INPUT = 1_000
+
+
+async def keep_stage[O: Output](run: Progress, back: SentBack, *, key: str, output: O, **given: JsonValue) -> O:
+    """`output` as the journal keeps it. `given` is what the step was told, in short.
+
+    Raises EffectFailed where it was edited into another step.
+    """
+    record = StageRecord(attempt=back.number, ticket_id=back.ticket.ticket_id, input=_short(given), output=output)
+    kept = (await run.perform(RecordStage(key=f"attempt-{back.number}/{key}", record=record))).output
+    if not isinstance(kept, type(output)):
+        raise EffectFailed(f"The step {key!r} of attempt {back.number} was edited into a step {kept.step!r}.")
+    return kept
+
+
+def _short(given: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    return {name: value[:LONGEST_INPUT] if isinstance(value, str) else value for name, value in given.items()}
+
+
+# Why a person looks at the next judgement where a mistake came again.
+
+MOST_NAMED = 3
+
+
+def checkpoint_for(analysis: Analysis) -> tuple[str, ...]:
+    """What that person is told: the repeated mistake and the lowered expectation. Empty where none was repeated."""
+    if analysis.classified.type is not ErrorClass.MODEL_CAPABILITY:
+        return ()
+    found = analysis.classified.facts.similar.found[:MOST_NAMED]
+    named = tuple(
+        f"The same mistake came again: “{similar.now[:300]}”, like “{similar.description[:300]}”"
+        + (f" in {similar.reflection_id}." if similar.reflection_id else ".")
+        for similar in found
+    )
+    named = named or (f"The same mistake came again: {analysis.reflected.surface_issue[:300]}",)
+    expected = analysis.planned.expected_score
+    lowered = (f"The expectation was lowered to a score of {expected:g}.",) if expected is not None else ()
+    return (*named, *lowered)
+
+
+# A rewind ticket in words, as models and agents are shown it.
+
+LONGEST_LISTED = 8_000
+LONGEST_HEAD = 1_000
+SENT_BACK_BY = {
+    Trigger.CRITIC_EVALUATION: "a critic's evaluation",
+    Trigger.FAILED_REQUIREMENT: "minimum requirements that do not hold",
+    Trigger.FAILED_CHECK: "a check that failed",
+    Trigger.SELF_CHECK: "the agent's own check",
+    Trigger.PERSONS_REVIEW: "a person's review; the person's words count most",
+    Trigger.PERSONS_ORDER: "a person's order to do it again; the person's words count most",
+    Trigger.INTERRUPTION: "an interruption",
+}
+
+
+def framed_ticket(back: SentBack) -> str:
+    """The ticket as data: what outside agents say of their work, and what is quoted from it, is in it."""
+    return framed(told_ticket(back), name="ticket", most=2 * LONGEST_LISTED + LONGEST_HEAD)
+
+
+def told_ticket(back: SentBack) -> str:
+    """The ticket with its issues and its repair plan."""
+    ticket = back.ticket
+    issues = [
+        item(
+            f"[{issue.category.value}, {issue.severity.value}] "
+            + (f"{issue.path}: {issue.description}" if issue.path else issue.description)
+        )
+        for issue in ticket.issues
+    ]
+    issues += [item(weakness) for weakness in back.judgement.feedback.weaknesses]
+    lines = [
+        f"Rewind ticket {ticket.ticket_id}",
+        f"Sent back by: {SENT_BACK_BY[ticket.trigger]}",
+        f"Verdict: {ticket.verdict.value}, quality score {ticket.quality_score:g} of 100",
+        "Issues:",
+        _listed(issues or ["- None was named."]),
+        "What is to be done:",
+        _listed([item(repair) for repair in ticket.repair_plan] or ["- Find out and do it."]),
+    ]
+    return "\n".join(lines)
+
+
+def _listed(lines: list[str]) -> str:
+    text = "\n".join(lines)
+    return text if len(text) <= LONGEST_LISTED else f"{text[:LONGEST_LISTED]}\n- … and more."

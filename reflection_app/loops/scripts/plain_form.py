@@ -3,16 +3,25 @@
 import ast
 from dataclasses import dataclass, field
 
-from reflection_app.loops.scripts.cases import Room, ScriptTooLarge, read_parameters, split_by_case
-from reflection_app.loops.scripts.fixtures import (
+from reflection_app.loops.scripts.cases import (
     Fixtures,
     Function,
+    Room,
+    ScriptTooLarge,
     fixture_decorator,
     parameters_of,
+    read_parameters,
+    split_by_case,
     without_parameters,
 )
-from reflection_app.loops.scripts.pytest_words import PytestWords, WithoutPytest, check_mark
-from reflection_app.loops.scripts.syntax import TOO_DEEP, ScriptRefused, refused_at
+from reflection_app.loops.scripts.syntax import (
+    TOO_DEEP,
+    PytestWords,
+    ScriptRefused,
+    WithoutPytest,
+    check_mark,
+    refused_at,
+)
 from reflection_app.loops.scripts.unit_asserts import UnitAsserts
 
 # What runs the tests of a script that is run by itself; here each test is run on its own.

@@ -6,6 +6,8 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from reflection_app.loops.scripts.unit_asserts import APPROX
+
 SCRIPT_FILE = "tests.py"
 TOO_DEEP = "is nested too deeply, or too long in one expression, for Python to read"
 _one_at_a_time = threading.Lock()
@@ -56,3 +58,83 @@ def without_syntax_warnings() -> Iterator[None]:
         warnings.simplefilter("ignore", SyntaxWarning)
         warnings.simplefilter("ignore", DeprecationWarning)
         yield
+
+
+# What a test script takes from pytest: which of it is there, under which names, and what is refused.
+
+# pytest itself is not in the sandbox; these parts of it are.
+GIVEN = {"raises": "__raises__", "approx": APPROX, "fail": "__fail__"}
+IN_DECORATORS = frozenset({"fixture", "param", "mark"})
+# Marks that say more about a test than what it is called.
+REFUSED_MARKS = frozenset({"skip", "skipif", "xfail", "usefixtures", "filterwarnings"})
+THERE_IS = "of pytest there are raises, approx, fail, fixture, param, mark.parametrize and marks that only name a test"
+
+
+class PytestWords:
+    """The names under which the script knows pytest and its parts."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self.modules: set[str] = set()
+        self.parts: dict[str, str] = {}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                self.modules |= {alias.asname or "pytest" for alias in node.names if alias.name == "pytest"}
+            elif isinstance(node, ast.ImportFrom) and node.module == "pytest" and not node.level:
+                for alias in node.names:
+                    if alias.name not in GIVEN and alias.name not in IN_DECORATORS:
+                        raise refused_at(node, f"`from pytest import {alias.name}` is not there; {THERE_IS}")
+                    self.parts[alias.asname or alias.name] = alias.name
+
+    def part(self, node: ast.AST) -> str:
+        """The part of pytest that this names, such as `mark.parametrize`; nothing where it names none."""
+        if isinstance(node, ast.Name):
+            return self.parts.get(node.id, "")
+        if not isinstance(node, ast.Attribute):
+            return ""
+        if isinstance(node.value, ast.Name) and node.value.id in self.modules:
+            return node.attr
+        outer = self.part(node.value)
+        return f"{outer}.{node.attr}" if outer else ""
+
+    def called(self, node: ast.expr) -> str:
+        """The part that this names or calls."""
+        return self.part(node.func if isinstance(node, ast.Call) else node)
+
+
+class WithoutPytest(ast.NodeTransformer):
+    """Takes out the imports of pytest, and has its parts under names that code under test does not know."""
+
+    def __init__(self, words: PytestWords) -> None:
+        self.words = words
+
+    def visit_Import(self, node: ast.Import) -> ast.stmt:
+        node.names = [alias for alias in node.names if alias.name != "pytest"]
+        return node if node.names else ast.copy_location(ast.Pass(), node)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.stmt:
+        return ast.copy_location(ast.Pass(), node) if node.module == "pytest" and not node.level else node
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return self._part_of(node) if isinstance(node.ctx, ast.Load) else node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        return self._part_of(node)
+
+    def _part_of(self, node: ast.Name | ast.Attribute) -> ast.expr:
+        part = self.words.part(node)
+        if not part:
+            self.generic_visit(node)
+            return node
+        if part in GIVEN:
+            return ast.copy_location(ast.Name(GIVEN[part], ast.Load()), node)
+        if part.startswith("mark."):  # `pytestmark = pytest.mark.slow`
+            check_mark(part, node)
+            return ast.copy_location(ast.Constant(None), node)
+        raise refused_at(node, f"`pytest.{part}` is not there; {THERE_IS}")
+
+
+def check_mark(part: str, node: ast.AST) -> None:
+    """Raises ScriptRefused for a mark that would change whether the test counts."""
+    name = part.partition(".")[2]
+    if name in REFUSED_MARKS:
+        raise refused_at(node, f"`pytest.mark.{name}` is not there: leave such a test out; {THERE_IS}")

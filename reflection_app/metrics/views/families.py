@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from reflection_app.loops.ends import Outcome
+from reflection_app.loops.verdicts import Outcome
 from reflection_app.metrics.views.words import mode_words
 from reflection_app.web.labels import in_words
 

@@ -20,8 +20,7 @@ from reflection_app.api.schema import described_get, described_post
 from reflection_app.core.errors import InvalidInput, NotFound
 from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
-from reflection_app.loops.moments import Moment
-from reflection_app.loops.storable import Text
+from reflection_app.loops.storable import Moment, Text
 from reflection_app.notebook.answers import (
     EntryAnswer,
     EntryListPage,

@@ -36,7 +36,7 @@ from reflection_app.adapters.llm import screening_model
 from reflection_app.adapters.llm.query_vectors import query_vector, space_asked
 from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
-from reflection_app.loops.notebook_settings import LessonSettings, NotebookSettings, ReflectionMode
+from reflection_app.loops.project_settings import LessonSettings, NotebookSettings, ReflectionMode
 from reflection_app.loops.storable import storable
 from reflection_app.notebook.input import change_notebook_settings
 from reflection_app.notebook.views.entry import EntryView, views_of

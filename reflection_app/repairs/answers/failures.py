@@ -9,9 +9,16 @@ from pydantic import AwareDatetime, Field, JsonValue
 
 from reflection_app.api.answer import Answer, Money, PageAnswer, money
 from reflection_app.loops.completeness.checks import CheckState, Completeness
-from reflection_app.loops.completeness_effects import RecordCompleteness
-from reflection_app.loops.diagnosis.checklist import FailureChecklist, checklist_of
-from reflection_app.loops.diagnosis.diagnoses import CorrectiveAction, ErrorType, FailureSeverity, Remedy, Source
+from reflection_app.loops.diagnosis.diagnoses import (
+    CorrectiveAction,
+    ErrorType,
+    FailureChecklist,
+    FailureSeverity,
+    Remedy,
+    Source,
+    checklist_of,
+)
+from reflection_app.loops.effects import RecordCompleteness
 from reflection_app.loops.task_spec import Mode
 from reflection_app.repairs.cheat_sheet import CheatRow, CheatSheet
 from reflection_app.repairs.models import FixPair, ToolFailure

@@ -17,7 +17,7 @@ from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.schema import described_get, described_post
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.protocol.error_classes import ErrorClass
-from reflection_app.loops.protocol.report_documents import markdown_of
+from reflection_app.loops.protocol.reports import markdown_of
 from reflection_app.loops.tickets import Trigger
 from reflection_app.repairs.answers.reports import (
     ClosedAnswer,

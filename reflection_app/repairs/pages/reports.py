@@ -18,7 +18,7 @@ from reflection_app.core.errors import ActionError, Conflict, InvalidInput
 from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.protocol.error_classes import ErrorClass
-from reflection_app.loops.protocol.report_documents import markdown_of
+from reflection_app.loops.protocol.reports import markdown_of
 from reflection_app.loops.storable import storable
 from reflection_app.notebook.views.entry import learned_from_report
 from reflection_app.repairs.instructions import InstructionInput, decide_instruction

@@ -18,7 +18,7 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.errors import NotFound
 from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission, key_may
-from reflection_app.loops.review_effects import Decision
+from reflection_app.loops.attempt_effects import Decision
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.reviews.answers import CommentAnswer, CommentPage, comment_answer
 from reflection_app.reviews.bulk import BulkInput, begin_bulk, undo_bulk

@@ -15,7 +15,7 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.ids import id_from
 from reflection_app.core.permissions import Permission
-from reflection_app.loops.review_effects import Decision
+from reflection_app.loops.attempt_effects import Decision
 from reflection_app.loops.verdicts import Verdict
 from reflection_app.reviews.bulk import MOST_ITEMS, BulkInput, begin_bulk, may_undo_bulk, undo_bulk
 from reflection_app.reviews.claiming import IN_ORDER

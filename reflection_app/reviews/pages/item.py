@@ -21,8 +21,8 @@ from reflection_app.core.ids import id_from
 from reflection_app.core.models import Membership, Project
 from reflection_app.core.own_work import OwnWorkRefused, allows_own_work, is_own, nobody_else_may, why_refused
 from reflection_app.core.permissions import Permission
-from reflection_app.loops.review_effects import Decision
-from reflection_app.loops.review_rules import MOST_REVIEWERS
+from reflection_app.loops.attempt_effects import Decision
+from reflection_app.loops.task_spec import MOST_REVIEWERS
 from reflection_app.loops.verdicts import IssueCategory, Severity
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.notebook.views.entry import learned_from_review

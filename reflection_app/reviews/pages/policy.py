@@ -16,7 +16,7 @@ from reflection_app.core.errors import InvalidInput, PolicyMovedOn
 from reflection_app.core.models import OwnWork, Project
 from reflection_app.core.own_work import change_own_work
 from reflection_app.core.permissions import Permission
-from reflection_app.loops.review_rules import MOST_RULES, ReviewPolicy
+from reflection_app.loops.task_spec import MOST_RULES, ReviewPolicy
 from reflection_app.loops.verdicts import Verdict
 from reflection_app.reviews.agreement import FEWEST_IN_COMMON, agreement_of, complete_panels, panels_of_both, ratings_of
 from reflection_app.reviews.models import Panel, Review

@@ -12,7 +12,7 @@ from reflection_app.core.errors import InvalidInput
 from reflection_app.core.ids import id_from
 from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
-from reflection_app.loops.review_effects import ReviewReason
+from reflection_app.loops.attempt_effects import ReviewReason
 from reflection_app.loops.verdicts import Verdict
 from reflection_app.reviews.claiming import IN_ORDER
 from reflection_app.reviews.models import OPEN, Review

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from reflection_app.core.permissions import Permission
-from reflection_app.loops.review_effects import Decision, DirectorsDecision
+from reflection_app.loops.attempt_effects import Decision, DirectorsDecision
 from reflection_app.loops.verdicts import Referee, Verdict
 from reflection_app.reviews.deciding import taken_back_by_holder
 from reflection_app.reviews.decisions import MEANS, DecisionInput

@@ -15,12 +15,10 @@ from django.utils.translation import ngettext
 
 from notebook_app.public import SimilarEntry, similar
 from reflection_app.core.audit import Actor
-from reflection_app.loops.attempt_effects import CallTool
+from reflection_app.loops.attempt_effects import CallTool, Draw, ReviewDecision, ReviewReason
 from reflection_app.loops.code_tests import TestReport
 from reflection_app.loops.requirements import RequirementsReport
-from reflection_app.loops.review_effects import Draw, ReviewDecision, ReviewReason
-from reflection_app.loops.review_rules import ReviewPolicy, ReviewRule
-from reflection_app.loops.task_spec import Execution, Mode
+from reflection_app.loops.task_spec import Execution, Mode, ReviewPolicy, ReviewRule
 from reflection_app.loops.verdicts import Verdict as verdicts_Verdict
 from reflection_app.repairs.views import failures_by_place
 from reflection_app.reviews.decisions import goes_back

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from pydantic import ValidationError
 
 from reflection_app.core.models import Project
-from reflection_app.loops.review_rules import MOST_RULES, ReviewPolicy, ReviewRule, RuleAction
+from reflection_app.loops.task_spec import MOST_RULES, ReviewPolicy, ReviewRule, RuleAction
 from reflection_app.loops.verdicts import Verdict
 from reflection_app.reviews.policy import MOST_VERDICTS, TRIED_DAYS, Counted, PolicyTrial, try_policy
 from reflection_app.web.complaints import complaints

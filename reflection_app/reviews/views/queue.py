@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
 from reflection_app.core.own_work import is_own, may_decide_own
-from reflection_app.loops.review_effects import ReviewReason
+from reflection_app.loops.attempt_effects import ReviewReason
 from reflection_app.loops.storable import storable
 from reflection_app.reviews.claiming import IN_ORDER, skipped_by
 from reflection_app.reviews.models import OPEN, Review, ReviewState, is_hidden

@@ -9,7 +9,7 @@ from typing import Any
 from django.utils.safestring import SafeString
 
 from reflection_app.loops.chain_of_thought import parse_chain_of_thought
-from reflection_app.loops.protocol_effects import IssueTicket
+from reflection_app.loops.effects import IssueTicket
 from reflection_app.repairs.views import FailureShown, failures_by_place
 from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Attempt, Run, Step, StepState, Verdict

@@ -12,9 +12,17 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from reflection_app.loops.attempt_effects import AwaitAttempt, Generate, KeepAttempt, RecordVerdict, RunTests
+from reflection_app.loops.attempt_effects import (
+    AskReviewer,
+    AwaitAttempt,
+    Draw,
+    Generate,
+    KeepAttempt,
+    RecordVerdict,
+    RequestAudit,
+    RunTests,
+)
 from reflection_app.loops.code_tests import TestReport, TestResult
-from reflection_app.loops.review_effects import AskReviewer, Draw, RequestAudit
 from reflection_app.loops.verdicts import Referee
 from reflection_app.reviews.views.decision import ISSUE_FIELDS, MOST_ROWS, SPARE_ROWS, read_issue_rows
 from reflection_app.runs.models import VOID, Attempt, Run, Step, Verdict

@@ -9,7 +9,7 @@ from unicodedata import east_asian_width
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from reflection_app.loops.graph_values import Edge, EdgeKind, Graph, Node, NodeKind
+from reflection_app.loops.graph_words import Edge, EdgeKind, Graph, Node, NodeKind
 from reflection_app.runs.models import Run
 from reflection_app.runs.recorded_steps import graph_of_run
 from reflection_app.web.labels import in_words

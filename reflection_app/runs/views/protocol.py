@@ -9,10 +9,9 @@ from typing import Any
 
 from django.db.models import Q
 
-from reflection_app.loops.plan_effects import RecordPlan, RecordPlanStep
+from reflection_app.loops.effects import IssueTicket, RecordPlan, RecordPlanStep, RecordReport, RecordStage
 from reflection_app.loops.plans import CheckedPlan, PlanStep, PlanStepOutcome
-from reflection_app.loops.protocol.report_documents import without_number
-from reflection_app.loops.protocol.reports import KeptReport
+from reflection_app.loops.protocol.reports import KeptReport, without_number
 from reflection_app.loops.protocol.stages import (
     Executed,
     Output,
@@ -23,7 +22,6 @@ from reflection_app.loops.protocol.stages import (
     StageRecord,
     Submitted,
 )
-from reflection_app.loops.protocol_effects import IssueTicket, RecordReport, RecordStage
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.tickets import Ticket
 from reflection_app.runs.models import Run, Step, StepState

@@ -9,33 +9,42 @@ from urllib.parse import urlsplit
 from django.utils.translation import gettext as _
 
 from reflection_app.loops.attempt_effects import (
+    AskPerson,
+    AskReviewer,
     AwaitAttempt,
     CallTool,
+    Draw,
     Generate,
     KeepAttempt,
     Pick,
     RecordPick,
     RecordVerdict,
+    RequestAudit,
     RunTests,
+    Wait,
 )
 from reflection_app.loops.code_tests import TestReport
 from reflection_app.loops.completeness.supplementing import PART
-from reflection_app.loops.completeness_effects import RecordCompleteness, RecordSupplements
-from reflection_app.loops.lessons import Lesson, Lessons, RecallLessons
-from reflection_app.loops.plan_effects import ChooseLoop, RecordPlan, RecordPlanStep
-from reflection_app.loops.protocol_effects import (
+from reflection_app.loops.effects import (
+    AwaitTurns,
+    ChooseLoop,
     FindSimilarIssues,
     IssueTicket,
     ProposeEntry,
     ProposeInstruction,
+    RecallFix,
+    RecordCompleteness,
+    RecordFixOutcome,
+    RecordPlan,
+    RecordPlanStep,
+    RecordReflection,
     RecordReport,
     RecordStage,
+    RecordSupplements,
+    RecordToolFailure,
 )
-from reflection_app.loops.review_effects import AskReviewer, Draw, RequestAudit
-from reflection_app.loops.session_effects import AwaitTurns, RecordReflection
-from reflection_app.loops.tool_failure_effects import RecallFix, RecordFixOutcome, RecordToolFailure
+from reflection_app.loops.lessons import Lesson, Lessons, RecallLessons
 from reflection_app.loops.verdicts import Referee, Verdict
-from reflection_app.loops.waiting_effects import AskPerson, Wait
 from reflection_app.notebook.views.words import KINDS as ENTRY_KINDS
 from reflection_app.notebook.views.words import Words
 from reflection_app.repairs.views import FailureShown

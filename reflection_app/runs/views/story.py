@@ -10,14 +10,12 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from reflection_app.loops.attempt_effects import Pick
-from reflection_app.loops.catalogue import LOOPS, VERSIONS, version_of
-from reflection_app.loops.ends import Outcome
-from reflection_app.loops.plan_effects import ChooseLoop, Route
+from reflection_app.loops.catalogue import LOOPS, VERSIONS, route_by_facts, version_of
+from reflection_app.loops.effects import ChooseLoop, Route
 from reflection_app.loops.prompt_changes import changed_since
 from reflection_app.loops.prompts import versions
-from reflection_app.loops.routing import route_by_facts
 from reflection_app.loops.task_spec import Mode, TaskSpec
-from reflection_app.loops.verdicts import Referee
+from reflection_app.loops.verdicts import Outcome, Referee
 from reflection_app.repairs.views import failures_by_place
 from reflection_app.reviews.models import Review
 from reflection_app.runs.handing_in import NextAttempt, next_attempt_of

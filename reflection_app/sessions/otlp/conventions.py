@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from reflection_app.loops.tool_arguments import is_too_deep
+from reflection_app.loops.tool_calls import is_too_deep
 from reflection_app.sessions.otlp.wire import Span, SpanEvent
 
 # Messages as instrumentations write them, in all forms that the GenAI conventions have had, as OpenAI's chat has them.

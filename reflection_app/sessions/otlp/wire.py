@@ -17,7 +17,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.trace.v1 import trace_pb2
 
-from reflection_app.loops.json_bounds import has_more_values
+from reflection_app.loops.json_paths import has_more_values
 from reflection_app.loops.storable import storable, storable_value
 
 # How many parts a body is made of, told before it is read: a few bytes of it may become hundreds in memory.

@@ -23,7 +23,7 @@ from reflection_app.core.audit import AuditEntry
 from reflection_app.core.errors import NotFound
 from reflection_app.core.models import Membership, Role
 from reflection_app.core.permissions import Permission
-from reflection_app.loops.moments import Moment
+from reflection_app.loops.storable import Moment
 from reflection_app.loops.values import Value
 from reflection_app.teams.archive.writing import Pieces, PiecesOffTheLoop, headers_of, whole_file
 from reflection_app.teams.audit import AuditFilter, entries_for, is_hidden, made_by

@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from reflection_app.core.models import Project
-from reflection_app.loops.ends import Outcome
+from reflection_app.loops.verdicts import Outcome
 from reflection_app.metrics.definitions import Chosen
 from reflection_app.metrics.figures import headline_of
 from reflection_app.metrics.views.choice import Links

@@ -23,7 +23,7 @@ from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.completeness.checks import CompletenessSettings
-from reflection_app.loops.retention_settings import LONGEST_DAYS, RetentionSettings
+from reflection_app.loops.project_settings import LONGEST_DAYS, RetentionSettings
 from reflection_app.loops.task_spec import Thresholds, UsualLimits
 from reflection_app.loops.values import Value
 from reflection_app.teams.archive.writing import Pieces, PiecesOffTheLoop, headers_of, whole_file

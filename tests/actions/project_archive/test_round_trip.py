@@ -13,7 +13,7 @@ from notebook_app.public import propose
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.events import Event, EventType
 from reflection_app.core.models import Membership, Project, Role
-from reflection_app.loops.review_effects import Decision
+from reflection_app.loops.attempt_effects import Decision
 from reflection_app.metrics.figuring import figure_due
 from reflection_app.metrics.models import DayFigure
 from reflection_app.reviews.claiming import claim_review

@@ -6,9 +6,8 @@ from typing import Any
 
 from reflection_app.loops.attempt_effects import CallTool, Generate
 from reflection_app.loops.completeness.checks import Completeness, CompletenessSettings, SupplementsRun
-from reflection_app.loops.completeness_effects import RecordCompleteness, RecordSupplements
 from reflection_app.loops.effect import EffectFailed
-from reflection_app.loops.effects import AnyEffect
+from reflection_app.loops.effects import AnyEffect, RecordCompleteness, RecordSupplements
 from reflection_app.loops.task_spec import Limits, Mode, TaskSpec
 from reflection_app.loops.tool_calls import ToolResult, ToolSpec
 from tests.loops.playing import NO_AUDIT, Answer, Played, noted, play, said

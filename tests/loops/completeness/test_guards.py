@@ -2,10 +2,9 @@ from typing import Any
 
 import pytest
 
-from reflection_app.loops.completeness import guards
-from reflection_app.loops.completeness.answers import CheckAnswer
+from reflection_app.loops.completeness import asking
+from reflection_app.loops.completeness.asking import CheckAnswer, guarded
 from reflection_app.loops.completeness.checks import CheckState, Completeness, CompletenessSettings, HistoryStep
-from reflection_app.loops.completeness.guards import guarded
 from reflection_app.loops.tool_calls import ToolSpec
 from tests.loops.completeness.scenes import wanted
 
@@ -42,7 +41,7 @@ def test_no_more_than_the_most_are_kept_and_those_are_the_first() -> None:
     assert kept(found) == ["Save the summary as file 0", "Save the summary as file 1"]
     assert whys(found) == ["Only the first 2 are carried out."] * 2
     assert kept(check(*four, most=0)) == []
-    assert set(whys(check(*four, most=0))) == {guards.CHECK_ONLY}
+    assert set(whys(check(*four, most=0))) == {asking.CHECK_ONLY}
 
 
 def test_a_tool_that_is_not_on_the_list_is_dropped_and_its_supplement_stays() -> None:
@@ -60,7 +59,7 @@ def test_a_tool_that_is_not_on_the_list_is_dropped_and_its_supplement_stays() ->
 def test_what_was_done_already_is_dropped_unless_a_reason_says_why(operation: str) -> None:
     for reason in ("", "   ", operation, "请"):
         found = check(wanted(operation, reason))
-        assert (kept(found), whys(found)) == ([], [guards.DONE_ALREADY]), reason
+        assert (kept(found), whys(found)) == ([], [asking.DONE_ALREADY]), reason
     again = check(wanted(operation, "The first result is from last year and out of date."))
     assert kept(again) == [operation]
 
@@ -70,8 +69,8 @@ def test_a_step_that_failed_is_not_done() -> None:
 
 
 def test_nothing_unrelated_is_carried_out() -> None:
-    assert whys(check(wanted("订购一台咖啡机", "大家都累了"))) == [guards.UNRELATED]
-    assert whys(check(wanted("Order a coffee machine", "All are tired.", "espresso"))) == [guards.UNRELATED]
+    assert whys(check(wanted("订购一台咖啡机", "大家都累了"))) == [asking.UNRELATED]
+    assert whys(check(wanted("Order a coffee machine", "All are tired.", "espresso"))) == [asking.UNRELATED]
     assert kept(check(wanted("Inform the team", ""))) == ["Inform the team"], "the objective names the team"
     assert kept(check(wanted("通知大家", ""), missing_aspects=["通知大家看新闻"])) == ["通知大家"]
     assert kept(check(wanted("Persist everything", "", "file_write"))) == ["Persist everything"]
@@ -79,17 +78,17 @@ def test_nothing_unrelated_is_carried_out() -> None:
 
 def test_the_same_supplement_twice_is_carried_out_once() -> None:
     found = check(wanted("Mail the summary", "", "send_mail"), wanted("mail summary.", "again", "send_mail"))
-    assert (kept(found), whys(found)) == (["Mail the summary"], [guards.TWICE])
+    assert (kept(found), whys(found)) == (["Mail the summary"], [asking.TWICE])
 
 
 @pytest.mark.parametrize("operation", ["", "   ", "!!!", "\u200b"])
 def test_a_supplement_that_names_nothing_is_dropped(operation: str) -> None:
-    assert whys(check(wanted(operation, "because", "file_write"))) == [guards.NAMES_NOTHING]
+    assert whys(check(wanted(operation, "because", "file_write"))) == [asking.NAMES_NOTHING]
 
 
 def test_complete_with_supplements_is_a_contradiction_in_which_complete_stands() -> None:
     found = check(wanted("Mail the summary", "", "send_mail"), complete=True)
-    assert (found.state, kept(found), whys(found)) == (CheckState.COMPLETE, [], [guards.NOT_MISSING])
+    assert (found.state, kept(found), whys(found)) == (CheckState.COMPLETE, [], [asking.NOT_MISSING])
 
 
 def test_incomplete_without_supplements_stays_incomplete() -> None:
@@ -108,5 +107,5 @@ def test_whatever_a_model_says_is_bounded() -> None:
     many = [{"operation": f"{huge} {number}", "reason": huge, "suggested_tools": tools} for number in range(500)]
     found = check(*many, analysis=huge, missing_aspects=[huge] * 500, most=20)
     assert len(found.model_dump_json()) < 200_000
-    assert len(found.missing_aspects) == guards.MOST_ASPECTS
-    assert len(found.dropped) == guards.MOST_DROPPED
+    assert len(found.missing_aspects) == asking.MOST_ASPECTS
+    assert len(found.dropped) == asking.MOST_DROPPED

@@ -7,7 +7,7 @@ import pytest
 from reflection_app.loops.attempt_effects import Generate, RecordVerdict
 from reflection_app.loops.completeness.checks import CheckState, CompletenessSettings
 from reflection_app.loops.effect import EffectFailed, EffectTimedOut
-from reflection_app.loops.ends import Outcome
+from reflection_app.loops.verdicts import Outcome
 from tests.loops.completeness.scenes import call_of, checked, found_by, planned, played, scene
 from tests.loops.playing import said
 from tests.loops.tool_playing import asked_for, worked

@@ -2,7 +2,7 @@
 
 from reflection_app.loops.attempt_effects import CallTool
 from reflection_app.loops.completeness.checks import CheckState
-from reflection_app.loops.ends import Outcome
+from reflection_app.loops.verdicts import Outcome
 from tests.loops.completeness.scenes import call_of, checked, done_by, found_by, planned, played, scene, wanted
 from tests.loops.tool_playing import asked_for, verdicts_of, worked
 

@@ -8,12 +8,11 @@ from hypothesis import strategies as st
 from reflection_app.loops.attempt_effects import CallTool, Generate, KeepAttempt
 from reflection_app.loops.completeness.checks import CheckState, CompletenessSettings, Supplement
 from reflection_app.loops.completeness.supplementing import NO_STEP, results_of, served_by
-from reflection_app.loops.completeness_effects import RecordCompleteness, RecordSupplements
 from reflection_app.loops.effect import EffectFailed, EffectTimedOut
-from reflection_app.loops.ends import Outcome
-from reflection_app.loops.plan_work import StepRun
+from reflection_app.loops.effects import RecordCompleteness, RecordSupplements
+from reflection_app.loops.plan_steps import StepRun
 from reflection_app.loops.plans import PlanStep, PlanStepOutcome, PlanStepState
-from reflection_app.loops.verdicts import Verdict
+from reflection_app.loops.verdicts import Outcome, Verdict
 from tests.loops.completeness.scenes import call_of, checked, done_by, found_by, planned, played, scene, wanted
 from tests.loops.playing import noted, play, said
 from tests.loops.tool_playing import asked_for, failed, verdicts_of, worked

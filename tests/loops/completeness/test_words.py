@@ -1,6 +1,6 @@
 import pytest
 
-from reflection_app.loops.completeness.words import LONGEST_KEY, content_of, operation_key
+from reflection_app.loops.completeness.checks import LONGEST_KEY, content_of, operation_key
 
 
 @pytest.mark.parametrize(

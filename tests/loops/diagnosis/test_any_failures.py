@@ -17,8 +17,7 @@ from reflection_app.loops.diagnosis.diagnoses import (
     Remedy,
 )
 from reflection_app.loops.storable import is_storable
-from reflection_app.loops.tool_arguments import SchemaUnusable, violations
-from reflection_app.loops.tool_calls import ToolFailure, ToolSpec
+from reflection_app.loops.tool_calls import SchemaUnusable, ToolFailure, ToolSpec, violations
 from tests.loops.diagnosis.labelled_errors import LABELLED
 
 KEYS = st.sampled_from(["query", "limit", "lang", "max_results", "url", "a", "b"])

@@ -1,6 +1,6 @@
 import pytest
 
-from reflection_app.loops.diagnosis.signatures import LONGEST_SIGNATURE, NOTHING_SAID, signature_of, symptoms_of
+from reflection_app.loops.diagnosis.diagnose import LONGEST_SIGNATURE, NOTHING_SAID, signature_of, symptoms_of
 from tests.pace import within
 
 

@@ -4,26 +4,34 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from reflection_app.loops.attempt_effects import AnswerFault, AwaitAttempt, CallTool, Generate, Generation
+from reflection_app.loops.attempt_effects import (
+    AnswerFault,
+    AskPerson,
+    AskReviewer,
+    AwaitAttempt,
+    CallTool,
+    Decision,
+    Generate,
+    Generation,
+    ReviewDecision,
+)
 from reflection_app.loops.effect import EffectFailed, Performed
-from reflection_app.loops.effects import AnyEffect
-from reflection_app.loops.protocol.error_classes import SimilarIssue, SimilarIssues
-from reflection_app.loops.protocol.reports import Proposal, Report
-from reflection_app.loops.protocol.stages import Executed, Planned
-from reflection_app.loops.protocol_effects import (
+from reflection_app.loops.effects import (
+    AnyEffect,
     FindSimilarIssues,
     IssueTicket,
     ProposeEntry,
     RecordReport,
     RecordStage,
 )
+from reflection_app.loops.protocol.error_classes import SimilarIssue, SimilarIssues
+from reflection_app.loops.protocol.reports import Proposal, Report
+from reflection_app.loops.protocol.stages import Executed, Planned
 from reflection_app.loops.questions import Choice, PersonsAnswer
 from reflection_app.loops.requirements import CountRequirement, Requirements
-from reflection_app.loops.review_effects import AskReviewer, Decision, ReviewDecision
 from reflection_app.loops.task_spec import Limits, Mode, TaskSpec
 from reflection_app.loops.tickets import TicketDraft
 from reflection_app.loops.verdicts import IssueCategory, Verdict
-from reflection_app.loops.waiting_effects import AskPerson
 from tests.critiques import critique
 from tests.loops.playing import NO_AUDIT, Played, noted, said
 

@@ -5,17 +5,14 @@ from typing import Any
 
 import pytest
 
-from reflection_app.loops.attempt_effects import CallTool
-from reflection_app.loops.ends import Outcome
+from reflection_app.loops.attempt_effects import AskPerson, AskReviewer, CallTool, ReviewReason
+from reflection_app.loops.effects import ProposeInstruction
 from reflection_app.loops.protocol.error_classes import ErrorClass
-from reflection_app.loops.protocol.learning import says_something
+from reflection_app.loops.protocol.executing import says_something
 from reflection_app.loops.protocol.reports import ProposalKind
 from reflection_app.loops.protocol.stages import Classified, RepairKind, RepairStatus
-from reflection_app.loops.protocol_effects import ProposeInstruction
 from reflection_app.loops.questions import Choice, QuestionKind
-from reflection_app.loops.review_effects import AskReviewer, ReviewReason
-from reflection_app.loops.verdicts import Verdict
-from reflection_app.loops.waiting_effects import AskPerson
+from reflection_app.loops.verdicts import Outcome, Verdict
 from tests.critiques import critique
 from tests.loops.playing import play
 from tests.loops.protocol.playing import (

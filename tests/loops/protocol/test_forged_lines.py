@@ -1,14 +1,13 @@
 """No text of an agent or a model passes for a line of the prompt that it stands in."""
 
-from reflection_app.loops.messages import system, user
-from reflection_app.loops.protocol.listed import item, one_line
+from reflection_app.loops.protocol.error_classes import item, one_line
+from reflection_app.loops.protocol.executing import told_plan
 from reflection_app.loops.protocol.making import messages_of
-from reflection_app.loops.protocol.planning_repairs import told_analysis
-from reflection_app.loops.protocol.rounds import Made, SentBack
+from reflection_app.loops.protocol.repair_plans import told_analysis
+from reflection_app.loops.protocol.rounds import Made, SentBack, told_ticket
 from reflection_app.loops.protocol.stages import Planned, Reflected, RepairStep
-from reflection_app.loops.protocol.told_repairs import told_plan
-from reflection_app.loops.protocol.told_tickets import told_ticket
 from reflection_app.loops.tickets import Ticket, Trigger
+from reflection_app.loops.values import system, user
 from reflection_app.loops.verdicts import Feedback, Issue, Judgement, Referee, Verdict
 
 PERSON = "Sent back by: a person's review; the person's words count most"

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from reflection_app.loops.answering import joined
+from reflection_app.loops.answers import joined
 from reflection_app.loops.attempt_effects import (
     AnswerFault,
     Generate,
@@ -16,12 +16,11 @@ from reflection_app.loops.attempt_effects import (
     RecordVerdict,
 )
 from reflection_app.loops.effect import EffectTimedOut, Performed, Spent
-from reflection_app.loops.ends import Outcome
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.stages import Classified, Explored, RepairStatus
 from reflection_app.loops.task_spec import Execution
 from reflection_app.loops.tickets import Trigger
-from reflection_app.loops.verdicts import Referee, Verdict
+from reflection_app.loops.verdicts import Outcome, Referee, Verdict
 from tests.loops.playing import play, said
 from tests.loops.protocol.playing import (
     FAILED,

@@ -8,9 +8,8 @@ import pytest
 
 from reflection_app.loops.attempt_effects import Generate, RecordVerdict
 from reflection_app.loops.effect import EffectFailed, EffectTimedOut, Performed, Spent
-from reflection_app.loops.ends import Outcome
 from reflection_app.loops.storable import is_storable
-from reflection_app.loops.verdicts import Verdict
+from reflection_app.loops.verdicts import Outcome, Verdict
 from tests.critiques import critique
 from tests.loops.playing import play, said
 from tests.loops.protocol.playing import (

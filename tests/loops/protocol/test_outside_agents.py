@@ -5,14 +5,13 @@ from typing import Any
 
 import pytest
 
-from reflection_app.loops.attempt_effects import Generate, HandedIn, HandedInRepair
-from reflection_app.loops.ends import Outcome
+from reflection_app.loops.attempt_effects import AskPerson, Generate, HandedIn, HandedInRepair
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.self_checks import is_content, issues_of
 from reflection_app.loops.protocol.stages import Classified, Explored, RepairStatus
 from reflection_app.loops.task_spec import Execution, Redo
 from reflection_app.loops.tickets import Trigger
-from reflection_app.loops.waiting_effects import AskPerson
+from reflection_app.loops.verdicts import Outcome
 from tests.loops.playing import play
 from tests.loops.protocol.playing import (
     PAPERS,

@@ -7,7 +7,7 @@ import pytest
 
 from reflection_app.adapters.sandbox import run_tests
 from reflection_app.loops.code_tests import CodeTests
-from reflection_app.loops.referee.prompt_examples import examples_in
+from reflection_app.loops.referee.suspect_tests import examples_in
 
 HUMANEVAL = Path(__file__).parents[4] / "shared/data/humaneval/gpt4_reflexion.jsonl"
 

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from reflection_app.loops.referee.restated import are_restated
+from reflection_app.loops.referee.answers import are_restated
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from reflection_app.loops.referee.return_type import allows, return_annotation
+from reflection_app.loops.referee.answers import allows, return_annotation
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,7 @@
 import pytest
 
 from reflection_app.loops.code_tests import CodeTests
-from reflection_app.loops.referee.prompt_examples import examples_in
-from reflection_app.loops.referee.suspect_tests import SuspectTests, suspect_tests
+from reflection_app.loops.referee.suspect_tests import SuspectTests, examples_in, suspect_tests
 from tests.pace import within
 
 TASK = 'def f(n: int) -> int:\n    """Doubles.\n    >>> f(2)\n    4\n    """\n'

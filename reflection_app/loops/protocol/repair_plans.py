@@ -1,0 +1,335 @@
+"""Step 4, Plan: the repair steps and what else the class of the error asks for.
+
+A plan that cannot be used is replaced by the ticket's own; what broke off is resumed by a plan that code writes.
+"""
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, model_validator
+
+from reflection_app.loops.answer_reading import Lenient
+from reflection_app.loops.answers import NoUsableAnswer, ask
+from reflection_app.loops.attempt_effects import Generate
+from reflection_app.loops.framing import framed_task
+from reflection_app.loops.progress import Progress
+from reflection_app.loops.prompts import prompt
+from reflection_app.loops.protocol.error_classes import ErrorClass, Said, SaidMany, one_line
+from reflection_app.loops.protocol.reflecting import MOST_REASKS, TEMPERATURE
+from reflection_app.loops.protocol.rounds import BrokenBy, Interruption, SentBack, framed_ticket, keep_stage
+from reflection_app.loops.protocol.stages import (
+    AntiPattern,
+    Classified,
+    Effort,
+    Planned,
+    Reflected,
+    RepairKind,
+    RepairStep,
+)
+from reflection_app.loops.task_spec import TaskSpec, Thresholds
+from reflection_app.loops.tickets import Ticket
+from reflection_app.loops.tool_tries import describe, task_of
+from reflection_app.loops.values import Message, system, user
+
+# What each class of error makes of a repair plan, by code, after "Error Type Handling" of the design seed.
+
+MOST_STEPS = 8
+LONGEST_NAME = 120
+STRONGER_MODEL = "A stronger model may be able to do it: set LLM_ESCALATION_MODEL."
+ESCALATED = "The stronger model carries out the repair."
+
+Fit = Callable[[Planned, TaskSpec, Reflected, Classified], Planned]
+
+
+def plan_by_the_ticket(ticket: Ticket) -> Planned:
+    """The ticket's own repair plan, each point done by the model."""
+    repairs = ticket.repair_plan or tuple(issue.description for issue in ticket.issues)
+    steps = tuple(RepairStep(action=repair) for repair in repairs[:MOST_STEPS])
+    return Planned(
+        repair_steps=steps or (RepairStep(action="Find out what falls short, and put it right."),),
+        remediation="; ".join(repairs[:MOST_STEPS])[:2_000],
+        is_fallback=True,
+    )
+
+
+def plan_to_resume(broken: Interruption) -> Planned:
+    """One step: what broke off is made again, or goes on where it stopped."""
+    is_cut = broken.by is BrokenBy.CUT_OFF
+    action = (
+        f"Go on with the answer where {broken.phase} was cut off."
+        if is_cut
+        else f"Make the step {broken.phase} once more, from the last step that worked."
+    )
+    return Planned(
+        repair_steps=(RepairStep(action=action, expected_outcome="A whole answer, which is then judged."),),
+        resources_needed=("the prompt of the step that broke off",),
+        estimated_effort=Effort.LOW,
+        remediation=f"Resume at {broken.phase}, and judge the answer as usual.",
+        learning_notes=f"{broken.phase} broke off: {broken.message}"[:2_000],
+    )
+
+
+def fitted(plan: Planned, *, spec: TaskSpec, reflected: Reflected, classified: Classified) -> Planned:
+    """`plan` with what the class asks for."""
+    return FITS[classified.type](plan, spec, reflected, classified)
+
+
+def lowered_expectation(thresholds: Thresholds) -> float:
+    """The score that is hoped for where a mistake came again: midway between what is sent back and what passes."""
+    return (thresholds.revise_from + thresholds.pass_from) / 2
+
+
+def _for_capability(plan: Planned, spec: TaskSpec, reflected: Reflected, classified: Classified) -> Planned:
+    suggestion = ESCALATED if spec.has_escalation else STRONGER_MODEL
+    symptoms = tuple(similar.description for similar in classified.facts.similar.found[:5])
+    pattern = plan.anti_pattern or AntiPattern(
+        pattern_name=reflected.surface_issue[:LONGEST_NAME] or "The same mistake again",
+        symptoms=symptoms or (reflected.surface_issue,),
+        prevention=plan.learning_notes or plan.remediation,
+    )
+    return plan.model_copy(
+        update={
+            "anti_pattern": pattern,
+            "expected_score": lowered_expectation(spec.thresholds),
+            "remediation": " ".join(text for text in (plan.remediation, suggestion) if text),
+        }
+    )
+
+
+def _for_decision(plan: Planned, _spec: TaskSpec, reflected: Reflected, _classified: Classified) -> Planned:
+    steps = tuple(
+        step.model_copy(update={"is_checkpoint": True}) if step.kind is RepairKind.MODEL else step
+        for step in plan.repair_steps
+    )
+    instruction = plan.instruction or plan.remediation or f"Avoid this: {reflected.root_cause}"
+    return plan.model_copy(update={"repair_steps": steps, "instruction": instruction})
+
+
+def _for_knowledge(plan: Planned, spec: TaskSpec, reflected: Reflected, _classified: Classified) -> Planned:
+    """The knowledge is asked for first: the configured tool, or a person where there is none."""
+    asked = "; ".join(reflected.questions) or reflected.gap or reflected.surface_issue
+    tool = spec.knowledge_tool
+    first = RepairStep(
+        action=f"Ask {tool.name if tool else 'a person'}: {asked}"[:4_000],
+        kind=RepairKind.TOOL if tool else RepairKind.PERSON,
+        tool=tool.name if tool else "",
+        expected_outcome="The knowledge that was missing.",
+    )
+    return plan.model_copy(update={"repair_steps": (first, *plan.repair_steps[: MOST_STEPS - 1])})
+
+
+def _for_iteration(plan: Planned, _spec: TaskSpec, _reflected: Reflected, _classified: Classified) -> Planned:
+    return plan.model_copy(update={"repair_steps": (), "hint": plan.hint or plan.learning_notes})
+
+
+def _for_crash(plan: Planned, _spec: TaskSpec, _reflected: Reflected, classified: Classified) -> Planned:
+    """What broke is found and resumed first, whatever else the plan says. What code saw break has its own plan."""
+    phase = classified.facts.broken_phase.strip()[:LONGEST_NAME]
+    broken = f"Put right what broke the phase “{phase}”" if phase else "Find the phase or dependency that broke"
+    first = RepairStep(
+        action=f"{broken}, and resume there from the last step that worked; keep what was done before.",
+        expected_outcome="The whole work, with nothing left out where it broke off.",
+    )
+    return plan.model_copy(update={"repair_steps": (first, *plan.repair_steps[: MOST_STEPS - 1])})
+
+
+FITS: dict[ErrorClass, Fit] = {
+    ErrorClass.MODEL_CAPABILITY: _for_capability,
+    ErrorClass.DECISION_ERROR: _for_decision,
+    ErrorClass.PIPELINE_CRASH: _for_crash,
+    ErrorClass.MISSING_KNOWLEDGE: _for_knowledge,
+    ErrorClass.NORMAL_ITERATION: _for_iteration,
+}
+
+
+# What the reflector answers when it is asked for a repair plan, read leniently.
+
+# A model that likes to ask must not hold a run up with one question after the other.
+MOST_QUESTIONS = 2
+
+
+def _one_of[E: StrEnum](kind: type[E], otherwise: E) -> BeforeValidator:
+    def read(value: Any) -> E:
+        name = str(value).strip().lower()
+        return kind(name) if name in kind else otherwise
+
+    return BeforeValidator(read)
+
+
+class PlannedStep(Lenient):
+    action: Said = ""
+    kind: Annotated[RepairKind, _one_of(RepairKind, RepairKind.MODEL)] = RepairKind.MODEL
+    tool: Said = ""
+    expected_outcome: Said = ""
+    is_checkpoint: Annotated[bool, BeforeValidator(lambda value: value is True)] = False
+
+
+class PlannedPattern(Lenient):
+    pattern_name: Said = ""
+    symptoms: SaidMany = ()
+    prevention: Said = ""
+
+
+def _steps(value: Any) -> Any:
+    """Each item that can be a step: models write a sentence where an object was asked for."""
+    items = value if isinstance(value, list) else [value]
+    steps = [item if isinstance(item, dict) else {"action": item} for item in items if item]
+    return [step for step in steps if step.get("action")][:MOST_STEPS]
+
+
+def _pattern(value: Any) -> Any:
+    return value if isinstance(value, dict) else {}
+
+
+class PlanAnswer(Lenient):
+    repair_steps: Annotated[tuple[PlannedStep, ...], BeforeValidator(_steps)] = ()
+    resources_needed: SaidMany = ()
+    estimated_effort: Annotated[Effort, _one_of(Effort, Effort.MEDIUM)] = Effort.MEDIUM
+    remediation: Said = ""
+    learning_notes: Said = ""
+    anti_pattern: Annotated[PlannedPattern, BeforeValidator(_pattern)] = PlannedPattern()
+    instruction: Said = ""
+    hint: Said = ""
+
+    @model_validator(mode="after")
+    def check_it_plans(self) -> "PlanAnswer":
+        if not (self.repair_steps or self.remediation or self.hint):
+            raise ValueError("repair_steps and remediation are missing")
+        return self
+
+
+_STEP = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["action", "kind", "tool", "expected_outcome", "is_checkpoint"],
+    "properties": {
+        "action": {"type": "string"},
+        "kind": {"type": "string", "enum": [kind.value for kind in RepairKind]},
+        "tool": {"type": "string"},
+        "expected_outcome": {"type": "string"},
+        "is_checkpoint": {"type": "boolean"},
+    },
+}
+_TEXTS = {"type": "array", "items": {"type": "string"}, "maxItems": 5}
+_PATTERN = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["pattern_name", "symptoms", "prevention"],
+    "properties": {"pattern_name": {"type": "string"}, "symptoms": _TEXTS, "prevention": {"type": "string"}},
+}
+_FIELDS: dict[str, Any] = {
+    "repair_steps": {"type": "array", "items": _STEP, "maxItems": MOST_STEPS},
+    "resources_needed": _TEXTS,
+    "estimated_effort": {"type": "string", "enum": [effort.value for effort in Effort]},
+    "remediation": {"type": "string"},
+    "learning_notes": {"type": "string"},
+    "anti_pattern": _PATTERN,
+    "instruction": {"type": "string"},
+    "hint": {"type": "string"},
+}
+ANSWER_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": list(_FIELDS),
+    "properties": _FIELDS,
+}
+
+
+def planned_from(said: PlanAnswer, *, tools: list[str]) -> Planned:
+    """The plan that the reflector means. A step by a tool that the task has not is one for the model."""
+    steps, questions = list[RepairStep](), 0
+    for step in said.repair_steps:
+        questions += step.kind is RepairKind.PERSON
+        has_tool = step.kind is RepairKind.TOOL and step.tool in tools
+        may_ask = step.kind is RepairKind.PERSON and questions <= MOST_QUESTIONS
+        kind = step.kind if has_tool or may_ask else RepairKind.MODEL
+        tool = step.tool if has_tool else ""
+        steps.append(RepairStep(**step.model_dump(exclude={"kind", "tool"}), kind=kind, tool=tool))
+    pattern = said.anti_pattern
+    return Planned(
+        **said.model_dump(exclude={"repair_steps", "anti_pattern"}),
+        repair_steps=tuple(steps),
+        anti_pattern=AntiPattern(**pattern.model_dump()) if pattern.pattern_name else None,
+    )
+
+
+CLASS_PROMPTS = {
+    ErrorClass.MODEL_CAPABILITY: "protocol_plan_capability",
+    ErrorClass.DECISION_ERROR: "protocol_plan_decision",
+    ErrorClass.PIPELINE_CRASH: "protocol_plan_crash",
+    ErrorClass.MISSING_KNOWLEDGE: "protocol_plan_knowledge",
+    ErrorClass.NORMAL_ITERATION: "protocol_plan_iteration",
+}
+
+
+async def plan_repairs(
+    spec: TaskSpec, run: Progress, back: SentBack, reflected: Reflected, classified: Classified
+) -> Planned:
+    """The plan, fitted to the class and recorded."""
+    if classified.type is ErrorClass.PIPELINE_CRASH and back.made.interruption is not None:
+        plan = plan_to_resume(back.made.interruption)
+    else:
+        asked = await _asked(spec, run, back, reflected, classified)
+        plan = fitted(asked, spec=spec, reflected=reflected, classified=classified)
+    return await keep_stage(
+        run,
+        back,
+        key="plan-kept",
+        output=plan,
+        type=classified.type.value,
+        root_cause=reflected.root_cause,
+        repair_plan=[repair[:200] for repair in back.ticket.repair_plan[:20]],
+    )
+
+
+async def _asked(
+    spec: TaskSpec, run: Progress, back: SentBack, reflected: Reflected, classified: Classified
+) -> Planned:
+    run.check_limits()
+    request = Generate(
+        key=f"attempt-{back.number}/plan",
+        role="reflector",
+        messages=question(spec, back, reflected, classified),
+        temperature=TEMPERATURE,
+        max_tokens=run.tokens_left,
+        timeout_s=run.time_left_s(),
+        json_schema=ANSWER_SCHEMA,
+    )
+    try:
+        said = await ask(run, request, schema=PlanAnswer, most_reasks=MOST_REASKS)
+    except NoUsableAnswer:
+        return plan_by_the_ticket(back.ticket)
+    plan = planned_from(said, tools=[tool.name for tool in spec.tools])
+    if plan.repair_steps or classified.type is ErrorClass.NORMAL_ITERATION:
+        return plan
+    return plan.model_copy(update={"repair_steps": plan_by_the_ticket(back.ticket).repair_steps})
+
+
+def question(spec: TaskSpec, back: SentBack, reflected: Reflected, classified: Classified) -> tuple[Message, ...]:
+    """What the reflector is asked for a plan: the ticket, the analysis, the class, and the tools there are."""
+    asked = prompt(
+        "protocol_plan",
+        objective=framed_task(task_of(spec)),
+        ticket=framed_ticket(back),
+        analysis=told_analysis(reflected),
+        error_class=f"{classified.type.value} {classified.description}",
+        wanted=prompt(CLASS_PROMPTS[classified.type]),
+        tools=describe(spec.tools) or "(none)",
+        most=MOST_STEPS,
+    )
+    return (system(prompt("protocol_system")), user(asked))
+
+
+def told_analysis(reflected: Reflected) -> str:
+    """The analysis as models and agents are shown it."""
+    lines = [
+        f"Expected: {reflected.expected}",
+        f"Actual: {reflected.actual}",
+        f"Gap: {reflected.gap}",
+        f"What shows: {reflected.surface_issue}",
+        *(f"How it came: {step}" for step in reflected.occurrence_process),
+        f"Root cause: {reflected.root_cause}",
+        *(f"Open question: {question}" for question in reflected.questions),
+    ]
+    return "\n".join(map(one_line, lines))
