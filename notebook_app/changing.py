@@ -5,15 +5,97 @@ from typing import Any
 from uuid import UUID
 
 from django.db import connection, transaction
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from notebook_app.conflict_states import follow_entry
-from notebook_app.derived import derive, screen_labels
-from notebook_app.errors import ChangedMeanwhile, NoSuchEntry, NotPossibleNow
-from notebook_app.life import ALLOWED, HOLDING, Change, EntryState, after, may
-from notebook_app.models import Entry
-from notebook_app.people import By
-from notebook_app.versions import KEPT, WORDS, write_version
+from notebook_app.kinds import (
+    ALLOWED,
+    HOLDING,
+    By,
+    Change,
+    ChangedMeanwhile,
+    EntryState,
+    NoSuchEntry,
+    NotPossibleNow,
+    after,
+    may,
+    words_of,
+)
+from notebook_app.models import Conflict, ConflictState, Entry, Settlement
+from notebook_app.screening import scan
+from notebook_app.search import search_of
+from notebook_app.steering import RULE
+from notebook_app.versions import KEPT, WORDS, announce, write_version
+
+# What becomes of an entry's conflicts when it no longer holds, or holds again.
+
+# Settled by taking one of the two away: there again, it is to be settled anew.
+BY_TAKING_AWAY = (Settlement.MERGED, Settlement.SUPERSEDED)
+
+
+def follow_entry(entry: Entry) -> None:
+    """Makes the open conflicts of an entry that holds no more moot, and opens them again once both sides hold.
+
+    The entry's row is locked by the caller. The conflicts are locked before the other sides are looked at: of two
+    entries that change at the same moment, the second to come sees what the first one did.
+    """
+    rows = Conflict.objects.select_for_update(of=("self",)).filter(Q(first=entry) | Q(second=entry)).order_by("pk")
+    conflicts = list(rows)
+    if entry.state not in HOLDING:
+        open_ones = [one.pk for one in conflicts if one.state == ConflictState.OPEN]
+        Conflict.objects.filter(pk__in=open_ones).update(state=ConflictState.MOOT)
+        return
+    others = {one.second_id if one.first_id == entry.pk else one.first_id for one in conflicts}
+    held = set(Entry.objects.filter(pk__in=others, state__in=HOLDING).values_list("pk", flat=True)) | {entry.pk}
+    back = [one.pk for one in conflicts if _comes_back(one) and {one.first_id, one.second_id} <= held]
+    reopen(Conflict.objects.filter(pk__in=back))
+
+
+def _comes_back(conflict: Conflict) -> bool:
+    return conflict.state == ConflictState.MOOT or (
+        conflict.state == ConflictState.SETTLED and conflict.settlement in BY_TAKING_AWAY
+    )
+
+
+def reopen(conflicts: QuerySet[Conflict]) -> int:
+    """How many of the conflicts are open now, as if nobody had settled them."""
+    return conflicts.update(state=ConflictState.OPEN, settlement="", settled_by_label="", settled_at=None, reason="")
+
+
+# What follows from an entry's words: what screening finds in them, and what it is searched by.
+
+
+def derive(entry: Entry) -> None:
+    """Sets, without saving, what follows from the words; a curator's clearing held for the earlier ones.
+
+    Once the change is committed, those who listen to `words_changed` are told.
+    """
+    entry.is_cleared = entry.is_compared = False
+    entry.read_by_weights = 0
+    entry.flags = flags_of(entry)
+    entry.search = search_of(entry)
+    announce(entry)
+
+
+def flags_of(entry: Entry) -> list[dict[str, Any]]:
+    """What screening finds in all that anybody may be told of the entry: in its words, and apart from them its labels.
+
+    Read together, another tag would change what is quoted of the words, which a curator has cleared.
+    """
+    words = (entry.name, entry.description, entry.content, *words_of(entry.details))
+    labels = (entry.agent, entry.category, *entry.tags)
+    return [flag.as_json() for flag in (*scan(words), *scan(labels))]
+
+
+def screen_labels(entry: Entry) -> None:
+    """Sets, without saving, what is found now that its labels are others; nothing new leaves a clearing as it is."""
+    # What the classifier found in the words is still there; with the labels it reads all once more.
+    flags = [*flags_of(entry), *(flag for flag in entry.flags if flag["rule"] == RULE)]
+    entry.read_by_weights = 0
+    if any(flag not in entry.flags for flag in flags):
+        entry.is_cleared = False
+    entry.flags = flags
+
 
 # After these its conflicts follow the entry, which are rows that others come to from the other side.
 FOLLOWED = frozenset(

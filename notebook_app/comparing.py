@@ -6,23 +6,118 @@ A pair has one row. What people settled stays settled until the words of one of 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
 from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Q
 
-from notebook_app.by_words import matching
-from notebook_app.changing import change, lock_notebook, lock_rows
-from notebook_app.conflict_states import reopen
+from notebook_app.changing import change, lock_notebook, lock_rows, reopen
+from notebook_app.contradictions import Alike, Opposed, alike, contradictions, scopes_differ
 from notebook_app.entry_filter import EntryFilter
-from notebook_app.errors import ChangedMeanwhile, NoSuchEntry, NotPossibleNow
-from notebook_app.kinds import EntryKind, words_of
-from notebook_app.life import HOLDING, Change, EntryState
-from notebook_app.meaning import nearest, vector_of
+from notebook_app.kinds import (
+    DESK,
+    HOLDING,
+    Change,
+    ChangedMeanwhile,
+    EntryKind,
+    EntryState,
+    NoSuchEntry,
+    NotPossibleNow,
+    words_of,
+)
+from notebook_app.meaning import active_space, hash_of, nearest, vector_of
 from notebook_app.models import Conflict, ConflictState, Entry, Settlement
-from notebook_app.pairing import Paired, Said, pair_of
-from notebook_app.people import DESK
-from notebook_app.said import hash_of
+from notebook_app.search import matching
+
+# Which entries are to be compared with the others, oldest first.
+
+# Whoever has no vector by then is compared by words alone.
+WAITS_FOR_VECTOR = timedelta(seconds=60)
+
+
+def due(now: datetime, *, limit: int) -> list[tuple[UUID, UUID]]:
+    """Ids of projects and entries: those that hold, in words that were not compared yet."""
+    has_space = active_space() is not None
+    rows = Entry.objects.filter(is_compared=False, state__in=HOLDING).order_by("created_at", "pk")
+    found = rows.values_list("project_id", "pk", "updated_at")[:limit]
+    return [
+        (project_id, entry_id)
+        for project_id, entry_id, updated_at in found
+        if not has_space or updated_at <= now - WAITS_FOR_VECTOR or vector_of(entry_id) is not None
+    ]
+
+
+# What two entries are to one another: near-duplicates, contradictions, or neither. Pure.
+#
+# The bounds were chosen on labelled pairs of both languages (tests/notebook). Nearness of meaning alone decides nothing:
+# opposites are as near to each other as paraphrases are, and unrelated Chinese sentences come up to 0.92.
+
+# Without a vector, words have to say it alone.
+SAME_BY_WORDS = 0.66
+# With one, fewer words do where the meaning is near.
+SAME_BY_BOTH = 0.55
+NEAR = 0.94
+NOT_FAR = 0.9
+# A short entry that stands in a longer one.
+CONTAINED = 0.85
+FEWEST_CONTAINED = 4
+# On one subject: what opposes each other shares its words for the most part.
+SUBJECT_BY_WORDS = 0.4
+SUBJECT_BY_MEANING = 0.88
+
+
+class Pair(StrEnum):
+    DUPLICATE = "duplicate"
+    CONTRADICTION = "contradiction"
+
+
+@dataclass(frozen=True)
+class Said:
+    """What an entry says: all of its text for its subject, and its advice for what can be opposed."""
+
+    text: str
+    advice: str
+
+
+@dataclass(frozen=True)
+class Paired:
+    """What two entries are to one another, and why."""
+
+    kind: Pair
+    alike: Alike
+    meaning: float | None
+    opposed: tuple[Opposed, ...]
+
+
+def pair_of(left: Said, right: Said, *, meaning: float | None) -> Paired | None:
+    """What the two are to one another; `meaning` is the cosine of their vectors, None where one has none.
+
+    What says the opposite is a contradiction, however alike it is in words.
+    """
+    words = alike(left.text, right.text)
+    opposed = contradictions(left.advice, right.advice) if _on_one_subject(words, meaning) else ()
+    if opposed:
+        return Paired(Pair.CONTRADICTION, words, meaning, opposed)
+    if _says_the_same(words, meaning) and not scopes_differ(left.text, right.text):
+        return Paired(Pair.DUPLICATE, words, meaning, ())
+    return None
+
+
+def _on_one_subject(words: Alike, meaning: float | None) -> bool:
+    near = meaning is not None and meaning >= SUBJECT_BY_MEANING
+    return bool(words.words) and (near or words.overlap >= SUBJECT_BY_WORDS)
+
+
+def _says_the_same(words: Alike, meaning: float | None) -> bool:
+    if meaning is not None and meaning < NOT_FAR:
+        return False
+    is_contained = words.containment >= CONTAINED and words.shared >= FEWEST_CONTAINED
+    if words.overlap >= SAME_BY_WORDS or is_contained:
+        return True
+    return meaning is not None and meaning >= NEAR and words.overlap >= SAME_BY_BOTH
+
 
 MOST_BY_WORDS = 20
 MOST_BY_MEANING = 20

@@ -7,11 +7,8 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from notebook_app.changing import change, guard, locked
-from notebook_app.errors import Refused
-from notebook_app.kinds import EntryKind, UnusableDetails, read_details
-from notebook_app.life import Change
+from notebook_app.kinds import By, Change, EntryKind, Refused, UnusableDetails, read_details
 from notebook_app.models import Entry
-from notebook_app.people import By
 from notebook_app.proposing import LONGEST_LABEL, LONGEST_NAME, LONGEST_TAG, LONGEST_TEXT, MOST_TAGS
 from notebook_app.versions import KEPT
 

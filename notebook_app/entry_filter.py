@@ -5,8 +5,7 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
-from notebook_app.kinds import EntryKind
-from notebook_app.life import EntryState
+from notebook_app.kinds import EntryKind, EntryState
 from notebook_app.models import Entry
 
 

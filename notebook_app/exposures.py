@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from notebook_app.changing import lock_notebook
 from notebook_app.models import Entry, Exposure
-from notebook_app.shown import KeptEntry
+from notebook_app.reading import KeptEntry
 
 MOST_SUMMED_AT_ONCE = 5_000
 

@@ -1,7 +1,10 @@
 """What kinds of entries there are, and the fields that each has besides a name, a description and a content. Pure."""
 
+import re
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
+from uuid import UUID
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
@@ -123,3 +126,166 @@ def lists_of(kind: EntryKind) -> frozenset[str]:
 def words_of(details: dict[str, Any]) -> list[str]:
     """All that the fields say, in order."""
     return [text for value in details.values() for text in (value if isinstance(value, list) else [str(value)]) if text]
+
+
+# The life of an entry: proposed → screened → approved → retired; rejected; merged into another. Pure.
+
+
+class EntryState(StrEnum):
+    PROPOSED = "proposed"
+    SCREENED = "screened"
+    APPROVED = "approved"
+    RETIRED = "retired"
+    REJECTED = "rejected"
+    MERGED = "merged"
+
+
+class Change(StrEnum):
+    """What a version of an entry records."""
+
+    PROPOSED = "proposed"
+    SCREENED = "screened"
+    EDITED = "edited"
+    APPROVED = "approved"
+    REJECTED = "rejected"
+    RETIRED = "retired"
+    MERGED = "merged"
+    SUPERSEDED = "superseded"
+    ABSORBED = "absorbed"
+    RELEASED = "released"
+    SPLIT = "split"
+    RESTORED = "restored"
+    REOPENED = "reopened"
+    TAGGED = "tagged"
+    OWNED = "owned"
+    CLEARED = "cleared"
+    FLAGGED = "flagged"
+    IMPORTED = "imported"
+    UNDONE = "undone"
+
+
+# What still says something: entries that were rejected, retired or merged do not.
+HOLDING = (EntryState.PROPOSED, EntryState.SCREENED, EntryState.APPROVED)
+# What the desk itself does to an entry, which is nobody's work on it.
+OF_THE_DESK = (Change.SCREENED, Change.FLAGGED)
+# What waits for a curator.
+WAITING = (EntryState.PROPOSED, EntryState.SCREENED)
+EVERY = tuple(EntryState)
+
+# From which states a change may be made, and the state that it leads to; None leaves the state as it is.
+ALLOWED: dict[Change, tuple[tuple[EntryState, ...], EntryState | None]] = {
+    Change.SCREENED: ((EntryState.PROPOSED,), EntryState.SCREENED),
+    Change.APPROVED: (WAITING, EntryState.APPROVED),
+    Change.REJECTED: (WAITING, EntryState.REJECTED),
+    Change.RETIRED: ((EntryState.APPROVED,), EntryState.RETIRED),
+    Change.MERGED: (HOLDING, EntryState.MERGED),
+    # What is superseded is not the same as the other: found again, it is not counted there.
+    Change.SUPERSEDED: (HOLDING, EntryState.RETIRED),
+    Change.REOPENED: ((EntryState.REJECTED, EntryState.RETIRED, EntryState.MERGED), EntryState.PROPOSED),
+    Change.EDITED: (HOLDING, None),
+    Change.RESTORED: (HOLDING, None),
+    Change.SPLIT: (HOLDING, None),
+    Change.ABSORBED: (HOLDING, None),
+    Change.RELEASED: (EVERY, None),
+    Change.CLEARED: (HOLDING, None),
+    Change.FLAGGED: (HOLDING, None),
+    Change.TAGGED: (EVERY, None),
+    Change.OWNED: (EVERY, None),
+    # The state that it leads to is the one before what is undone (see undoing.py).
+    Change.UNDONE: (EVERY, None),
+}
+
+
+def may(change: Change, state: EntryState) -> bool:
+    """Whether an entry in this state can be changed so."""
+    return change in ALLOWED and state in ALLOWED[change][0]
+
+
+def after(change: Change, state: EntryState) -> EntryState:
+    """The state that the change leads to from this one."""
+    return ALLOWED[change][1] or state
+
+
+# Who changes the notebook: a person, a pipeline's key, or the desk itself.
+
+
+@dataclass(frozen=True)
+class By:
+    """`user_id` is None for keys and for the desk itself."""
+
+    label: str
+    user_id: int | None = None
+
+
+DESK = By("system")
+
+
+# What can go wrong with the notebook. Docstrings are the messages.
+
+
+class NotebookError(Exception):
+    """Something of the notebook cannot be done."""
+
+
+class NoSuchEntry(NotebookError):
+    """There is no such entry in this project's notebook."""
+
+    def __init__(self, entry_id: UUID) -> None:
+        super().__init__(f"{self.__doc__} ({entry_id})")
+        self.entry_id = entry_id
+
+
+class NotPossibleNow(NotebookError):
+    """The entry is in a state in which this cannot be done to it; `by` made the version that it is at."""
+
+    def __init__(self, *, change: str, state: str, version: int = 0, by: str = "") -> None:
+        super().__init__(f"An entry that is {state} cannot be {change}.")
+        self.change, self.state, self.version, self.by = change, state, version, by
+
+
+class ChangedMeanwhile(NotebookError):
+    """Somebody else has changed the entry since it was read; nothing was changed."""
+
+    def __init__(self, *, version: int, by: str) -> None:
+        super().__init__(f"{self.__doc__} It is at version {version} now, by {by}.")
+        self.version, self.by = version, by
+
+
+class NoSuchConflict(NotebookError):
+    """There is no such conflict in this project's notebook."""
+
+    def __init__(self, conflict_id: UUID) -> None:
+        super().__init__(f"{self.__doc__} ({conflict_id})")
+
+
+class ConflictMovedOn(NotebookError):
+    """The conflict is in another state by now; `by` settled it, where somebody did."""
+
+    def __init__(self, *, state: str, by: str = "") -> None:
+        super().__init__(f"The conflict is {state}{f', by {by}' if by else ''}.")
+        self.state, self.by = state, by
+
+
+class Refused(NotebookError):
+    """What was asked of the notebook cannot be accepted; `field` names what is wrong with it."""
+
+    def __init__(self, message: str, *, field: str = "") -> None:
+        super().__init__(message)
+        self.field = field
+
+
+# What PostgreSQL can keep: proposals come from models and tools, whose texts may hold anything. Pure.
+
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+def storable[T](value: T) -> T:
+    """The JSON value with NUL characters and halves of surrogate pairs shown as the replacement character."""
+    match value:
+        case str():
+            return cast("T", _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", value))
+        case dict():
+            return cast("T", {storable(key): storable(item) for key, item in value.items()})
+        case list() | tuple():
+            return cast("T", type(value)(storable(item) for item in value))
+    return value

@@ -15,8 +15,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from notebook_app.changing import lock_notebook, lock_rows
-from notebook_app.kinds import EntryKind, words_of
-from notebook_app.life import HOLDING
+from notebook_app.kinds import HOLDING, EntryKind, words_of
 from notebook_app.models import Entry, Evidence
 from notebook_app.proposing import Proposal, ids_known, keep, refs_key, take_back_where
 

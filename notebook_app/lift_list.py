@@ -6,17 +6,28 @@ have nobody beside them to be compared with.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
 from uuid import UUID
 
-from django.db.models import Case, CharField, Max, Min, QuerySet, StringAgg, Value, When
+from django.db.models import Case, CharField, Max, Min, Q, QuerySet, StringAgg, Value, When
 
-from notebook_app.kinds import EntryKind
-from notebook_app.life import EntryState
-from notebook_app.lift import Arm, Interval, newcombe, wilson
-from notebook_app.lift_power import LEAST_DIFFERENCE, Needed, needed
-from notebook_app.looks import Judged, Verdict, discoveries, judged, looks_at
+from notebook_app.kinds import EntryKind, EntryState
+from notebook_app.lift import (
+    LEAST_DIFFERENCE,
+    Arm,
+    Interval,
+    Judged,
+    Needed,
+    Verdict,
+    discoveries,
+    judged,
+    looks_at,
+    needed,
+    newcombe,
+    wilson,
+)
 from notebook_app.models import Entry, Exposure
 
 USUAL_SHARE = 0.1
@@ -176,3 +187,46 @@ def _outcomes(rows: QuerySet[Exposure]) -> Mapping[UUID, Outcomes]:
     )
     names = ("entry_id", "letters", "lowest", "highest")
     return {row[0]: Outcomes(*row[1:]) for row in found.order_by().values_list(*names)}
+
+
+# The draws of one entry, newest first: who was given it, from whom it was withheld, and how it went.
+
+
+@dataclass(frozen=True)
+class KeptExposure:
+    """One draw. `subject` is a run's id, or an outside agent's own name for its work."""
+
+    id: UUID
+    subject: str
+    entry_version: int
+    rank: int
+    score: float
+    share: float
+    draw: float
+    is_withheld: bool
+    is_counted: bool
+    succeeded: bool | None
+    settled_at: datetime | None
+    created_at: datetime
+
+
+@dataclass(frozen=True)
+class ExposurePage:
+    """The exposures of one page; `last` is None where no more come after it."""
+
+    exposures: list[KeptExposure]
+    last: UUID | None
+
+
+FIELDS = tuple(KeptExposure.__dataclass_fields__)
+
+
+def exposures_of(project_id: UUID, entry_id: UUID, *, limit: int, after: UUID | None = None) -> ExposurePage:
+    """The page that begins after the exposure `after`; the first where the entry has none of that id."""
+    of_entry = Exposure.objects.filter(project_id=project_id, entry_id=entry_id)
+    rows = of_entry.order_by("-created_at", "-id")
+    begun = of_entry.filter(pk=after).values_list("created_at", "id").first() if after else None
+    if begun is not None:
+        rows = rows.filter(Q(created_at__lt=begun[0]) | Q(created_at=begun[0], id__lt=begun[1]))
+    found = [KeptExposure(*row) for row in rows.values_list(*FIELDS)[: limit + 1]]
+    return ExposurePage(found[:limit], last=found[limit - 1].id if len(found) > limit else None)

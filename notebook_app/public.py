@@ -5,13 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from notebook_app.boundary import Told, bounded, fitting, new_boundary, without_notebook
-from notebook_app.by_words import matching
 from notebook_app.changing import lock_notebook, locked
-from notebook_app.comparing import compare
-from notebook_app.comparing_due import due
+from notebook_app.comparing import compare, due
 from notebook_app.conflicts import (
     SeenConflict,
+    Settling,
     ask_for_suggestion,
     beside,
     conflict_of,
@@ -20,29 +18,11 @@ from notebook_app.conflicts import (
     keep_suggestion,
     list_conflicts,
     seen,
+    settle_conflict,
+    unsettle_conflict,
 )
 from notebook_app.curation import approve, clear, edit, own, reject, restore, retire, tag
-from notebook_app.embedding_spaces import (
-    Lacking,
-    WrongDimensions,
-    activate_space,
-    drop_other_spaces,
-    embedding_status,
-    keep_vectors,
-    known_space,
-    lacking_vectors,
-    wanted_space,
-)
 from notebook_app.entry_filter import EntryFilter
-from notebook_app.errors import (
-    ChangedMeanwhile,
-    ConflictMovedOn,
-    NoSuchConflict,
-    NoSuchEntry,
-    NotPossibleNow,
-    Refused,
-)
-from notebook_app.exposure_list import KeptExposure, exposures_of
 from notebook_app.exposures import (
     Drawn,
     earlier_draws,
@@ -52,10 +32,11 @@ from notebook_app.exposures import (
     was_drawn_for,
     withhold,
 )
-from notebook_app.forgetting import forget_some
 from notebook_app.interchange.exporting import archive, every_entry, json_lines, sessions_of
 from notebook_app.interchange.importing import (
     Import,
+    ImportStep,
+    Planned,
     begin_import,
     import_of,
     import_some,
@@ -64,31 +45,64 @@ from notebook_app.interchange.importing import (
     preview,
     project_of_import,
 )
-from notebook_app.interchange.planning import ImportStep, Planned
 from notebook_app.interchange.reading import HandedIn
-from notebook_app.kinds import EntryKind, fields_of, lists_of
+from notebook_app.kinds import (
+    DESK,
+    HOLDING,
+    WAITING,
+    By,
+    Change,
+    ChangedMeanwhile,
+    ConflictMovedOn,
+    EntryKind,
+    EntryState,
+    NoSuchConflict,
+    NoSuchEntry,
+    NotPossibleNow,
+    Refused,
+    fields_of,
+    lists_of,
+    may,
+)
 from notebook_app.learning import Became, Learned, keep_learned, memory_names, unlearn
-from notebook_app.life import HOLDING, WAITING, Change, EntryState, may
-from notebook_app.lift import Arm, Interval
-from notebook_app.lift_list import Claim, LessonLift, Measured, lift_of, lift_of_all
-from notebook_app.lift_power import runs_needed
+from notebook_app.lift import Arm, Interval, Look, level_of, runs_needed
+from notebook_app.lift_list import Claim, KeptExposure, LessonLift, Measured, exposures_of, lift_of, lift_of_all
 from notebook_app.listing import (
     EntryOrder,
     EntryPage,
     Listing,
     count_by_state,
     count_entries,
+    entry_rows,
+    evidence_rows,
     in_open_conflict,
     labels_in_use,
     page_of_entries,
+    stale_rows,
+    version_rows,
 )
-from notebook_app.looks import Look, level_of
-from notebook_app.meaning import Near, Space, active_space, nearest
-from notebook_app.merging import merge, reopen, split, supersede
+from notebook_app.meaning import (
+    Lacking,
+    Near,
+    Space,
+    WrongDimensions,
+    activate_space,
+    active_space,
+    drop_other_spaces,
+    embedding_status,
+    keep_vectors,
+    known_space,
+    lacking_vectors,
+    nearest,
+    opening,
+    wanted_space,
+)
+from notebook_app.merging import Undone, merge, reopen, split, supersede, undo
 from notebook_app.models import ConflictKind, ConflictState, Entry, Settlement
-from notebook_app.people import DESK, By
+from notebook_app.projects import TAKEN, Row, TakenTable, forget_some
 from notebook_app.proposing import Proposal, Proposed, ids_counted_on, keep, keep_all, own_evidence, take_back_proposal
 from notebook_app.reading import (
+    KeptEntry,
     KeptVersion,
     Occurrence,
     conflicts_of,
@@ -100,22 +114,24 @@ from notebook_app.reading import (
     merged_into,
     occurrences_of,
     runs_behind,
+    shown,
     versions_of,
 )
 from notebook_app.recall import Recalled, RecalledEntry, recall
-from notebook_app.rows import entry_rows, evidence_rows, stale_rows, version_rows
-from notebook_app.rules_prompt import RulesPrompt, has_approved, rules_prompt
-from notebook_app.said import opening
+from notebook_app.rules_prompt import (
+    RulesPrompt,
+    Told,
+    bounded,
+    fitting,
+    has_approved,
+    new_boundary,
+    rules_prompt,
+    told_of,
+    without_notebook,
+)
 from notebook_app.screening_by_meaning import Unread, count_unread, keep_reading, unread
-from notebook_app.search_index import refresh_search
-from notebook_app.settling import Settling, settle_conflict, unsettle_conflict
-from notebook_app.shown import KeptEntry, shown
-from notebook_app.taking_along import TAKEN, Row, TakenTable
-from notebook_app.telling import told_of
-from notebook_app.undoing import Undone, undo
-from notebook_app.version_diff import FieldDiff, Piece, diff_of
-from notebook_app.versions import KEPT
-from notebook_app.words_changed import words_changed
+from notebook_app.search import matching, refresh_search
+from notebook_app.versions import KEPT, FieldDiff, Piece, diff_of, words_changed
 
 __all__ = [
     "DESK",

@@ -9,11 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from notebook_app.disguises import decoded, hidden_in_tags, turned
-from notebook_app.look_alikes import folded, folded_character
-from notebook_app.signatures import ENGLISH, SQUEEZED, Signature
+from notebook_app.disguises import decoded, folded, folded_character, hidden_in_tags, turned
+from notebook_app.signatures import ENGLISH, MARKUP, SQUEEZED, Signature
 from notebook_app.signatures_chinese import CHINESE
-from notebook_app.signatures_markup import MARKUP
 from notebook_app.steering_signs import SPEAKS_OF_ATTACKS
 
 # More is more than anybody is told at once; hostile texts of this length cost a second.

@@ -12,11 +12,8 @@ from uuid import UUID
 from django.db import transaction
 
 from notebook_app.changing import change
-from notebook_app.errors import ChangedMeanwhile, NoSuchEntry, NotPossibleNow
-from notebook_app.kinds import words_of
-from notebook_app.life import HOLDING, Change
+from notebook_app.kinds import DESK, HOLDING, Change, ChangedMeanwhile, NoSuchEntry, NotPossibleNow, words_of
 from notebook_app.models import Entry
-from notebook_app.people import DESK
 from notebook_app.screening import Flag
 from notebook_app.steering import RULE, flag_of, passages, weights
 

@@ -8,7 +8,7 @@ import re
 import unicodedata
 from collections.abc import Collection
 
-from notebook_app.look_alikes import folded
+from notebook_app.disguises import folded
 
 # An English verb is matched as a stem with what may follow; other writing by the piece that all its forms share.
 # Whatever repeats is bounded, and possessive where more would follow: the text is hostile.

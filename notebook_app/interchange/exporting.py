@@ -7,13 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from uuid import UUID
 
-from notebook_app.interchange.anti_patterns import file_name, written_markdown
-from notebook_app.interchange.error_notes import index_of, written_note
-from notebook_app.interchange.json_lines import written_line
-from notebook_app.kinds import EntryKind
-from notebook_app.life import EntryState
+from notebook_app.interchange.formats import file_name, index_of, written_line, written_markdown, written_note
+from notebook_app.kinds import EntryKind, EntryState
 from notebook_app.models import Entry, Evidence
-from notebook_app.shown import KeptEntry, shown
+from notebook_app.reading import KeptEntry, shown
 
 
 def json_lines(entries: Iterable[KeptEntry]) -> Iterator[str]:

@@ -11,14 +11,22 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from notebook_app.interchange.anti_patterns import read_markdown
-from notebook_app.interchange.error_notes import is_note, read_note
-from notebook_app.interchange.items import MOST_ITEMS, MOST_PROBLEMS, ImportItem, Problem, Unreadable
-from notebook_app.interchange.json_lines import read_line
-from notebook_app.interchange.records import is_record, read_record
-from notebook_app.interchange.reports import is_report, read_report
-from notebook_app.kinds import UnusableDetails, read_details
-from notebook_app.storable_text import storable
+from notebook_app.interchange.formats import (
+    MOST_ITEMS,
+    MOST_PROBLEMS,
+    ImportItem,
+    Problem,
+    Unreadable,
+    is_note,
+    is_record,
+    is_report,
+    read_line,
+    read_markdown,
+    read_note,
+    read_record,
+    read_report,
+)
+from notebook_app.kinds import UnusableDetails, read_details, storable
 
 LARGEST_FILE = 10_000_000
 # Of one file, good and bad ones.

@@ -9,14 +9,14 @@ import django.contrib.postgres.fields
 import django.contrib.postgres.indexes
 import django.contrib.postgres.search
 import django.db.models.deletion
-import notebook_app.models.entry
+import notebook_app.models
 import pgvector.django.halfvec
 import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
 from pgvector.django import VectorExtension
 
-from notebook_app.fingerprints import fingerprint_of
+from notebook_app.proposing import fingerprint_of
 from notebook_app.kinds import EntryKind
 from notebook_app.screening import scan
 
@@ -91,7 +91,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Conflict',
             fields=[
-                ('id', models.UUIDField(default=notebook_app.models.entry.new_id, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=notebook_app.models.new_id, editable=False, primary_key=True, serialize=False)),
                 ('project_id', models.UUIDField()),
                 ('kind', models.CharField(choices=[('duplicate', 'Duplicate'), ('contradiction', 'Contradiction')], max_length=13)),
                 ('state', models.CharField(choices=[('open', 'Open'), ('settled', 'Settled'), ('moot', 'Moot')], default='open', max_length=7)),
@@ -113,7 +113,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Embedding',
             fields=[
-                ('id', models.UUIDField(default=notebook_app.models.entry.new_id, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=notebook_app.models.new_id, editable=False, primary_key=True, serialize=False)),
                 ('project_id', models.UUIDField()),
                 ('text_hash', models.CharField(max_length=64)),
                 ('vector', pgvector.django.halfvec.HalfVectorField()),
@@ -123,7 +123,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='EmbeddingSpace',
             fields=[
-                ('id', models.UUIDField(default=notebook_app.models.entry.new_id, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=notebook_app.models.new_id, editable=False, primary_key=True, serialize=False)),
                 ('model', models.CharField(max_length=200, unique=True)),
                 ('dimensions', models.PositiveIntegerField()),
                 ('state', models.CharField(choices=[('filling', 'Filling'), ('active', 'Active')], default='filling', max_length=7)),
@@ -134,7 +134,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='EntryVersion',
             fields=[
-                ('id', models.UUIDField(default=notebook_app.models.entry.new_id, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=notebook_app.models.new_id, editable=False, primary_key=True, serialize=False)),
                 ('number', models.PositiveIntegerField()),
                 ('change', models.CharField(max_length=20)),
                 ('state', models.CharField(max_length=10)),
@@ -151,7 +151,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Evidence',
             fields=[
-                ('id', models.UUIDField(default=notebook_app.models.entry.new_id, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=notebook_app.models.new_id, editable=False, primary_key=True, serialize=False)),
                 ('project_id', models.UUIDField()),
                 ('refs', models.JSONField()),
                 ('refs_key', models.CharField(max_length=64)),
@@ -164,7 +164,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Exposure',
             fields=[
-                ('id', models.UUIDField(default=notebook_app.models.entry.new_id, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=notebook_app.models.new_id, editable=False, primary_key=True, serialize=False)),
                 ('project_id', models.UUIDField()),
                 ('entry_version', models.PositiveIntegerField()),
                 ('subject', models.CharField(max_length=200)),
@@ -182,7 +182,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='ImportBatch',
             fields=[
-                ('id', models.UUIDField(default=notebook_app.models.entry.new_id, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=notebook_app.models.new_id, editable=False, primary_key=True, serialize=False)),
                 ('project_id', models.UUIDField()),
                 ('state', models.CharField(choices=[('previewed', 'Previewed'), ('applying', 'Applying'), ('applied', 'Applied')], default='previewed', max_length=9)),
                 ('file_names', models.JSONField(default=list)),

@@ -5,10 +5,8 @@ from django.core.cache import cache
 from pytest_django.fixtures import Settings
 
 from notebook_app.curation import approve, clear, edit, tag
-from notebook_app.errors import ChangedMeanwhile, Refused
-from notebook_app.life import Change
+from notebook_app.kinds import By, Change, ChangedMeanwhile, Refused
 from notebook_app.models import Entry
-from notebook_app.people import By
 from notebook_app.public import keep_reading, recall, unread
 from notebook_app.steering import RULE, weights
 from reflection_app.core.turn import Turn

@@ -52,10 +52,10 @@ def main() -> None:
 
 
 def measure(project_id: UUID, asked: Sequence[tuple[str, Vector]]) -> None:
-    from notebook_app.by_words import matching
     from notebook_app.entry_filter import EntryFilter
     from notebook_app.meaning import nearest
     from notebook_app.recall import recall
+    from notebook_app.search import matching
     from reflection_app.adapters.llm.embedding import WHEELS_MODEL, embed
 
     every = EntryFilter()

@@ -63,7 +63,7 @@ ENTRY = {
 
 def fill_projects(entries: int, *, beside: int) -> UUID:
     """A project of so many entries; three others share those `beside` it. All have vectors in the active space."""
-    from notebook_app.embedding_spaces import wanted_space
+    from notebook_app.meaning import wanted_space
     from notebook_app.models import EmbeddingSpace
     from tests.load.copies import indexes_built_afterwards
 
@@ -107,9 +107,7 @@ def questions(many: int, chance: random.Random) -> list[str]:
 def _said(project_id: UUID) -> list[dict[str, Any]]:
     """TEXTS names, texts and labels, and what the application's own code would find entries by that say them."""
     from notebook_app.models import Entry
-    from notebook_app.search_index import search_of
-    from notebook_app.search_text import tokens_of
-    from notebook_app.stems import stems_of
+    from notebook_app.search import search_of, stems_of, tokens_of
 
     chance = random.Random(7)
     lines = list(texts(TEXTS, chance))
@@ -131,7 +129,7 @@ def _fill(project_id: UUID, entries: int, said: list[dict[str, Any]], *, said_in
     """Entries that say two of the texts each and a number of their own."""
     from notebook_app.models import Entry
     from notebook_app.public import EntryKind, Proposal, keep
-    from notebook_app.search_index import marked
+    from notebook_app.search import marked
     from tests.load.copies import copy_row
 
     marks = {"mark": marked(said_in, ""), "own": marked(project_id, "")}

@@ -54,7 +54,7 @@ def main() -> None:
 
 def embed_set(project_id: UUID) -> "Callable[[str], list[float]]":
     """Gives the project's entries vectors of the wheel's model; what makes a question one."""
-    from notebook_app.embedding_spaces import activate_space, keep_vectors, lacking_vectors, wanted_space
+    from notebook_app.meaning import activate_space, keep_vectors, lacking_vectors, wanted_space
     from reflection_app.adapters.llm.embedding import WHEELS_MODEL, embed
 
     space = wanted_space(WHEELS_MODEL, 384)
@@ -69,10 +69,10 @@ def ways_to_answer(
     project_id: UUID, keys: dict[UUID, str], vector: "Callable[[str], list[float]]"
 ) -> dict[str, Answers]:
     """What answers a question with the keys of entries, best first, by the name of the way."""
-    from notebook_app.by_words import matching
     from notebook_app.entry_filter import EntryFilter
     from notebook_app.meaning import nearest
     from notebook_app.recall import recall
+    from notebook_app.search import matching
 
     def named(ids: Iterable[UUID]) -> list[str]:
         return [keys[entry_id] for entry_id in ids]

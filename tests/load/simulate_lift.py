@@ -9,9 +9,7 @@ find who took the plain 95 % interval's word at any time.
 import sys
 from random import Random
 
-from notebook_app.lift import Arm, newcombe
-from notebook_app.lift_power import power_at, runs_needed
-from notebook_app.looks import Verdict, judged, looks_at, size_of
+from notebook_app.lift import Arm, Verdict, judged, looks_at, newcombe, power_at, runs_needed, size_of
 from tests.notebook.lessons import outcomes
 
 SHARES = (0.1, 0.3, 0.5)

@@ -4,10 +4,9 @@ from itertools import count
 from typing import Any
 from uuid import UUID, uuid4
 
-from notebook_app.derived import derive
-from notebook_app.life import Change, EntryState
+from notebook_app.changing import derive
+from notebook_app.kinds import By, Change, EntryState
 from notebook_app.models import Entry
-from notebook_app.people import By
 from notebook_app.versions import write_version
 from reflection_app.core.models import Project
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from itertools import count
 from uuid import UUID
 
+from notebook_app.kinds import By
 from notebook_app.models import Entry
-from notebook_app.people import By
 from notebook_app.public import DESK, Drawn, KeptEntry, approve, record_exposures, settle, sum_recalls, withhold
 from notebook_app.public import propose as proposed
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from uuid import UUID
 
 from notebook_app.models import Entry
-from notebook_app.search_index import refresh_search
+from notebook_app.search import refresh_search
 
 FILE = Path(__file__).with_suffix(".json")
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from notebook_app.boundary import (
+from notebook_app.rules_prompt import (
     LONGEST_BLOCK,
     LONGEST_CUT_OFF,
     REMOVED,

@@ -4,14 +4,12 @@ from uuid import uuid4
 
 import pytest
 
-from notebook_app.by_words import matching
 from notebook_app.curation import edit
 from notebook_app.entry_filter import EntryFilter
-from notebook_app.kinds import EntryKind
+from notebook_app.kinds import DESK, EntryKind
 from notebook_app.models import Entry
-from notebook_app.people import DESK
 from notebook_app.public import similar
-from notebook_app.search_index import refresh_search
+from notebook_app.search import matching, refresh_search
 from tests.notebook.embedding_rows import kept
 
 pytestmark = pytest.mark.django_db

@@ -8,16 +8,12 @@ import pytest
 from django.utils import timezone
 
 from notebook_app.changing import change
-from notebook_app.comparing import compare
-from notebook_app.comparing_due import due
-from notebook_app.conflicts import list_conflicts
-from notebook_app.kinds import EntryKind
-from notebook_app.life import Change
+from notebook_app.comparing import compare, due
+from notebook_app.conflicts import Settling, list_conflicts, settle_conflict
+from notebook_app.kinds import DESK, By, Change, EntryKind
 from notebook_app.models import Conflict, ConflictKind, ConflictState, Entry, Settlement
-from notebook_app.people import DESK, By
 from notebook_app.proposing import Proposal, keep
 from notebook_app.public import edit, reject, reopen
-from notebook_app.settling import Settling, settle_conflict
 from tests.actions.test_reviews import together
 from tests.notebook.embedding_rows import active
 

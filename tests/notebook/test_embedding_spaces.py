@@ -5,20 +5,23 @@ import pytest
 from django.db import connection
 from django.db.models import F
 
-from notebook_app.embedding_spaces import (
+from notebook_app.entry_filter import EntryFilter
+from notebook_app.kinds import DESK
+from notebook_app.meaning import (
+    Space,
     WrongDimensions,
     activate_space,
+    active_space,
     drop_other_spaces,
     embedding_status,
     keep_vectors,
     known_space,
     lacking_vectors,
+    nearest,
+    vector_of,
     wanted_space,
 )
-from notebook_app.entry_filter import EntryFilter
-from notebook_app.meaning import Space, active_space, nearest, vector_of
 from notebook_app.models import Embedding, EmbeddingSpace, Entry
-from notebook_app.people import DESK
 from notebook_app.public import EntryKind, Proposal, edit, keep, reject, tag
 from tests.notebook.embedding_rows import active, fill, kept
 

@@ -9,8 +9,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from notebook_app.changing import lock_notebook, lock_rows
+from notebook_app.kinds import DESK
 from notebook_app.models import Exposure
-from notebook_app.people import DESK
 from notebook_app.public import (
     KeptEntry,
     earlier_draws,

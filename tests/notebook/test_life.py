@@ -7,11 +7,8 @@ from uuid import UUID, uuid4
 import pytest
 
 from notebook_app import public
-from notebook_app.errors import ChangedMeanwhile, NoSuchEntry, NotPossibleNow, Refused
-from notebook_app.kinds import EntryKind
-from notebook_app.life import EVERY, EntryState
+from notebook_app.kinds import EVERY, By, ChangedMeanwhile, EntryKind, EntryState, NoSuchEntry, NotPossibleNow, Refused
 from notebook_app.models import Entry
-from notebook_app.people import By
 from notebook_app.proposing import Proposal
 from tests.notebook.entries import entry_in, make_entry
 

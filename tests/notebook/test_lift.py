@@ -4,9 +4,24 @@ from random import Random
 
 import pytest
 
-from notebook_app.lift import Arm, newcombe, wilson
-from notebook_app.lift_power import LEAST_DIFFERENCE, needed, power_at, rounded, runs_needed
-from notebook_app.looks import LEVEL, Verdict, discoveries, fisher, judged, level_of, looks_at, size_of
+from notebook_app.lift import (
+    LEAST_DIFFERENCE,
+    LEVEL,
+    Arm,
+    Verdict,
+    discoveries,
+    fisher,
+    judged,
+    level_of,
+    looks_at,
+    needed,
+    newcombe,
+    power_at,
+    rounded,
+    runs_needed,
+    size_of,
+    wilson,
+)
 from tests.notebook.lessons import outcomes
 
 # Successes and totals of two arms, and the interval by method 10 in table II of Newcombe 1998.

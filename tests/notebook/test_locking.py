@@ -13,9 +13,8 @@ from notebook_app import public
 from notebook_app.changing import lock_notebook, lock_rows
 from notebook_app.interchange.importing import begin_import, import_some, preview
 from notebook_app.interchange.reading import HandedIn
-from notebook_app.kinds import EntryKind
+from notebook_app.kinds import By, EntryKind
 from notebook_app.models import Conflict, Entry
-from notebook_app.people import By
 from notebook_app.proposing import Proposal
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project

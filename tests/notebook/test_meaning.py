@@ -7,12 +7,10 @@ from django.test.utils import CaptureQueriesContext
 
 from notebook_app import meaning
 from notebook_app.entry_filter import EntryFilter
-from notebook_app.kinds import EntryKind
-from notebook_app.meaning import active_space, nearest, vector_of
+from notebook_app.kinds import DESK, EntryKind
+from notebook_app.meaning import active_space, nearest, opening, vector_of
 from notebook_app.models import Embedding
-from notebook_app.people import DESK
 from notebook_app.public import edit
-from notebook_app.said import opening
 from tests.notebook.embedding_rows import active, kept
 
 pytestmark = pytest.mark.django_db(transaction=True)

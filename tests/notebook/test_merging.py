@@ -5,11 +5,8 @@ from uuid import UUID, uuid4
 import pytest
 
 from notebook_app import public
-from notebook_app.errors import ChangedMeanwhile, Refused
-from notebook_app.kinds import EntryKind
-from notebook_app.life import Change, EntryState
+from notebook_app.kinds import By, Change, ChangedMeanwhile, EntryKind, EntryState, Refused
 from notebook_app.models import Entry
-from notebook_app.people import By
 from notebook_app.proposing import Proposal, keep
 from tests.notebook.at_once import at_once
 from tests.notebook.entries import make_entry

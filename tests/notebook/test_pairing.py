@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from notebook_app.contradictions import Opposition, contradictions
-from notebook_app.likeness import alike
-from notebook_app.pairing import Pair, Said, pair_of
+from notebook_app.comparing import Pair, Said, pair_of
+from notebook_app.contradictions import Opposition, alike, contradictions
 
 HERE = Path(__file__).parent
 # Below what was measured: precision and recall of each kind, by file and by what is looked at.

@@ -6,12 +6,9 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from notebook_app.errors import Refused
-from notebook_app.kinds import EntryKind
-from notebook_app.life import EntryState
+from notebook_app.kinds import By, EntryKind, EntryState, Refused
 from notebook_app.merging import merge
 from notebook_app.models import Entry, Evidence
-from notebook_app.people import By
 from notebook_app.proposing import Proposal, keep, keep_all, own_evidence, take_back_proposal
 from tests.notebook.at_once import at_once
 from tests.notebook.entries import SOMEBODY, make_entry

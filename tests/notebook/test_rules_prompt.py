@@ -6,10 +6,9 @@ from uuid import uuid4
 import pytest
 from django.utils import timezone
 
-from notebook_app.boundary import closing, opening
 from notebook_app.kinds import EntryKind
 from notebook_app.models import Entry, Exposure
-from notebook_app.rules_prompt import rules_prompt
+from notebook_app.rules_prompt import closing, opening, rules_prompt
 from tests.factories import make_project
 from tests.notebook.entries import make_entry
 

@@ -8,12 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from notebook_app.curation import clear, tag
-from notebook_app.kinds import EntryKind
-from notebook_app.look_alikes import folded
-from notebook_app.people import By
+from notebook_app.disguises import folded
+from notebook_app.kinds import By, EntryKind
 from notebook_app.proposing import Proposal, keep
+from notebook_app.reading import shown
 from notebook_app.screening import LONGEST_QUOTE, LONGEST_SCREENED, MOST_FLAGS, scan
-from notebook_app.shown import shown
 from tests.notebook import injections, ordinary_lessons
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from notebook_app.search_text import plain, tokens_of
+from notebook_app.search import plain, tokens_of
 
 
 def found_by(text: str) -> set[str]:

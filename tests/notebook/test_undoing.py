@@ -7,10 +7,8 @@ from uuid import uuid4
 import pytest
 
 from notebook_app import public
-from notebook_app.errors import ChangedMeanwhile, Refused
-from notebook_app.life import Change
+from notebook_app.kinds import By, Change, ChangedMeanwhile, Refused
 from notebook_app.models import Entry, Exposure
-from notebook_app.people import By
 from notebook_app.versions import kept_of, write_version
 from tests.factories import make_user
 from tests.notebook.entries import make_entry

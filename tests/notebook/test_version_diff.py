@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from notebook_app.version_diff import MOST_PIECES, diff_of, pieces_of
+from notebook_app.versions import MOST_PIECES, diff_of, pieces_of
 
 FIELDS = ("name", "content", "details", "tags")
 

@@ -8,8 +8,8 @@ from django.test import Client
 from django.urls import reverse
 
 from notebook_app.comparing import compare
+from notebook_app.kinds import By
 from notebook_app.models import Conflict, Entry
-from notebook_app.people import By
 from notebook_app.proposing import Proposal, keep
 from notebook_app.public import EntryKind, approve, edit
 from reflection_app.adapters.llm.scripted import register_script

@@ -8,17 +8,14 @@ from uuid import UUID, uuid4
 import pytest
 
 from notebook_app.curation import approve, reject
-from notebook_app.errors import NoSuchEntry
 from notebook_app.interchange import importing
 from notebook_app.interchange.exporting import archive, json_lines
-from notebook_app.interchange.importing import Import, begin_import, import_of, import_some, preview
-from notebook_app.interchange.planning import ImportStep
+from notebook_app.interchange.importing import Import, ImportStep, begin_import, import_of, import_some, preview
 from notebook_app.interchange.reading import HandedIn
-from notebook_app.kinds import EntryKind
+from notebook_app.kinds import By, EntryKind, NoSuchEntry
 from notebook_app.models import Entry, EntryVersion, ImportState
-from notebook_app.people import By
 from notebook_app.proposing import Proposal, keep
-from notebook_app.shown import shown
+from notebook_app.reading import shown
 from tests.notebook.interchange.test_reading import MARKDOWN, NOTE, REPORT, file
 
 pytestmark = pytest.mark.django_db

@@ -7,12 +7,11 @@ from uuid import uuid4
 
 import pytest
 
-from notebook_app.interchange.anti_patterns import written_markdown
-from notebook_app.interchange.items import MOST_ITEMS, MOST_PROBLEMS, Problem
+from notebook_app.interchange.formats import MOST_ITEMS, MOST_PROBLEMS, Problem, written_markdown
 from notebook_app.interchange.reading import LARGEST_FILE, MOST_LOOKED_AT, HandedIn, Readings, read_files
 from notebook_app.kinds import EntryKind
 from notebook_app.models import Entry
-from notebook_app.shown import shown
+from notebook_app.reading import shown
 
 NOTE = {
     "id": "nb_xxx001",

@@ -1,0 +1,329 @@
+"""Entries of the notebook. Projects are known by their id alone: the notebook knows nothing of the rest."""
+
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
+from django.contrib.postgres.search import SearchVectorField
+from django.db import models
+from django.db.models import F, Q
+from django.utils import timezone
+from pgvector.django import HalfVectorField
+from uuid_utils.compat import uuid7
+
+from notebook_app.kinds import EntryKind, EntryState
+
+
+def new_id() -> UUID:
+    return uuid7()
+
+
+class Entry(models.Model):
+    """Something learned. `source` and `fingerprint` tell proposals of the same thing apart from new ones.
+
+    `state`, `version` and what a version keeps change together, by notebook_app/changing.py alone.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    project_id = models.UUIDField()
+    kind = models.CharField(max_length=20, choices=[(kind.value, kind.value) for kind in EntryKind])
+    state = models.CharField(
+        max_length=10, choices=[(state.value, state.value) for state in EntryState], default=EntryState.PROPOSED.value
+    )
+    version = models.PositiveIntegerField(default=1)
+    name = models.CharField(max_length=200)
+    description = models.TextField(blank=True, default="")
+    content = models.TextField(blank=True, default="")
+    # The fields of its kind (see kinds.py), where it has some.
+    details = models.JSONField(default=dict, blank=True)
+    agent = models.CharField(max_length=120, blank=True, default="")
+    category = models.CharField(max_length=120, blank=True, default="")
+    tags = ArrayField(models.CharField(max_length=60), default=list, blank=True)
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    source = models.CharField(max_length=200)
+    # Of the words it was first proposed in, whatever it was edited to since: found again, it is the same mistake.
+    fingerprint = models.CharField(max_length=64)
+    occurrences = models.PositiveIntegerField(default=1)
+    last_seen_at = models.DateTimeField(default=timezone.now)
+
+    # What screening found in the words that it has now; a curator who looked at it clears it.
+    flags = models.JSONField(default=list, blank=True)
+    is_cleared = models.BooleanField(default=False)
+    # Which version of the classifier's weights (see steering.py) has read its words; 0 where they are unread.
+    read_by_weights = models.PositiveIntegerField(default=0)
+    merged_into = models.ForeignKey(
+        "self", null=True, blank=True, on_delete=models.SET_NULL, related_name="merged_entries"
+    )
+    # Why it is in its state, by whom and since when, as far as a person decided it.
+    reason = models.TextField(blank=True, default="")
+    decided_by_label = models.CharField(max_length=200, blank=True, default="")
+    decided_at = models.DateTimeField(null=True, blank=True)
+
+    # How often it was given to somebody at work.
+    recalled = models.PositiveIntegerField(default=0)
+    last_recalled_at = models.DateTimeField(null=True, blank=True)
+    # The words that it is found by, English by their stems, Chinese by pairs of characters (see search_text.py).
+    search = SearchVectorField(null=True)
+    # Whether these words were compared with the other entries'.
+    is_compared = models.BooleanField(default=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ("-created_at", "-id")
+        constraints = (
+            models.UniqueConstraint(fields=("project_id", "source"), name="entry_source_once"),
+            models.UniqueConstraint(fields=("project_id", "fingerprint"), name="entry_fingerprint_once"),
+            models.CheckConstraint(
+                name="entry_merged_into_another", condition=~Q(state="merged") | Q(merged_into__isnull=False)
+            ),
+        )
+        indexes = (
+            models.Index(fields=("project_id", "state", "-created_at", "-id"), name="entry_by_state"),
+            models.Index(fields=("project_id", "-created_at", "-id"), name="entry_newest"),
+            models.Index(
+                fields=("project_id", "state", "-occurrences", "-recalled", "-id"), name="entry_by_occurrences"
+            ),
+            models.Index(fields=("project_id", "state", "last_recalled_at"), name="entry_by_last_recall"),
+            models.Index(fields=("project_id", "owner", "state"), name="entry_by_owner"),
+            models.Index(fields=("created_at", "id"), name="entry_to_compare", condition=Q(is_compared=False)),
+            models.Index(fields=("read_by_weights", "updated_at"), name="entry_to_read"),
+            GinIndex(fields=("tags",), name="entry_by_tag"),
+            # Else each search reads through what was written lately and is not in the tree yet, up to 4 MB of it.
+            GinIndex(fields=("search",), name="entry_by_words", fastupdate=False),
+            models.Index(fields=("id",), name="entry_not_indexed", condition=Q(search__isnull=True)),
+        )
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class EntryVersion(models.Model):
+    """An entry as one change left it: what was changed, who by and why. Rows are only ever added."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    entry = models.ForeignKey(Entry, on_delete=models.CASCADE, related_name="versions")
+    number = models.PositiveIntegerField()
+    change = models.CharField(max_length=20)
+    state = models.CharField(max_length=10)
+    # The columns that a version keeps, as versions.py names them.
+    kept = models.JSONField()
+    reason = models.TextField(blank=True, default="")
+    by_label = models.CharField(max_length=200)
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    # Ids by kind of thing that the change rests on, such as {"run": …}.
+    evidence = models.JSONField(default=dict, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ("-number",)
+        constraints = (models.UniqueConstraint(fields=("entry", "number"), name="entry_version_once"),)
+
+    def __str__(self) -> str:
+        return f"version {self.number}"
+
+
+class Evidence(models.Model):
+    """One occurrence of what an entry says: where it was learned, as ids by kind of thing, such as {"run": …}."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    entry = models.ForeignKey(Entry, on_delete=models.CASCADE, related_name="evidence")
+    project_id = models.UUIDField()
+    refs = models.JSONField()
+    refs_key = models.CharField(max_length=64)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ("created_at", "id")
+        constraints = (models.UniqueConstraint(fields=("entry", "refs_key"), name="evidence_once"),)
+        indexes = (
+            models.Index(fields=("entry", "-created_at", "-id"), name="evidence_newest"),
+            GinIndex(fields=("refs",), name="evidence_by_ref", opclasses=("jsonb_path_ops",)),
+        )
+
+    def __str__(self) -> str:
+        return f"evidence of {self.entry_id}"
+
+
+# Two entries that say the same, or the opposite, for a person to settle.
+
+
+class ConflictKind(models.TextChoices):
+    DUPLICATE = "duplicate"
+    CONTRADICTION = "contradiction"
+
+
+class ConflictState(models.TextChoices):
+    OPEN = "open"
+    SETTLED = "settled"
+    # One of the two is no longer held: there is nothing left to settle.
+    MOOT = "moot"
+
+
+class Settlement(models.TextChoices):
+    MERGED = "merged"
+    KEPT_BOTH = "kept_both"
+    SUPERSEDED = "superseded"
+
+
+class Conflict(models.Model):
+    """`first` has the smaller id, so that two entries meet once only. `why` tells what they were found by."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    project_id = models.UUIDField()
+    first = models.ForeignKey(Entry, on_delete=models.CASCADE, related_name="conflicts_as_first")
+    second = models.ForeignKey(Entry, on_delete=models.CASCADE, related_name="conflicts_as_second")
+    kind = models.CharField(max_length=13, choices=ConflictKind)
+    state = models.CharField(max_length=7, choices=ConflictState, default=ConflictState.OPEN)
+    # From 0 to 1: shared words, and nearness of meaning where both had an embedding.
+    text_likeness = models.FloatField()
+    meaning_likeness = models.FloatField(null=True, blank=True)
+    why = models.JSONField(default=dict, blank=True)
+    settlement = models.CharField(max_length=10, blank=True, default="", choices=Settlement)
+    settled_by_label = models.CharField(max_length=200, blank=True, default="")
+    reason = models.TextField(blank=True, default="")
+    settled_at = models.DateTimeField(null=True, blank=True)
+    # A merge in a model's words, which only a person can apply; and the run that is asked for it.
+    suggestion = models.JSONField(null=True, blank=True)
+    suggestion_run = models.UUIDField(null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ("-created_at", "-id")
+        constraints = (
+            models.UniqueConstraint(fields=("first", "second"), name="conflict_once"),
+            models.CheckConstraint(name="conflict_of_two", condition=Q(first__lt=F("second"))),
+        )
+        indexes = (models.Index(fields=("project_id", "state", "-created_at", "-id"), name="conflict_by_state"),)
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.id}"
+
+
+# What entries mean, as vectors. Spaces are one a model: vectors of two models cannot be compared.
+
+
+class SpaceState(models.TextChoices):
+    FILLING = "filling"
+    ACTIVE = "active"
+
+
+class EmbeddingSpace(models.Model):
+    """One model's vectors. While a new model's space is being filled, the active one answers."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    model = models.CharField(max_length=200, unique=True)
+    dimensions = models.PositiveIntegerField()
+    state = models.CharField(max_length=7, choices=SpaceState, default=SpaceState.FILLING)
+    created_at = models.DateTimeField(auto_now_add=True)
+    activated_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("state",), condition=Q(state="active"), name="one_active_space"),
+        )
+
+    def __str__(self) -> str:
+        return self.model
+
+
+class Embedding(models.Model):
+    """The vector of one entry's text; `text_hash` tells whether the entry still has that text.
+
+    The column has no dimensions: an index for a space's is made when the space is (see embedding_spaces.py).
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    entry = models.ForeignKey(Entry, on_delete=models.CASCADE, related_name="embeddings")
+    space = models.ForeignKey(EmbeddingSpace, on_delete=models.CASCADE, related_name="embeddings")
+    project_id = models.UUIDField()
+    text_hash = models.CharField(max_length=64)
+    vector = HalfVectorField()
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("entry", "space"), name="embedding_once"),)
+        indexes = (models.Index(fields=("project_id", "space"), name="embedding_of_project"),)
+
+    def __str__(self) -> str:
+        return f"embedding of {self.entry_id}"
+
+
+# Who was given which entry, or was not on purpose, and how the first attempt went.
+
+
+class Exposure(models.Model):
+    """One draw: whether `subject` (a run's id, or an outside agent's own name for its work) got the entry.
+
+    It is withheld where `draw` is below `share`. `succeeded` is null until the first attempt has been judged.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    project_id = models.UUIDField()
+    entry = models.ForeignKey(Entry, on_delete=models.CASCADE, related_name="exposures")
+    entry_version = models.PositiveIntegerField()
+    subject = models.CharField(max_length=200)
+    # A script's runs, and such as nothing can be learned from, are kept but not counted.
+    is_counted = models.BooleanField(default=True)
+    share = models.FloatField()
+    draw = models.FloatField()
+    is_withheld = models.BooleanField()
+    rank = models.PositiveIntegerField()
+    score = models.FloatField()
+    succeeded = models.BooleanField(null=True, blank=True)
+    settled_at = models.DateTimeField(null=True, blank=True)
+    # Whether its entry's count of recalls has it already; what is withheld is never counted there.
+    is_summed = models.BooleanField(default=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("project_id", "subject", "entry"), name="exposure_drawn_once"),)
+        indexes = (
+            models.Index(fields=("project_id",), name="exposure_unsummed", condition=Q(is_summed=False)),
+            models.Index(fields=("entry", "-created_at", "-id"), name="exposure_newest"),
+            models.Index(
+                fields=("project_id", "entry", "settled_at", "id"),
+                # The lift of all lessons is read from the index alone.
+                include=("is_withheld", "succeeded", "share"),
+                name="exposure_settled",
+                condition=Q(is_counted=True, succeeded__isnull=False),
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"exposure of {self.subject}"
+
+
+# Entries read from files that a person handed in, shown before they are added.
+
+
+class ImportState(models.TextChoices):
+    PREVIEWED = "previewed"
+    APPLYING = "applying"
+    APPLIED = "applied"
+
+
+class ImportBatch(models.Model):
+    """`items` are the entries as they were read, `problems` what could not be; `counts` what came of it."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    project_id = models.UUIDField()
+    state = models.CharField(max_length=9, choices=ImportState, default=ImportState.PREVIEWED)
+    file_names = models.JSONField(default=list)
+    items = models.JSONField(default=list)
+    problems = models.JSONField(default=list)
+    counts = models.JSONField(default=dict)
+    by_label = models.CharField(max_length=200)
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+    applied_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ("-created_at", "-id")
+        indexes = (models.Index(fields=("project_id", "-created_at", "-id"), name="import_newest"),)
+
+    def __str__(self) -> str:
+        return f"import {self.id}"
