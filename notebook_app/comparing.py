@@ -51,8 +51,8 @@ def due(now: datetime, *, limit: int) -> list[tuple[UUID, UUID]]:
 
 # What two entries are to one another: near-duplicates, contradictions, or neither. Pure.
 #
-# The bounds were chosen on labelled pairs of both languages (tests/notebook). Nearness of meaning alone decides nothing:
-# opposites are as near to each other as paraphrases are, and unrelated Chinese sentences come up to 0.92.
+# The bounds were chosen on labelled pairs of both languages (tests/notebook). Nearness of meaning alone decides
+# nothing: opposites are as near to each other as paraphrases are, and unrelated Chinese sentences come up to 0.92.
 
 # Without a vector, words have to say it alone.
 SAME_BY_WORDS = 0.66

@@ -72,13 +72,13 @@ def newcombe(given: Arm, withheld: Arm, *, z: float = Z_95) -> Interval | None:
 
 # When it may be said that a lesson helps or harms, though the page is open all the time. Pure.
 #
-# Whoever looks after every outcome and stops at the first interval without zero finds an effect in nearly every lesson
-# that has none. So nothing is said between looks, and looks are set before anything is known: when the smaller arm has
-# 10, 20, 40, 80 … outcomes. Each may be wrong with a part of 5 %, and the parts of all looks, however many there will be,
-# sum to 5 % (the union bound: it holds whatever the looks have in common). Most is spent from 40 to 80, which withholding
-# a tenth reaches within some hundred runs and where 20 or 30 points show; at 10, where only the greatest harm shows,
-# little. Boundaries after Pocock or O'Brien and Fleming would find somewhat more, but need to know the last look, and a
-# notebook has none.
+# Whoever looks after every outcome and stops at the first interval without zero finds an effect in nearly every
+# lesson that has none. So nothing is said between looks, and looks are set before anything is known: when the smaller
+# arm has 10, 20, 40, 80 … outcomes. Each may be wrong with a part of 5 %, and the parts of all looks, however many
+# there will be, sum to 5 % (the union bound: it holds whatever the looks have in common). Most is spent from 40 to
+# 80, which withholding a tenth reaches within some hundred runs and where 20 or 30 points show; at 10, where only the
+# greatest harm shows, little. Boundaries after Pocock or O'Brien and Fleming would find somewhat more, but need to
+# know the last look, and a notebook has none.
 #
 # A look tests by Fisher's exact test: the draw itself makes its level hold, however small or unequal the arms are.
 #

@@ -174,8 +174,8 @@ def _near(ordered: QuerySet[Entry, tuple[UUID, float]], *, limit: int) -> list[N
 
 # The spaces of vectors and their life: a model's space is filled, answers, and goes when another model's answers.
 #
-# The models themselves are unknown here: whoever has one asks what lacks a vector (`lacking_vectors`), hands the vectors
-# in (`keep_vectors`) and has the space answer once it is full (`activate_space`).
+# The models themselves are unknown here: whoever has one asks what lacks a vector (`lacking_vectors`), hands the
+# vectors in (`keep_vectors`) and has the space answer once it is full (`activate_space`).
 
 DELETED_AT_ONCE = 5_000
 KEEP = """

@@ -22,8 +22,9 @@ from notebook_app.reading import KeptEntry, shown
 # The boundary around what models are told of the notebook, and finding it again. Pure but for the random token.
 #
 # Entries are data that strangers may have written. Each block has a token that nobody knew when the entries were
-# written, so none of them can close it; what looks like a marker inside is taken out as well, for the reader who does not
-# compare tokens. The markers are plain ASCII without anything that quoting, JSON or Markdown would write otherwise.
+# written, so none of them can close it; what looks like a marker inside is taken out as well, for the reader who does
+# not compare tokens. The markers are plain ASCII without anything that quoting, JSON or Markdown would write
+# otherwise.
 
 TOKEN_BYTES = 16
 LONGEST_BLOCK = 24_000

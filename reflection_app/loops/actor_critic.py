@@ -24,7 +24,8 @@ from reflection_app.loops.verdicts import Feedback, Issue, IssueCategory, Judgem
 
 # The critic: what it is asked, and the verdict that code draws from its answer.
 #
-# The model gives the parts; the thresholds and the verdict are ours (after the Reflection Protocol of the design seeds).
+# The model gives the parts; the thresholds and the verdict are ours (after the Reflection Protocol of the design
+# seeds).
 
 TEMPERATURE = 0.3
 LONGEST_TOLD = 300

@@ -320,9 +320,9 @@ def told(
 
 # Whether a run's first attempt was good enough: what reflection, and the worth of lessons, are measured by.
 #
-# A run that stopped early still tells, as far as its first attempt was judged: one that is good ends its run, so leaving
-# out what stopped later would leave out failures alone. Where only a weak referee's word stands in a run that ended
-# unverified, nothing is known.
+# A run that stopped early still tells, as far as its first attempt was judged: one that is good ends its run, so
+# leaving out what stopped later would leave out failures alone. Where only a weak referee's word stands in a run that
+# ended unverified, nothing is known.
 
 
 def first_attempt_succeeded(

@@ -50,7 +50,8 @@ def _names_of(node: ast.stmt) -> list[str]:
 
 # Taking the data out of a model's answer: the one JSON value in it, bare or in a code fence.
 #
-# Nothing is mended here. Whoever uses the answer reads it with a JSON reader, so what is nearly JSON is not good enough.
+# Nothing is mended here. Whoever uses the answer reads it with a JSON reader, so what is nearly JSON is not good
+# enough.
 
 LONGEST_DATA = 200_000
 MOST_TRIES = 200

@@ -18,9 +18,10 @@ from reflection_app.loops.values import Value
 
 # Whether checking a value against a JSON Schema stays affordable.
 #
-# The validator tries every way through a schema and copies the value into every complaint. Alternatives that lead back to
-# themselves make that exponential in the depth of the value, and a list of thousands of conditions on a long answer takes
-# gigabytes. So the work is added up first, each pair of subschema and value once, which is quick for any of them.
+# The validator tries every way through a schema and copies the value into every complaint. Alternatives that lead
+# back to themselves make that exponential in the depth of the value, and a list of thousands of conditions on a long
+# answer takes gigabytes. So the work is added up first, each pair of subschema and value once, which is quick for any
+# of them.
 
 # In characters of the values that complaints may have to copy; the validator takes about twelve times that in bytes,
 # and about as much for a complaint itself as for copying a value of the smallest size.

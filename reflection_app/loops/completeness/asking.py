@@ -108,9 +108,10 @@ ANSWER_SCHEMA: dict[str, Any] = {
 
 # The guards of a completeness check, in code: what a model suggests is carried out only where it passes them all.
 #
-# A model that says "complete" and suggests supplements all the same contradicts itself. Its word that nothing is missing
-# stands, as in the second design seed, where supplements are looked at only of what is incomplete: the risk that is
-# guarded against here is to do too much. The supplements are kept as dropped, so that a person sees the contradiction.
+# A model that says "complete" and suggests supplements all the same contradicts itself. Its word that nothing is
+# missing stands, as in the second design seed, where supplements are looked at only of what is incomplete: the risk
+# that is guarded against here is to do too much. The supplements are kept as dropped, so that a person sees the
+# contradiction.
 
 MOST_ASPECTS = 20
 MOST_DROPPED = 50
