@@ -16,8 +16,8 @@ from notebook_app.entry_filter import EntryFilter
 from notebook_app.kinds import EntryKind
 from notebook_app.listing import FLAGGED
 from notebook_app.models import Entry, Exposure
-from notebook_app.ranking import Use, by_use, lift_of, use_rank
 from notebook_app.reading import KeptEntry, shown
+from notebook_app.recall import Use, by_use, lift_of, use_rank
 
 # The boundary around what models are told of the notebook, and finding it again. Pure but for the random token.
 #

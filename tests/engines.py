@@ -17,10 +17,15 @@ from pathlib import Path
 
 import pytest
 
-from reflection_app.config.up.errors import EmbeddedEngineError
-from reflection_app.config.up.postgres import postgres_is_ready, prepared_postgres
+from reflection_app.config.up.engines import (
+    SOCKET,
+    EmbeddedEngineError,
+    postgres_is_ready,
+    prepared_postgres,
+    prepared_valkey,
+    valkey_is_ready,
+)
 from reflection_app.config.up.processes import Command, start_options
-from reflection_app.config.up.valkey import SOCKET, prepared_valkey, valkey_is_ready
 
 PUT_ASIDE = (
     "LLM_",

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 import psycopg
 from django.conf import settings
@@ -12,6 +13,11 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from kombu import Connection
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from reflection_app.api.permissions import AlwaysJson
+from reflection_app.core.errors import NotFound
 
 log = logging.getLogger(__name__)
 
@@ -71,3 +77,15 @@ def _state_of(check: Callable[[], None], *, name: str) -> str:
         log.warning("%s is not ready: %s", name, error)
         return f"cannot be reached ({type(error).__name__})"
     return "ok"
+
+
+class NoSuchPath(APIView):
+    """404 for every path of the API that is none, whatever the method."""
+
+    authentication_classes = ()
+    permission_classes = ()
+    content_negotiation_class = AlwaysJson
+    schema = None
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        raise NotFound(f"There is no {request.path} here. The paths are listed at /api/v1/docs.")

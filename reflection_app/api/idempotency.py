@@ -12,9 +12,9 @@ from django.db import transaction
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from reflection_app.api.desk_view import DeskView
 from reflection_app.api.problems import KeyReused
 from reflection_app.api.reading import is_json, read_body
+from reflection_app.api.view import DeskView
 from reflection_app.core.errors import ActionError, InvalidInput
 from reflection_app.core.models import IdempotentAnswer
 

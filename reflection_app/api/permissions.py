@@ -1,11 +1,14 @@
 """What a key must be allowed to do: each view says it method by method; what says nothing is refused."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from rest_framework.exceptions import MethodNotAllowed, PermissionDenied
+from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.parsers import BaseParser
 from rest_framework.permissions import BasePermission
+from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
 from reflection_app.core.models import ApiKey
@@ -44,3 +47,16 @@ class HasScope(BasePermission):
             wanted = GRANTS[permission].scope_words() if permission is not None else ""
             raise PermissionDenied(f"This needs a key with the scope {wanted or 'that nobody can have'}.")
         return True
+
+
+class AlwaysJson(BaseContentNegotiation):
+    """JSON, whatever the Accept header wishes: there is nothing else, and an answer is better than a refusal."""
+
+    def select_parser(self, request: Request, parsers: Iterable[BaseParser]) -> BaseParser | None:
+        return next(iter(parsers), None)
+
+    def select_renderer(
+        self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
+    ) -> tuple[BaseRenderer, str]:
+        only = next(iter(renderers))
+        return only, only.media_type or "application/json"

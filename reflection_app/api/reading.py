@@ -3,11 +3,12 @@
 import json
 import math
 from collections.abc import Iterator
+from decimal import Decimal
 from itertools import islice
-from typing import Any
+from typing import Annotated, Any
 from weakref import WeakKeyDictionary
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from rest_framework.request import Request
 
 from reflection_app.api.problems import TooManyValues, UnsupportedBody
@@ -138,3 +139,27 @@ def _unstorable(value: Any) -> Iterator[Path]:
 
 def _written(path: Path) -> str:
     return ".".join(storable(str(part)) for part in path) or "body"
+
+
+# The base of every answer's form, and the few kinds of value that REST writes its own way.
+
+
+class Answer(BaseModel):
+    """A part of an answer. Every field is always there; what does not apply is null."""
+
+    model_config = ConfigDict(frozen=True, json_schema_serialization_defaults_required=True)
+
+
+class PageAnswer(Answer):
+    """One page of a list: follow `next` until it is null."""
+
+    next: str | None = Field(description="the address of the next page")
+    previous: str | None = Field(description="the address of the page before")
+
+
+Money = Annotated[str, Field(pattern=r"^\d+(\.\d+)?$", examples=["0.00123400"])]
+
+
+def money(amount: Decimal) -> str:
+    """The amount in USD, never with an exponent, which str() would give to small ones."""
+    return f"{amount:.8f}"

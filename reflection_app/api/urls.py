@@ -1,7 +1,7 @@
 from django.urls import path, re_path
 
 from reflection_app.api import docs
-from reflection_app.api.unknown_path import NoSuchPath
+from reflection_app.api.health import NoSuchPath
 from reflection_app.metrics.api import figures, judgements
 from reflection_app.notebook.api import conflicts, curation, entries, files, recall
 from reflection_app.repairs.api import failures, reports

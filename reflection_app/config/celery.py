@@ -19,6 +19,6 @@ app.autodiscover_tasks(["reflection_app.config"], related_name="jobs")
 @worker_ready.connect
 def look_at_connections(sender: Any, **_: object) -> None:
     # Imported when it is needed: this module is loaded while Django is being set up.
-    from reflection_app.config.connections import warn_beside
+    from reflection_app.config.services import warn_beside
 
     warn_beside(threads=sender.controller.concurrency)

@@ -85,8 +85,8 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "reflection_app.web.compressed.compressed",
-    "reflection_app.web.no_store.no_store",
+    "reflection_app.web.middleware.compressed",
+    "reflection_app.web.middleware.no_store",
     "django.middleware.csp.ContentSecurityPolicyMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "reflection_app.web.language.in_the_readers_language",
@@ -111,7 +111,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "reflection_app.web.context.desk",
+                "reflection_app.web.layout.desk",
             ],
             "builtins": [
                 "django.templatetags.static",

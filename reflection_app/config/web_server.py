@@ -101,7 +101,7 @@ class LimitedServer(Server):  # type: ignore[misc]
     def run(self) -> None:
         # By now the application is loaded, and Django with it where it is ours.
         if apps.ready:
-            from reflection_app.config.connections import warn_beside
+            from reflection_app.config.services import warn_beside
 
             warn_beside()
         super().run()

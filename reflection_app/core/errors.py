@@ -1,4 +1,4 @@
-"""What can go wrong with a change of state. Each class maps to one HTTP status (api/problems.py, web/refusals.py)."""
+"""What can go wrong with a change of state. Each class maps to one HTTP status (api/problems.py, web/access.py)."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,6 +1,6 @@
 """Making an attempt: by a model of ours or by the outside agent, in the same place of every loop."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from reflection_app.loops.answers import Answer, complete_answer
@@ -19,7 +19,7 @@ from reflection_app.loops.effects import IssueTicket
 from reflection_app.loops.framing import framed
 from reflection_app.loops.lessons import Lessons, recall_for, with_lessons
 from reflection_app.loops.progress import LimitReached, Progress, strongest_judgements
-from reflection_app.loops.prompts import prompt
+from reflection_app.loops.prompts import prompt, versions
 from reflection_app.loops.task_spec import Execution, ReviewRule, RuleAction, TaskSpec
 from reflection_app.loops.tickets import Ticket, TicketDraft, Trigger
 from reflection_app.loops.values import Message, assistant, user
@@ -381,3 +381,12 @@ def _shortened(message: Message) -> Message:
     if message.role != "assistant" or len(message.content) <= KEPT_OF_AN_ATTEMPT:
         return message
     return message.model_copy(update={"content": f"{message.content[:KEPT_OF_AN_ATTEMPT]}\n{CUT}"})
+
+
+# Which prompts were changed since a run began.
+
+
+def changed_since(recorded: Mapping[str, str]) -> list[str]:
+    """The names of the prompts that read otherwise than in `recorded`, or are no more; new ones are no change."""
+    today = versions()
+    return sorted(name for name, version in recorded.items() if today.get(name) != version)

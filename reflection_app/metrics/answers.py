@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from reflection_app.api.answer import Answer, Money, PageAnswer, money
+from reflection_app.api.reading import Answer, Money, PageAnswer, money
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.verdicts import Outcome, Verdict
 from reflection_app.metrics.calibration import Bin, Calibration, CriticCalibration, JudgementSource

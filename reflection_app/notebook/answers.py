@@ -23,7 +23,7 @@ from notebook_app.public import (
     Look,
     level_of,
 )
-from reflection_app.api.answer import Answer, PageAnswer
+from reflection_app.api.reading import Answer, PageAnswer
 from reflection_app.core.ids import id_from
 from reflection_app.notebook.bulk import BulkResult
 

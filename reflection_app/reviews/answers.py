@@ -7,7 +7,7 @@ from uuid import UUID
 from django.db.models import QuerySet
 from pydantic import AwareDatetime, Field
 
-from reflection_app.api.answer import Answer, PageAnswer
+from reflection_app.api.reading import Answer, PageAnswer
 from reflection_app.core.audit import Actor
 from reflection_app.loops.attempt_effects import Decision, DirectorsDecision, ReviewReason
 from reflection_app.loops.verdicts import Issue

@@ -9,14 +9,14 @@ from django.db.models import QuerySet
 from django.db.models.expressions import RawSQL
 from pydantic import AwareDatetime, Field, JsonValue
 
-from reflection_app.api.answer import Answer, Money, PageAnswer, money
+from reflection_app.api.reading import Answer, Money, PageAnswer, money
 from reflection_app.core.events import Event, EventType
 from reflection_app.loops import verdicts
 from reflection_app.loops.attempt_effects import AnswerFault, Generate
+from reflection_app.loops.attempts import changed_since
 from reflection_app.loops.code_tests import TestReport
 from reflection_app.loops.completeness.checks import CheckState, Completeness, SupplementsRun
 from reflection_app.loops.effects import RecordCompleteness, RecordSupplements
-from reflection_app.loops.prompt_changes import changed_since
 from reflection_app.loops.protocol.stages import SubmitStatus, Submitted
 from reflection_app.loops.questions import Choice, QuestionKind
 from reflection_app.loops.requirements import RequirementsReport

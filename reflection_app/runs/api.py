@@ -8,14 +8,12 @@ from pydantic import BaseModel, ConfigDict, Field
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from reflection_app.api.access import get_run_for
-from reflection_app.api.answer import Answer
-from reflection_app.api.desk_view import DeskView, NoParameters, Nothing
 from reflection_app.api.idempotency import idempotent, replayed
 from reflection_app.api.pages import BY_NUMBER, BY_SEQ, NEWEST_FIRST, Number, PageQuery, get_page
 from reflection_app.api.permissions import needs
-from reflection_app.api.reading import read_input, read_query
+from reflection_app.api.reading import Answer, read_input, read_query
 from reflection_app.api.schema import described_get, described_post
+from reflection_app.api.view import DeskView, NoParameters, Nothing, get_run_for
 from reflection_app.api.waiting import LONGEST_WAIT_S, SETTLED, WaitQuery, WaitS, wait_for_event, wait_until_settled
 from reflection_app.core.errors import NotFound
 from reflection_app.core.events import Event

@@ -14,7 +14,7 @@ from kombu.exceptions import ChannelError, OperationalError
 
 from reflection_app.adapters.llm import warm_up
 from reflection_app.adapters.llm.embedding import NO_MODEL, embedding_model
-from reflection_app.adapters.llm.query_vectors import prepare_questions, serving
+from reflection_app.adapters.llm.question_vectors import prepare_questions, serving
 from reflection_app.core.models import forget_old_answers
 from reflection_app.runs.advance import advance
 from reflection_app.runs.lease import keeper

@@ -25,7 +25,7 @@ from notebook_app.public import (
     was_drawn_for,
     withhold,
 )
-from reflection_app.adapters.llm.query_vectors import query_vector
+from reflection_app.adapters.llm.question_vectors import query_vector
 from reflection_app.core.models import Project
 from reflection_app.loops.attempts import first_attempt_succeeded
 from reflection_app.loops.effect import Performed, Spent

@@ -42,9 +42,9 @@ from reflection_app.sessions.views import looked_back_at, looking_back_context
 from reflection_app.tasks.pages import redo_form_of
 from reflection_app.tasks.redo import why_no_redo
 from reflection_app.web.access import DeskRequest, Place, get_run_for, get_step_for, project_page
-from reflection_app.web.action_addresses import post_only
-from reflection_app.web.complaints import complaints
+from reflection_app.web.forms import complaints
 from reflection_app.web.list_pages import list_response, page_before
+from reflection_app.web.middleware import post_only
 
 LONGEST_SEARCH = 200
 STATES = (RunState.QUEUED, RunState.RUNNING, RunState.WAITING_REVIEW, RunState.WAITING_AGENT)

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from pydantic import AwareDatetime, Field, JsonValue
 
-from reflection_app.api.answer import Answer, PageAnswer
+from reflection_app.api.reading import Answer, PageAnswer
 from reflection_app.loops.session_reflections import Finding, KeptReflection, Trigger
 from reflection_app.sessions.models import Transcript, TranscriptTurn
 from reflection_app.sessions.recording import SessionState

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import AwareDatetime, Field, JsonValue
 
-from reflection_app.api.answer import Answer, Money, PageAnswer, money
+from reflection_app.api.reading import Answer, Money, PageAnswer, money
 from reflection_app.loops.task_spec import Execution, Limits, Mode
 from reflection_app.runs.answers import RunAnswer, run_answers, runs_to_list
 from reflection_app.runs.models import Run

@@ -21,9 +21,7 @@ from reflection_app.tasks.submission import TaskSubmission
 from reflection_app.tasks.submitting import submit_task
 from reflection_app.teams.models import Tool
 from reflection_app.web.access import DeskRequest, get_run_for, project_page
-from reflection_app.web.complaints import complaints
-from reflection_app.web.forms import Typed, blame, read_typed
-from reflection_app.web.typed_json import NotJson, read_typed_json
+from reflection_app.web.forms import NotJson, Typed, blame, complaints, read_typed, read_typed_json
 
 LIMITS = ("max_iterations", "token_budget", "time_budget_s", "cost_budget_usd")
 JSON_FIELDS = ("tests", "output_schema", "requirements")

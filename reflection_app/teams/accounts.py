@@ -37,9 +37,8 @@ from reflection_app.teams.models import Invitation
 from reflection_app.teams.projects import change_profile
 from reflection_app.web.access import DeskRequest
 from reflection_app.web.forms import Typed, blame, read_typed
-from reflection_app.web.language import greet, keep_language
-from reflection_app.web.surroundings import stand_in_project
-from reflection_app.web.theme import keep_theme
+from reflection_app.web.language import greet, keep_language, keep_theme
+from reflection_app.web.layout import stand_in_project
 
 INVITED = "invitation"
 NO_ADDRESS = "0.0.0.0"  # noqa: S104 - a session's address where none is known, nothing listens on it

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from pydantic import AwareDatetime, Field
 
-from reflection_app.api.answer import Answer, PageAnswer
+from reflection_app.api.reading import Answer, PageAnswer
 from reflection_app.teams.import_tools import Imported
 from reflection_app.teams.models import Delivery, DeliveryState, DeliveryTry, Secret, Tool, ToolKind, Webhook
 

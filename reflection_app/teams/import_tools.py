@@ -10,10 +10,9 @@ from django.utils.translation import gettext as _
 from pydantic import Field, ValidationError
 
 from reflection_app.adapters.outgoing import OutgoingError
-from reflection_app.adapters.tools.config import Headers, McpConfig, ServerUrl
+from reflection_app.adapters.tools.config import Headers, McpConfig, ServerUrl, secrets_named
 from reflection_app.adapters.tools.errors import Misconfigured
-from reflection_app.adapters.tools.headers import secrets_named
-from reflection_app.adapters.tools.secret_values import Secrets, load_secrets
+from reflection_app.adapters.tools.secrets import Secrets, load_secrets
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models import Project

@@ -36,7 +36,7 @@ from django.views.decorators.http import require_http_methods
 from django_htmx.http import HttpResponseClientRedirect
 from redis.exceptions import RedisError
 
-from reflection_app.adapters.tools.sealing import cipher
+from reflection_app.adapters.tools.secrets import cipher
 from reflection_app.core.audit import client_address, counted_address
 from reflection_app.core.models import Profile
 from reflection_app.web.language import greet

@@ -13,9 +13,15 @@ from pydantic import AfterValidator, Field, JsonValue, SecretStr, ValidationErro
 from reflection_app.adapters.outgoing import AddressRefused, OutgoingError, check_url, origin_of
 from reflection_app.adapters.tools.builtin import LONGEST_PROGRAM_S, SPECS
 from reflection_app.adapters.tools.calling import call_registered
-from reflection_app.adapters.tools.config import BY_KIND, AnyConfig, BuiltinConfig, HttpConfig
-from reflection_app.adapters.tools.headers import SECRET_NAME, secrets_named
-from reflection_app.adapters.tools.secret_values import encrypt
+from reflection_app.adapters.tools.config import (
+    BY_KIND,
+    SECRET_NAME,
+    AnyConfig,
+    BuiltinConfig,
+    HttpConfig,
+    secrets_named,
+)
+from reflection_app.adapters.tools.secrets import encrypt
 from reflection_app.adapters.tools.url_template import example_of, placeholders
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import InvalidInput, NotFound

@@ -13,7 +13,7 @@ from reflection_app.teams import accounts
 from reflection_app.teams.login import BrakedLoginView, choose_first_password, login_link
 from reflection_app.teams.pages import members
 from reflection_app.web.language import ForgettingLogoutView
-from reflection_app.web.surroundings import inside_project
+from reflection_app.web.layout import inside_project
 
 urlpatterns: list[URLPattern] = [
     path("login/", BrakedLoginView.as_view(), name="login"),

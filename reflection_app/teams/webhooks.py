@@ -14,9 +14,9 @@ from django.utils.translation import gettext as _
 from pydantic import AfterValidator, Field
 
 from reflection_app.adapters.outgoing import OutgoingError, as_secret, check_url, origin_of
-from reflection_app.adapters.outgoing.signing import SECRET_BYTES
+from reflection_app.adapters.outgoing.posting import SECRET_BYTES
 from reflection_app.adapters.outgoing.urls import LONGEST_URL
-from reflection_app.adapters.tools.sealing import cipher
+from reflection_app.adapters.tools.secrets import cipher
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import Conflict, InvalidInput, NotFound
 from reflection_app.core.events import Event, EventType

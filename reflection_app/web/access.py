@@ -10,6 +10,8 @@ from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext as _
 
 from reflection_app.core.audit import Actor, client_address
 from reflection_app.core.errors import ActionError
@@ -20,7 +22,12 @@ from reflection_app.reviews.models import BulkDecision, Review
 from reflection_app.runs.models import Run, Step
 from reflection_app.sessions.models import Transcript
 from reflection_app.teams.models import Delivery, Secret, Tool, Webhook
-from reflection_app.web.refusals import refused
+
+# The page for a change that was not made. Each class of error has its status (core/errors.py).
+
+
+def refused(request: HttpRequest, error: ActionError) -> HttpResponse:
+    return render(request, "refused.html", {"error": error, "title": _(error.title)}, status=error.status)
 
 
 @dataclass(frozen=True)

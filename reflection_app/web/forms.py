@@ -1,9 +1,19 @@
 """Reading ordinary forms: what was typed is kept as it was, and each problem finds its field."""
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.http import QueryDict
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from reflection_app.core.errors import capped
+from reflection_app.loops.json_paths import MOST_VALUES, has_more_values
+from reflection_app.tasks.submission import too_many_errors
 
 
 @dataclass
@@ -49,3 +59,127 @@ def blame(typed: Typed, errors: Iterable[Mapping[str, str]]) -> None:
         name = next((part for part in path if part in typed.values), error["field"])
         rest = ".".join(path[path.index(name) + 1 :]) if name in path else ""
         typed.add_error(name, f"{rest}: {error['message']}" if rest else error["message"])
+
+
+# What pydantic complains about, in the words of the pages: by field where the field says it best, else by kind.
+
+SHARE = gettext_noop("A number from 0 to 1.")
+SCORE = gettext_noop("A number from 0 to 100.")
+SENTENCES = {
+    "objective": gettext_noop("Write what is to be done."),
+    "mode": gettext_noop("Choose one of the ways."),
+    "external_id": gettext_noop("At most 200 characters."),
+    "max_iterations": gettext_noop("A whole number from 1 to 20."),
+    "token_budget": gettext_noop("A whole number from 1 to 100,000,000."),
+    "time_budget_s": gettext_noop("A number above 0, at most 86,400."),
+    "cost_budget_usd": gettext_noop("An amount above 0, with at most six decimals."),
+    "confidence_below": SHARE,
+    "audit_share": SHARE,
+    "score_below": SCORE,
+    "pass_from": SCORE,
+    "revise_from": gettext_noop("A number from 0 to 100, not above the score that passes."),
+    "max_supplements": gettext_noop("A whole number from 0 to 20."),
+    "temperature": gettext_noop("A number from 0 to 2."),
+    "top_p": gettext_noop("A number above 0, at most 1."),
+    "max_retries": gettext_noop("A whole number from 0 to 5."),
+    "reflection": gettext_noop("Choose one of these."),
+    "most": gettext_noop("A whole number from 1 to 20."),
+    "holdout_share": gettext_noop("A number from 0 to 0.5."),
+    "rules_most": gettext_noop("A whole number from 1 to 100."),
+    "rules_least_occurrences": gettext_noop("A whole number from 1 to 1,000."),
+    "decision": gettext_noop("Choose agree or overrule."),
+    "verdict": gettext_noop("Choose pass, revise or reject."),
+    "attempt": gettext_noop("Choose one of the attempts."),
+    "score": gettext_noop("A score is a number from 0 to 100."),
+    "lease_token": gettext_noop("Claim the review first."),
+    "reason": gettext_noop("A reason has at most 10,000 characters."),
+    "name": gettext_noop("Write what the key is for, in at most 120 characters."),
+    "days": gettext_noop("A whole number from 1 to 3650, or nothing."),
+    "scopes": gettext_noop("Choose at least one thing that the key may do."),
+    "description": gettext_noop("Say what is wrong."),
+}
+KINDS = {
+    "missing": gettext_noop("This is missing."),
+    "extra_forbidden": gettext_noop("There is no such field."),
+    "model_type": gettext_noop("A JSON object, as in the examples."),
+    "dict_type": gettext_noop("A JSON object."),
+    "tuple_type": gettext_noop("A list."),
+    "list_type": gettext_noop("A list."),
+    "string_type": gettext_noop("A text in quotes."),
+    "string_pattern_mismatch": gettext_noop("The name of a function."),
+}
+
+
+# Fields that are called like those of other forms.
+OF_AN_ENTRY = {
+    "name": gettext_noop("Give it a name, in at most 200 characters."),
+    "tags": gettext_noop("At most 20 tags, of at most 60 characters each."),
+}
+
+
+def complaints(error: ValidationError) -> list[dict[str, str]]:
+    """Each field that is wrong with a plain sentence, in the order of the form."""
+    if too_many := too_many_errors(error):
+        return too_many
+    return capped([_complaint(problem) for problem in error.errors(include_url=False, include_input=False)])
+
+
+def complaints_of_entry(error: ValidationError) -> list[dict[str, str]]:
+    """The same for the form of an entry."""
+    return [
+        complaint | {"message": _(own)} if (own := OF_AN_ENTRY.get(complaint["field"].partition(".")[0])) else complaint
+        for complaint in complaints(error)
+    ]
+
+
+def in_plain_words(errors: Iterable[Mapping[str, str]]) -> list[dict[str, str]]:
+    """An action's errors, with the sentence of each field that has one."""
+    return [{"field": error["field"], "message": _own_words(error)} for error in errors]
+
+
+def _own_words(error: Mapping[str, str]) -> str:
+    sentence = SENTENCES.get(error["field"])
+    return _(sentence) if sentence else error["message"]
+
+
+def _complaint(problem: ErrorDetails) -> dict[str, str]:
+    place, said = problem["loc"], problem["msg"].removeprefix("Value error, ")
+    message = _sentence(problem, said)
+    if place[:1] == ("issues",) and len(place) > 1:
+        message = _("Issue %(number)s: %(message)s") % {"number": int(place[1]) + 1, "message": message}
+    return {"field": ".".join(str(part) for part in place), "message": message}
+
+
+def _sentence(problem: ErrorDetails, said: str) -> str:
+    place, kind = problem["loc"], problem["type"]
+    if kind == "string_too_long":
+        return _("At most %(most)s characters.") % {"most": f"{problem['ctx']['max_length']:,}"}
+    if kind == "too_long":
+        return _("At most %(most)s of them.") % {"most": f"{problem['ctx']['max_length']:,}"}
+    # What is wrong inside of the tests, the kind says; of a form's own fields, what they should hold.
+    own = (
+        SENTENCES.get(str(place[-1])) if place and place[0] not in {"tests", "output_schema", "requirements"} else None
+    )
+    words = own or KINDS.get(kind)
+    return _(words) if words else said
+
+
+# JSON that somebody typed into a field of a form.
+
+
+class NotJson(ValueError):
+    """It cannot be read; says why in a sentence."""
+
+
+def read_typed_json(text: str) -> Any:
+    """The value. Raises NotJson."""
+    if has_more_values(text.encode(errors="surrogatepass")):
+        raise NotJson(_("This has more than %(most)s values, which are not read.") % {"most": f"{MOST_VALUES:,}"})
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        told = {"msg": error.msg, "lineno": error.lineno, "colno": error.colno}
+        raise NotJson(_("Not JSON: %(msg)s, line %(lineno)s, column %(colno)s.") % told) from None
+    except (ValueError, RecursionError):
+        why = _("Not JSON that can be read: a number is too long, or it is nested too deeply.")
+        raise NotJson(why) from None

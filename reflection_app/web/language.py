@@ -13,8 +13,35 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.utils import translation
 from django.utils.cache import patch_vary_headers
 
-from reflection_app.core.models import Profile
-from reflection_app.web.theme import keep_theme
+from reflection_app.core.models import Profile, Theme
+
+# Light or dark: the system's, unless a person chose. A cookie holds the choice: pages are drawn in it at once.
+
+COOKIE = "desk_theme"
+SCHEMES = {"": "light dark", Theme.LIGHT: "light", Theme.DARK: "dark"}
+
+
+def theme_of(request: HttpRequest) -> str:
+    """The theme chosen for this browser; empty where the system decides."""
+    kept = request.COOKIES.get(COOKIE, "")
+    return kept if kept in Theme.values else ""
+
+
+def keep_theme[Response: HttpResponseBase](response: Response, theme: str) -> Response:
+    """`response`, with which the browser keeps `theme`; with an empty one the system decides again."""
+    if not theme:
+        response.delete_cookie(COOKIE, samesite="Lax")
+        return response
+    response.set_cookie(
+        COOKIE,
+        theme,
+        max_age=settings.LANGUAGE_COOKIE_AGE,
+        secure=settings.LANGUAGE_COOKIE_SECURE,
+        httponly=True,
+        samesite="Lax",
+    )
+    return response
+
 
 # Answers of programs to programs: their words are part of an interface that is written down in English.
 ENGLISH = ("/api/", "/healthz", "/readyz")

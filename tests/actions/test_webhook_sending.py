@@ -11,7 +11,7 @@ import pytest
 from django.db import connection, transaction
 from pytest_django import Settings
 
-from reflection_app.adapters.outgoing import resolving
+from reflection_app.adapters.outgoing import addresses
 from reflection_app.config.jobs import receivers, send_to_webhook
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.events import Event, EventType
@@ -220,7 +220,7 @@ def test_a_name_that_turns_to_a_private_address_after_the_check_is_refused_when_
 ) -> None:
     settings.OUTGOING_ALLOWED_NETWORKS = ()
     answers = [["93.184.216.34"]]
-    monkeypatch.setattr(resolving, "look_up", lambda host, port: answers[-1])
+    monkeypatch.setattr(addresses, "look_up", lambda host, port: answers[-1])
     with Receiver() as receiver:
         webhook, _ = make_webhook(run.project, f"http://rebinding.example:{receiver.port}/")
         happen(run)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pytest_django.fixtures import Settings
 from redis import Redis
 
-from reflection_app.api import desk_view
+from reflection_app.api import view
 from reflection_app.api.rate_limits import Buckets, Limit
 from reflection_app.core.models import Scope
 from reflection_app.tasks.models import Task
@@ -84,7 +84,7 @@ def test_where_the_broker_is_away_everybody_is_let_in(caller: Caller, monkeypatc
     with monkeypatch.context() as patched:
         patched.setattr("django.conf.settings.CACHES", {"default": {"LOCATION": "unix:///nowhere/valkey.sock"}})
         assert away.take(Limit("key", 1, 1), of="x") is None
-    monkeypatch.setattr(desk_view, "buckets", away)
+    monkeypatch.setattr(view, "buckets", away)
     answers = [caller.get("tasks") for _ in range(5)]
     assert {answer.status for answer in answers} == {200}
     assert "ratelimit" not in answers[-1].headers

@@ -10,9 +10,9 @@ from django.urls import URLPattern
 from django.urls.resolvers import RoutePattern
 
 from notebook_app.models import Conflict, ImportBatch
-from reflection_app.api.desk_view import DeskView
 from reflection_app.api.permissions import permission_for
 from reflection_app.api.urls import urlpatterns
+from reflection_app.api.view import DeskView
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Scope
 from reflection_app.core.permissions import GRANTS, Grant, Permission

@@ -10,7 +10,7 @@ import yaml
 from django.contrib.staticfiles import finders
 from django.test import Client
 
-from reflection_app.api.answer import Answer
+from reflection_app.api.reading import Answer
 from reflection_app.loops.verdicts import Referee
 from tests.api.test_routes import ROUTES
 

@@ -23,7 +23,7 @@ from reflection_app.config.secret_key import secret_key
 from reflection_app.config.services import socket_dir
 from reflection_app.config.up import backup
 from reflection_app.config.up.backup import ToolFailed, Unusable, back_up, remove_interrupted_restore, restore
-from reflection_app.config.up.offline import running_postgres
+from reflection_app.config.up.engines import running_postgres
 from reflection_app.config.up.preconditions import Refused, sole_use
 from reflection_app.core.audit import AuditEntry
 from tests.factories import make_member, make_project

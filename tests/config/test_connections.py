@@ -9,9 +9,8 @@ from django.conf import settings
 from django.db import connection
 from pytest_django.fixtures import Settings
 
-from reflection_app.config import connections
-from reflection_app.config.connections import misfit_of_server, misfit_of_threads
-from reflection_app.config.services import NAMES_OF_CONNECTIONS
+from reflection_app.config import services
+from reflection_app.config.services import NAMES_OF_CONNECTIONS, misfit_of_server, misfit_of_threads
 from reflection_app.config.up import processes
 from reflection_app.runs.lease import KEEPER
 
@@ -51,7 +50,7 @@ def test_the_processes_of_the_desk_are_counted_wherever_they_are(
         found = first.execute("SELECT current_setting('max_connections')").fetchone()
         assert found is not None
         settings.DATABASE_POOL_SIZE = int(found[0])
-        connections.warn(threads=8)
+        services.warn(threads=8)
 
     [said] = caplog.messages
     assert f"max_connections={found[0]}" in said
@@ -63,7 +62,7 @@ def test_the_processes_of_the_desk_are_counted_wherever_they_are(
 def test_who_renews_leases_is_counted_with_its_process_alone() -> None:
     def others() -> int:
         with connection.cursor() as cursor:
-            cursor.execute(connections.COUNT, {"names": NAMES_OF_CONNECTIONS, "keeper": KEEPER})
+            cursor.execute(services.COUNT, {"names": NAMES_OF_CONNECTIONS, "keeper": KEEPER})
             return int(cursor.fetchone()[1])
 
     before = others()
@@ -74,7 +73,7 @@ def test_who_renews_leases_is_counted_with_its_process_alone() -> None:
 
 
 def test_a_database_that_is_away_keeps_nobody_from_starting() -> None:
-    program = "import django; django.setup()\nfrom reflection_app.config.connections import warn; warn(threads=100)"
+    program = "import django; django.setup()\nfrom reflection_app.config.services import warn; warn(threads=100)"
     told = subprocess.run(
         (sys.executable, "-c", program),
         env=dict(os.environ)

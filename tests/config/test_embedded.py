@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from reflection_app.config.up import postgres, system_user, valkey
-from reflection_app.config.up.errors import EmbeddedEngineError
+from reflection_app.config.up import engines
+from reflection_app.config.up.engines import EmbeddedEngineError
 
 ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="root gives PostgreSQL a user of its own; others do not")
 
 
 @pytest.mark.parametrize(
-    ("engine", "variable"), [(postgres.installation, "DATABASE_URL"), (valkey.binary, "REDIS_URL")]
+    ("engine", "variable"), [(engines.installation, "DATABASE_URL"), (engines.binary, "REDIS_URL")]
 )
 def test_a_platform_without_the_wheel_is_told_which_variable_to_set(
     monkeypatch: pytest.MonkeyPatch, engine: object, variable: str
@@ -28,7 +28,7 @@ def test_a_cluster_that_was_left_unfinished_is_made_anew() -> None:
     data = Path(os.environ["REFLECTION_DATA_DIR"]) / "cluster-test"
     (data / "postgres.unfinished" / "half").mkdir(parents=True)
 
-    command = asyncio.run(postgres.prepared_postgres(data, sockets=data / "run", sync=False))
+    command = asyncio.run(engines.prepared_postgres(data, sockets=data / "run", sync=False))
 
     assert (data / "postgres" / "PG_VERSION").read_text().strip() == "18"
     assert not (data / "postgres.unfinished").exists()
@@ -42,7 +42,7 @@ def test_a_folder_of_somebody_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("real")
 
     with pytest.raises(EmbeddedEngineError, match="belongs to somebody else"):
-        system_user.private_folder(tmp_path / "link", user=None)
+        engines.private_folder(tmp_path / "link", user=None)
 
 
 @ROOT_ONLY
@@ -50,5 +50,5 @@ def test_folders_above_are_opened_for_passing_through_and_not_for_reading() -> N
     closed = Path(os.environ["REFLECTION_DATA_DIR"]) / "closed"
     closed.mkdir(mode=0o700)
 
-    assert closed in system_user.make_passable(closed / "data")
+    assert closed in engines.make_passable(closed / "data")
     assert closed.stat().st_mode & 0o777 == 0o701

@@ -15,7 +15,7 @@ from pytest_django.fixtures import Settings
 from reflection_app.adapters import live
 from reflection_app.adapters.live import ASK_WITHIN_S, Watch, bell, is_watched, mark_watched
 from reflection_app.adapters.llm import gateway
-from reflection_app.adapters.llm.streaming import Streams
+from reflection_app.adapters.llm.provider import Streams
 from reflection_app.core.models import Project
 from reflection_app.runs.advance import advance
 from reflection_app.runs.models import Run

@@ -12,7 +12,7 @@ import pytest
 from pytest_django.fixtures import Settings
 
 from reflection_app.adapters.llm import ModelRefused, ModelTimedOut, ModelUnavailable, complete, warm_up
-from reflection_app.adapters.llm.model_loop import model_loop, stop_model_loop
+from reflection_app.adapters.llm.gateway import model_loop, stop_model_loop
 from reflection_app.adapters.llm.provider import close_connections, prepare, send
 from tests.llm.conftest import API_KEY, asking
 from tests.openai_server import OpenAIServer, Reply, ScriptedAnswers

@@ -162,7 +162,7 @@ def test_a_provider_that_never_answers_is_given_up_in_time(configured: Callable[
 def test_a_provider_that_tells_questions_from_answers_is_told_which_it_is(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from reflection_app.adapters.llm.embedding_call import _arguments
+    from reflection_app.adapters.llm.embedding import _arguments
 
     def told(as_query: bool) -> Any:
         return _arguments(["a"], model="cohere/embed-v4.0", as_query=as_query)["input_type"]

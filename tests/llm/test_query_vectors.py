@@ -13,10 +13,19 @@ from pytest_django.fixtures import Settings
 from redis import Redis
 
 from notebook_app.public import Space
-from reflection_app.adapters.llm import embedding, question_queue
+from reflection_app.adapters.llm import embedding, question_vectors
 from reflection_app.adapters.llm.embedding import WHEELS_MODEL
-from reflection_app.adapters.llm.query_vectors import Serving, prepare_questions, query_vector, serving
-from reflection_app.adapters.llm.question_queue import LONGEST_WAIT_S, QUESTIONS, SERVED, broker, serve_next
+from reflection_app.adapters.llm.question_vectors import (
+    LONGEST_WAIT_S,
+    QUESTIONS,
+    SERVED,
+    Serving,
+    broker,
+    prepare_questions,
+    query_vector,
+    serve_next,
+    serving,
+)
 from tests.notebook.embedding_rows import active, kept
 from tests.openai_server import OpenAIServer, Reply
 from tests.pace import PATIENCE_S
@@ -32,7 +41,7 @@ def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     cache.clear()
     for key in broker().keys("desk-embed:*"):
         broker().delete(key)
-    monkeypatch.setattr(question_queue.Outage, "until", 0.0)
+    monkeypatch.setattr(question_vectors.Outage, "until", 0.0)
 
 
 def answering(model: str = MODEL, dimensions: int = 2) -> Space:
@@ -167,9 +176,9 @@ def test_without_a_worker_nobody_waits() -> None:
 def test_a_queue_that_is_full_takes_no_more() -> None:
     answering()
     broker().set(SERVED, b"1", ex=60)
-    broker().rpush(QUESTIONS, *["gone"] * question_queue.MOST_WAITING)
+    broker().rpush(QUESTIONS, *["gone"] * question_vectors.MOST_WAITING)
     assert query_vector("why did it fail?", timeout_s=30) is None
-    assert broker().llen(QUESTIONS) == question_queue.MOST_WAITING
+    assert broker().llen(QUESTIONS) == question_vectors.MOST_WAITING
 
 
 def test_a_question_that_nobody_waits_for_any_more_is_not_computed(configured: Callable[[OpenAIServer], None]) -> None:
@@ -193,7 +202,7 @@ def test_a_model_that_gives_none_is_told_at_once_and_not_after_the_whole_wait(
     broker().set(SERVED, b"1", ex=60)
     with OpenAIServer(lambda _: Reply("no", status=404)) as server:
         configured(server)
-        asking = threading.Thread(target=lambda: found.append(question_queue.asked("a", model=MODEL, timeout_s=30)))
+        asking = threading.Thread(target=lambda: found.append(question_vectors.asked("a", model=MODEL, timeout_s=30)))
         asking.start()
         serve_next(wait_s=20)
         asking.join(timeout=IN_THE_END_S)
@@ -221,7 +230,7 @@ def test_a_broker_that_is_away_is_asked_once_and_costs_the_answer_nothing_more(
         tried.append("asked")
         return Redis.from_url("redis://127.0.0.1:1", socket_connect_timeout=1)
 
-    monkeypatch.setattr(question_queue, "broker", away)
+    monkeypatch.setattr(question_vectors, "broker", away)
     assert query_vector("why did it fail?") is None
     assert query_vector("and why again?") is None
     assert len(tried) == 1
@@ -246,13 +255,15 @@ def test_a_broker_that_hangs_keeps_who_asks_no_longer_than_it_wants_to_wait(
     with socket.create_server(("127.0.0.1", 0)) as hanging:
         # The kernel takes the connection; nobody ever reads from it.
         place = f"redis://127.0.0.1:{hanging.getsockname()[1]}/0"
-        monkeypatch.setattr(question_queue, "ANSWERS_WITHIN_S", 0.2)
+        monkeypatch.setattr(question_vectors, "ANSWERS_WITHIN_S", 0.2)
         monkeypatch.setattr(settings, "CACHES", {"default": settings.CACHES["default"] | {"LOCATION": place}})
-        asked = threading.Thread(target=question_queue.asked, args=("why?",), kwargs={"model": MODEL, "timeout_s": 1.0})
+        asked = threading.Thread(
+            target=question_vectors.asked, args=("why?",), kwargs={"model": MODEL, "timeout_s": 1.0}
+        )
         asked.start()
         asked.join(timeout=PATIENCE_S)
         is_waiting = asked.is_alive()
     asked.join()
     broker.cache_clear()
     assert not is_waiting
-    assert question_queue.Outage.until > 0
+    assert question_vectors.Outage.until > 0

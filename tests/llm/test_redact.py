@@ -1,6 +1,6 @@
 import pytest
 
-from reflection_app.adapters.llm.redact import HIDDEN, redact
+from reflection_app.adapters.llm.errors import HIDDEN, redact
 
 
 @pytest.mark.parametrize(

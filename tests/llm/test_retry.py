@@ -2,7 +2,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from reflection_app.adapters.llm.retry import backoff_s, retry_after_s
+from reflection_app.adapters.llm.errors import backoff_s, retry_after_s
 
 NOW = datetime(2026, 5, 1, 12, 0, 0, tzinfo=UTC)
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from reflection_app.adapters.llm import ModelTimedOut, complete, warm_up
-from reflection_app.adapters.llm.model_loop import stop_model_loop
-from reflection_app.adapters.llm.setup_threads import SetupThreads
+from reflection_app.adapters.llm.gateway import stop_model_loop
+from reflection_app.adapters.llm.litellm_import import SetupThreads
 from tests.llm.conftest import asking
 from tests.openai_server import OpenAIServer, Reply
 from tests.pace import PATIENCE_S

@@ -9,8 +9,8 @@ from itertools import pairwise
 import pytest
 
 from reflection_app.adapters.llm import Completion, ModelRefused, ModelTimedOut, complete, gateway, warm_up
+from reflection_app.adapters.llm.provider import MOST_AT_ONCE, Streams
 from reflection_app.adapters.llm.scripted import ScriptedAnswer, register_script
-from reflection_app.adapters.llm.streaming import MOST_AT_ONCE, Streams
 from tests.llm.conftest import asking
 from tests.openai_server import OpenAIServer, Reply, ScriptedAnswers
 from tests.pace import PATIENCE_S

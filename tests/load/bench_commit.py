@@ -81,7 +81,7 @@ def measure(
 def note_commit_times(data: Path) -> None:
     """Makes the desk's own PostgreSQL before the desk does, with the time of each commit kept."""
     from reflection_app.config.services import socket_dir
-    from reflection_app.config.up.postgres import prepared_postgres
+    from reflection_app.config.up.engines import prepared_postgres
 
     asyncio.run(prepared_postgres(data, sockets=socket_dir(data)))
     with (data / "postgres" / "postgresql.conf").open("a") as settings:

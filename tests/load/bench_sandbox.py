@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 
 from reflection_app.adapters.sandbox import check, run_tests
-from reflection_app.adapters.sandbox.interpreter import get_interpreter
+from reflection_app.adapters.sandbox.bwrap import get_interpreter
 from reflection_app.loops.code_tests import CodeTests
 
 GOAL_MS = 40

@@ -101,7 +101,7 @@ def take(run_id: UUID) -> Taken:
 
 def bare_ms(requests: list[dict[str, Any]]) -> float:
     from reflection_app.adapters.llm import provider
-    from reflection_app.adapters.llm.model_loop import model_loop
+    from reflection_app.adapters.llm.gateway import model_loop
 
     # The same loop and so the same open connections: what is compared is the desk, not two pools.
     return model_loop(provider.close_connections).submit(_bare_ms(requests)).result()
@@ -109,8 +109,7 @@ def bare_ms(requests: list[dict[str, Any]]) -> float:
 
 async def _bare_ms(requests: list[dict[str, Any]]) -> float:
     from reflection_app.adapters.llm.litellm_import import litellm
-    from reflection_app.adapters.llm.provider import READ_WITHIN_S
-    from reflection_app.adapters.llm.structured import response_format
+    from reflection_app.adapters.llm.provider import READ_WITHIN_S, response_format
 
     schemas = [request.get("json_schema") for request in requests]
     forms = [schema and response_format(schema, model=MODEL, provider="openai") for schema in schemas]

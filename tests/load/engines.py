@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from reflection_app.config.up.postgres import postgres_is_ready, prepared_postgres
+from reflection_app.config.up.engines import postgres_is_ready, prepared_postgres, prepared_valkey, valkey_is_ready
 from reflection_app.config.up.processes import Command, start_options
-from reflection_app.config.up.valkey import prepared_valkey, valkey_is_ready
 
 
 @contextmanager

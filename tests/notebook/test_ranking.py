@@ -5,7 +5,7 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from notebook_app.ranking import Use, by_use, fuse, lift_of, use_rank
+from notebook_app.recall import Use, by_use, fuse, lift_of, use_rank
 
 A, B, C, D = (UUID(int=number) for number in range(1, 5))
 FLOOR = 0.1

@@ -17,10 +17,10 @@ from reflection_app.adapters.outgoing import (
     TimedOut,
     TooLarge,
     Unreachable,
+    addresses,
     check_url,
-    resolving,
+    client,
     send,
-    transport,
 )
 from tests.outgoing.certificate import make_certificate
 from tests.outgoing.server import Heard, RawServer, by_path, reply
@@ -54,7 +54,7 @@ def test_the_name_is_looked_up_once_and_the_checked_address_is_the_one_connected
         asked.append(host)
         return ["127.0.0.1"]
 
-    monkeypatch.setattr(resolving, "look_up", look_up)
+    monkeypatch.setattr(addresses, "look_up", look_up)
     with RawServer(reply()) as s:
         answer = fetch(f"http://tools.example:{s.port}/")
     assert answer.body == b"ok"
@@ -67,7 +67,7 @@ def test_a_name_that_turns_to_loopback_after_its_check_is_refused(
 ) -> None:
     settings.OUTGOING_ALLOWED_NETWORKS = ()
     answers = iter([["8.8.8.8"], ["127.0.0.1"]])
-    monkeypatch.setattr(resolving, "look_up", lambda *_: next(answers))
+    monkeypatch.setattr(addresses, "look_up", lambda *_: next(answers))
     with RawServer(reply()) as s:
         check_url(f"http://rebinding.example:{s.port}/")
         with pytest.raises(AddressRefused):
@@ -77,7 +77,7 @@ def test_a_name_that_turns_to_loopback_after_its_check_is_refused(
 
 def test_a_redirect_to_a_name_that_now_points_inside_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = iter([["127.0.0.1"], ["169.254.169.254"]])
-    monkeypatch.setattr(resolving, "look_up", lambda *_: next(answers))
+    monkeypatch.setattr(addresses, "look_up", lambda *_: next(answers))
     with RawServer(reply(status="302 Found", location="/again")) as s, pytest.raises(AddressRefused):
         fetch(f"http://rebinding.example:{s.port}/")
     assert len(s.heard) == 1
@@ -191,7 +191,7 @@ def test_a_resolver_that_hangs_is_cut_off_by_the_time(monkeypatch: pytest.Monkey
         time.sleep(6)
         return ["8.8.8.8"]
 
-    monkeypatch.setattr(resolving, "look_up", look_up)
+    monkeypatch.setattr(addresses, "look_up", look_up)
     began = time.monotonic()
     with pytest.raises(TimedOut):
         fetch("http://slow.example/", deadline_s=0.5)
@@ -247,7 +247,7 @@ def test_the_certificate_is_checked_against_the_name_and_not_the_address(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     certificate, key = make_certificate(tmp_path, name="tools.example")
-    monkeypatch.setattr(resolving, "look_up", lambda *_: ["127.0.0.1"])
+    monkeypatch.setattr(addresses, "look_up", lambda *_: ["127.0.0.1"])
     serving = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     serving.load_cert_chain(certificate, key)
     names: list[str | None] = []
@@ -262,7 +262,7 @@ def test_the_certificate_is_checked_against_the_name_and_not_the_address(
     with TlsServer(over_tls) as port:
         with pytest.raises(Unreachable, match="certificate"):
             fetch(f"https://tools.example:{port}/")
-        monkeypatch.setattr(transport, "_tls", lambda: trusting)
+        monkeypatch.setattr(client, "_tls", lambda: trusting)
         assert fetch(f"https://tools.example:{port}/").body == b"ok"
         with pytest.raises(Unreachable, match="certificate"):
             fetch(f"https://other.example:{port}/")

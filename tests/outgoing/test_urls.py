@@ -2,7 +2,7 @@
 
 import pytest
 
-from reflection_app.adapters.outgoing import AddressRefused, Unreachable, check_url, origin_of, resolving
+from reflection_app.adapters.outgoing import AddressRefused, Unreachable, addresses, check_url, origin_of
 
 NASTY = [
     "",
@@ -109,7 +109,7 @@ def test_a_public_address_is_let_through(url: str) -> None:
 
 def test_a_name_is_judged_by_all_of_its_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = {"good.example": ["8.8.8.8", "2606:4700:4700::1111"], "mixed.example": ["8.8.8.8", "10.0.0.1"]}
-    monkeypatch.setattr(resolving, "look_up", lambda host, _port: answers.get(host, []))
+    monkeypatch.setattr(addresses, "look_up", lambda host, _port: answers.get(host, []))
 
     check_url("https://good.example/")
     with pytest.raises(AddressRefused, match=r"mixed\.example is not on the public internet"):
@@ -125,7 +125,7 @@ def test_an_international_name_is_looked_up_in_its_ascii_form(monkeypatch: pytes
         asked.append(host)
         return ["8.8.8.8"]
 
-    monkeypatch.setattr(resolving, "look_up", look_up)
+    monkeypatch.setattr(addresses, "look_up", look_up)
     check_url("https://bücher.example/")
     assert asked == ["xn--bcher-kva.example"]
 
@@ -134,7 +134,7 @@ def test_an_unknown_name_is_told_apart_from_a_refused_one(monkeypatch: pytest.Mo
     def unknown(_host: str, _port: int) -> list[str]:
         raise OSError(-2, "Name or service not known")
 
-    monkeypatch.setattr(resolving, "look_up", unknown)
+    monkeypatch.setattr(addresses, "look_up", unknown)
     with pytest.raises(Unreachable, match="not known"):
         check_url("https://nobody.example/")
 

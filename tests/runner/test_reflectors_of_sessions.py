@@ -9,7 +9,7 @@ from pytest_django.fixtures import Settings
 from notebook_app.models import Entry, Evidence
 from notebook_app.public import propose
 from notebook_app.rules_prompt import Told, bounded, new_boundary
-from reflection_app.adapters.llm.model_loop import stop_model_loop
+from reflection_app.adapters.llm.gateway import stop_model_loop
 from reflection_app.core.audit import Actor
 from reflection_app.core.events import Event, EventType
 from reflection_app.core.models import Project

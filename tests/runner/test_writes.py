@@ -7,7 +7,7 @@ from django.db import DataError, OperationalError, connection
 from django.utils import timezone
 
 from reflection_app.adapters.llm import warm_up
-from reflection_app.adapters.llm.model_loop import stop_model_loop
+from reflection_app.adapters.llm.gateway import stop_model_loop
 from reflection_app.adapters.llm.scripted import ScriptedAnswer, register_script
 from reflection_app.core.events import Event
 from reflection_app.loops.verdicts import Verdict as VerdictName

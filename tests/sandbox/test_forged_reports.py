@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reflection_app.adapters.sandbox.frames import Record
 from reflection_app.adapters.sandbox.judge import Judge
-from reflection_app.adapters.sandbox.script_plan import Item
+from reflection_app.adapters.sandbox.process import Record
+from reflection_app.adapters.sandbox.scripts import Item
 from reflection_app.loops.code_tests import CallCase, FailureReason, StdinCase, TestResult
 from tests.pace import within
 from tests.sandbox.runs import run_call

@@ -5,7 +5,7 @@ from errno import ENETUNREACH, EPERM
 from pathlib import Path
 
 from reflection_app.adapters.sandbox import check
-from reflection_app.adapters.sandbox.syscall_filter import filter_program
+from reflection_app.adapters.sandbox.bwrap import filter_program
 from reflection_app.loops.code_tests import TestReport
 from tests.sandbox.runs import run_call, run_calls
 

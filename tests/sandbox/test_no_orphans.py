@@ -5,7 +5,7 @@ import sys
 import time
 from pathlib import Path
 
-from reflection_app.adapters.sandbox.memory import descendants, numbers_of
+from reflection_app.adapters.sandbox.process import descendants, numbers_of
 from tests.pace import PATIENCE_S
 
 WORKER = """

@@ -9,8 +9,8 @@ import time
 import pytest
 
 from reflection_app.adapters.sandbox import SandboxLimits, check
-from reflection_app.adapters.sandbox.memory import descendants, numbers_of
-from reflection_app.adapters.sandbox.syscall_filter import filter_program, steps
+from reflection_app.adapters.sandbox.bwrap import filter_program, steps
+from reflection_app.adapters.sandbox.process import descendants, numbers_of
 from reflection_app.loops.code_tests import FailureReason
 from tests.pace import PATIENCE_S
 from tests.sandbox.runs import run_call, run_calls

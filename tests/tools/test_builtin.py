@@ -2,7 +2,7 @@
 
 import pytest
 
-from reflection_app.adapters.tools.files import grep_search
+from reflection_app.adapters.tools.builtin import grep_search
 from reflection_app.core.audit import Actor
 from reflection_app.loops.tool_calls import ToolFailure
 from reflection_app.runs.models import Run

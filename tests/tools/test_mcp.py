@@ -10,7 +10,7 @@ import pytest
 from reflection_app.adapters.outgoing import AddressRefused, OutgoingError, TimedOut, TooLarge, Unreachable
 from reflection_app.adapters.tools.config import McpConfig
 from reflection_app.adapters.tools.mcp import call_mcp, list_tools
-from reflection_app.adapters.tools.secret_values import Secrets
+from reflection_app.adapters.tools.secrets import Secrets
 from reflection_app.loops.tool_calls import ToolFailure, ToolResult
 from tests.outgoing.server import Heard, RawServer, Reply, reply
 from tests.tools.mcp_server import TOKEN, McpServer

@@ -11,7 +11,7 @@ from django.apps import apps
 from django.core import serializers
 from pytest_django import Settings
 
-from reflection_app.adapters.tools.secret_values import Secrets, decrypt
+from reflection_app.adapters.tools.secrets import Secrets, decrypt
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models import Project

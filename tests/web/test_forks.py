@@ -15,7 +15,7 @@ from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import fork_run
 from reflection_app.runs.models import Attempt, Run, Step
 from reflection_app.runs.views.forks import prefilled
-from reflection_app.web.text_diff import marked
+from reflection_app.web.rendering import marked
 from tests.critiques import critique
 from tests.factories import make_member, make_project
 from tests.pace import within

@@ -13,8 +13,7 @@ from reflection_app.adapters.llm.errors import (
     TextRefused,
 )
 from reflection_app.adapters.llm.gateway import complete, warm_up
-from reflection_app.adapters.llm.looking_back import can_look_back
-from reflection_app.adapters.llm.roles import LOCAL_MODEL, model_for
+from reflection_app.adapters.llm.roles import LOCAL_MODEL, can_look_back, model_for
 from reflection_app.loops.values import Message
 
 __all__ = [

@@ -3,11 +3,9 @@
 httpx2 is the HTTP client of the MCP SDK; with one client for all tools there is one place where addresses are checked.
 """
 
-from reflection_app.adapters.outgoing.client import HttpClient, run_with_client
-from reflection_app.adapters.outgoing.errors import AddressRefused, OutgoingError, TimedOut, TooLarge, Unreachable
-from reflection_app.adapters.outgoing.posting import Message, Posted, Receiver
-from reflection_app.adapters.outgoing.requests import OutgoingAnswer, OutgoingRequest, send
-from reflection_app.adapters.outgoing.signing import as_secret, signed_headers
+from reflection_app.adapters.outgoing.addresses import AddressRefused, OutgoingError, TimedOut, TooLarge, Unreachable
+from reflection_app.adapters.outgoing.client import HttpClient, OutgoingAnswer, OutgoingRequest, run_with_client, send
+from reflection_app.adapters.outgoing.posting import Message, Posted, Receiver, as_secret, signed_headers
 from reflection_app.adapters.outgoing.urls import check_url, origin_of
 
 __all__ = [

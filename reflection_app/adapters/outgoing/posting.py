@@ -1,6 +1,9 @@
 """Telling a receiver something: its status counts. Redirects are not followed, and little of the body is read."""
 
 import asyncio
+import base64
+import hashlib
+import hmac
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -10,11 +13,8 @@ from typing import Any, Self
 import anyio
 import httpx2
 
-from reflection_app.adapters.outgoing.client import client_over
-from reflection_app.adapters.outgoing.decoding import Budget
-from reflection_app.adapters.outgoing.errors import OutgoingError, TimedOut, Unreachable, text_of
-from reflection_app.adapters.outgoing.requests import USER_AGENT, OutgoingAnswer
-from reflection_app.adapters.outgoing.transport import PinnedTransport
+from reflection_app.adapters.outgoing.addresses import OutgoingError, TimedOut, Unreachable, text_of
+from reflection_app.adapters.outgoing.client import USER_AGENT, Budget, OutgoingAnswer, PinnedTransport, client_over
 from reflection_app.adapters.outgoing.urls import origin_of, read_url
 
 # Of an answer that nobody waits for this much is read, to show it; a body that never ends changes nothing.
@@ -134,3 +134,30 @@ async def _beginning(answer: httpx2.Response) -> bytes:
         except (OutgoingError, httpx2.HTTPError):
             return read[:KEPT_BYTES]
     return read[:KEPT_BYTES]
+
+
+# Signatures of webhooks, after the Standard Webhooks scheme (standardwebhooks.com): symmetric, version 1. Pure.
+
+BEGINNING = "whsec_"
+# The scheme asks for 24 to 64 bytes.
+SECRET_BYTES = 32
+
+
+def as_secret(key: bytes) -> str:
+    """The key as receivers are given it."""
+    return BEGINNING + base64.b64encode(key).decode("ascii")
+
+
+def signed_headers(body: bytes, *, message_id: str, timestamp_s: int, secrets: Sequence[str]) -> dict[str, str]:
+    """The headers that say who sent `body`, with a signature of each secret: receivers need only know one of them."""
+    signed = f"{message_id}.{timestamp_s}.".encode() + body
+    return {
+        "webhook-id": message_id,
+        "webhook-timestamp": str(timestamp_s),
+        "webhook-signature": " ".join(_signature(signed, secret) for secret in secrets),
+    }
+
+
+def _signature(signed: bytes, secret: str) -> str:
+    key = base64.b64decode(secret.removeprefix(BEGINNING))
+    return "v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode("ascii")

@@ -6,8 +6,7 @@ from ipaddress import AddressValueError, IPv4Address, IPv6Address
 
 import httpx2
 
-from reflection_app.adapters.outgoing.errors import AddressRefused, TimedOut
-from reflection_app.adapters.outgoing.resolving import resolve
+from reflection_app.adapters.outgoing.addresses import AddressRefused, TimedOut, resolve
 
 LONGEST_URL = 4000
 USUAL_PORTS = {"http": 80, "https": 443}

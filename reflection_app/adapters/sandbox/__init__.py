@@ -6,8 +6,7 @@ each test in it is a new process. Where no sandbox starts, code is refused.
 
 from reflection_app.adapters.sandbox.bwrap import SandboxStatus, check
 from reflection_app.adapters.sandbox.limits import SandboxFailed, SandboxLimits, SandboxUnavailable
-from reflection_app.adapters.sandbox.program import ProgramResult, run_program
-from reflection_app.adapters.sandbox.run import run_tests
+from reflection_app.adapters.sandbox.run import ProgramResult, run_program, run_tests
 
 __all__ = [
     "ProgramResult",

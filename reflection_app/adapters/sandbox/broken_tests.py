@@ -7,12 +7,10 @@ nowhere. No code under test is there, so it has no say in whose fault a failure 
 
 from typing import Any
 
-from reflection_app.adapters.sandbox.frames import Record
 from reflection_app.adapters.sandbox.judge import Judge
 from reflection_app.adapters.sandbox.limits import SandboxLimits
-from reflection_app.adapters.sandbox.process import HarnessDied, run_job
-from reflection_app.adapters.sandbox.script_plan import Plan
-from reflection_app.adapters.sandbox.texts import clean
+from reflection_app.adapters.sandbox.process import HarnessDied, Record, clean, run_job
+from reflection_app.adapters.sandbox.scripts import Plan
 from reflection_app.adapters.sandbox.values import MalformedValue, read_message
 from reflection_app.loops.code_tests import FailureReason, TestResult
 from reflection_app.loops.scripts.names import MODULES, SOLUTION, defined_names, free_names

@@ -2,20 +2,161 @@
 
 import marshal
 import os
+import resource
 import selectors
+import signal
 import subprocess
 import time
 from collections.abc import Generator, Iterator
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import CodeType
 from typing import Any
 
 from reflection_app.adapters.sandbox.bwrap import check, launch
-from reflection_app.adapters.sandbox.frames import BrokenStream, Reader, Record
 from reflection_app.adapters.sandbox.limits import SandboxFailed, SandboxLimits
-from reflection_app.adapters.sandbox.memory import LOOK_EVERY_S, MemoryWatch
+
+# The memory of all processes of a sandbox together, seen from outside.
+#
+# The kernel limits each process; only a control group would limit their sum, and an ordinary user seldom has one.
+# So it is looked at many times a second; when it is too much, every process of the candidate is killed. The harness
+# stays, and goes on with the next test.
+
+LOOK_EVERY_S = 0.05
+ENTRY_BYTES = 2048
+GONE = (OSError, IndexError, ValueError)
+
+
+class MemoryWatch:
+    """Kills what a sandbox's candidate runs once it holds more than `most` bytes in sum."""
+
+    def __init__(self, pid: int, *, most: int, nesting: int) -> None:
+        self.pid, self.most, self.nesting = pid, most, nesting
+        self.harness: int | None = None
+
+    def look(self) -> bool:
+        """Whether the candidate had to be killed."""
+        if self.harness is None:
+            self.harness = next((pid for pid in descendants(self.pid) if self.is_harness(pid)), None)
+            return False
+        inside = list(descendants(self.harness))
+        if sum(map(resident_memory, inside)) + tmp_entries(self.harness) <= self.most:
+            return False  # nothing is counted less than once, and this is soon done
+        if sum(map(own_memory, inside)) + tmp_entries(self.harness) <= self.most:
+            return False
+        for pid in inside:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        return True
+
+    def is_harness(self, pid: int) -> bool:
+        """Whether it is process 1 of a namespace as far below ours as the sandbox is."""
+        numbers = numbers_of(pid)
+        return len(numbers) == len(numbers_of("self")) + self.nesting and numbers[-1] == "1"
+
+
+def descendants(pid: int) -> Iterator[int]:
+    """The processes below this one, as far as they can still be seen."""
+    found: list[int] = []
+    with suppress(*GONE):
+        for path in Path(f"/proc/{pid}/task").iterdir():
+            found += map(int, (path / "children").read_text().split())
+    for child in found:
+        yield child
+        yield from descendants(child)
+
+
+def numbers_of(pid: int | str) -> list[str]:
+    """The numbers of a process in the namespaces from ours down to its own."""
+    with suppress(*GONE):
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+        return next(line.split()[1:] for line in lines if line.startswith("NSpid:"))
+    return []
+
+
+def resident_memory(pid: int) -> int:
+    """Bytes of the process that are in memory, those in full that it shares with others."""
+    with suppress(*GONE):
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * resource.getpagesize()
+    return 0
+
+
+def own_memory(pid: int) -> int:
+    """Bytes that no file backs: its own, and its part of what it shares with others."""
+    with suppress(*GONE):
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+        return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith(("Pss_Anon:", "Pss_Shmem:")))
+    return 0
+
+
+def tmp_entries(pid: int) -> int:
+    """Bytes of the kernel that the files and folders in the sandbox's /tmp take, whatever is in them."""
+    with suppress(OSError):
+        told = os.statvfs(f"/proc/{pid}/root/tmp")
+        return (told.f_files - told.f_ffree) * ENTRY_BYTES
+    return 0
+
+
+# The records that the harness writes, taken apart as they arrive.
+
+LONGEST_HEAD = 200
+
+
+class BrokenStream(Exception):
+    """The stream is not what the harness writes."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """How one test ended: `outcome` of the harness, wait status, and what the child reported and printed."""
+
+    index: int
+    outcome: str
+    status: int
+    duration_ms: float
+    report: bytes
+    stdout: bytes
+    stderr: bytes
+    over_memory: bool = False
+
+
+class Reader:
+    """Collects bytes and gives back the records that are whole."""
+
+    def __init__(self) -> None:
+        self.kept = bytearray()
+        self.is_ready = False
+
+    def feed(self, block: bytes) -> Iterator[Record]:
+        self.kept += block
+        while (end := self.kept.find(b"\n", 0, LONGEST_HEAD)) >= 0:
+            if not self.is_ready:
+                self.is_ready = self.kept[:end] == b"ready"
+                if not self.is_ready:
+                    raise BrokenStream
+                del self.kept[: end + 1]
+                continue
+            record, length = self.read(bytes(self.kept[:end]), end + 1)
+            if record is None:
+                return
+            del self.kept[:length]
+            yield record
+
+    def read(self, head: bytes, start: int) -> tuple[Record | None, int]:
+        try:
+            index, outcome, status, micros, *lengths = head.decode("ascii").split(" ")
+            first, second, third = map(int, lengths)
+        except ValueError as error:
+            raise BrokenStream from error
+        length = start + first + second + third
+        if len(self.kept) < length:
+            return None, 0
+        body = bytes(self.kept[start:length])
+        parts = (body[:first], body[first : first + second], body[first + second :])
+        return Record(int(index), outcome, int(status), int(micros) / 1000, *parts), length
+
 
 GRACE_S = 2.0
 INSIDE = "reflection_app.adapters.sandbox.inside"
@@ -118,3 +259,27 @@ def read_blocks(process: subprocess.Popen[bytes], *, until: float) -> Iterator[b
                 process.wait(timeout=5)
                 return
             yield block
+
+
+# Texts that came out of the sandbox, made safe for a database and short enough for people and prompts.
+
+
+def clean(text: str | bytes, *, limit: int = 2_000) -> str:
+    """The text without NUL and lone surrogates (PostgreSQL refuses both), its middle left out beyond the limit."""
+    if isinstance(text, bytes):
+        text = text.decode("utf-8", "backslashreplace")
+    text = shorten(text, limit=limit)
+    return text.encode("utf-8", "backslashreplace").decode("utf-8").replace("\x00", "\\x00")
+
+
+def shorten(text: str, *, limit: int) -> str:
+    """The text, or its beginning and end with a note of how much is missing between them."""
+    if len(text) <= limit:
+        return text
+    head, tail = limit * 3 // 4, limit // 4
+    return f"{text[:head]} … [{len(text) - head - tail} characters left out] … {text[-tail:]}"
+
+
+def shown(value: object, *, limit: int = 2_000) -> str:
+    """The value as Python writes it, safe and short."""
+    return clean(repr(value), limit=limit)

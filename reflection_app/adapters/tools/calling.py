@@ -10,14 +10,19 @@ from django.db import connection
 from pydantic import ValidationError
 
 from reflection_app.adapters.outgoing import AddressRefused, OutgoingError, TimedOut, TooLarge, Unreachable
-from reflection_app.adapters.tools.builtin import READING, SPECS, call_builtin
-from reflection_app.adapters.tools.config import BY_KIND, AnyConfig, BuiltinConfig, HttpConfig, McpConfig
+from reflection_app.adapters.tools.builtin import READING, SPECS, Files, call_builtin
+from reflection_app.adapters.tools.config import (
+    BY_KIND,
+    AnyConfig,
+    BuiltinConfig,
+    HttpConfig,
+    McpConfig,
+    failed,
+    secrets_named,
+)
 from reflection_app.adapters.tools.errors import Misconfigured, UnusableArguments
-from reflection_app.adapters.tools.files import Files
-from reflection_app.adapters.tools.headers import secrets_named
 from reflection_app.adapters.tools.http import call_http
-from reflection_app.adapters.tools.results import failed
-from reflection_app.adapters.tools.secret_values import Secrets, load_secrets
+from reflection_app.adapters.tools.secrets import Secrets, load_secrets
 from reflection_app.loops.attempt_effects import CallTool
 from reflection_app.loops.tool_calls import SchemaUnusable, ToolFailure, ToolResult, violations
 from reflection_app.runs.models import Run

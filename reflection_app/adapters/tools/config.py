@@ -1,13 +1,65 @@
 """How a tool is called, by kind: what `Tool.config` holds. Nothing here is secret; headers name secrets."""
 
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, TypeAdapter
 
-from reflection_app.adapters.tools.headers import header_problems
 from reflection_app.adapters.tools.url_template import template_problems
-from reflection_app.loops.storable import is_storable
+from reflection_app.loops.storable import is_storable, storable
+from reflection_app.loops.tool_calls import ToolFailure, ToolResult
 from reflection_app.loops.values import Value
+
+# Headers of tools: which may be set, and how they name secrets in place of holding them.
+
+MOST_HEADERS = 20
+LONGEST_HEADER = 2000
+SECRET_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
+REFERENCE = re.compile(r"\{secret:([^{}]*)\}")
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")
+_VALUE = re.compile(r"[\x20-\x7e]*")
+# Those that say how the message itself is read, and those that the desk sets.
+OURS = {
+    "accept-encoding", "connection", "content-encoding", "content-length", "cookie", "expect", "host",
+    "idempotency-key", "keep-alive", "mcp-session-id", "proxy-authorization", "proxy-connection", "te", "trailer",
+    "transfer-encoding", "upgrade",
+}  # fmt: skip
+# What stands in these is a secret, so it must come from one.
+SECRET = {"authorization", "x-api-key", "api-key", "x-auth-token"}
+
+
+def header_problems(headers: Mapping[str, str]) -> Iterator[str]:
+    """What is wrong with the headers, a sentence each."""
+    if len(headers) > MOST_HEADERS:
+        yield f"at most {MOST_HEADERS} headers"
+    for name, value in headers.items():
+        if problem := _problem(name, value):
+            yield f"{name[:100]}: {problem}"
+    if len({name.lower() for name in headers}) < len(headers):
+        yield "a header is given twice"
+
+
+def _problem(name: str, value: str) -> str:
+    if not _TOKEN.fullmatch(name):
+        return "this is no name of a header"
+    if name.lower() in OURS:
+        return "this header is set by the desk or not at all"
+    if len(value) > LONGEST_HEADER or not _VALUE.fullmatch(value):
+        return f"a value has at most {LONGEST_HEADER} printable ASCII characters"
+    if "{secret:" in REFERENCE.sub("", value) or any(
+        not SECRET_NAME.fullmatch(one) for one in REFERENCE.findall(value)
+    ):
+        return "write a secret as {secret:NAME}, with the name of one"
+    if name.lower() in SECRET and not REFERENCE.search(value):
+        return "put the value into a secret and write {secret:NAME} here; headers are shown to every member"
+    return ""
+
+
+def secrets_named(headers: Iterable[str]) -> set[str]:
+    """The names of the secrets that these values refer to."""
+    return {name for value in headers for name in REFERENCE.findall(value)}
+
 
 LONGEST_URL = 2000
 BODY_METHODS = ("POST", "PUT", "PATCH")
@@ -67,3 +119,42 @@ AnyConfig = HttpConfig | McpConfig | BuiltinConfig
 BY_KIND: dict[str, type[AnyConfig]] = {"http": HttpConfig, "mcp": McpConfig, "builtin": BuiltinConfig}
 HEADERS: TypeAdapter[dict[str, str]] = TypeAdapter(Headers)
 SERVER_URL: TypeAdapter[str] = TypeAdapter(ServerUrl)
+
+
+# Results of calls, short enough to be kept and shown to a model.
+
+MOST_BYTES = 2_000_000
+LONGEST_TEXT = 64_000
+LONGEST_ERROR = 2_000
+
+
+def told(
+    content: str,
+    *,
+    failure: ToolFailure | None = None,
+    error: str = "",
+    status: int | None = None,
+    retry_after_s: float | None = None,
+) -> ToolResult:
+    """A result; it failed where there is a failure. What is too long loses its middle, with a mark in its place."""
+    text = storable(content)
+    return ToolResult(
+        ok=failure is None,
+        content=shortened(text),
+        failure=failure,
+        error=storable(error)[:LONGEST_ERROR],
+        status=status,
+        retry_after_s=retry_after_s,
+        is_shortened=len(text) > LONGEST_TEXT,
+    )
+
+
+def failed(failure: ToolFailure, error: str) -> ToolResult:
+    return told("", failure=failure, error=error)
+
+
+def shortened(text: str) -> str:
+    if len(text) <= LONGEST_TEXT:
+        return text
+    head, tail = LONGEST_TEXT * 3 // 4, LONGEST_TEXT // 5
+    return f"{text[:head]}\n… [{len(text) - head - tail:,} characters left out] …\n{text[-tail:]}"

@@ -10,9 +10,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 from reflection_app.adapters.outgoing import OutgoingAnswer, OutgoingRequest, origin_of, send
-from reflection_app.adapters.tools.config import BODY_METHODS, HttpConfig
-from reflection_app.adapters.tools.results import MOST_BYTES, told
-from reflection_app.adapters.tools.secret_values import Secrets
+from reflection_app.adapters.tools.config import BODY_METHODS, MOST_BYTES, HttpConfig, told
+from reflection_app.adapters.tools.secrets import Secrets
 from reflection_app.adapters.tools.url_template import as_text, expand
 from reflection_app.loops.tool_calls import ToolFailure, ToolResult
 

@@ -18,9 +18,8 @@ from mcp_types import (
 from pydantic import ValidationError
 
 from reflection_app.adapters.outgoing import HttpClient, Unreachable, origin_of, run_with_client
-from reflection_app.adapters.tools.config import McpConfig
-from reflection_app.adapters.tools.results import MOST_BYTES, failed, told
-from reflection_app.adapters.tools.secret_values import Secrets
+from reflection_app.adapters.tools.config import MOST_BYTES, McpConfig, failed, told
+from reflection_app.adapters.tools.secrets import Secrets
 from reflection_app.loops.tool_calls import ToolFailure, ToolResult, ToolSpec
 
 MOST_TOOLS = 200

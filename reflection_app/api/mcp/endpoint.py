@@ -6,7 +6,7 @@ from importlib import import_module
 from reflection_app.api.mcp.in_process import Application, Caller, Receive, RestAnswer, RestRequest, Scope, Send
 
 PATH = "/mcp"
-SERVING = "reflection_app.api.mcp.serving"
+SERVING = "reflection_app.api.mcp.server"
 
 
 class McpEndpoint:

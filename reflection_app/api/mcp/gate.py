@@ -5,8 +5,8 @@ from typing import ClassVar
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from reflection_app.api.desk_view import DeskView
 from reflection_app.api.permissions import needs
+from reflection_app.api.view import DeskView
 from reflection_app.core.permissions import Permission
 
 

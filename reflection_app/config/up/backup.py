@@ -22,9 +22,7 @@ from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
 from reflection_app.config.services import database_settings
-from reflection_app.config.up.errors import EmbeddedEngineError
-from reflection_app.config.up.offline import has_cluster, running_postgres
-from reflection_app.config.up.postgres import DATABASE, installation
+from reflection_app.config.up.engines import DATABASE, EmbeddedEngineError, has_cluster, installation, running_postgres
 from reflection_app.config.up.preconditions import Refused, sole_use
 from reflection_app.config.up.processes import Command, output_of
 

@@ -20,11 +20,10 @@ from reflection_app.config.services import socket_dir
 from reflection_app.config.static_files import collect_static
 from reflection_app.config.up import processes
 from reflection_app.config.up.backup import remove_interrupted_restore
-from reflection_app.config.up.postgres import postgres_is_ready, prepared_postgres
+from reflection_app.config.up.engines import postgres_is_ready, prepared_postgres, prepared_valkey, valkey_is_ready
 from reflection_app.config.up.preconditions import free_port, listening_socket
 from reflection_app.config.up.processes import Command, JointLog, Register, stop_orphans
 from reflection_app.config.up.supervisor import NotStarted, Supervisor
-from reflection_app.config.up.valkey import prepared_valkey, valkey_is_ready
 
 # Where a browser on this machine finds the desk that `manage.py up` runs, noted for commands beside it.
 

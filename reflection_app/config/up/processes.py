@@ -18,8 +18,8 @@ from typing import Any, TextIO
 from django.conf import settings
 
 from reflection_app.config import env
-from reflection_app.config.connections import BESIDE_THE_POOL
 from reflection_app.config.schedule import OF_FRESH_WORKERS, OF_THE_WORKER_BEHIND
+from reflection_app.config.services import BESIDE_THE_POOL
 
 # A process that `manage.py up` starts: what to run, and how it is started so that it never outlives its parent.
 

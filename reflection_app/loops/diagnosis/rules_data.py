@@ -70,7 +70,7 @@ def _fix(name: str, source: str, *patterns: str, cause: str, action: str, altern
 FILES = (
     _fix(
         "no-such-file",
-        "POSIX ENOENT, ENOTDIR; Python FileNotFoundError; adapters/tools/files.py",
+        "POSIX ENOENT, ENOTDIR; Python FileNotFoundError; adapters/tools/builtin.py",
         r"\benoent\b|\benotdir\b|\bno such file|\bfile ?not ?found",
         r"\b(?:file|path|folder|directory)\b.{0,200}\b(?:not found|(?:does not|doesn't) exist|is missing)",
         r"\bcannot (?:open|find|stat|access) .{0,40}(?:file|path|directory|')|\bthere is no file|\bno file fits",

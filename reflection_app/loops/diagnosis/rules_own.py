@@ -50,7 +50,7 @@ FIRST = (
     ),
     Rule(
         id="own-pattern-too-slow",
-        source="adapters/tools/files.py",
+        source="adapters/tools/builtin.py",
         failures=failures(ToolFailure.TIMED_OUT),
         words=words(r"pattern takes too long", r"use a simpler"),
         error_type=ErrorType.PARAMETER_ERROR,
@@ -73,7 +73,7 @@ FIRST = (
     ),
     Rule(
         id="own-too-large",
-        source=f"{OWN}; adapters/outgoing/decoding.py",
+        source=f"{OWN}; adapters/outgoing/client.py",
         failures=failures(ToolFailure.TOO_LARGE),
         error_type=ErrorType.PARAMETER_ERROR,
         remedy=Remedy.FIX_AND_RETRY,
@@ -87,7 +87,7 @@ FIRST = (
 LAST = (
     Rule(
         id="own-unreachable",
-        source=f"{OWN}; adapters/outgoing/transport.py",
+        source=f"{OWN}; adapters/outgoing/client.py",
         failures=failures(ToolFailure.UNREACHABLE),
         error_type=ErrorType.EXTERNAL_SERVICE_ERROR,
         remedy=Remedy.RETRY_LATER,

@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from reflection_app.config.up.backup import ToolFailed, back_up
-from reflection_app.config.up.errors import EmbeddedEngineError
+from reflection_app.config.up.engines import EmbeddedEngineError
 from reflection_app.config.up.preconditions import Refused
 
 

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand
 
 from reflection_app.config.up.desk import Desk
-from reflection_app.config.up.errors import EmbeddedEngineError
+from reflection_app.config.up.engines import EmbeddedEngineError
 from reflection_app.config.up.preconditions import Refused, sole_use
 from reflection_app.config.up.processes import JointLog
 from reflection_app.config.up.supervisor import NotStarted

@@ -11,12 +11,11 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchem
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from reflection_app.api.answer import Answer, PageAnswer
-from reflection_app.api.desk_view import DeskView, NoParameters
 from reflection_app.api.pages import NEWEST_FIRST, PageQuery, get_page
 from reflection_app.api.permissions import needs
-from reflection_app.api.reading import read_query
+from reflection_app.api.reading import Answer, PageAnswer, read_query
 from reflection_app.api.schema import described_get
+from reflection_app.api.view import DeskView, NoParameters
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.storable import storable

@@ -7,13 +7,12 @@ from pydantic import Field, model_validator
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from reflection_app.api.answer import Answer, PageAnswer
-from reflection_app.api.desk_view import DeskView, NoParameters, Nothing
 from reflection_app.api.idempotency import idempotent
 from reflection_app.api.pages import NEWEST_FIRST, PageQuery, get_page
 from reflection_app.api.permissions import needs
-from reflection_app.api.reading import read_input, read_query
+from reflection_app.api.reading import Answer, PageAnswer, read_input, read_query
 from reflection_app.api.schema import described_get, described_post
+from reflection_app.api.view import DeskView, NoParameters, Nothing
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.storable import Text
 from reflection_app.loops.values import Value

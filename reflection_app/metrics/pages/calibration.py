@@ -59,8 +59,8 @@ from reflection_app.metrics.views.words import (
 )
 from reflection_app.reviews.models import Review
 from reflection_app.web.access import DeskRequest, project_page
-from reflection_app.web.action_addresses import post_only
 from reflection_app.web.list_pages import page_before
+from reflection_app.web.middleware import post_only
 
 # Of all that was compared the newest give an idea; of a cell, people look at each.
 SHOWN = 10

@@ -8,13 +8,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from notebook_app.public import ConflictKind, ConflictState, SeenConflict, Settlement, conflict_rows, seen
-from reflection_app.api.answer import Answer, Money, PageAnswer, money
-from reflection_app.api.desk_view import DeskView, NoParameters
 from reflection_app.api.idempotency import idempotent
 from reflection_app.api.pages import NEWEST_FIRST, PageQuery, get_page
 from reflection_app.api.permissions import needs
-from reflection_app.api.reading import read_input, read_query
+from reflection_app.api.reading import Answer, Money, PageAnswer, money, read_input, read_query
 from reflection_app.api.schema import described_get, described_post
+from reflection_app.api.view import DeskView, NoParameters
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.values import Value
 from reflection_app.notebook.answers import EntryAnswer, entry_answer

@@ -7,10 +7,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from notebook_app.public import KeptEntry
-from reflection_app.api.desk_view import Nothing
 from reflection_app.api.idempotency import idempotent
 from reflection_app.api.reading import read_input
 from reflection_app.api.schema import described_post
+from reflection_app.api.view import Nothing
 from reflection_app.loops.values import Value
 from reflection_app.notebook import curating
 from reflection_app.notebook.answers import BulkCurationAnswer, EntryAnswer, UndoneAnswer, bulk_answer, entry_answer

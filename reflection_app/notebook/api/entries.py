@@ -10,13 +10,12 @@ from rest_framework.response import Response
 
 from notebook_app import public
 from notebook_app.public import KEPT, EntryFilter, EntryKind, EntryState, KeptEntry, Listing
-from reflection_app.api.access import get_run_for, get_transcript_for
-from reflection_app.api.desk_view import DeskView, NoParameters
 from reflection_app.api.idempotency import idempotent
 from reflection_app.api.pages import NEWEST_FIRST, Number, Order, PageQuery, get_page
 from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.schema import described_get, described_post
+from reflection_app.api.view import DeskView, NoParameters, get_run_for, get_transcript_for
 from reflection_app.core.errors import InvalidInput, NotFound
 from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission

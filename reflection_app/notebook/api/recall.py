@@ -32,13 +32,12 @@ from notebook_app.public import (
     told_of,
     withhold,
 )
-from reflection_app.adapters.llm.query_vectors import query_vector
-from reflection_app.api.answer import Answer
-from reflection_app.api.desk_view import DeskView
+from reflection_app.adapters.llm.question_vectors import query_vector
 from reflection_app.api.idempotency import idempotent
 from reflection_app.api.permissions import needs
-from reflection_app.api.reading import read_input, read_query
+from reflection_app.api.reading import Answer, read_input, read_query
 from reflection_app.api.schema import described_get, described_post
+from reflection_app.api.view import DeskView
 from reflection_app.core.ids import id_from
 from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission

@@ -59,9 +59,9 @@ from reflection_app.notebook.views.entry import EntryView, views_of
 from reflection_app.notebook.views.filter import LONGEST_SEARCH, carried, forget_last, remember_bulk, remember_change
 from reflection_app.notebook.views.words import KINDS, EntryForm, form_of, given_by, typed_in
 from reflection_app.web.access import DeskRequest, project_page
-from reflection_app.web.action_addresses import post_only
-from reflection_app.web.complaints import complaints, complaints_of_entry
-from reflection_app.web.text_diff import marked
+from reflection_app.web.forms import complaints, complaints_of_entry
+from reflection_app.web.middleware import post_only
+from reflection_app.web.rendering import marked
 
 
 @project_page(Permission.PROPOSE_ENTRIES)

@@ -61,9 +61,9 @@ from reflection_app.notebook.views.words import KINDS, ORDERS, category_words, c
 from reflection_app.reviews.models import About
 from reflection_app.reviews.views.comments import opened_thread
 from reflection_app.web.access import DeskRequest, Place, project_page
-from reflection_app.web.action_addresses import post_only
-from reflection_app.web.complaints import complaints_of_entry
+from reflection_app.web.forms import complaints_of_entry
 from reflection_app.web.list_pages import PAGE
+from reflection_app.web.middleware import post_only
 
 # The evidence shown beside the decision; the entry's page shows more.
 SHOWN_BESIDE = 5

@@ -27,7 +27,7 @@ from reflection_app.core.permissions import Permission
 from reflection_app.notebook.proposing import apply_import, get_import, preview_import, report_files
 from reflection_app.notebook.views.words import FIELDS, KINDS, Words
 from reflection_app.web.access import DeskRequest, project_page
-from reflection_app.web.action_addresses import post_only
+from reflection_app.web.middleware import post_only
 
 LARGEST_UPLOAD = 20_000_000
 MOST_FILES = 200

@@ -33,7 +33,7 @@ from notebook_app.public import (
 )
 from notebook_app.public import EntryState as State
 from reflection_app.adapters.llm import screening_model
-from reflection_app.adapters.llm.query_vectors import query_vector, space_asked
+from reflection_app.adapters.llm.question_vectors import query_vector, space_asked
 from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.project_settings import LessonSettings, NotebookSettings, ReflectionMode
@@ -44,10 +44,9 @@ from reflection_app.notebook.views.lift import CLAIMS, rows_of
 from reflection_app.notebook.views.words import KINDS
 from reflection_app.teams.pages.settings import RoleModel, models_by_role
 from reflection_app.web.access import DeskRequest, project_page
-from reflection_app.web.complaints import complaints
-from reflection_app.web.forms import Typed, blame, read_typed
-from reflection_app.web.hidden_characters import revealed
+from reflection_app.web.forms import Typed, blame, complaints, read_typed
 from reflection_app.web.list_pages import PAGE, list_response
+from reflection_app.web.rendering import revealed
 
 # An address of so many Chinese characters is still read by every server.
 LONGEST_QUESTION = 500

@@ -13,8 +13,7 @@ from notebook_app.public import ConflictKind, ConflictState, EntryState, KeptEnt
 from reflection_app.notebook.views.entry import EntryView
 from reflection_app.notebook.views.words import field_words
 from reflection_app.runs.models import Run, RunState
-from reflection_app.web.hidden_characters import revealed
-from reflection_app.web.text_diff import marked
+from reflection_app.web.rendering import marked, revealed
 
 KINDS: dict[ConflictKind, Promise] = {
     ConflictKind.CONTRADICTION: _("Contradiction"),

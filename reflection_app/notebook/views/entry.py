@@ -45,8 +45,7 @@ from reflection_app.repairs.models import Report, ToolFailure
 from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Attempt, Run, Verdict
 from reflection_app.sessions.models import Transcript
-from reflection_app.web.hidden_characters import HiddenCharacter, hidden_in, revealed
-from reflection_app.web.text_diff import marked
+from reflection_app.web.rendering import HiddenCharacter, hidden_in, marked, revealed
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from uuid import UUID
 from django.db.models import Exists, JSONField, OuterRef, Q, QuerySet, Subquery
 from pydantic import AwareDatetime, Field, JsonValue
 
-from reflection_app.api.answer import Answer, Money, PageAnswer, money
+from reflection_app.api.reading import Answer, Money, PageAnswer, money
 from reflection_app.loops.completeness.checks import CheckState, Completeness
 from reflection_app.loops.diagnosis.diagnoses import (
     CorrectiveAction,

@@ -6,7 +6,7 @@ from uuid import UUID
 from django.db.models import QuerySet
 from pydantic import AwareDatetime, BaseModel, Field
 
-from reflection_app.api.answer import Answer, PageAnswer
+from reflection_app.api.reading import Answer, PageAnswer
 from reflection_app.loops import tickets
 from reflection_app.loops.protocol.checklists import CheckItem
 from reflection_app.loops.protocol.classification import classify

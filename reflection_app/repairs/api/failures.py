@@ -9,12 +9,12 @@ from pydantic import BaseModel, Field
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from reflection_app.api.desk_view import DeskView
 from reflection_app.api.idempotency import idempotent, replayed
 from reflection_app.api.pages import NEWEST_FIRST, PageQuery, get_page
 from reflection_app.api.permissions import needs
 from reflection_app.api.reading import read_input, read_query
 from reflection_app.api.schema import described_get, described_post
+from reflection_app.api.view import DeskView
 from reflection_app.api.waiting import WaitQuery, wait_until_settled
 from reflection_app.core.errors import NotFound
 from reflection_app.core.models import ApiKey, Project

@@ -35,9 +35,9 @@ from reflection_app.repairs.tool_failures import FixOutcomeSubmission, report_fi
 from reflection_app.repairs.views import FailureShown
 from reflection_app.tasks.submission import invalid_input
 from reflection_app.web.access import DeskRequest, get_tool_failure_for, project_page
-from reflection_app.web.action_addresses import post_only
 from reflection_app.web.forms import Typed, blame, read_typed
 from reflection_app.web.list_pages import list_response, page_before
+from reflection_app.web.middleware import post_only
 
 LONGEST_SEARCH = 200
 SIMILAR_SHOWN = 5

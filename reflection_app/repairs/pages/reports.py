@@ -27,10 +27,9 @@ from reflection_app.repairs.reports import CorrectionInput, correct_class
 from reflection_app.repairs.views import CLASSES, ReportShown
 from reflection_app.tasks.submission import invalid_input
 from reflection_app.web.access import DeskRequest, Place, project_page
-from reflection_app.web.action_addresses import post_only
-from reflection_app.web.complaints import complaints
-from reflection_app.web.forms import Typed, blame, read_typed
+from reflection_app.web.forms import Typed, blame, complaints, read_typed
 from reflection_app.web.list_pages import list_response, page_before
+from reflection_app.web.middleware import post_only
 
 MOST_AGENTS = 100
 CORRECTION = ("type", "reason", "before")

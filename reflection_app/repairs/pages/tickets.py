@@ -22,9 +22,9 @@ from reflection_app.repairs.models import Ticket, TicketState
 from reflection_app.repairs.tickets import ClosingInput, close_ticket
 from reflection_app.tasks.redo import why_no_redo
 from reflection_app.web.access import DeskRequest, get_ticket_for, project_page
-from reflection_app.web.action_addresses import post_only
-from reflection_app.web.complaints import complaints
+from reflection_app.web.forms import complaints
 from reflection_app.web.list_pages import list_response, page_before
+from reflection_app.web.middleware import post_only
 
 MOST_AGENTS = 100
 

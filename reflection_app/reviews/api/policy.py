@@ -10,12 +10,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from reflection_app.api.answer import Answer
-from reflection_app.api.desk_view import DeskView, NoParameters
 from reflection_app.api.idempotency import idempotent
 from reflection_app.api.permissions import needs
-from reflection_app.api.reading import read_input, read_query
+from reflection_app.api.reading import Answer, read_input, read_query
 from reflection_app.api.schema import described_get, described_post
+from reflection_app.api.view import DeskView, NoParameters
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models import OwnWork, Project
 from reflection_app.core.own_work import change_own_work

@@ -22,9 +22,9 @@ from reflection_app.reviews.claiming import IN_ORDER
 from reflection_app.reviews.models import OPEN, BulkDecision, BulkItemState, Review, telling_opinions
 from reflection_app.reviews.views.queue import read_queue
 from reflection_app.web.access import DeskRequest, get_bulk_for, project_page
-from reflection_app.web.action_addresses import post_only
-from reflection_app.web.complaints import complaints
+from reflection_app.web.forms import complaints
 from reflection_app.web.list_pages import list_response, page_before
+from reflection_app.web.middleware import post_only
 
 # What has to be looked at is listed; what went well is only counted beyond this.
 MOST_LISTED = 200

@@ -19,8 +19,8 @@ from reflection_app.reviews.models import About, Comment
 from reflection_app.reviews.views.comments import Thread, opened_thread, thread_of
 from reflection_app.teams.notifications import comments_seen_by
 from reflection_app.web.access import DeskRequest, Place, get_review_for, get_run_for, project_page
-from reflection_app.web.action_addresses import post_only
-from reflection_app.web.complaints import complaints
+from reflection_app.web.forms import complaints
+from reflection_app.web.middleware import post_only
 
 PAGES = {About.REVIEW: "review", About.RUN: "run", About.ENTRY: "entry"}
 

@@ -60,9 +60,8 @@ from reflection_app.reviews.views.queue import carried
 from reflection_app.runs.models import Run
 from reflection_app.teams.notifications import MAY_REVIEW
 from reflection_app.web.access import DeskRequest, get_review_for, get_run_for, project_page
-from reflection_app.web.action_addresses import post_only
-from reflection_app.web.complaints import complaints
-from reflection_app.web.forms import Typed, blame, read_typed
+from reflection_app.web.forms import Typed, blame, complaints, read_typed
+from reflection_app.web.middleware import post_only
 
 # The header with which an open page asks: which item it has fetched ahead, and in which version.
 PEEKED = "X-Review-Peeked"

@@ -25,7 +25,7 @@ from reflection_app.reviews.queue import QueueSort, QueueView, SortedFilter, hel
 from reflection_app.reviews.taking_back import why_it_stands
 from reflection_app.reviews.views.queue import ORDERS, AskedQueue, beside, carried, count_up_to, order_of
 from reflection_app.web.access import DeskRequest, get_review_for, project_page
-from reflection_app.web.action_addresses import post_only
+from reflection_app.web.middleware import post_only
 
 # The id of no review.
 NONE = UUID(int=0)

@@ -34,8 +34,8 @@ from reflection_app.reviews.views.queue import (
 from reflection_app.runs.models import Question, QuestionState
 from reflection_app.runs.pages import MODES
 from reflection_app.web.access import DeskRequest, project_page
-from reflection_app.web.action_addresses import post_only
 from reflection_app.web.list_pages import list_response
+from reflection_app.web.middleware import post_only
 
 QUESTIONS_SHOWN = 100
 # Suggested are the agents and kinds of the reviews that come first, and who holds one.

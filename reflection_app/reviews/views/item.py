@@ -30,8 +30,7 @@ from reflection_app.runs.views.attempts import AttemptCard, Left, what_is_left
 from reflection_app.runs.views.comparison import Rows, compared, tell_pick
 from reflection_app.runs.views.steps import CallShown, call_of_step, is_tool_run, place_of
 from reflection_app.tasks.redo import redo_mode, why_no_redo
-from reflection_app.web.hidden_characters import hidden_in, revealed
-from reflection_app.web.rendering import LONGEST_LAID_OUT, render_markdown
+from reflection_app.web.rendering import LONGEST_LAID_OUT, hidden_in, render_markdown, revealed
 
 # The calls of tools that led to an attempt, as its review shows them.
 

@@ -14,8 +14,7 @@ from reflection_app.core.models import Project
 from reflection_app.loops.task_spec import MOST_RULES, ReviewPolicy, ReviewRule, RuleAction
 from reflection_app.loops.verdicts import Verdict
 from reflection_app.reviews.policy import MOST_VERDICTS, TRIED_DAYS, Counted, PolicyTrial, try_policy
-from reflection_app.web.complaints import complaints
-from reflection_app.web.forms import TypedField
+from reflection_app.web.forms import TypedField, complaints
 
 # A rule of the review policy in a sentence.
 

@@ -22,8 +22,7 @@ from reflection_app.loops.referee.answers import is_same_text_or_value
 from reflection_app.reviews.models import Review
 from reflection_app.runs.models import Attempt, Step, StepState
 from reflection_app.runs.views.attempts import AttemptCard, attempt_cards
-from reflection_app.web.rendering import render_code
-from reflection_app.web.text_diff import count_pieces, marked
+from reflection_app.web.rendering import count_pieces, marked, render_code
 
 MOST_LINES = 600
 LONGEST_COMPARED = 60_000

@@ -27,11 +27,9 @@ from reflection_app.loops.verdicts import Referee
 from reflection_app.reviews.views.decision import ISSUE_FIELDS, MOST_ROWS, SPARE_ROWS, read_issue_rows
 from reflection_app.runs.models import VOID, Attempt, Run, Step, Verdict
 from reflection_app.runs.views.steps import StepLine
-from reflection_app.web.complaints import SENTENCES
-from reflection_app.web.forms import TypedField
+from reflection_app.web.forms import SENTENCES, NotJson, TypedField, read_typed_json
+from reflection_app.web.rendering import LONGEST_COMPARED, marked
 from reflection_app.web.template_filters import pretty_json
-from reflection_app.web.text_diff import LONGEST_COMPARED, marked
-from reflection_app.web.typed_json import NotJson, read_typed_json
 
 Kind = Literal["verdict", "decision", "answer", "data", "none"]
 LIMITS = ("max_iterations", "token_budget", "time_budget_s", "cost_budget_usd")

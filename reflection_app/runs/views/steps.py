@@ -49,7 +49,7 @@ from reflection_app.notebook.views.words import KINDS as ENTRY_KINDS
 from reflection_app.notebook.views.words import Words
 from reflection_app.repairs.views import FailureShown
 from reflection_app.runs.models import Attempt, Run, Step, StepState
-from reflection_app.web.hidden_characters import revealed
+from reflection_app.web.rendering import revealed
 
 # What steps of tickets, the six steps, questions, diagnoses and completeness checks are called in a timeline.
 

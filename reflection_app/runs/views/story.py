@@ -10,9 +10,9 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from reflection_app.loops.attempt_effects import Pick
+from reflection_app.loops.attempts import changed_since
 from reflection_app.loops.catalogue import LOOPS, VERSIONS, route_by_facts, version_of
 from reflection_app.loops.effects import ChooseLoop, Route
-from reflection_app.loops.prompt_changes import changed_since
 from reflection_app.loops.prompts import versions
 from reflection_app.loops.task_spec import Mode, TaskSpec
 from reflection_app.loops.verdicts import Outcome, Referee

@@ -37,11 +37,9 @@ from reflection_app.teams.members import (
 )
 from reflection_app.teams.models import Invitation
 from reflection_app.teams.projects import USUAL_SCOPES, brought_by, create_api_key, revoke_api_key
-from reflection_app.web.access import DeskRequest, get_api_key_for, project_page
-from reflection_app.web.action_addresses import post_only
-from reflection_app.web.complaints import in_plain_words
-from reflection_app.web.forms import Typed, blame, read_typed
-from reflection_app.web.refusals import refused
+from reflection_app.web.access import DeskRequest, get_api_key_for, project_page, refused
+from reflection_app.web.forms import Typed, blame, in_plain_words, read_typed
+from reflection_app.web.middleware import post_only
 
 FIELDS = ("role", "email", "days")
 NEW_LINK = "new_invitation"

@@ -15,8 +15,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 from reflection_app.teams.models import Notification
 from reflection_app.teams.notifications import count_unread, notices_of, path_of, read_all, read_notice, sentence_of
 from reflection_app.web.access import DeskRequest
+from reflection_app.web.layout import stand_in_project
 from reflection_app.web.list_pages import page_before
-from reflection_app.web.surroundings import stand_in_project
 
 
 @dataclass(frozen=True)

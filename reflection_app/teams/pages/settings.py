@@ -30,12 +30,10 @@ from reflection_app.teams.archive.writing import Pieces, PiecesOffTheLoop, heade
 from reflection_app.teams.models import RetentionRun, Tool
 from reflection_app.teams.projects import MayNotCreate, change_settings, create_project, may_create_projects
 from reflection_app.teams.retention import Kept, change_retention, delete_project, order_retention, preview_retention
-from reflection_app.web.access import DeskRequest, project_page
-from reflection_app.web.action_addresses import post_only
-from reflection_app.web.complaints import complaints, in_plain_words
-from reflection_app.web.forms import Typed, TypedField, blame, read_typed
-from reflection_app.web.refusals import refused
-from reflection_app.web.surroundings import stand_in_project
+from reflection_app.web.access import DeskRequest, project_page, refused
+from reflection_app.web.forms import Typed, TypedField, blame, complaints, in_plain_words, read_typed
+from reflection_app.web.layout import stand_in_project
+from reflection_app.web.middleware import post_only
 
 LIMITS = ("max_iterations", "token_budget", "time_budget_s", "cost_budget_usd")
 THRESHOLDS = ("pass_from", "revise_from")

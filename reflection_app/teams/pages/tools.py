@@ -36,9 +36,8 @@ from reflection_app.teams.tools import (
     try_tool,
 )
 from reflection_app.web.access import DeskRequest, get_secret_for, get_tool_for, project_page
-from reflection_app.web.action_addresses import post_only
-from reflection_app.web.forms import Typed, blame, read_typed
-from reflection_app.web.typed_json import NotJson, read_typed_json
+from reflection_app.web.forms import NotJson, Typed, blame, read_typed, read_typed_json
+from reflection_app.web.middleware import post_only
 
 # What is typed into the forms of tools, as the actions take it. JSON and headers are typed as text.
 

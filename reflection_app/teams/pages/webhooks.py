@@ -37,9 +37,9 @@ from reflection_app.teams.webhooks import (
     rotate_secret,
 )
 from reflection_app.web.access import DeskRequest, get_delivery_for, get_webhook_for, project_page
-from reflection_app.web.action_addresses import post_only
 from reflection_app.web.forms import Typed, blame, read_typed
 from reflection_app.web.list_pages import list_response, page_before
+from reflection_app.web.middleware import post_only
 
 # The events that webhooks are told of, in words, grouped as the form offers them.
 

@@ -1,24 +1,25 @@
 """What every page shows around its content. Nothing is asked of the database before a template uses it."""
 
-from functools import cached_property
-from typing import Any
+from collections.abc import Callable
+from functools import cached_property, wraps
+from typing import Any, cast
 
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponseBase
 
 from notebook_app.public import count_open_conflicts
 from reflection_app.adapters.llm.errors import ModelError
 from reflection_app.adapters.llm.roles import LOCAL_PREFIX, model_for
-from reflection_app.core.models import Project, Role
+from reflection_app.core.models import Membership, Project, Role
 from reflection_app.core.permissions import Permission
 from reflection_app.notebook.views.words import waiting_entries
 from reflection_app.reviews.views.decision import LastDecision, last_decision
 from reflection_app.reviews.views.queue import open_reviews
 from reflection_app.teams.notifications import count_unread
 from reflection_app.teams.projects import may_create_projects
-from reflection_app.web.access import Place
-from reflection_app.web.theme import SCHEMES, theme_of
+from reflection_app.web.access import DeskRequest, Place, place_of
+from reflection_app.web.language import SCHEMES, theme_of
 
 # How the names of pages end that stand behind the settings' tabs.
 SETTINGS = (
@@ -146,3 +147,35 @@ class Desk:
 
 def desk(request: HttpRequest) -> dict[str, Any]:
     return {"desk": Desk(request)}
+
+
+# The project whose navigation stands around a page that belongs to a person and not to a project.
+
+CAME_FROM = "project"
+
+
+def stand_in_project(request: DeskRequest) -> None:
+    """Draws the page inside the project that the address names, else the one before, else the person's first."""
+    rows = Membership.objects.select_related("project").filter(user=request.user, project__deleted_at__isnull=True)
+    own = list(rows.order_by("project__name"))
+    named, before = request.GET.get("project", ""), request.session.get(CAME_FROM, "")
+    by_slug = {membership.project.slug: membership for membership in own}
+    membership = by_slug.get(named) or by_slug.get(before) or (own[0] if own else None)
+    if membership is None:
+        return
+    if named in by_slug and named != before:
+        request.session[CAME_FROM] = named
+    request.place = place_of(request, membership)
+
+
+def inside_project[**P, R: HttpResponseBase](view: Callable[P, R]) -> Callable[P, R]:
+    """The view, drawn inside a project for who is logged in."""
+
+    @wraps(view)
+    def standing(*args: P.args, **kwargs: P.kwargs) -> R:
+        request = cast("HttpRequest", args[0])
+        if request.user.is_authenticated:
+            stand_in_project(cast("DeskRequest", request))
+        return view(*args, **kwargs)
+
+    return standing

@@ -1,0 +1,62 @@
+"""Pages go out compressed where that tells nobody on the way what they hold."""
+
+from collections.abc import Callable
+from functools import wraps
+
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.middleware.gzip import GZipMiddleware
+from django.shortcuts import redirect
+
+from reflection_app.web.access import DeskRequest, ProjectView
+
+# Seeds of second factors and recovery codes stand on pages that can be asked for again and again. Compressed, the
+# length of such a page could be made to tell them (BREACH); Django's random padding only makes that slower.
+SECRETS = "/account/two-factor/"
+
+
+def compressed(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """A middleware that compresses HTML. What answers a form goes as it is: keys and links are shown there, once."""
+    gzip = GZipMiddleware(get_response)
+
+    def answered(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        is_page = response.headers.get("Content-Type", "").startswith("text/html") and not response.streaming
+        if is_page and request.method == "GET" and not request.path.startswith(SECRETS):
+            return gzip.process_response(request, response)  # type: ignore[return-value]
+        return response
+
+    return answered
+
+
+# Pages and answers are for their reader alone: nothing on the way, and no browser's disk, may keep them.
+
+
+def no_store(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """A middleware; an answer that says itself how long it may be kept goes as it is."""
+
+    def answered(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        response.headers.setdefault("Cache-Control", "private, no-store")
+        return response
+
+    return answered
+
+
+# Addresses that only act. Reloaded or opened by hand, they lead to the page that they belong to.
+
+
+def post_only[**P](*, page: str) -> Callable[[ProjectView[P]], ProjectView[P]]:
+    """A view that acts on POST; whoever only looks is sent to `page`, which takes the same arguments."""
+
+    def decorate(view: ProjectView[P]) -> ProjectView[P]:
+        @wraps(view)
+        def acting(request: DeskRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+            if request.method in {"GET", "HEAD"}:
+                return redirect(page, request.place.project.slug, *args, *kwargs.values())
+            if request.method != "POST":
+                return HttpResponseNotAllowed(["GET", "HEAD", "POST"])
+            return view(request, *args, **kwargs)
+
+        return acting
+
+    return decorate
