@@ -194,7 +194,7 @@ def _show(request: DeskRequest, form: ForkForm, *, status: int = 200) -> HttpRes
         "severities": list(Severity),
         "categories": list(IssueCategory),
     }
-    return render(request, "forks/form.html", context, status=status)
+    return render(request, "runs/forks/form.html", context, status=status)
 
 
 # The page that shows a fork beside its parent.
@@ -209,7 +209,7 @@ def compare_page(request: DeskRequest, run_id: UUID) -> HttpResponse:
         return redirect("run", slug=request.place.project.slug, run_id=fork.pk)
     parent = get_run_for(request.place, fork.parent_id)
     context = {"run": fork, "project": request.place.project, "comparison": compare(fork, parent=parent)}
-    return render(request, "forks/compare.html", context)
+    return render(request, "runs/forks/compare.html", context)
 
 
 # Taking the last decision on a run back from the run's own page.
@@ -356,4 +356,4 @@ def _show_question(
         "problem": problem,
         "errors": problem.errors if isinstance(problem, InvalidInput) else [],
     }
-    return render(request, "questions/page.html", context, status=status)
+    return render(request, "runs/questions/page.html", context, status=status)

@@ -246,4 +246,4 @@ def session_reflectors(request: DeskRequest, transcript_id: UUID) -> HttpRespons
 
 def _section(request: DeskRequest, *, run: Run | None = None, transcript: Transcript | None = None) -> HttpResponse:
     context = looking_back_context(run=run, transcript=transcript) | {"project": request.place.project}
-    return render(request, "reflectors/_section.html", context)
+    return render(request, "sessions/reflectors/_section.html", context)

@@ -207,7 +207,7 @@ def _show(request: DeskRequest) -> HttpResponse:
 
 def _page(request: DeskRequest, form: Typed, *, wants_mail: bool, status: int = 200) -> HttpResponse:
     context = {"form": form, "wants_mail": wants_mail, "languages": settings.LANGUAGES}
-    return render(request, "profile.html", context, status=status)
+    return render(request, "teams/profile.html", context, status=status)
 
 
 def _change(request: DeskRequest) -> HttpResponse:

@@ -105,7 +105,7 @@ def calibration_page(request: DeskRequest) -> HttpResponse:
     }
     if choice.shown is not None:
         context |= _of_critic(choice.shown, choice, found, asked, project)
-    return render(request, "calibration/page.html", context)
+    return render(request, "metrics/calibration/page.html", context)
 
 
 def _of_critic(
@@ -215,7 +215,7 @@ def item_list(request: DeskRequest) -> HttpResponse:
         "before": request.GET.get("before", ""),
         "may_import": member_may(request.place.membership, Permission.IMPORT_JUDGEMENTS),
     }
-    return render(request, "calibration/items.html", context)
+    return render(request, "metrics/calibration/items.html", context)
 
 
 @project_page(Permission.READ_METRICS)
@@ -230,7 +230,7 @@ def item_page(request: DeskRequest, item_id: UUID) -> HttpResponse:
         "people": item.persons_judgements.order_by("name"),
         "majority": _majority(item),
     }
-    return render(request, "calibration/item.html", context)
+    return render(request, "metrics/calibration/item.html", context)
 
 
 @project_page(Permission.IMPORT_JUDGEMENTS)
@@ -238,12 +238,12 @@ def item_page(request: DeskRequest, item_id: UUID) -> HttpResponse:
 def import_start(request: DeskRequest) -> HttpResponse:
     """A form to hand in a file; handed in, what it would do."""
     if request.method != "POST":
-        return render(request, "calibration/import.html")
+        return render(request, "metrics/calibration/import.html")
     try:
         rows, name = _handed_in(request)
     except InvalidInput as error:
         told = error.errors[0]["message"] if error.errors else str(error)
-        return render(request, "calibration/import.html", {"error": told}, status=400)
+        return render(request, "metrics/calibration/import.html", {"error": told}, status=400)
     found = preview_judgements(request.place.project, rows, name=name, actor=request.place.actor)
     return redirect("judgements_shown", request.place.project.slug, found.id)
 
@@ -253,7 +253,7 @@ def import_start(request: DeskRequest) -> HttpResponse:
 def import_shown(request: DeskRequest, judgements_id: UUID) -> HttpResponse:
     """What the import would do, or what it did."""
     found = get_judgement_import(request.place.project, judgements_id)
-    return render(request, "calibration/import_shown.html", _context(found))
+    return render(request, "metrics/calibration/import_shown.html", _context(found))
 
 
 @project_page(Permission.IMPORT_JUDGEMENTS)

@@ -370,4 +370,4 @@ def _page(request: DeskRequest, typed: Typed, *, status: int = 200) -> HttpRespo
         # A share alone: how many entries other projects have is none of this one's business.
         "embedded": embeddings.embedded / embeddings.entries if embeddings.entries else 1.0,
     }
-    return render(request, "settings/notebook.html", context, status=status)
+    return render(request, "teams/settings/notebook.html", context, status=status)

@@ -109,7 +109,7 @@ def tool_failures(request: DeskRequest) -> HttpResponse:
         "filters": filters,
         "types": list(ErrorType),
     }
-    return list_response(request, "failures/list.html", context)
+    return list_response(request, "repairs/failures/list.html", context)
 
 
 @project_page()
@@ -160,7 +160,7 @@ def _page(request: DeskRequest, failure: ToolFailure, *, form: Typed | None = No
         "fields": form.fields,
         "may_tell": request.place.may(Permission.HAND_IN) and failure.is_diagnosed,
     }
-    return render(request, "failures/page.html", context, status=status)
+    return render(request, "repairs/failures/page.html", context, status=status)
 
 
 # The cheat sheet: what usually fails with each tool, and what helped.
@@ -171,7 +171,7 @@ def _page(request: DeskRequest, failure: ToolFailure, *, form: Typed | None = No
 def tool_cheat_sheet(request: DeskRequest) -> HttpResponse:
     tool = storable(request.GET.get("tool", "").strip())[:LONGEST_SEARCH]
     context = {"sheet": cheat_sheet(request.place.project, tool=tool), "tool": tool}
-    return list_response(request, "failures/cheat_sheet.html", context)
+    return list_response(request, "repairs/failures/cheat_sheet.html", context)
 
 
 # The project's page of completeness checks: how often something is missing, what recurs, and what it is worth.
@@ -200,7 +200,7 @@ def completeness_page(request: DeskRequest) -> HttpResponse:
         "least_gain": LEAST_GAIN,
         "most_runs_per_success": MOST_RUNS_PER_SUCCESS,
     }
-    return render(request, "completeness/page.html", context)
+    return render(request, "repairs/completeness/page.html", context)
 
 
 def _recurring(project: Project) -> list[RecurringShown]:

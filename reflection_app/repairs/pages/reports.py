@@ -105,7 +105,7 @@ def report_list(request: DeskRequest) -> HttpResponse:
         "agents": _agents(project),
         "undecided": undecided(project),
     }
-    return list_response(request, "reports/list.html", context)
+    return list_response(request, "repairs/reports/list.html", context)
 
 
 def _agents(project: Project) -> list[str]:
@@ -188,7 +188,7 @@ def _show(
         "learned": [view for view in learned_from_report(report) if view.entry.id not in proposed],
         "may_review": request.place.may(Permission.REVIEW),
     }
-    return render(request, "reports/page.html", context, status=status)
+    return render(request, "repairs/reports/page.html", context, status=status)
 
 
 # Instructions for agents' system prompts: what is proposed, what holds, and the forms that decide on it.
@@ -267,4 +267,4 @@ def _show_instructions(
         "problem": problem,
         "may_review": request.place.may(Permission.REVIEW),
     }
-    return render(request, "reports/instructions.html", context, status=status)
+    return render(request, "repairs/reports/instructions.html", context, status=status)

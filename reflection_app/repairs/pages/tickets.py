@@ -82,7 +82,7 @@ def ticket_list(request: DeskRequest) -> HttpResponse:
         "triggers": list(Trigger),
         "agents": _agents(project),
     }
-    return list_response(request, "tickets/list.html", context)
+    return list_response(request, "repairs/tickets/list.html", context)
 
 
 def _agents(project: Project) -> list[str]:
@@ -126,4 +126,4 @@ def _show(
         "may_review": request.place.may(Permission.REVIEW),
         "may_redo": request.place.may(Permission.REVIEW) and not why_no_redo(ticket.run),
     }
-    return render(request, "tickets/page.html", context, status=status)
+    return render(request, "repairs/tickets/page.html", context, status=status)

@@ -96,7 +96,7 @@ def _form(request: DeskRequest, selected: list[Review], *, errors: list[dict[str
         "reason": request.POST.get("reason", ""),
         "errors": _by_field(errors or []),
     }
-    return render(request, "bulk/form.html", context, status=400 if errors else 200)
+    return render(request, "reviews/bulk/form.html", context, status=400 if errors else 200)
 
 
 def _by_field(errors: list[dict[str, Any]]) -> dict[str, str]:
@@ -121,7 +121,7 @@ def bulk_list(request: DeskRequest) -> HttpResponse:
         "older": page.last.pk if page.last else "",
         "before": request.GET.get("before", ""),
     }
-    return list_response(request, "bulk/list.html", context)
+    return list_response(request, "reviews/bulk/list.html", context)
 
 
 def _counted(rows: QuerySet[BulkDecision], *, reader: Actor) -> QuerySet[BulkDecision]:
@@ -149,7 +149,7 @@ def bulk_page(request: DeskRequest, bulk_id: UUID) -> HttpResponse:
         "items": items.exclude(state__in=(BulkItemState.FAILED, BulkItemState.KEPT))[:MOST_LISTED],
         "may_undo": _may_undo(request, bulk) and bulk.state == "done" and counted.count_done,
     }
-    template = "bulk/_progress.html" if request.htmx else "bulk/page.html"  # type: ignore[attr-defined]
+    template = "reviews/bulk/_progress.html" if request.htmx else "reviews/bulk/page.html"  # type: ignore[attr-defined]
     return render(request, template, context)
 
 

@@ -62,7 +62,7 @@ def _add(request: DeskRequest, about: About, about_id: UUID, *, title: str) -> H
     except (ValidationError, InvalidInput) as error:
         thread = thread_of(request, about, about_id, typed=typed, errors=_said(error))
         if request.headers.get("HX-Request"):
-            return render(request, "comments/_problem.html", {"thread": thread}, status=400)
+            return render(request, "reviews/comments/_problem.html", {"thread": thread}, status=400)
         return _page(request, thread, title=title, status=400)
     except NotFound:
         raise Http404("gone meanwhile") from None
@@ -80,12 +80,14 @@ def edit(request: DeskRequest, comment_id: UUID) -> HttpResponse:
     if request.method != "POST":
         if comment.deleted_at or not is_author(comment, request.place.actor):
             return redirect(context["back"])
-        return render(request, "comments/edit.html", context)
+        return render(request, "reviews/comments/edit.html", context)
     typed = request.POST.get("text", "").replace("\r\n", "\n")
     try:
         edit_comment(comment, CommentInput.model_validate({"text": typed}), actor=request.place.actor)
     except (ValidationError, InvalidInput) as error:
-        return render(request, "comments/edit.html", context | {"typed": typed, "errors": _said(error)}, status=400)
+        return render(
+            request, "reviews/comments/edit.html", context | {"typed": typed, "errors": _said(error)}, status=400
+        )
     return redirect(context["back"])
 
 
@@ -128,10 +130,10 @@ def _said(error: ValidationError | InvalidInput) -> list[str]:
 
 
 def _list(request: DeskRequest, thread: Thread) -> HttpResponse:
-    return render(request, "comments/_list.html", {"thread": thread, "alone": True})
+    return render(request, "reviews/comments/_list.html", {"thread": thread, "alone": True})
 
 
 def _page(request: DeskRequest, thread: Thread, *, title: str, status: int = 200) -> HttpResponse:
     back = _thing_address(request.place, About(thread.about), thread.about_id)
     context = {"thread": thread, "title": title, "back": back}
-    return render(request, "comments/page.html", context, status=status)
+    return render(request, "reviews/comments/page.html", context, status=status)

@@ -102,7 +102,7 @@ def _page(
         "own_work_choices": OWN_WORK,
         "may_change": request.place.may(Permission.CHANGE_SETTINGS),
     }
-    return render(request, "settings/policy.html", context, status=status)
+    return render(request, "teams/settings/policy.html", context, status=status)
 
 
 def unseen(form: PolicyForm, *, agents: tuple[str, ...], kinds: tuple[str, ...]) -> list[str]:

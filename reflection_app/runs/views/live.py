@@ -109,7 +109,7 @@ def fragments_of(story: RunStory, *, membership: Membership) -> tuple[Fragment, 
         plan.append(Fragment("run-protocol", drawn("runs/_protocol.html", rounds=rounds_of(story.run))))
     back = looking_back_context(run=story.run)
     if story.run.is_finished and back["reflectors"]:
-        plan.append(Fragment("reflectors", drawn("reflectors/_section.html", **back)))
+        plan.append(Fragment("reflectors", drawn("sessions/reflectors/_section.html", **back)))
     return (
         Fragment("run-header", drawn("runs/_header.html")),
         *graph,

@@ -411,7 +411,7 @@ def audit_page(request: DeskRequest) -> HttpResponse:
         "actions": sorted(WORDS.items(), key=lambda item: str(item[1])),
         "targets": sorted(TARGETS.items(), key=lambda item: str(item[1])),
     }
-    return list_response(request, "audit/list.html", context)
+    return list_response(request, "teams/audit/list.html", context)
 
 
 @project_page(Permission.READ_AUDIT)

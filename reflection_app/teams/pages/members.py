@@ -84,7 +84,7 @@ def _page(request: DeskRequest, *, form: Typed | None = None, link: str = "", st
         "link": link,
         "has_mail": bool(settings.MAIL_OPTIONS or settings.OIDC_APPS),
     }
-    return render(request, "settings/members.html", context, status=status)
+    return render(request, "teams/settings/members.html", context, status=status)
 
 
 @project_page(Permission.MANAGE_MEMBERS)
@@ -146,7 +146,7 @@ def remove(request: DeskRequest, user_id: int) -> HttpResponse:
     if member is None:
         raise Http404("no such member")
     if request.method != "POST":
-        return render(request, "settings/remove_member.html", {"member": member, "is_self": is_self})
+        return render(request, "teams/settings/remove_member.html", {"member": member, "is_self": is_self})
     remove_member(request.place.project, user_id, actor=request.place.actor)
     if is_self:
         messages.success(request, _("You left %(project)s.") % {"project": request.place.project.name})
@@ -178,7 +178,7 @@ def open_invitation(request: HttpRequest, secret: str) -> HttpResponse:
     """Keeps the invitation for this browser, and goes on without the secret in the address."""
     digest = digest_of(secret)
     if find_invitation(digest) is None:
-        return render(request, "invitations/gone.html", status=404)
+        return render(request, "teams/invitations/gone.html", status=404)
     request.session[INVITED] = digest
     return redirect("follow_invitation")
 
@@ -189,7 +189,7 @@ def follow_invitation(request: HttpRequest) -> HttpResponse:
     """The invitation that this browser has. POST joins, for who is logged in."""
     invitation = invitation_of(request)
     if invitation is None:
-        return render(request, "invitations/gone.html", status=404)
+        return render(request, "teams/invitations/gone.html", status=404)
     user = request.user
     if request.method == "POST":
         return _join(request, user) if isinstance(user, User) else redirect("login")
@@ -200,7 +200,7 @@ def follow_invitation(request: HttpRequest) -> HttpResponse:
         and Membership.objects.filter(project=invitation.project, user=user).exists(),
         "is_for_another": isinstance(user, User) and not is_for(invitation, user),
     }
-    return render(request, "invitations/page.html", context)
+    return render(request, "teams/invitations/page.html", context)
 
 
 def _join(request: HttpRequest, user: User) -> HttpResponse:
@@ -262,7 +262,7 @@ def _keys_page(
         "chosen_scopes": [scope.value for scope in USUAL_SCOPES] if scopes is None else scopes,
         "secret": secret,
     }
-    return render(request, "settings/keys.html", context, status=status)
+    return render(request, "teams/settings/keys.html", context, status=status)
 
 
 @never_cache
@@ -311,7 +311,9 @@ def revoke_key(request: DeskRequest, key_id: UUID) -> HttpResponse:
     key = get_api_key_for(request.place, key_id)
     if request.method != "POST":
         open_ones = Invitation.objects.usable().filter(created_by_key=key).count()
-        return render(request, "settings/revoke.html", {"key": key, "brought": brought_by(key), "open_ones": open_ones})
+        return render(
+            request, "teams/settings/revoke.html", {"key": key, "brought": brought_by(key), "open_ones": open_ones}
+        )
     revoke_api_key(key, actor=request.place.actor)
     messages.success(request, _("The key “%(name)s” no longer works.") % {"name": key.name})
     return redirect("keys", slug=request.place.project.slug)
@@ -381,4 +383,4 @@ def lines() -> list[Line]:
 def permissions_page(request: DeskRequest) -> HttpResponse:
     own = Role(request.place.membership.role)
     context = {"lines": lines(), "roles": [(role.label, role is own) for role in Role]}
-    return render(request, "settings/permissions.html", context)
+    return render(request, "teams/settings/permissions.html", context)

@@ -42,7 +42,7 @@ def notifications(request: HttpRequest) -> HttpResponse:
         "filters": {"query": _address(request, "project")},
         "here": _address(request, "project", "before"),
     }
-    return render(request, "notifications/page.html", context)
+    return render(request, "teams/notifications/page.html", context)
 
 
 @login_required

@@ -39,7 +39,7 @@ def home(request: HttpRequest) -> HttpResponse:
     """The overview of the user's first project, or what to do where there is none."""
     project = Project.objects.of(request.user).first()
     if project is None:
-        return render(request, "no_project.html")
+        return render(request, "teams/no_project.html")
     return redirect("project_overview", slug=project.slug)
 
 
@@ -64,7 +64,7 @@ def project_overview(request: DeskRequest) -> HttpResponse:
         "has_examples_only": is_scripted,
         "figures": figures_of_week(project, is_scripted=is_scripted),
     }
-    return render(request, "overview.html", context)
+    return render(request, "teams/overview.html", context)
 
 
 def _ended_last(project: Project) -> list[UUID]:

@@ -113,7 +113,7 @@ def _page(request: DeskRequest, *, typed: Typed | None = None, status: int = 200
         if has_escalation(project.models_by_role)
         else "",
     }
-    return render(request, "settings/page.html", context, status=status)
+    return render(request, "teams/settings/page.html", context, status=status)
 
 
 def models_by_role(project: Project, *, roles: tuple[str, ...] = ROLES) -> list[RoleModel]:
@@ -212,7 +212,7 @@ def delete_project_page(request: DeskRequest) -> HttpResponse:
 
 
 def _deletion_page(request: DeskRequest, typed: Typed, *, status: int = 200) -> HttpResponse:
-    return render(request, "settings/delete_project.html", {"field": typed.fields["typed_name"]}, status=status)
+    return render(request, "teams/settings/delete_project.html", {"field": typed.fields["typed_name"]}, status=status)
 
 
 def _read_retention(typed: Typed) -> RetentionSettings | None:
@@ -245,7 +245,7 @@ def _retention_page(
         "under_way": RetentionRun.objects.filter(project=project, finished_at__isnull=True).exists(),
         "passes": [PassLine(run, _told(run)) for run in project.retention_runs.all()[:PASSES_SHOWN]],
     }
-    return render(request, "settings/keeping.html", context, status=status)
+    return render(request, "teams/settings/keeping.html", context, status=status)
 
 
 def _told(run: RetentionRun) -> str:
@@ -284,7 +284,7 @@ def _create(request: DeskRequest) -> HttpResponse:
 
 
 def _new_project_page(request: HttpRequest, typed: Typed, *, status: int = 200) -> HttpResponse:
-    return render(request, "new_project.html", {"form": typed, "fields": typed.fields}, status=status)
+    return render(request, "teams/new_project.html", {"form": typed, "fields": typed.fields}, status=status)
 
 
 # The whole project as a file, for an admin to keep or to take to another desk.

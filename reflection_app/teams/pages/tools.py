@@ -175,7 +175,7 @@ def _page(request: DeskRequest, *, secret_form: Typed | None = None, status: int
         "secret_fields": form.fields,
         "may_change": request.place.may(Permission.CHANGE_TOOLS),
     }
-    return render(request, "tools/list.html", context, status=status)
+    return render(request, "teams/tools/list.html", context, status=status)
 
 
 @project_page(Permission.CHANGE_TOOLS)
@@ -217,7 +217,7 @@ def remove_secret(request: DeskRequest, secret_id: UUID) -> HttpResponse:
     """Asks first, naming the tools that use it; the POST deletes."""
     secret = get_secret_for(request.place, secret_id)
     if request.method != "POST":
-        return render(request, "tools/delete_secret.html", {"secret": secret, "used_by": tools_with(secret)})
+        return render(request, "teams/tools/delete_secret.html", {"secret": secret, "used_by": tools_with(secret)})
     delete_secret(secret, actor=request.place.actor)
     messages.success(request, _("The secret %(name)s is deleted.") % {"name": secret.name})
     return redirect("tools", slug=request.place.project.slug)
@@ -248,7 +248,7 @@ def _tool_page(
         "longest_s": LONGEST_TRY_S,
         "may_change": request.place.may(Permission.CHANGE_TOOLS),
     }
-    return render(request, "tools/tool.html", context, status=status)
+    return render(request, "teams/tools/tool.html", context, status=status)
 
 
 def example_arguments(schema: dict[str, Any]) -> str:
@@ -303,7 +303,7 @@ def remove_tool(request: DeskRequest, tool_id: UUID) -> HttpResponse:
     """Asks first; the POST deletes."""
     tool = get_tool_for(request.place, tool_id)
     if request.method != "POST":
-        return render(request, "tools/delete.html", {"tool": tool})
+        return render(request, "teams/tools/delete.html", {"tool": tool})
     delete_tool(tool, actor=request.place.actor)
     messages.success(request, _("The tool %(name)s is deleted.") % {"name": tool.name})
     return redirect("tools", slug=request.place.project.slug)
@@ -357,7 +357,7 @@ def _form(
     request: DeskRequest, typed: Typed, *, kind: ToolKind, tool: Tool | None = None, status: int = 200
 ) -> HttpResponse:
     context = {"form": typed, "fields": typed.fields, "kind": kind, "tool": tool, "methods": METHODS}
-    return render(request, "tools/form.html", context, status=status)
+    return render(request, "teams/tools/form.html", context, status=status)
 
 
 @project_page(Permission.CHANGE_TOOLS)
@@ -369,7 +369,7 @@ def import_page(request: DeskRequest) -> HttpResponse:
     if request.method == "POST":
         imported = _import(request, typed)
     context = {"form": typed, "fields": typed.fields, "imported": imported}
-    return render(request, "tools/import.html", context, status=400 if typed.errors else 200)
+    return render(request, "teams/tools/import.html", context, status=400 if typed.errors else 200)
 
 
 def _import(request: DeskRequest, typed: Typed) -> Imported | None:

@@ -150,7 +150,7 @@ def webhook_list(request: DeskRequest) -> HttpResponse:
     rows = Webhook.objects.filter(project=request.place.project).defer("ciphertext", "former_ciphertext")
     webhooks = list(rows.annotate(waiting=waiting, arrived_at=Max("deliveries__delivered_at")))
     context = {"webhooks": webhooks, "is_full": len(webhooks) >= MOST_WEBHOOKS, "most": MOST_WEBHOOKS}
-    return render(request, "webhooks/list.html", context)
+    return render(request, "teams/webhooks/list.html", context)
 
 
 @never_cache
@@ -173,7 +173,7 @@ def webhook_page(request: DeskRequest, webhook_id: UUID) -> HttpResponse:
         "before": request.GET.get("before", ""),
         "older": page.last.pk if page.last else None,
     }
-    return list_response(request, "webhooks/page.html", context)
+    return list_response(request, "teams/webhooks/page.html", context)
 
 
 def _read_filters(given: QueryDict) -> LogFilters:
@@ -227,7 +227,7 @@ def delivery_page(request: DeskRequest, delivery_id: UUID) -> HttpResponse:
         {name: said[name] for name in sorted(said, reverse=True)}, indent=2, ensure_ascii=False
     )
     context = {"delivery": delivery, "webhook": delivery.webhook, "payload": payload, "log": list(delivery.log.all())}
-    return render(request, "webhooks/delivery.html", context)
+    return render(request, "teams/webhooks/delivery.html", context)
 
 
 def keep_secret(request: DeskRequest, webhook: Webhook, secret: str) -> None:
@@ -275,7 +275,7 @@ def _form(
         "webhook": webhook,
         "longest_description": LONGEST_DESCRIPTION,
     }
-    return render(request, "webhooks/form.html", context, status=status)
+    return render(request, "teams/webhooks/form.html", context, status=status)
 
 
 # What is done to webhooks on their pages: testing, pausing, a new secret, deleting, sending again.
@@ -333,7 +333,7 @@ def rotate(request: DeskRequest, webhook_id: UUID) -> HttpResponse:
             keep_secret(request, webhook, secret)
             return redirect("webhook", request.place.project.slug, webhook.pk)
     context = {"webhook": webhook, "field": typed.fields[OVERLAP]}
-    return render(request, "webhooks/rotate.html", context, status=400 if typed.errors else 200)
+    return render(request, "teams/webhooks/rotate.html", context, status=400 if typed.errors else 200)
 
 
 def _hours(typed: Typed) -> float:
@@ -350,7 +350,7 @@ def remove(request: DeskRequest, webhook_id: UUID) -> HttpResponse:
     """Asks first; the POST deletes."""
     webhook = get_webhook_for(request.place, webhook_id)
     if request.method != "POST":
-        return render(request, "webhooks/delete.html", {"webhook": webhook})
+        return render(request, "teams/webhooks/delete.html", {"webhook": webhook})
     delete_webhook(webhook, actor=request.place.actor)
     messages.success(request, gettext("The webhook and its log are deleted."))
     return redirect("webhooks", request.place.project.slug)
