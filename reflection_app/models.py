@@ -1,6 +1,10 @@
-"""All tables, for Django, which looks for them here. Each is imported from its own subject."""
+"""All tables, for Django, which looks for them here. Whoever uses one imports it from its own subject."""
 
 import importlib
 
-for subject in ("core", "tasks", "runs", "reviews", "repairs", "sessions", "metrics", "teams"):
-    importlib.import_module(f"reflection_app.{subject}.models")
+TABLES = ("core.models", "core.audit", "runs.events", *(
+    f"{subject}.models" for subject in ("tasks", "runs", "reviews", "repairs", "sessions", "metrics", "teams")
+))  # fmt: skip
+
+for module in TABLES:
+    importlib.import_module(f"reflection_app.{module}")

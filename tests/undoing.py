@@ -6,7 +6,6 @@ from django.db.models import Model
 
 from notebook_app.models import Entry, EntryVersion, Evidence
 from reflection_app.core.audit import Actor
-from reflection_app.core.events import Event
 from reflection_app.core.models import Project
 from reflection_app.repairs.models import (
     AgentInstruction,
@@ -22,6 +21,7 @@ from reflection_app.reviews.deciding import decide_review
 from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import Panel, Review
 from reflection_app.runs.advance import advance
+from reflection_app.runs.events import Event
 from reflection_app.runs.models import Attempt, Question, Run, Step, Verdict
 
 BY_PROJECT: tuple[tuple[type[Model], str], ...] = (

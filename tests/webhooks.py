@@ -10,8 +10,8 @@ from django.db import transaction
 from standardwebhooks import Webhook as Verifier
 
 from reflection_app.core.audit import Actor
-from reflection_app.core.events import EventType, add_event
 from reflection_app.core.models import Project
+from reflection_app.runs.events import EventType, add_event
 from reflection_app.runs.models import Run
 from reflection_app.teams.models import Delivery, Webhook
 from reflection_app.teams.webhooks import WebhookInput, create_webhook

@@ -9,12 +9,12 @@ from django.db import connection
 from pydantic import Field
 
 from reflection_app.api.authentication import check_it_works
-from reflection_app.core.events import Event
 from reflection_app.core.ids import id_from
 from reflection_app.core.models import ApiKey, Project, Scope
 from reflection_app.loops.values import Value
 from reflection_app.repairs.models import Report, Ticket
 from reflection_app.reviews.models import Review
+from reflection_app.runs.events import Event
 from reflection_app.runs.models import Run, RunState
 from reflection_app.runs.told import mark_told
 

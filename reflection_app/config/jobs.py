@@ -16,9 +16,8 @@ from reflection_app.notebook.proposing import carry_out_import
 from reflection_app.reviews.assigning import lapse_assignments
 from reflection_app.reviews.bulk import work_through
 from reflection_app.reviews.models import BulkDecision, BulkState
-from reflection_app.runs.jobs import (
-    COMPARE_ENTRIES,
-    EMBED_ENTRIES,
+from reflection_app.runs.jobs import COMPARE_ENTRIES, EMBED_ENTRIES
+from reflection_app.runs.queueing import (
     TAKE_AWAY,
     WORK_BULK,
     WORK_IMPORT,

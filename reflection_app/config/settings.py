@@ -97,8 +97,8 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "reflection_app.teams.login.OwnPasswordFirst",
-    "reflection_app.teams.accounts.BrokerAway",
+    "reflection_app.teams.pages.login.OwnPasswordFirst",
+    "reflection_app.teams.pages.accounts.BrokerAway",
 ]
 ROOT_URLCONF = "reflection_app.config.urls"
 ASGI_APPLICATION = "reflection_app.config.asgi.application"
@@ -147,8 +147,8 @@ AUTHENTICATION_BACKENDS = [
     "django.contrib.auth.backends.ModelBackend",
     "allauth.account.auth_backends.AuthenticationBackend",
 ]
-ACCOUNT_ADAPTER = "reflection_app.teams.accounts.DeskAccounts"
-ACCOUNT_FORMS = {"login": "reflection_app.teams.login.DeskLoginForm"}
+ACCOUNT_ADAPTER = "reflection_app.teams.pages.accounts.DeskAccounts"
+ACCOUNT_FORMS = {"login": "reflection_app.teams.pages.login.DeskLoginForm"}
 ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "optional"
@@ -157,16 +157,16 @@ ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
 ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
 ACCOUNT_MAX_EMAIL_ADDRESSES = 5
 ACCOUNT_SESSION_REMEMBER = True
-# Logins by name and password have a brake of their own (teams/login.py), which lets in where there is no cache.
+# Logins by name and password have a brake of their own (teams/pages/login.py), which lets in where there is no cache.
 ACCOUNT_RATE_LIMITS = {"login": ""}
 # Who finds a browser open must not make the account theirs by another address or login.
 ACCOUNT_REAUTHENTICATION_REQUIRED = True
 # Accounts are made by invitation, and a desk without mail confirms no address: nobody is kept from it for that.
 MFA_ALLOW_UNVERIFIED_EMAIL = True
-MFA_ADAPTER = "reflection_app.teams.login.DeskSecondFactors"
+MFA_ADAPTER = "reflection_app.teams.pages.login.DeskSecondFactors"
 MFA_TOTP_ISSUER = "Reflection Desk"
 MFA_TOTP_TOLERANCE = 1
-SOCIALACCOUNT_ADAPTER = "reflection_app.teams.accounts.DeskSocialAccounts"
+SOCIALACCOUNT_ADAPTER = "reflection_app.teams.pages.accounts.DeskSocialAccounts"
 SOCIALACCOUNT_OPENID_CONNECT_URL_PREFIX = ""
 SOCIALACCOUNT_PROVIDERS = {"openid_connect": {"APPS": OIDC_APPS, "OAUTH_PKCE_ENABLED": True}}
 
@@ -192,7 +192,7 @@ SECURE_SSL_REDIRECT = False
 SECURE_HSTS_SECONDS = 31_536_000 if PRODUCTION else 0
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if PRODUCTION else None
 DATA_UPLOAD_MAX_MEMORY_SIZE = 10_000_000
-# Of links to a new password; login links are older sooner (teams/login.py).
+# Of links to a new password; login links are older sooner (teams/pages/login.py).
 PASSWORD_RESET_TIMEOUT = 3600
 
 LANGUAGE_CODE = "en"

@@ -18,7 +18,6 @@ from notebook_app.public import By, Change, KeptEntry, KeptVersion
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import Conflict, NotYours
 from reflection_app.core.models import Membership, Project
-from reflection_app.core.own_work import may_undo_others
 from reflection_app.loops.storable import storable
 from reflection_app.notebook.input import (
     CurationInput,
@@ -42,6 +41,7 @@ from reflection_app.notebook.proposing import (
     refuse_rewording,
     wrong,
 )
+from reflection_app.reviews.own_work import may_undo_others
 
 PROPOSED = "entry.proposed"
 

@@ -43,14 +43,14 @@ from reflection_app.core.audit import Actor, AuditEntry, Target, audit
 from reflection_app.core.errors import Conflict, EntryMovedOn, InvalidInput, NotFound
 from reflection_app.core.ids import id_from
 from reflection_app.core.models import ApiKey, Membership, Project
-from reflection_app.core.own_work import allows_own_work
 from reflection_app.loops.protocol.reports import document_of
 from reflection_app.loops.storable import Text
 from reflection_app.loops.values import Value
 from reflection_app.notebook.input import EntryInput
 from reflection_app.repairs.models import Report
-from reflection_app.runs.jobs import enqueue_import
+from reflection_app.reviews.own_work import allows_own_work
 from reflection_app.runs.models import Run
+from reflection_app.runs.queueing import enqueue_import
 
 # What the audit trail keeps of a change of the notebook, and who the notebook is told made it.
 

@@ -11,13 +11,13 @@ from notebook_app.public import EntryKind, Proposal, keep_all, lock_notebook, pr
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.json_sizes import at_most
 from reflection_app.core.models import Project
-from reflection_app.core.own_work import hands_of
 from reflection_app.loops.completeness.checks import CompletenessSettings, HistoryStep
 from reflection_app.loops.storable import is_storable
 from reflection_app.loops.task_spec import Limits, Mode, TaskSpec
 from reflection_app.loops.tool_calls import DEEPEST, ToolSpec, is_too_deep
 from reflection_app.loops.values import Value
 from reflection_app.repairs.models import Supplement
+from reflection_app.reviews.own_work import hands_of
 from reflection_app.runs.models import Run, Step
 from reflection_app.runs.queueing import begin_run
 from reflection_app.tasks.models import Task

@@ -11,11 +11,11 @@ from pydantic import AfterValidator, Field
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import AlreadyDecided, Conflict, InvalidInput
 from reflection_app.core.models import Project
-from reflection_app.core.own_work import refuse_own_work
 from reflection_app.loops.protocol.reporting import LONGEST_INSTRUCTION
 from reflection_app.loops.storable import storable
 from reflection_app.loops.values import Value
 from reflection_app.repairs.models import AgentInstruction, InstructionState
+from reflection_app.reviews.own_work import refuse_own_work
 from reflection_app.runs.models import Run
 from reflection_app.tasks.submitting import MOST_INSTRUCTIONS
 

@@ -12,8 +12,6 @@ from notebook_app.public import KeptEntry, proposed_from
 from reflection_app.adapters.live import ring
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import ClassMovedOn, InvalidInput
-from reflection_app.core.events import EventType, add_event
-from reflection_app.core.own_work import refuse_own_work
 from reflection_app.loops.effects import ProposeEntry
 from reflection_app.loops.progress import strongest_judgements
 from reflection_app.loops.protocol.checklists import CheckItem, report_checklist, revised_output_checklist
@@ -25,6 +23,8 @@ from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Judgement
 from reflection_app.repairs.models import ClassCorrection, Report
 from reflection_app.repairs.rows import keep_instruction, keep_proposal
+from reflection_app.reviews.own_work import refuse_own_work
+from reflection_app.runs.events import EventType, add_event
 from reflection_app.runs.models import Attempt, Run, Step, Verdict
 
 

@@ -13,7 +13,6 @@ from django.utils import timezone
 
 from notebook_app.public import EntryKind, keep
 from notebook_app.public import Proposal as EntryProposal
-from reflection_app.core.events import EventType, add_event, next_event
 from reflection_app.loops.completeness.checks import CheckState, Completeness, SupplementsRun, operation_key
 from reflection_app.loops.completeness.supplementing import PART
 from reflection_app.loops.diagnosis.diagnoses import DiagnosedFailure, FixOutcome, FixRecall
@@ -37,6 +36,7 @@ from reflection_app.repairs.models import (
     ToolFailure,
 )
 from reflection_app.runs.batch import Batch
+from reflection_app.runs.events import EventType, add_event, next_event
 from reflection_app.runs.models import Attempt, Run, Step
 from reflection_app.tasks.models import Task
 

@@ -11,12 +11,12 @@ from pydantic import AfterValidator, Field
 from reflection_app.adapters.live import ring
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import InvalidInput, MakesItsOwn, TicketMovedOn
-from reflection_app.core.events import EventType, add_event
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import Execution
 from reflection_app.loops.values import Value
 from reflection_app.repairs.models import Ticket, TicketState
 from reflection_app.repairs.rows import OPEN_STATES, begin_ticket
+from reflection_app.runs.events import EventType, add_event
 from reflection_app.runs.models import Run
 from reflection_app.runs.resuming import cancel_run
 

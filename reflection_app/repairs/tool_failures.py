@@ -15,7 +15,6 @@ from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import InvalidInput, OutcomeKnown
 from reflection_app.core.json_sizes import at_most
 from reflection_app.core.models import Project
-from reflection_app.core.own_work import hands_of
 from reflection_app.loops.catalogue import PLACE
 from reflection_app.loops.diagnosis.diagnose import signature_of, symptoms_of
 from reflection_app.loops.diagnosis.diagnoses import LONGEST_DELAY_S, Diagnosis, FailedCall
@@ -27,6 +26,7 @@ from reflection_app.loops.values import Value
 from reflection_app.metrics.models import FigureDue
 from reflection_app.repairs.fix_pairs import best_fix, keep_outcome
 from reflection_app.repairs.models import ToolFailure
+from reflection_app.reviews.own_work import hands_of
 from reflection_app.runs.models import Run
 from reflection_app.runs.queueing import begin_run
 from reflection_app.tasks.models import Task

@@ -17,7 +17,6 @@ from reflection_app.adapters.live import ring_reviews
 from reflection_app.core.audit import Actor, AuditEntry, audit
 from reflection_app.core.errors import ActionError, Conflict, InvalidInput, NotYours, ReviewHeld
 from reflection_app.core.models import ApiKey, Membership, Project
-from reflection_app.core.own_work import may_undo_others
 from reflection_app.core.permissions import Permission, member_may
 from reflection_app.loops.attempt_effects import Decision
 from reflection_app.loops.storable import storable
@@ -27,8 +26,9 @@ from reflection_app.reviews.claiming import claim_review, release_review, seats_
 from reflection_app.reviews.deciding import decide_review, undo_decision
 from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import BulkDecision, BulkItem, BulkItemState, BulkState, Review
-from reflection_app.runs.jobs import enqueue_bulk
+from reflection_app.reviews.own_work import may_undo_others
 from reflection_app.runs.models import Run
+from reflection_app.runs.queueing import enqueue_bulk
 
 MOST_ITEMS = 500
 

@@ -14,9 +14,9 @@ from reflection_app.adapters.live import ring, ring_reviews
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import ActionError, AlreadyDecided, NotFound, ReviewHeld, ReviewLeaseLost
 from reflection_app.core.models import Project
-from reflection_app.core.own_work import refuse_own_work, work_of_others
 from reflection_app.loops.attempt_effects import ReviewReason
 from reflection_app.reviews.models import OPEN, Review, ReviewSkip, ReviewState, is_hidden
+from reflection_app.reviews.own_work import refuse_own_work, work_of_others
 
 # Telling open pages that something about a review has changed: those of its run, and those of the queue.
 

@@ -15,11 +15,11 @@ from notebook_app.public import name_of
 from reflection_app.adapters.live import ring, ring_reviews
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import Conflict, InvalidInput, NotFound, NotTheAuthor
-from reflection_app.core.events import EventType, add_event
 from reflection_app.core.models import Membership, Project
 from reflection_app.loops.storable import storable
 from reflection_app.loops.values import Value
 from reflection_app.reviews.models import About, Comment, Review
+from reflection_app.runs.events import EventType, add_event
 from reflection_app.runs.models import Run
 from reflection_app.teams.models import Notification, NotificationKind
 from reflection_app.teams.notifications import is_blind, notify

@@ -8,10 +8,10 @@ from django.utils.translation import gettext as _
 
 from reflection_app.core.audit import Actor, AuditEntry, audit
 from reflection_app.core.errors import Conflict, NotYours, StillStands
-from reflection_app.core.own_work import may_undo_others, refuse_own_work
 from reflection_app.reviews.claiming import gone, lost
 from reflection_app.reviews.decisions import Decided, DecisionInput, decided_by, put_in_force
 from reflection_app.reviews.models import UNDONE, About, Review, ReviewState
+from reflection_app.reviews.own_work import may_undo_others, refuse_own_work
 from reflection_app.reviews.panels import keep_opinion, reopen_dispute, settle_dispute, take_back_opinion
 from reflection_app.reviews.taking_back import hold_again, take_back, why_it_stands
 from reflection_app.runs.models import Run

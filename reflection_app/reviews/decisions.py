@@ -9,7 +9,6 @@ from pydantic import AfterValidator, Field, PlainValidator, WithJsonSchema
 
 from reflection_app.core.audit import Actor
 from reflection_app.core.errors import InvalidInput
-from reflection_app.core.events import EventType, add_event
 from reflection_app.loops.attempt_effects import Decision, DirectorsDecision, ReviewDecision
 from reflection_app.loops.progress import strongest_judgements
 from reflection_app.loops.storable import storable
@@ -20,6 +19,7 @@ from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.reviews.claiming import tell_pages
 from reflection_app.reviews.models import Review
 from reflection_app.runs.consequences import best_of
+from reflection_app.runs.events import EventType, add_event
 from reflection_app.runs.lessons import settle_first_attempt
 from reflection_app.runs.models import Attempt, Run, Verdict
 from reflection_app.runs.resuming import resume_run

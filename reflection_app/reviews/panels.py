@@ -10,7 +10,6 @@ from django.utils.translation import gettext as _
 
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import Conflict
-from reflection_app.core.events import EventType, add_event
 from reflection_app.loops.attempt_effects import Decision, ReviewDecision, ReviewReason
 from reflection_app.loops.task_spec import Thresholds
 from reflection_app.loops.verdicts import Issue
@@ -18,6 +17,7 @@ from reflection_app.reviews.claiming import lease_end, tell_pages
 from reflection_app.reviews.decisions import Decided, put_in_force, score_within
 from reflection_app.reviews.models import About, Panel, PanelState, Review, ReviewState
 from reflection_app.reviews.taking_back import take_back
+from reflection_app.runs.events import EventType, add_event
 from reflection_app.runs.models import Run, Verdict
 from reflection_app.teams.models import Notification, NotificationKind
 from reflection_app.teams.notifications import tell_of_adjudication

@@ -3,10 +3,10 @@
 from django.db import transaction
 
 from reflection_app.adapters.live import ring_reviews
-from reflection_app.core.events import EventType, next_event
 from reflection_app.loops.attempt_effects import AskReviewer, RequestAudit, ReviewReason
 from reflection_app.reviews.models import Panel, Review
 from reflection_app.runs.batch import Batch
+from reflection_app.runs.events import EventType, next_event
 from reflection_app.runs.models import Attempt, Run, Step, Verdict
 
 

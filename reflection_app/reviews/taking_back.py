@@ -14,7 +14,6 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from reflection_app.core.audit import Actor
-from reflection_app.core.events import Event, EventType, add_event
 from reflection_app.loops.attempt_effects import AwaitAttempt, CallTool
 from reflection_app.loops.catalogue import version_of
 from reflection_app.loops.task_spec import Mode
@@ -24,6 +23,7 @@ from reflection_app.repairs.models import ClassCorrection, InstructionState, Tic
 from reflection_app.reviews.claiming import lease_end, tell_pages
 from reflection_app.reviews.models import About, Comment, Panel, Review, ReviewState
 from reflection_app.runs.consequences import best_of
+from reflection_app.runs.events import Event, EventType, add_event
 from reflection_app.runs.lessons import settle_first_attempt
 from reflection_app.runs.models import Question, QuestionState, Run, Step, StepState, Verdict
 from reflection_app.runs.undo import TakenBack, proposed_entries, proposed_instructions, take_back_run, take_back_steps

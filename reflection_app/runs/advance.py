@@ -11,7 +11,6 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from reflection_app.adapters.live import ring_reviews
-from reflection_app.core.events import EventType, add_event, next_event
 from reflection_app.loops.attempt_effects import AwaitAttempt, Generate
 from reflection_app.loops.catalogue import run_loop, version_of
 from reflection_app.loops.effect import EffectFailed, Performed
@@ -23,6 +22,7 @@ from reflection_app.loops.verdicts import Ended, Outcome
 from reflection_app.repairs.rows import end_tickets
 from reflection_app.runs.batch import Batch
 from reflection_app.runs.consequences import best_of, consequences, has_for_notebook, write_to_notebook
+from reflection_app.runs.events import EventType, add_event, next_event
 from reflection_app.runs.journal import LONGEST_ERROR, Journal, JournalMismatch
 from reflection_app.runs.journal_writes import Unstorable
 from reflection_app.runs.lease import Lease, LeaseLost, claim, due_in_s, keeper

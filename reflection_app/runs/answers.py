@@ -10,7 +10,6 @@ from django.db.models.expressions import RawSQL
 from pydantic import AwareDatetime, Field, JsonValue
 
 from reflection_app.api.reading import Answer, Money, PageAnswer, money
-from reflection_app.core.events import Event, EventType
 from reflection_app.loops import verdicts
 from reflection_app.loops.attempt_effects import AnswerFault, Generate
 from reflection_app.loops.attempts import changed_since
@@ -25,6 +24,7 @@ from reflection_app.loops.values import Message
 from reflection_app.loops.verdicts import Feedback, Issue, Outcome, Referee
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.repairs.answers.reports import SentBack, sent_back_answer
+from reflection_app.runs.events import Event, EventType
 from reflection_app.runs.handing_in import NextAttempt, next_attempt_of
 from reflection_app.runs.models import VOID, Attempt, Question, QuestionState, Run, RunState, Step, StepState, Verdict
 

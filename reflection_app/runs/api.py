@@ -16,7 +16,6 @@ from reflection_app.api.schema import described_get, described_post
 from reflection_app.api.view import DeskView, NoParameters, Nothing, get_run_for
 from reflection_app.api.waiting import LONGEST_WAIT_S, SETTLED, WaitQuery, WaitS, wait_for_event, wait_until_settled
 from reflection_app.core.errors import NotFound
-from reflection_app.core.events import Event
 from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.graph_words import Edge, EdgeKind, Node, NodeKind
@@ -44,6 +43,7 @@ from reflection_app.runs.answers import (
     runs_to_list,
     step_answer,
 )
+from reflection_app.runs.events import Event
 from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import fork_run
 from reflection_app.runs.handing_in import LOOK_AGAIN_AFTER_S, AttemptInput, hand_in_attempt

@@ -11,7 +11,6 @@ from django.db.models import Subquery
 from pydantic import ValidationError
 
 from notebook_app.public import keep_suggestion
-from reflection_app.core.events import EventType, add_event
 from reflection_app.loops.attempt_effects import (
     AskPerson,
     AskReviewer,
@@ -57,6 +56,7 @@ from reflection_app.repairs.rows import (
 )
 from reflection_app.reviews.rows import open_reviews
 from reflection_app.runs.batch import Batch
+from reflection_app.runs.events import EventType, add_event
 from reflection_app.runs.journal import Attempts, Journal
 from reflection_app.runs.journal_writes import Follow
 from reflection_app.runs.lessons import write_exposures

@@ -18,9 +18,7 @@ from pydantic import ValidationError
 from reflection_app.adapters.live import ring
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import CannotFork, InvalidInput
-from reflection_app.core.events import EventType, add_event
 from reflection_app.core.ids import new_id
-from reflection_app.core.own_work import note_hand_in, refuse_deciding
 from reflection_app.loops import prompts
 from reflection_app.loops.attempt_effects import (
     AskReviewer,
@@ -35,7 +33,9 @@ from reflection_app.loops.effect import EffectFailed, EffectTimedOut, Performed
 from reflection_app.loops.effects import AnyEffect, ChooseLoop, Route
 from reflection_app.loops.task_spec import Mode, TaskSpec
 from reflection_app.loops.verdicts import Judgement, Referee
+from reflection_app.reviews.own_work import note_hand_in, refuse_deciding
 from reflection_app.runs.consequences import best_of
+from reflection_app.runs.events import EventType, add_event
 from reflection_app.runs.fork_input import ForkInput, edited_result, wrong_result
 from reflection_app.runs.models import Attempt, Run, Step, StepState, Verdict, spec_as_json
 from reflection_app.runs.queueing import enqueue

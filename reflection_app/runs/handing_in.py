@@ -14,13 +14,13 @@ from reflection_app.adapters.live import ring
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import AttemptConflict, InvalidInput, MakesItsOwn, NotItsTurn, RunFinished
 from reflection_app.core.json_sizes import at_most
-from reflection_app.core.own_work import note_hand_in
 from reflection_app.loops.attempt_effects import AwaitAttempt, HandedIn, HandedInRepair
 from reflection_app.loops.effects import IssueTicket, RecordStage
 from reflection_app.loops.protocol.stages import StageRecord, Submitted
 from reflection_app.loops.task_spec import Execution, TaskSpec
 from reflection_app.loops.tickets import Ticket
 from reflection_app.loops.values import Message, Value
+from reflection_app.reviews.own_work import note_hand_in
 from reflection_app.runs.models import Attempt, Run, RunState, Step, StepState, Verdict
 from reflection_app.runs.resuming import resume_run
 

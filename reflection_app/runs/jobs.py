@@ -25,15 +25,10 @@ from reflection_app.sessions.reflectors import MOST_DUE_AT_ONCE, begin_due_refle
 
 log = logging.getLogger(__name__)
 
-# Carried out by jobs.py, which stands above the actions that ask for it.
-WORK_BULK = "reflection_app.config.jobs.work_bulk"
 EMBED_ENTRIES = "reflection_app.config.jobs.embed_entries"
 COMPARE_ENTRIES = "reflection_app.config.jobs.compare_entries"
 # Of many changes in a row, this many seconds' worth are embedded together.
 EMBED_DELAY_S = 0.5
-WORK_IMPORT = "reflection_app.config.jobs.work_import"
-WORK_RETENTION = "reflection_app.config.jobs.work_retention"
-TAKE_AWAY = "reflection_app.config.jobs.take_away"
 
 
 @celeryd_init.connect
@@ -119,36 +114,6 @@ def begin_looking_back() -> None:
 def tidy() -> None:
     """Deletes what was kept for a while only."""
     forget_old_answers()
-
-
-def enqueue_bulk(bulk_id: UUID) -> None:
-    """Asks the workers to work a bulk decision through. Where the broker is away, the sweep asks again."""
-    _ask(WORK_BULK, bulk_id)
-
-
-def enqueue_import(import_id: UUID) -> None:
-    """Asks the workers to carry out an import. Where the broker is away, the sweep asks again."""
-    _ask(WORK_IMPORT, import_id)
-
-
-def enqueue_retention(retention_run_id: UUID) -> None:
-    """Asks the workers to delete by a project's rules. Where the broker is away, the next look asks again."""
-    _ask(WORK_RETENTION, retention_run_id)
-
-
-def enqueue_taking_away(project_id: UUID) -> None:
-    """Asks the workers to take a deleted project away. Where the broker is away, the sweep asks again."""
-    _ask(TAKE_AWAY, project_id)
-
-
-def _ask(job: str, subject: UUID) -> None:
-    if Outage.is_on():
-        return
-    try:
-        current_app.send_task(job, (str(subject),), retry=False)
-    except OperationalError as error:
-        Outage.note()
-        log.warning("%s of %s waits for the next sweep, the broker is away: %s", job, subject, error)
 
 
 class LastAsked:

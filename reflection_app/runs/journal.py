@@ -11,13 +11,13 @@ from typing import Any
 from django.db import Error
 from django.utils import timezone
 
-from reflection_app.core.events import EventType
 from reflection_app.loops.attempt_effects import AskReviewer, Generate, KeepAttempt, RecordVerdict
 from reflection_app.loops.effect import EffectFailed, EffectTimedOut, Performed, Spent
 from reflection_app.loops.effects import AnyEffect
 from reflection_app.loops.storable import storable
 from reflection_app.loops.verdicts import Judgement
 from reflection_app.runs import journal_writes
+from reflection_app.runs.events import EventType
 from reflection_app.runs.journal_writes import Change, Follow, Unstorable, commit, salvaged
 from reflection_app.runs.lease import Lease
 from reflection_app.runs.models import Attempt, Run, RunState, Step, StepState

@@ -14,10 +14,10 @@ from django.db.models import F
 from django.db.models.functions import Now
 
 from reflection_app.adapters.live import ring
-from reflection_app.core.events import EventType, next_event
 from reflection_app.loops.attempt_effects import Generate
 from reflection_app.loops.effect import Spent
 from reflection_app.runs.batch import Batch, RowGone
+from reflection_app.runs.events import EventType, next_event
 from reflection_app.runs.lease import Lease, LeaseLost
 from reflection_app.runs.models import Run, RunState, Step, StepState
 from reflection_app.runs.queueing import enqueue

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from django.contrib import messages
-from django.db.models import OuterRef, Q, QuerySet, Subquery
+from django.db.models import Q, QuerySet
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -16,31 +16,29 @@ from pydantic import ValidationError
 
 from reflection_app.adapters.live import UNTIL_ITS_PAGE_IS_OPEN_S, mark_watched
 from reflection_app.core.errors import ActionError, CannotFork, Conflict, InvalidInput
-from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.questions import Choice
 from reflection_app.loops.storable import storable
-from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.verdicts import IssueCategory, Outcome, Severity
 from reflection_app.loops.verdicts import Verdict as LoopVerdict
 from reflection_app.notebook.views.entry import learned_from_run
 from reflection_app.repairs.views import checks_of, failures_by_place
 from reflection_app.reviews.models import About, Review, ReviewState, is_hidden
-from reflection_app.reviews.pages.moving import undo_offer
 from reflection_app.reviews.views.comments import opened_thread
+from reflection_app.reviews.views.item import undo_offer
 from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import fork_run
-from reflection_app.runs.models import NOT_OF_THE_DESK, VOID, Question, QuestionState, Run, RunState, Step, Verdict
+from reflection_app.runs.models import NOT_OF_THE_DESK, Question, QuestionState, Run, RunState, Step
 from reflection_app.runs.resuming import AnswerInput, answer_question, cancel_run
 from reflection_app.runs.views.forks import ForkForm, as_input, compare, prefilled, read_fork
 from reflection_app.runs.views.graph import draw
-from reflection_app.runs.views.list import behind_figure
+from reflection_app.runs.views.list import DESK_MODES, MODES, behind_figure, runs_for_list
 from reflection_app.runs.views.protocol import has_plans, has_protocol, plans_of, rounds_of
 from reflection_app.runs.views.steps import StepLine, told_to
 from reflection_app.runs.views.story import lineage_of, tell
 from reflection_app.sessions.views import looked_back_at, looking_back_context
-from reflection_app.tasks.pages import redo_form_of
 from reflection_app.tasks.redo import why_no_redo
+from reflection_app.tasks.views import redo_form_of
 from reflection_app.web.access import DeskRequest, Place, get_run_for, get_step_for, project_page
 from reflection_app.web.forms import complaints
 from reflection_app.web.list_pages import list_response, page_before
@@ -48,9 +46,6 @@ from reflection_app.web.middleware import post_only
 
 LONGEST_SEARCH = 200
 STATES = (RunState.QUEUED, RunState.RUNNING, RunState.WAITING_REVIEW, RunState.WAITING_AGENT)
-MODES = (Mode.EXTERNAL_LOOP, Mode.ACTOR_CRITIC, Mode.REFLECTION_PROTOCOL, Mode.INLINE_REFLECTION)
-# Shown where they are asked for: what the desk does about other work is not among it.
-DESK_MODES = (Mode.ERROR_REFLECTION, Mode.MEMORY_REFLECTION)
 
 
 @dataclass(frozen=True)
@@ -78,19 +73,6 @@ def read_filters(request: DeskRequest) -> Filters:
         status=status if status in known else "",
         mode=mode if mode in {mode.value for mode in (*MODES, *DESK_MODES)} else "",
         q=storable(request.GET.get("q", "").strip())[:LONGEST_SEARCH],
-    )
-
-
-def runs_for_list(project: Project) -> QuerySet[Run]:
-    """The project's runs, newest first, each with its task and the score of its best attempt as `best_score`."""
-    judged = Verdict.objects.filter(attempt=OuterRef("best_attempt")).exclude(VOID)
-    decisive = judged.order_by("-referee", "-created_at", "-id")
-    return (
-        Run.objects.filter(project=project)
-        .select_related("task")
-        .defer("spec", "task__tests", "task__metadata")
-        .annotate(best_score=Subquery(decisive.values("score")[:1]))
-        .order_by("-created_at", "-id")
     )
 
 

@@ -23,7 +23,6 @@ from reflection_app.adapters.llm import (
     model_for,
 )
 from reflection_app.adapters.sandbox import SandboxUnavailable, run_tests
-from reflection_app.adapters.tools import call_tool
 from reflection_app.loops.attempt_effects import (
     AskPerson,
     AskReviewer,
@@ -85,6 +84,7 @@ from reflection_app.runs.journal import Journal, attempt_of
 from reflection_app.runs.journal_writes import Follow
 from reflection_app.runs.lessons import recall_lessons
 from reflection_app.runs.models import RunState
+from reflection_app.runs.tool_calling import call_tool
 from reflection_app.sessions.looked_back_at import call_on_session, read_session
 from reflection_app.sessions.models import Transcript, TranscriptTurn
 

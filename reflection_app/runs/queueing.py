@@ -20,11 +20,11 @@ from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from reflection_app.adapters.live import ring
-from reflection_app.core.events import EventType, next_event
 from reflection_app.loops import prompts
 from reflection_app.loops.catalogue import version_of
 from reflection_app.loops.task_spec import OF_THE_DESK, TaskSpec
 from reflection_app.runs.batch import Batch
+from reflection_app.runs.events import EventType, next_event
 from reflection_app.runs.models import NOT_OF_THE_DESK, Run, RunState, spec_as_json
 from reflection_app.tasks.models import Task
 
@@ -209,3 +209,39 @@ class Turns:
 
 
 turns = Turns()
+
+# Carried out by jobs.py, which stands above the actions that ask for it.
+WORK_BULK = "reflection_app.config.jobs.work_bulk"
+WORK_IMPORT = "reflection_app.config.jobs.work_import"
+WORK_RETENTION = "reflection_app.config.jobs.work_retention"
+TAKE_AWAY = "reflection_app.config.jobs.take_away"
+
+
+def enqueue_bulk(bulk_id: UUID) -> None:
+    """Asks the workers to work a bulk decision through. Where the broker is away, the sweep asks again."""
+    _ask(WORK_BULK, bulk_id)
+
+
+def enqueue_import(import_id: UUID) -> None:
+    """Asks the workers to carry out an import. Where the broker is away, the sweep asks again."""
+    _ask(WORK_IMPORT, import_id)
+
+
+def enqueue_retention(retention_run_id: UUID) -> None:
+    """Asks the workers to delete by a project's rules. Where the broker is away, the next look asks again."""
+    _ask(WORK_RETENTION, retention_run_id)
+
+
+def enqueue_taking_away(project_id: UUID) -> None:
+    """Asks the workers to take a deleted project away. Where the broker is away, the sweep asks again."""
+    _ask(TAKE_AWAY, project_id)
+
+
+def _ask(job: str, subject: UUID) -> None:
+    if Outage.is_on():
+        return
+    try:
+        current_app.send_task(job, (str(subject),), retry=False)
+    except OperationalError as error:
+        Outage.note()
+        log.warning("%s of %s waits for the next sweep, the broker is away: %s", job, subject, error)

@@ -11,11 +11,11 @@ from pydantic import Field
 from reflection_app.adapters.live import ring
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import AlreadyAnswered, InvalidInput, RunFinished
-from reflection_app.core.events import EventType, add_event
 from reflection_app.loops.questions import Choice, PersonsAnswer
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Ended, Outcome
 from reflection_app.runs.advance import end_run
+from reflection_app.runs.events import EventType, add_event
 from reflection_app.runs.models import Question, QuestionState, Run, RunState, Step, StepState
 from reflection_app.runs.queueing import enqueue
 

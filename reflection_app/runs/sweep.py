@@ -12,9 +12,9 @@ from django.db.models import Q
 from django.utils import timezone
 
 from reflection_app.adapters.live import ring
-from reflection_app.core.events import EventType, add_event
 from reflection_app.loops.verdicts import Ended, Outcome
 from reflection_app.runs.advance import LONGEST_RETRY_DELAY_S, end_run
+from reflection_app.runs.events import EventType, add_event
 from reflection_app.runs.lease import CLAIMABLE, lapsed, process_of
 from reflection_app.runs.models import NOT_OF_THE_DESK, Run, RunState
 

@@ -8,8 +8,8 @@ from uuid import UUID
 
 from django.db import connection
 
-from reflection_app.core.events import Event
 from reflection_app.core.models import Project
+from reflection_app.runs.events import Event
 
 # Up to the event that each run is told of, the newest where that is null. Only where such a decision is in force that
 # nobody was told of, or the run was ordered by one; of others nothing is kept. Locked in one order: two who tell of the

@@ -18,7 +18,6 @@ from django.utils import timezone
 from notebook_app.public import KeptEntry, counted_on, lock_notebook, proposed_from, take_back_proposal, unlearn
 from notebook_app.public import Proposal as EntryProposal
 from reflection_app.adapters.live import ring
-from reflection_app.core.events import Event, EventType, add_event
 from reflection_app.loops.attempt_effects import Generate
 from reflection_app.loops.effects import (
     ChooseLoop,
@@ -46,6 +45,7 @@ from reflection_app.repairs.models import (
 from reflection_app.repairs.rows import entry_proposal, report_values
 from reflection_app.runs.advance import end_run
 from reflection_app.runs.consequences import best_of
+from reflection_app.runs.events import Event, EventType, add_event
 from reflection_app.runs.lessons import settle_first_attempt
 from reflection_app.runs.models import Run, RunState, Step, StepState
 from reflection_app.sessions.models import LookBackDue, Reflector

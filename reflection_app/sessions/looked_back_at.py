@@ -9,7 +9,6 @@ from typing import Any
 from uuid import UUID
 
 from notebook_app.public import memory_names, without_notebook
-from reflection_app.adapters.tools import call_on_files
 from reflection_app.loops.after.findings import KnownMemory, SessionRead
 from reflection_app.loops.after.looking_back import SESSION_FILE, shown_text, whole_text
 from reflection_app.loops.answers import told_fault
@@ -33,6 +32,7 @@ from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.tool_calls import ToolResult
 from reflection_app.loops.verdicts import Judgement
 from reflection_app.runs.models import Attempt, Run, Step, StepState
+from reflection_app.runs.tool_calling import call_on_files
 from reflection_app.sessions.models import Reflector, Transcript, TranscriptFile, TranscriptTurn
 from reflection_app.tasks.models import TaskFile
 

@@ -16,10 +16,8 @@ from pydantic import AfterValidator, Field, JsonValue, model_validator
 from reflection_app.adapters.live import ring
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import InvalidInput, TurnsConflict
-from reflection_app.core.events import EventType, add_event
 from reflection_app.core.json_sizes import at_most, check_size
 from reflection_app.core.models import Project
-from reflection_app.core.own_work import hands_of
 from reflection_app.loops.effects import AwaitTurns, RecordReflection
 from reflection_app.loops.inline_reflection import is_due
 from reflection_app.loops.session_reflections import KeptReflection
@@ -35,7 +33,9 @@ from reflection_app.loops.tool_failures import (
 )
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Outcome
+from reflection_app.reviews.own_work import hands_of
 from reflection_app.runs.batch import Batch
+from reflection_app.runs.events import EventType, add_event
 from reflection_app.runs.models import Run, RunState, Step, StepState
 from reflection_app.runs.performing import turns_for
 from reflection_app.runs.queueing import begin_run, enqueue

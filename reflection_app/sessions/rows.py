@@ -15,10 +15,10 @@ from django.utils import timezone
 
 from notebook_app.public import Became, EntryKind, Learned, Proposal, keep_learned
 from reflection_app.adapters.live import ring
-from reflection_app.core.events import EventType, add_event
 from reflection_app.loops.after.findings import LONGEST_NAME, ErrorFound, MemoryFound, MemoryType
 from reflection_app.loops.effects import RecordFindings, RecordMemories
 from reflection_app.loops.verdicts import Outcome
+from reflection_app.runs.events import EventType, add_event
 from reflection_app.runs.models import Run
 from reflection_app.sessions.looked_back_at import REFLECTING, reflector_of
 from reflection_app.sessions.models import Reflector, ReflectorKind, Transcript

@@ -19,6 +19,7 @@ from reflection_app.runs.models import Run
 from reflection_app.tasks.redo import RedoInput, redo_run, why_no_redo
 from reflection_app.tasks.submission import TaskSubmission
 from reflection_app.tasks.submitting import submit_task
+from reflection_app.tasks.views import REDO_FIELDS, redo_form_of
 from reflection_app.teams.models import Tool
 from reflection_app.web.access import DeskRequest, get_run_for, project_page
 from reflection_app.web.forms import NotJson, Typed, blame, complaints, read_typed, read_typed_json
@@ -109,8 +110,6 @@ def _in_words_of_the_form(problem: Mapping[str, str]) -> str:
 
 # Ordering a finished run again, with instructions.
 
-REDO_FIELDS = ("instructions", "attempt")
-
 
 @project_page(Permission.REVIEW)
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -140,13 +139,6 @@ def _sentence(error: InvalidInput) -> str:
     """What is wrong, by the field where that says more."""
     first = error.errors[0]
     return f"{first['message'].capitalize()}." if first["field"] == "attempt" else str(error)
-
-
-def redo_form_of(run: Run, typed: Typed | None = None) -> dict[str, object]:
-    """What the form needs, on its own page and on the run's."""
-    typed = typed or Typed(dict.fromkeys(REDO_FIELDS, ""))
-    numbers = list(run.attempts.order_by("number").values_list("number", flat=True))
-    return {"fields": typed.fields, "general": typed.general, "numbers": numbers}
 
 
 def _show(request: DeskRequest, run: Run, typed: Typed, *, status: int = 200) -> HttpResponse:

@@ -14,13 +14,13 @@ from pydantic import AfterValidator, Field
 from reflection_app.adapters.live import ring
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import CannotRedo, InvalidInput
-from reflection_app.core.events import EventType, add_event
 from reflection_app.loops.catalogue import LOOPS
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import Execution, Mode, Redo, TaskSpec
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Issue
 from reflection_app.loops.verdicts import Verdict as VerdictName
+from reflection_app.runs.events import EventType, add_event
 from reflection_app.runs.lessons import lessons_of
 from reflection_app.runs.models import Attempt, Run, Verdict
 from reflection_app.runs.queueing import Origin, begin_run

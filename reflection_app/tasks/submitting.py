@@ -10,13 +10,13 @@ from reflection_app.adapters.llm.roles import has_critic, has_escalation
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models import Project
-from reflection_app.core.own_work import hands_of
 from reflection_app.loops.catalogue import mode_for
 from reflection_app.loops.completeness.checks import CompletenessSettings
 from reflection_app.loops.requirements import Requirements
 from reflection_app.loops.task_spec import Execution, Mode, ReviewPolicy, TaskSpec
 from reflection_app.loops.tool_calls import ToolSpec
 from reflection_app.repairs.models import AgentInstruction, InstructionState
+from reflection_app.reviews.own_work import hands_of
 from reflection_app.runs.batch import Batch
 from reflection_app.runs.lessons import hints_for, lessons_of
 from reflection_app.runs.models import Run

@@ -6,11 +6,11 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from reflection_app.core.events import Event
 from reflection_app.core.ids import new_id
 from reflection_app.core.models import ApiKey, Project, Role
 from reflection_app.loops.tool_calls import ToolSpec
 from reflection_app.reviews.models import About, Comment
+from reflection_app.runs.events import Event
 
 
 class InvitationQuerySet(models.QuerySet["Invitation"]):

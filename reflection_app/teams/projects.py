@@ -1,6 +1,7 @@
 """Making a project. Who makes it is its first admin."""
 
 import re
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import count
 from typing import Any
@@ -14,6 +15,8 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
+from reflection_app.adapters.llm.errors import ModelError
+from reflection_app.adapters.llm.roles import model_for
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import ActionError, InvalidInput
 from reflection_app.core.models import ApiKey, Membership, Profile, Project, Role, Scope, Theme, digest_of, new_secret
@@ -205,3 +208,24 @@ def brought_by(key: ApiKey) -> QuerySet[Membership]:
     """
     members = Membership.objects.filter(project=key.project_id, invited_by_key=key).exclude(role=Role.ADMIN)
     return members.select_related("user").order_by("user__username")
+
+
+ROLES = ("actor", "critic", "self", "reflector", "classifier", "tester", "planner", "diagnoser", "completeness")
+
+
+@dataclass(frozen=True)
+class RoleModel:
+    role: str
+    model: str
+
+
+def models_by_role(project: Project, *, roles: tuple[str, ...] = ROLES) -> list[RoleModel]:
+    """The model of each role as a run that began now would get it; no name where none is configured."""
+    return [RoleModel(role, _model_or_none(role, project.models_by_role)) for role in roles]
+
+
+def _model_or_none(role: str, overrides: dict[str, str]) -> str:
+    try:
+        return model_for(role, overrides)
+    except ModelError:
+        return ""

@@ -24,8 +24,8 @@ from reflection_app.metrics.figuring import figure_runs, lock_figures
 from reflection_app.metrics.models import FigureDue
 from reflection_app.repairs.models import ToolFailure
 from reflection_app.reviews.models import OPEN, About, Comment, Review
-from reflection_app.runs.jobs import enqueue_retention, enqueue_taking_away
 from reflection_app.runs.models import Run, RunState
+from reflection_app.runs.queueing import enqueue_retention, enqueue_taking_away
 from reflection_app.runs.resuming import cancel_run
 from reflection_app.sessions.models import AgentTrace, Reflector, Transcript
 from reflection_app.tasks.models import Task

@@ -12,7 +12,6 @@ from pydantic import AfterValidator, Field, JsonValue, SecretStr, ValidationErro
 
 from reflection_app.adapters.outgoing import AddressRefused, OutgoingError, check_url, origin_of
 from reflection_app.adapters.tools.builtin import LONGEST_PROGRAM_S, SPECS
-from reflection_app.adapters.tools.calling import call_registered
 from reflection_app.adapters.tools.config import (
     BY_KIND,
     SECRET_NAME,
@@ -29,6 +28,7 @@ from reflection_app.core.models import Project
 from reflection_app.loops.storable import is_storable
 from reflection_app.loops.tool_calls import SchemaUnusable, ToolResult, is_too_deep, violations
 from reflection_app.loops.values import Value
+from reflection_app.runs.tool_calling import call_registered
 from reflection_app.tasks.submission import invalid_input
 from reflection_app.teams.models import Secret, Tool, ToolKind
 

@@ -9,9 +9,8 @@ from allauth.socialaccount.providers.openid_connect import views as oidc
 from django.db import transaction
 from django.urls import URLPattern, path, re_path
 
-from reflection_app.teams import accounts
-from reflection_app.teams.login import BrakedLoginView, choose_first_password, login_link
-from reflection_app.teams.pages import members
+from reflection_app.teams.pages import accounts, members
+from reflection_app.teams.pages.login import BrakedLoginView, choose_first_password, login_link
 from reflection_app.web.language import ForgettingLogoutView
 from reflection_app.web.layout import inside_project
 

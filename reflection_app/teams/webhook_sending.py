@@ -23,10 +23,10 @@ from reflection_app.adapters.outgoing import Message, OutgoingError, Posted, Rec
 from reflection_app.adapters.tools.http import retry_after_s
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import Conflict
-from reflection_app.core.events import Event
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import OF_THE_DESK
 from reflection_app.runs.batch import Batch
+from reflection_app.runs.events import Event
 from reflection_app.runs.told import mark_events_told
 from reflection_app.teams.models import OF_STEPS, TEST, Delivery, DeliveryState, DeliveryTry, NotificationKind, Webhook
 from reflection_app.teams.notifications import tell_admins

@@ -19,10 +19,10 @@ from reflection_app.adapters.outgoing.urls import LONGEST_URL
 from reflection_app.adapters.tools.secrets import cipher
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import Conflict, InvalidInput, NotFound
-from reflection_app.core.events import Event, EventType
 from reflection_app.core.models import Project
 from reflection_app.loops.storable import is_storable
 from reflection_app.loops.values import Value
+from reflection_app.runs.events import Event, EventType
 from reflection_app.teams.models import TEST, Delivery, DeliveryState, Webhook
 
 # What a webhook must hold, whoever hands it in.

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
+from django.contrib.sessions.backends.base import SessionBase
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -205,3 +206,11 @@ def place_of(request: DeskRequest, membership: Membership) -> Place:
     """Where the member who makes `request` is, and as whom they act there."""
     actor = Actor(user=request.user, address=client_address(request.META))
     return Place(project=membership.project, membership=membership, actor=actor)
+
+
+MARK = "must_change_password"
+
+
+def must_change_password(session: SessionBase) -> bool:
+    """Whether who logged in with this session has yet to choose a password."""
+    return bool(session.get(MARK))

@@ -5,9 +5,9 @@ from typing import Any
 from django.core import serializers
 
 from reflection_app.core.audit import Actor
-from reflection_app.core.events import Event, EventType
 from reflection_app.reviews.models import Review
 from reflection_app.runs.advance import advance
+from reflection_app.runs.events import Event, EventType
 from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import fork_run
 from reflection_app.runs.models import Attempt, Run, Step, Verdict

@@ -8,8 +8,8 @@ from django.db import connection
 
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import AlreadyAnswered, InvalidInput
-from reflection_app.core.events import Event, EventType
 from reflection_app.loops.questions import Choice, PersonsAnswer
+from reflection_app.runs.events import Event, EventType
 from reflection_app.runs.models import Question, QuestionState, Run, RunState, StepState
 from reflection_app.runs.resuming import AnswerInput, answer_question, cancel_run
 from tests.factories import make_member, make_project

@@ -4,7 +4,6 @@ import pytest
 
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import AskedAlready, InvalidInput
-from reflection_app.core.events import Event
 from reflection_app.core.models import Role
 from reflection_app.loops.attempt_effects import Decision
 from reflection_app.loops.verdicts import Verdict as VerdictName
@@ -14,6 +13,7 @@ from reflection_app.reviews.deciding import decide_review
 from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import Panel, Review, ReviewState
 from reflection_app.runs.advance import advance
+from reflection_app.runs.events import Event
 from reflection_app.runs.models import Run, Verdict
 from reflection_app.teams.models import Notification
 from tests.actions.test_reviews import together

@@ -6,7 +6,6 @@ import pytest
 
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import AlreadyDecided, InvalidInput, ReviewHeld, ReviewLeaseLost
-from reflection_app.core.events import Event
 from reflection_app.core.models import Membership, Role
 from reflection_app.reviews.assigning import (
     AssignInput,
@@ -19,6 +18,7 @@ from reflection_app.reviews.assigning import (
 from reflection_app.reviews.claiming import claim_next, claim_review, skip_review
 from reflection_app.reviews.deciding import decide_review
 from reflection_app.reviews.models import Panel, Review, ReviewState
+from reflection_app.runs.events import Event
 from reflection_app.teams.models import Notification
 from tests.actions.test_comments import blind_seat
 from tests.actions.test_reviews import approve, together, waiting_review

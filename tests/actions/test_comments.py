@@ -8,10 +8,10 @@ from pydantic import ValidationError
 from notebook_app.public import propose
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import Conflict, InvalidInput, NotFound, NotTheAuthor
-from reflection_app.core.events import Event
 from reflection_app.core.models import Membership
 from reflection_app.reviews.comments import CommentInput, add_comment, edit_comment, take_back_comment
 from reflection_app.reviews.models import About, Comment, Panel, PanelState, Review
+from reflection_app.runs.events import Event
 from reflection_app.teams.models import Notification
 from reflection_app.teams.notifications import (
     comments_seen_by,

@@ -5,11 +5,11 @@ import pytest
 from notebook_app.models import Entry
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import ClassMovedOn, InvalidInput
-from reflection_app.core.events import Event, EventType
 from reflection_app.core.models import Project
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.repairs.models import AgentInstruction, ClassCorrection, Report
 from reflection_app.repairs.reports import CorrectionInput, correct_class
+from reflection_app.runs.events import Event, EventType
 from reflection_app.runs.models import Run
 from tests.actions.test_reviews import together
 from tests.factories import make_member, make_project

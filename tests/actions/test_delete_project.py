@@ -9,10 +9,10 @@ from django.db import connection
 from notebook_app.public import propose
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import InvalidInput, NotFound
-from reflection_app.core.events import EventType
 from reflection_app.core.models import Project, Role
 from reflection_app.reviews.comments import CommentInput, add_comment
 from reflection_app.reviews.models import About
+from reflection_app.runs.events import EventType
 from reflection_app.runs.models import Run, RunState
 from reflection_app.teams.models import Webhook
 from reflection_app.teams.retention import delete_project, deleted_projects, take_project_away

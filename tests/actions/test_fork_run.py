@@ -8,7 +8,6 @@ from django.db import connection
 
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import CannotFork
-from reflection_app.core.events import Event, EventType
 from reflection_app.loops import catalogue
 from reflection_app.loops.attempt_effects import Decision, ReviewDecision
 from reflection_app.loops.task_spec import Mode
@@ -19,6 +18,7 @@ from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import Review
 from reflection_app.runs import journal_writes
 from reflection_app.runs.advance import advance
+from reflection_app.runs.events import Event, EventType
 from reflection_app.runs.models import Attempt, Run, RunState, Step, StepState, Verdict
 from reflection_app.runs.resuming import cancel_run
 from tests.actions.forking import TWICE, advanced, everything_of, forked, kept, step_of, text_run

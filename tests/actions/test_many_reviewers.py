@@ -15,13 +15,13 @@ from django.utils import timezone
 
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import ActionError, ReviewHeld, ReviewLeaseLost
-from reflection_app.core.events import Event
 from reflection_app.core.models import Project
 from reflection_app.loops.attempt_effects import Decision
 from reflection_app.reviews.claiming import claim_next, claim_review, skip_review
 from reflection_app.reviews.deciding import decide_review
 from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import OPEN, Panel, Review, ReviewState
+from reflection_app.runs.events import Event
 from reflection_app.runs.models import Run, RunState, Step, StepState, Verdict
 from tests.actions.test_reviews import together
 from tests.factories import make_member, make_project

@@ -5,7 +5,6 @@ from django.utils import timezone
 
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import AlreadyDecided, Conflict
-from reflection_app.core.events import Event
 from reflection_app.loops.attempt_effects import Decision
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.reviews.agreement import complete_panels
@@ -14,6 +13,7 @@ from reflection_app.reviews.deciding import decide_review, undo_decision
 from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import PanelState, Review, ReviewState, hidden_entries
 from reflection_app.runs.advance import advance
+from reflection_app.runs.events import Event
 from reflection_app.runs.models import RunState, Verdict
 from reflection_app.teams.models import Notification
 from tests.panels import adjudication, fresh, open_panel, people, run_of, say

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from reflection_app.core.audit import Actor
-from reflection_app.core.events import Event
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.questions import Choice
 from reflection_app.repairs.instructions import InstructionDecision, InstructionInput, decide_instruction
@@ -15,6 +14,7 @@ from reflection_app.repairs.models import AgentInstruction, ClassCorrection, Rep
 from reflection_app.repairs.reports import CorrectionInput, correct_class
 from reflection_app.repairs.tickets import ClosingInput, close_ticket, start_ticket
 from reflection_app.runs.advance import advance
+from reflection_app.runs.events import Event
 from reflection_app.runs.handing_in import AttemptInput, hand_in_attempt
 from reflection_app.runs.models import Question, Run, RunState, Step, StepState
 from reflection_app.runs.resuming import AnswerInput, answer_question, cancel_run

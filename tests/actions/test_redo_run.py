@@ -4,10 +4,10 @@ import pytest
 
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import CannotRedo, InvalidInput
-from reflection_app.core.events import Event
 from reflection_app.loops.task_spec import Mode
 from reflection_app.repairs.models import AgentInstruction, InstructionState
 from reflection_app.runs.advance import advance
+from reflection_app.runs.events import Event
 from reflection_app.runs.models import Run
 from reflection_app.runs.resuming import cancel_run
 from reflection_app.tasks.redo import RedoInput, redo_run

@@ -6,13 +6,13 @@ import pytest
 from django.utils import timezone
 
 from reflection_app.core.audit import Actor, AuditEntry
-from reflection_app.core.events import Event
 from reflection_app.core.models import Project
 from reflection_app.loops.project_settings import RetentionSettings
 from reflection_app.repairs.models import ToolFailure
 from reflection_app.reviews.asking import AskInput, ask_for_review
 from reflection_app.reviews.comments import CommentInput, add_comment
 from reflection_app.reviews.models import About, Comment, Review, ReviewState
+from reflection_app.runs.events import Event
 from reflection_app.runs.models import Attempt, Run, Step
 from reflection_app.sessions.models import AgentTrace, Transcript
 from reflection_app.tasks.models import Task

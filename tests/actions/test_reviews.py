@@ -8,7 +8,6 @@ from django.utils import timezone
 
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import ActionError, AlreadyDecided, InvalidInput, ReviewHeld, ReviewLeaseLost
-from reflection_app.core.events import Event
 from reflection_app.core.models import Project
 from reflection_app.loops.attempt_effects import Decision
 from reflection_app.loops.verdicts import Issue
@@ -18,6 +17,7 @@ from reflection_app.reviews.deciding import decide_review
 from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.advance import advance
+from reflection_app.runs.events import Event
 from reflection_app.runs.models import Run, RunState, Verdict
 from reflection_app.runs.resuming import cancel_run
 from tests.critiques import critique

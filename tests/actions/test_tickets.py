@@ -4,10 +4,10 @@ import pytest
 
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import InvalidInput, MakesItsOwn, TicketMovedOn
-from reflection_app.core.events import Event
 from reflection_app.repairs.models import Ticket, TicketState
 from reflection_app.repairs.tickets import ClosingInput, close_ticket, start_ticket
 from reflection_app.runs.advance import advance
+from reflection_app.runs.events import Event
 from reflection_app.runs.handing_in import AttemptInput, hand_in_attempt, next_attempt_of
 from reflection_app.runs.models import Step
 from reflection_app.runs.resuming import cancel_run

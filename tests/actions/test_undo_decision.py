@@ -9,11 +9,11 @@ from django.db.models import F
 from notebook_app.models import Entry
 from reflection_app.core.audit import Actor, AuditEntry
 from reflection_app.core.errors import Conflict, NotYours
-from reflection_app.core.events import Event
 from reflection_app.core.models import Project, Role
 from reflection_app.repairs.models import AgentInstruction, Report, Ticket
 from reflection_app.reviews.deciding import taken_back_by_holder, undo_decision
 from reflection_app.reviews.models import Review, ReviewState
+from reflection_app.runs.events import Event
 from reflection_app.runs.models import Run, RunState
 from reflection_app.teams.models import Notification
 from tests.actions.test_reviews import together

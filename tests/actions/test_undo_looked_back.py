@@ -8,12 +8,12 @@ import pytest
 from notebook_app.models import Entry, Evidence
 from notebook_app.public import By, approve, propose
 from reflection_app.core.audit import Actor
-from reflection_app.core.events import Event, EventType
 from reflection_app.core.models import Project, Role
 from reflection_app.reviews.deciding import undo_decision
 from reflection_app.reviews.models import Review
 from reflection_app.runs import undo
 from reflection_app.runs.advance import advance
+from reflection_app.runs.events import Event, EventType
 from reflection_app.runs.models import Run, Step
 from reflection_app.sessions.models import Reflector
 from tests.actions.test_reviews import together

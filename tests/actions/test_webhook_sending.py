@@ -14,8 +14,8 @@ from pytest_django import Settings
 from reflection_app.adapters.outgoing import addresses
 from reflection_app.config.jobs import receivers, send_to_webhook
 from reflection_app.core.audit import Actor, AuditEntry
-from reflection_app.core.events import Event, EventType
 from reflection_app.core.models import Role
+from reflection_app.runs.events import Event, EventType
 from reflection_app.runs.models import Run
 from reflection_app.tasks.models import Task
 from reflection_app.teams import webhook_sending

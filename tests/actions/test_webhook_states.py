@@ -10,8 +10,8 @@ from standardwebhooks import Webhook as Verifier
 from standardwebhooks import WebhookVerificationError
 
 from reflection_app.core.audit import Actor
-from reflection_app.core.events import Event, EventType
 from reflection_app.core.models import Project
+from reflection_app.runs.events import Event, EventType
 from reflection_app.runs.models import Run
 from reflection_app.teams.models import Delivery, DeliveryState, Webhook
 from reflection_app.teams.webhook_sending import due_webhooks, send_due, switch_off_forgotten

@@ -9,8 +9,8 @@ from django.db import connection, connections
 
 from reflection_app.api import waiting
 from reflection_app.core.audit import Actor, AuditEntry
-from reflection_app.core.events import Event
 from reflection_app.runs.advance import advance
+from reflection_app.runs.events import Event
 from reflection_app.runs.models import Attempt, Run, RunState, Step
 from reflection_app.runs.resuming import cancel_run
 from tests.api.caller import Answer, Caller, assert_problem, fields

@@ -6,9 +6,9 @@ import pytest
 from pytest_django import Settings
 
 from reflection_app.core.audit import AuditEntry
-from reflection_app.core.events import EventType
 from reflection_app.core.models import IdempotentAnswer, Scope
 from reflection_app.reviews.models import Review
+from reflection_app.runs.events import EventType
 from reflection_app.runs.models import Run
 from reflection_app.teams.models import Delivery, DeliveryState, Webhook
 from reflection_app.teams.webhook_sending import send_due

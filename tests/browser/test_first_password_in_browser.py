@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from playwright.sync_api import expect
 
 from reflection_app.core.models import Profile
-from reflection_app.teams.login import one_time_login_path
+from reflection_app.teams.pages.login import one_time_login_path
 from tests.browser.conftest import Visitor
 from tests.browser.looks import is_clean
 from tests.factories import make_member, make_project, make_user

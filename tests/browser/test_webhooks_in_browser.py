@@ -9,8 +9,8 @@ import pytest
 from django.db import connection
 from playwright.sync_api import Page, ViewportSize, expect
 
-from reflection_app.core.events import EventType
 from reflection_app.core.models import Role
+from reflection_app.runs.events import EventType
 from reflection_app.teams.models import Webhook
 from reflection_app.teams.webhook_sending import send_due
 from tests.browser.conftest import Visitor

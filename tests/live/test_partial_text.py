@@ -8,8 +8,8 @@ from django.test import Client
 
 from reflection_app.adapters.live import MOST_BYTES, PartialText, typist
 from reflection_app.adapters.llm.scripted import ScriptedAnswer, register_script
-from reflection_app.core.events import Event
 from reflection_app.core.models import Project
+from reflection_app.runs.events import Event
 from reflection_app.runs.live import NOTHING_WRITTEN
 from reflection_app.runs.models import Run, RunState, Step
 from tests.critiques import critique

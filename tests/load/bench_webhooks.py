@@ -53,7 +53,7 @@ def main() -> None:
 def measure(messages: int, *, port: int) -> None:
     from django.db import connection
 
-    from reflection_app.core.events import EventType
+    from reflection_app.runs.events import EventType
     from reflection_app.teams.webhook_sending import send_due
     from tests.factories import make_project, submit
     from tests.webhooks import make_webhook

@@ -3,9 +3,9 @@ from uuid import uuid4
 import pytest
 from django.utils import timezone
 
-from reflection_app.core.events import Event
 from reflection_app.reviews.models import Review
 from reflection_app.runs.advance import advance
+from reflection_app.runs.events import Event
 from reflection_app.runs.lease import claim
 from reflection_app.runs.models import Attempt, Run, RunState, Step, StepState, Verdict
 from tests.critiques import critique

@@ -3,8 +3,8 @@ from django.db import DataError, connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from reflection_app.core.events import EventType, next_event
 from reflection_app.runs.batch import Batch, RowGone
+from reflection_app.runs.events import EventType, next_event
 from reflection_app.runs.models import Run, Step
 from tests.factories import make_project, submit
 from tests.pace import within

@@ -9,11 +9,11 @@ from django.db import connection, transaction
 
 from notebook_app.models import Entry
 from reflection_app.core.audit import Actor
-from reflection_app.core.events import Event
 from reflection_app.loops.completeness.checks import operation_key
 from reflection_app.repairs.completeness import withdraw_what_recurred
 from reflection_app.repairs.models import CompletenessCheck, Supplement
 from reflection_app.runs.advance import advance
+from reflection_app.runs.events import Event
 from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import fork_run
 from reflection_app.runs.models import Run, Step

@@ -9,10 +9,10 @@ from django.utils import timezone
 
 from reflection_app.adapters.llm import scripted
 from reflection_app.core.audit import Actor
-from reflection_app.core.events import Event
 from reflection_app.runs import advance as advancing
 from reflection_app.runs import journal_writes, performing
 from reflection_app.runs.advance import advance
+from reflection_app.runs.events import Event
 from reflection_app.runs.journal import Journal
 from reflection_app.runs.lease import LeaseLost, claim, keeper
 from reflection_app.runs.models import Attempt, Run, RunState, Step, StepState, Verdict

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from reflection_app.core.audit import Actor
-from reflection_app.core.events import Event
 from reflection_app.core.models import Project
 from reflection_app.runs import journal_writes
 from reflection_app.runs.advance import advance
+from reflection_app.runs.events import Event
 from reflection_app.runs.models import Attempt, Run, RunState, Step, Verdict
 from reflection_app.runs.sweep import take_back_expired
 from reflection_app.teams.tools import ToolInput, create_tool

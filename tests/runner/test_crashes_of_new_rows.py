@@ -11,7 +11,6 @@ import pytest
 
 from notebook_app.models import Entry
 from reflection_app.core.audit import Actor
-from reflection_app.core.events import Event
 from reflection_app.core.models import Project
 from reflection_app.loops.questions import Choice
 from reflection_app.repairs.models import (
@@ -25,6 +24,7 @@ from reflection_app.repairs.models import (
 )
 from reflection_app.runs import journal_writes
 from reflection_app.runs.advance import advance
+from reflection_app.runs.events import Event
 from reflection_app.runs.models import Question, Run, RunState
 from reflection_app.runs.resuming import AnswerInput, answer_question
 from reflection_app.runs.sweep import take_back_expired

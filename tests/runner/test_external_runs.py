@@ -5,11 +5,11 @@ from decimal import Decimal
 import pytest
 
 from reflection_app.core.audit import Actor
-from reflection_app.core.events import Event
 from reflection_app.loops import catalogue
 from reflection_app.loops.task_spec import Mode
 from reflection_app.runs import journal_writes
 from reflection_app.runs.advance import advance
+from reflection_app.runs.events import Event
 from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import fork_run
 from reflection_app.runs.handing_in import AttemptInput, hand_in_attempt

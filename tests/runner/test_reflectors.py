@@ -11,11 +11,11 @@ from pytest_django.fixtures import Settings
 from notebook_app.models import Entry, Evidence, Exposure
 from notebook_app.public import By, Drawn, approve, propose, record_exposures
 from reflection_app.core.audit import Actor
-from reflection_app.core.events import Event, EventType
 from reflection_app.core.models import Project
 from reflection_app.loops.verdicts import Ended, Outcome
 from reflection_app.runs import journal_writes
 from reflection_app.runs.advance import advance, end_run
+from reflection_app.runs.events import Event, EventType
 from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import fork_run
 from reflection_app.runs.models import Run, RunState, Step

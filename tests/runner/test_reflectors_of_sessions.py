@@ -11,10 +11,10 @@ from notebook_app.public import propose
 from notebook_app.rules_prompt import Told, bounded, new_boundary
 from reflection_app.adapters.llm.gateway import stop_model_loop
 from reflection_app.core.audit import Actor
-from reflection_app.core.events import Event, EventType
 from reflection_app.core.models import Project
 from reflection_app.runs import journal_writes
 from reflection_app.runs.advance import advance
+from reflection_app.runs.events import Event, EventType
 from reflection_app.runs.models import Run, Step
 from reflection_app.runs.sweep import take_back_expired
 from reflection_app.sessions.looked_back_at import readable_files, turns_of

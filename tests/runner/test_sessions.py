@@ -8,9 +8,9 @@ from django.db import OperationalError, connections, transaction
 
 from reflection_app.core.audit import Actor
 from reflection_app.core.errors import TurnsConflict
-from reflection_app.core.events import Event
 from reflection_app.runs import journal_writes, performing
 from reflection_app.runs.advance import advance
+from reflection_app.runs.events import Event
 from reflection_app.runs.models import Run, RunState, Step
 from reflection_app.runs.resuming import cancel_run
 from reflection_app.runs.sweep import take_back_expired

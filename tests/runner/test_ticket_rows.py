@@ -2,12 +2,12 @@
 
 import pytest
 
-from reflection_app.core.events import Event
 from reflection_app.core.models import Membership
 from reflection_app.repairs.models import Ticket, TicketState
 from reflection_app.repairs.rows import end_tickets
 from reflection_app.runs.advance import advance
 from reflection_app.runs.batch import Batch
+from reflection_app.runs.events import Event
 from reflection_app.runs.models import Run, Step
 from reflection_app.runs.recorded_steps import graph_of_run
 from reflection_app.runs.views.live import fragments_of

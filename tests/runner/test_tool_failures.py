@@ -11,7 +11,6 @@ from django.utils import timezone
 
 from reflection_app.adapters.llm.scripted import register_script
 from reflection_app.core.audit import Actor
-from reflection_app.core.events import Event
 from reflection_app.core.models import Project
 from reflection_app.loops.questions import Choice
 from reflection_app.repairs.models import FixPair, ToolFailure
@@ -24,6 +23,7 @@ from reflection_app.repairs.tool_failures import (
 from reflection_app.runs import advance as advancing
 from reflection_app.runs import journal_writes
 from reflection_app.runs.advance import advance
+from reflection_app.runs.events import Event
 from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import fork_run
 from reflection_app.runs.handing_in import AttemptInput, hand_in_attempt

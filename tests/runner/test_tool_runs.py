@@ -6,14 +6,13 @@ from typing import Any
 
 import pytest
 
-from reflection_app.adapters import tools
 from reflection_app.core.audit import Actor
 from reflection_app.core.errors import InvalidInput
-from reflection_app.core.events import Event
 from reflection_app.core.models import Project
 from reflection_app.runs import advance as advancing
-from reflection_app.runs import journal_writes
+from reflection_app.runs import journal_writes, tool_calling
 from reflection_app.runs.advance import advance
+from reflection_app.runs.events import Event
 from reflection_app.runs.models import Attempt, Question, Run, Step, StepState, Verdict
 from reflection_app.runs.sweep import take_back_expired
 from reflection_app.teams.tools import ToolInput, create_tool
@@ -169,7 +168,7 @@ def test_a_run_stopped_in_the_middle_of_its_plan_keeps_the_results_of_its_steps(
 def called(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The keys of all tool calls from now on, in order."""
     calls: list[str] = []
-    call_tool = tools.call_tool
+    call_tool = tool_calling.call_tool
 
     def counted(effect: Any, **kwargs: Any) -> Any:
         calls.append(effect.key)

@@ -15,10 +15,10 @@ from django.db.models import F
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from reflection_app.core.events import Event
 from reflection_app.runs import journal_writes, performing
 from reflection_app.runs import lease as leases
 from reflection_app.runs.advance import advance
+from reflection_app.runs.events import Event
 from reflection_app.runs.lease import claim, keeper, lapsed, silent_s
 from reflection_app.runs.models import Attempt, Run, RunState, Step
 from reflection_app.runs.sweep import MOST_BESIDE_A_QUEUE, find_unclaimed, take_back_expired

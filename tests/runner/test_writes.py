@@ -9,10 +9,10 @@ from django.utils import timezone
 from reflection_app.adapters.llm import warm_up
 from reflection_app.adapters.llm.gateway import stop_model_loop
 from reflection_app.adapters.llm.scripted import ScriptedAnswer, register_script
-from reflection_app.core.events import Event
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.runs import journal_writes
 from reflection_app.runs.advance import advance
+from reflection_app.runs.events import Event
 from reflection_app.runs.lease import claim
 from reflection_app.runs.models import Attempt, Run, RunState, Step, StepState, Verdict
 from reflection_app.runs.sweep import MOST_DEATHS, take_back_expired

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from reflection_app.adapters.tools import call_tool
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
 from reflection_app.loops.attempt_effects import CallTool
 from reflection_app.loops.tool_calls import ToolResult
 from reflection_app.runs.models import Run
+from reflection_app.runs.tool_calling import call_tool
 from reflection_app.teams.models import Secret, Tool
 from reflection_app.teams.tools import SecretInput, ToolInput, create_tool, save_secret
 from tests.factories import submit

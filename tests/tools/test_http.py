@@ -9,11 +9,11 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 from pytest_django import Settings
 
-from reflection_app.adapters.tools.calling import idempotency_key
 from reflection_app.adapters.tools.errors import UnusableArguments
 from reflection_app.adapters.tools.http import retry_after_s
 from reflection_app.adapters.tools.url_template import expand
 from reflection_app.loops.tool_calls import ToolFailure
+from reflection_app.runs.tool_calling import idempotency_key
 from tests.factories import make_project
 from tests.outgoing.server import RawServer, reply
 from tests.tools.making import ANYTHING, call, http_tool, run_of

@@ -14,7 +14,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from reflection_app.core.models import Profile
-from reflection_app.teams.login import one_time_login_path
+from reflection_app.teams.pages.login import one_time_login_path
 from reflection_app.web.language import COOKIE
 from tests.factories import PASSWORD, make_member, make_project, make_user
 from tests.notices.smtp_server import MailServer, mail_server

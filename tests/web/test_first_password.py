@@ -11,7 +11,7 @@ from django.urls import URLPattern
 
 from reflection_app.core.models import Profile
 from reflection_app.runs.views.live import is_logged_in
-from reflection_app.teams.login import one_time_login_path
+from reflection_app.teams.pages.login import one_time_login_path
 from reflection_app.teams.urls import urlpatterns
 from tests.factories import PASSWORD, make_member, make_project
 

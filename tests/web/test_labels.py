@@ -13,7 +13,7 @@ from reflection_app.loops.protocol.stages import Effort, RepairStatus
 from reflection_app.loops.verdicts import IssueCategory, Outcome, Severity
 from reflection_app.repairs.models import TicketState
 from reflection_app.runs.models import RunState, StepState
-from reflection_app.teams.pages.settings import ROLES
+from reflection_app.teams.projects import ROLES
 from reflection_app.web.labels import LABELS, in_words
 from reflection_app.web.template_filters import duration, shortened
 

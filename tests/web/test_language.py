@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import translation
 
 from reflection_app.core.models import Profile
-from reflection_app.teams.login import one_time_login_path
+from reflection_app.teams.pages.login import one_time_login_path
 from tests.factories import PASSWORD, make_api_key, make_member, make_project, make_user
 
 pytestmark = pytest.mark.django_db

@@ -3,7 +3,7 @@ from datetime import datetime, timedelta
 import pytest
 from django.test import Client
 
-from reflection_app.teams.login import LoginLinkTokens, one_time_login_path
+from reflection_app.teams.pages.login import LoginLinkTokens, one_time_login_path
 from tests.factories import PASSWORD, make_member, make_project, make_user
 
 pytestmark = pytest.mark.django_db

@@ -5,7 +5,7 @@ import pytest
 from django.test import Client
 from pytest_django.fixtures import Settings
 
-from reflection_app.teams import login
+from reflection_app.teams.pages import login
 from tests.factories import PASSWORD, make_user
 
 pytestmark = pytest.mark.django_db

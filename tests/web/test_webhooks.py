@@ -6,8 +6,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from reflection_app.core.events import EventType
 from reflection_app.core.models import Project, Role
+from reflection_app.runs.events import EventType
 from reflection_app.teams.models import Delivery, DeliveryState, Webhook
 from reflection_app.teams.pages.webhooks import kinds
 from reflection_app.teams.webhook_sending import GONE, send_due

@@ -4,7 +4,7 @@ from reflection_app.loops.diagnosis.diagnoses import ErrorType, FailureSeverity,
 from reflection_app.loops.diagnosis.rule import FIT_THE_SCHEMA, Change, Rule, failures, words
 from reflection_app.loops.tool_calls import ToolFailure
 
-OWN = "adapters/tools/calling.py, ToolFailure"
+OWN = "runs/tool_calling.py, ToolFailure"
 
 FIRST = (
     Rule(

@@ -13,7 +13,7 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.models import Membership, OwnWork, Profile, Project, Role
 from reflection_app.loops.task_spec import Limits
 from reflection_app.teams.demo import fill_demo_notebook, talk_in_demo, tell_demo_stories
-from reflection_app.teams.login import LIVES_FOR_MIN, one_time_login_path
+from reflection_app.teams.pages.login import LIVES_FOR_MIN, one_time_login_path
 from reflection_app.teams.tools import add_builtin_tools
 
 ADMIN = "admin"

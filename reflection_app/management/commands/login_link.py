@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError
 
 from reflection_app.config.up.desk import address_in_use
-from reflection_app.teams.login import LIVES_FOR_MIN, one_time_login_path
+from reflection_app.teams.pages.login import LIVES_FOR_MIN, one_time_login_path
 
 
 class Command(BaseCommand):

@@ -42,7 +42,7 @@ from reflection_app.notebook.input import change_notebook_settings
 from reflection_app.notebook.views.entry import EntryView, views_of
 from reflection_app.notebook.views.lift import CLAIMS, rows_of
 from reflection_app.notebook.views.words import KINDS
-from reflection_app.teams.pages.settings import RoleModel, models_by_role
+from reflection_app.teams.projects import RoleModel, models_by_role
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.forms import Typed, blame, complaints, read_typed
 from reflection_app.web.list_pages import PAGE, list_response

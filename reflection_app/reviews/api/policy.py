@@ -17,10 +17,10 @@ from reflection_app.api.schema import described_get, described_post
 from reflection_app.api.view import DeskView, NoParameters
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models import OwnWork, Project
-from reflection_app.core.own_work import change_own_work
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.task_spec import ReviewPolicy
 from reflection_app.reviews.agreement import FEWEST_IN_COMMON, PairAgreement, agreement_of
+from reflection_app.reviews.own_work import change_own_work
 from reflection_app.reviews.policy import (
     Counted,
     Example,

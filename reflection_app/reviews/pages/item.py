@@ -19,7 +19,6 @@ from pydantic import ValidationError
 from reflection_app.core.errors import ActionError, AskedAlready, Conflict, InvalidInput, ReviewLeaseLost
 from reflection_app.core.ids import id_from
 from reflection_app.core.models import Membership, Project
-from reflection_app.core.own_work import OwnWorkRefused, allows_own_work, is_own, nobody_else_may, why_refused
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.attempt_effects import Decision
 from reflection_app.loops.task_spec import MOST_REVIEWERS
@@ -32,15 +31,8 @@ from reflection_app.reviews.claiming import claim_review, hold_end, keep_review,
 from reflection_app.reviews.deciding import decide_review
 from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import About, Review
-from reflection_app.reviews.pages.moving import (
-    NONE,
-    address_of_next,
-    claim_order,
-    claimable,
-    held_by,
-    next_for,
-    undo_offer,
-)
+from reflection_app.reviews.own_work import OwnWorkRefused, allows_own_work, is_own, nobody_else_may, why_refused
+from reflection_app.reviews.pages.moving import NONE, address_of_next, claim_order, claimable, held_by, next_for
 from reflection_app.reviews.queue import SortedFilter
 from reflection_app.reviews.views.assigning import assigning_of, with_draft
 from reflection_app.reviews.views.comments import opened_thread, thread_of
@@ -55,7 +47,7 @@ from reflection_app.reviews.views.decision import (
     read_decision,
     remember,
 )
-from reflection_app.reviews.views.item import panel_of, review_context
+from reflection_app.reviews.views.item import panel_of, review_context, undo_offer
 from reflection_app.reviews.views.queue import carried
 from reflection_app.runs.models import Run
 from reflection_app.teams.notifications import MAY_REVIEW

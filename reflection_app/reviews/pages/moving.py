@@ -1,6 +1,5 @@
 """Going on to the next review of the view that the reader came from, and saying why where there is none."""
 
-from dataclasses import dataclass
 from uuid import UUID
 
 from django.contrib import messages
@@ -16,13 +15,13 @@ from django.views.decorators.http import require_safe
 
 from reflection_app.core.errors import StillStands
 from reflection_app.core.ids import id_from
-from reflection_app.core.own_work import work_of_others
 from reflection_app.core.permissions import Permission
 from reflection_app.reviews.claiming import claim_next, free, skip_review, skipped_by, unskip_all, unskip_review
-from reflection_app.reviews.deciding import may_undo, undo_decision
+from reflection_app.reviews.deciding import undo_decision
 from reflection_app.reviews.models import OPEN, Review, ReviewState
+from reflection_app.reviews.own_work import work_of_others
 from reflection_app.reviews.queue import QueueSort, QueueView, SortedFilter, held, mine
-from reflection_app.reviews.taking_back import why_it_stands
+from reflection_app.reviews.views.item import UndoOffer
 from reflection_app.reviews.views.queue import ORDERS, AskedQueue, beside, carried, count_up_to, order_of
 from reflection_app.web.access import DeskRequest, get_review_for, project_page
 from reflection_app.web.middleware import post_only
@@ -149,14 +148,6 @@ def beside_page(request: DeskRequest, review_id: UUID) -> HttpResponse:
 # Taking a decision back in the browser; where it stands, the page says why and offers to rewind instead.
 
 
-@dataclass(frozen=True)
-class UndoOffer:
-    """Whether the user can take a decision back, or why it stands and from which step a fork would decide otherwise."""
-
-    why_not: str
-    from_step: int | None
-
-
 @project_page(Permission.REVIEW)
 @post_only(page="review")
 def undo(request: DeskRequest, review_id: UUID) -> HttpResponse:
@@ -173,15 +164,6 @@ def undo(request: DeskRequest, review_id: UUID) -> HttpResponse:
         said = _("Taken back, with all that followed. It is with %(who)s again.") % {"who": undone.holder_label}
     messages.info(request, said)
     return redirect("review", slug=request.place.project.slug, review_id=review.pk)
-
-
-def undo_offer(request: DeskRequest, review: Review) -> UndoOffer | None:
-    """What the page of a decided review offers; nothing to whoever may not take it back."""
-    is_theirs = request.place.may(Permission.REVIEW) and may_undo(review, actor=request.place.actor)
-    if review.state != ReviewState.DECIDED or not is_theirs:
-        return None
-    from_step = review.step.seq if review.holds_run and review.step else None
-    return UndoOffer(why_it_stands(review, review.run), from_step)
 
 
 # Skipping reviews in the browser, and taking that back.

@@ -14,12 +14,12 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from reflection_app.core.errors import InvalidInput, PolicyMovedOn
 from reflection_app.core.models import OwnWork, Project
-from reflection_app.core.own_work import change_own_work
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.task_spec import MOST_RULES, ReviewPolicy
 from reflection_app.loops.verdicts import Verdict
 from reflection_app.reviews.agreement import FEWEST_IN_COMMON, agreement_of, complete_panels, panels_of_both, ratings_of
 from reflection_app.reviews.models import Panel, Review
+from reflection_app.reviews.own_work import change_own_work
 from reflection_app.reviews.policy import change_policy, digest_of, read_rules, seen_lately
 from reflection_app.reviews.views.policy import PolicyForm, TrialView, form_of, in_words, read_policy_form, tried
 from reflection_app.web.access import DeskRequest, project_page

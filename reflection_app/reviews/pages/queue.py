@@ -32,7 +32,7 @@ from reflection_app.reviews.views.queue import (
     tab,
 )
 from reflection_app.runs.models import Question, QuestionState
-from reflection_app.runs.pages import MODES
+from reflection_app.runs.views.list import MODES
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.list_pages import list_response
 from reflection_app.web.middleware import post_only

@@ -15,21 +15,25 @@ from django.utils.translation import ngettext
 
 from notebook_app.public import SimilarEntry, similar
 from reflection_app.core.audit import Actor
+from reflection_app.core.permissions import Permission
 from reflection_app.loops.attempt_effects import CallTool, Draw, ReviewDecision, ReviewReason
 from reflection_app.loops.code_tests import TestReport
 from reflection_app.loops.requirements import RequirementsReport
 from reflection_app.loops.task_spec import Execution, Mode, ReviewPolicy, ReviewRule
 from reflection_app.loops.verdicts import Verdict as verdicts_Verdict
 from reflection_app.repairs.views import failures_by_place
+from reflection_app.reviews.deciding import may_undo
 from reflection_app.reviews.decisions import goes_back
 from reflection_app.reviews.models import Panel, PanelState, Review, ReviewState, is_hidden
 from reflection_app.reviews.panels import majority
+from reflection_app.reviews.taking_back import why_it_stands
 from reflection_app.reviews.views.policy import in_words
 from reflection_app.runs.models import Attempt, Run, Step, StepState, Verdict
 from reflection_app.runs.views.attempts import AttemptCard, Left, what_is_left
 from reflection_app.runs.views.comparison import Rows, compared, tell_pick
 from reflection_app.runs.views.steps import CallShown, call_of_step, is_tool_run, place_of
 from reflection_app.tasks.redo import redo_mode, why_no_redo
+from reflection_app.web.access import DeskRequest
 from reflection_app.web.rendering import LONGEST_LAID_OUT, hidden_in, render_markdown, revealed
 
 # The calls of tools that led to an attempt, as its review shows them.
@@ -464,3 +468,20 @@ def _similar(review: Review) -> list[SimilarEntry]:
     issues = (str(issue.get("description", "")) for issue in review.verdict.issues)
     text = "\n".join([review.run.task.objective[:LONGEST_ASKED], *issues])
     return similar(review.project_id, text, limit=MOST_SIMILAR)
+
+
+@dataclass(frozen=True)
+class UndoOffer:
+    """Whether the user can take a decision back, or why it stands and from which step a fork would decide otherwise."""
+
+    why_not: str
+    from_step: int | None
+
+
+def undo_offer(request: DeskRequest, review: Review) -> UndoOffer | None:
+    """What the page of a decided review offers; nothing to whoever may not take it back."""
+    is_theirs = request.place.may(Permission.REVIEW) and may_undo(review, actor=request.place.actor)
+    if review.state != ReviewState.DECIDED or not is_theirs:
+        return None
+    from_step = review.step.seq if review.holds_run and review.step else None
+    return UndoOffer(why_it_stands(review, review.run), from_step)

@@ -18,11 +18,11 @@ from pydantic import ValidationError
 
 from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
-from reflection_app.core.own_work import is_own, may_decide_own
 from reflection_app.loops.attempt_effects import ReviewReason
 from reflection_app.loops.storable import storable
 from reflection_app.reviews.claiming import IN_ORDER, skipped_by
 from reflection_app.reviews.models import OPEN, Review, ReviewState, is_hidden
+from reflection_app.reviews.own_work import is_own, may_decide_own
 from reflection_app.reviews.queue import LONGEST_SEARCH, QueueSort, QueueView, SortedFilter, in_view
 from reflection_app.runs.models import Question, QuestionState
 from reflection_app.web.access import DeskRequest

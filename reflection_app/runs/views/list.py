@@ -3,19 +3,20 @@
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from django.db.models import QuerySet
+from django.db.models import OuterRef, QuerySet, Subquery
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from reflection_app.core.ids import id_from
 from reflection_app.core.models import Project
 from reflection_app.loops.storable import storable
+from reflection_app.loops.task_spec import Mode
 from reflection_app.metrics.definitions import DEFINITIONS, ChosenHour, Unit
 from reflection_app.metrics.runs_behind import NO, OF_NOW, OF_REVIEWS, YES, runs_behind, runs_behind_reviews
 from reflection_app.metrics.views.choice import Asked, as_fields, of_hour, read_asked
 from reflection_app.metrics.views.families import bar_words, family_title
 from reflection_app.metrics.views.words import FIGURES, mode_words, runs_words
-from reflection_app.runs.models import Run
+from reflection_app.runs.models import VOID, Run, Verdict
 from reflection_app.web.access import DeskRequest
 
 LONGEST_KEY = 300
@@ -119,3 +120,21 @@ def _choice_words(asked: Asked, *, is_of_now: bool) -> str:
 def _parts(given: dict[str, str], key: str) -> tuple[Part, ...]:
     words = {"": _("All counted"), YES: _("Those that did"), NO: _("Those that did not")}
     return tuple(Part(said, urlencode(given | {"key": name}), is_shown=name == key) for name, said in words.items())
+
+
+MODES = (Mode.EXTERNAL_LOOP, Mode.ACTOR_CRITIC, Mode.REFLECTION_PROTOCOL, Mode.INLINE_REFLECTION)
+# Shown where they are asked for: what the desk does about other work is not among it.
+DESK_MODES = (Mode.ERROR_REFLECTION, Mode.MEMORY_REFLECTION)
+
+
+def runs_for_list(project: Project) -> QuerySet[Run]:
+    """The project's runs, newest first, each with its task and the score of its best attempt as `best_score`."""
+    judged = Verdict.objects.filter(attempt=OuterRef("best_attempt")).exclude(VOID)
+    decisive = judged.order_by("-referee", "-created_at", "-id")
+    return (
+        Run.objects.filter(project=project)
+        .select_related("task")
+        .defer("spec", "task__tests", "task__metadata")
+        .annotate(best_score=Subquery(decisive.values("score")[:1]))
+        .order_by("-created_at", "-id")
+    )

@@ -23,8 +23,7 @@ from reflection_app.runs.views.steps import told_to
 from reflection_app.runs.views.story import RunStory, tell
 from reflection_app.sessions.views import looking_back_context
 from reflection_app.tasks.redo import why_no_redo
-from reflection_app.teams.login import must_change_password
-from reflection_app.web.access import get_membership_for
+from reflection_app.web.access import get_membership_for, must_change_password
 
 
 def look_at_run(

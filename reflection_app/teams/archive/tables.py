@@ -13,7 +13,6 @@ from django.db import models
 
 from notebook_app.public import TAKEN, Row, TakenTable
 from reflection_app.core.audit import AuditEntry
-from reflection_app.core.events import Event
 from reflection_app.core.models import Membership, Project
 from reflection_app.metrics.models import (
     CriticJudgement,
@@ -46,6 +45,7 @@ from reflection_app.reviews.models import (
     ReviewState,
     seats_of_open_panels,
 )
+from reflection_app.runs.events import Event
 from reflection_app.runs.models import Attempt, Question, Run, RunState, Step, Verdict
 from reflection_app.sessions.models import AgentSpan, AgentTrace, Reflector, Transcript, TranscriptFile, TranscriptTurn
 from reflection_app.tasks.models import Task, TaskFile

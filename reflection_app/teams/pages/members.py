@@ -24,7 +24,6 @@ from reflection_app.core.audit import Actor, client_address
 from reflection_app.core.errors import ActionError, InvalidInput
 from reflection_app.core.models import Membership, Role, Scope, digest_of
 from reflection_app.core.permissions import GRANTS, Permission, member_may
-from reflection_app.teams.accounts import INVITED, invitation_of
 from reflection_app.teams.members import (
     USUAL_DAYS,
     accept_invitation,
@@ -36,6 +35,7 @@ from reflection_app.teams.members import (
     revoke_invitation,
 )
 from reflection_app.teams.models import Invitation
+from reflection_app.teams.pages.accounts import INVITED, invitation_of
 from reflection_app.teams.projects import USUAL_SCOPES, brought_by, create_api_key, revoke_api_key
 from reflection_app.web.access import DeskRequest, get_api_key_for, project_page, refused
 from reflection_app.web.forms import Typed, blame, in_plain_words, read_typed

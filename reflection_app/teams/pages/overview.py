@@ -20,7 +20,7 @@ from reflection_app.metrics.views.words import Shown, shown_figures
 from reflection_app.repairs.models import AgentInstruction, InstructionState
 from reflection_app.reviews.models import OPEN, Review
 from reflection_app.runs.models import NOT_OF_THE_DESK, Question, QuestionState, Run, RunState
-from reflection_app.runs.pages import runs_for_list
+from reflection_app.runs.views.list import runs_for_list
 from reflection_app.web.access import DeskRequest, project_page
 
 SHOWN = 6

@@ -16,8 +16,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 from pydantic import ValidationError
 
-from reflection_app.adapters.llm.errors import ModelError
-from reflection_app.adapters.llm.roles import has_escalation, model_for
+from reflection_app.adapters.llm.roles import has_escalation
 from reflection_app.core.audit import Actor, client_address
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models import Project
@@ -28,7 +27,14 @@ from reflection_app.loops.task_spec import Thresholds, UsualLimits
 from reflection_app.loops.values import Value
 from reflection_app.teams.archive.writing import Pieces, PiecesOffTheLoop, headers_of, whole_file
 from reflection_app.teams.models import RetentionRun, Tool
-from reflection_app.teams.projects import MayNotCreate, change_settings, create_project, may_create_projects
+from reflection_app.teams.projects import (
+    MayNotCreate,
+    _model_or_none,
+    change_settings,
+    create_project,
+    may_create_projects,
+    models_by_role,
+)
 from reflection_app.teams.retention import Kept, change_retention, delete_project, order_retention, preview_retention
 from reflection_app.web.access import DeskRequest, project_page, refused
 from reflection_app.web.forms import Typed, TypedField, blame, complaints, in_plain_words, read_typed
@@ -40,13 +46,6 @@ THRESHOLDS = ("pass_from", "revise_from")
 CHECK_ENABLED = "completeness_enabled"
 CHECK = ("max_supplements", "temperature", "top_p", "max_retries")
 KNOWLEDGE = "knowledge_tool"
-ROLES = ("actor", "critic", "self", "reflector", "classifier", "tester", "planner", "diagnoser", "completeness")
-
-
-@dataclass(frozen=True)
-class RoleModel:
-    role: str
-    model: str
 
 
 @project_page(Permission.READ, post=Permission.CHANGE_SETTINGS)
@@ -114,18 +113,6 @@ def _page(request: DeskRequest, *, typed: Typed | None = None, status: int = 200
         else "",
     }
     return render(request, "teams/settings/page.html", context, status=status)
-
-
-def models_by_role(project: Project, *, roles: tuple[str, ...] = ROLES) -> list[RoleModel]:
-    """The model of each role as a run that began now would get it; no name where none is configured."""
-    return [RoleModel(role, _model_or_none(role, project.models_by_role)) for role in roles]
-
-
-def _model_or_none(role: str, overrides: dict[str, str]) -> str:
-    try:
-        return model_for(role, overrides)
-    except ModelError:
-        return ""
 
 
 # How long a project keeps things: the rules, what they would delete and have deleted; and deleting the project.

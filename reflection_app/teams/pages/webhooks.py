@@ -17,8 +17,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 from pydantic import ValidationError
 
 from reflection_app.core.errors import Conflict, InvalidInput
-from reflection_app.core.events import Event, EventType
 from reflection_app.core.permissions import Permission
+from reflection_app.runs.events import Event, EventType
 from reflection_app.tasks.submission import invalid_input
 from reflection_app.teams.models import TEST, Delivery, DeliveryState, Webhook
 from reflection_app.teams.webhook_sending import TEST_DEADLINE_S, begin_test, redeliver, send_one

@@ -11,7 +11,6 @@ from django.core.management import call_command
 
 from notebook_app.public import propose
 from reflection_app.core.audit import Actor, AuditEntry
-from reflection_app.core.events import Event, EventType
 from reflection_app.core.models import Membership, Project, Role
 from reflection_app.loops.attempt_effects import Decision
 from reflection_app.metrics.figuring import figure_due
@@ -21,6 +20,7 @@ from reflection_app.reviews.deciding import decide_review
 from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.runs.advance import advance
+from reflection_app.runs.events import Event, EventType
 from reflection_app.runs.models import Run, RunState
 from reflection_app.teams.archive.importing import Wishes, import_project
 from reflection_app.teams.archive.reading import Identities

@@ -22,7 +22,6 @@ from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.contrib.auth.signals import user_logged_in
 from django.contrib.auth.tokens import PasswordResetTokenGenerator
-from django.contrib.sessions.backends.base import SessionBase
 from django.core.cache import cache
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
@@ -39,6 +38,7 @@ from redis.exceptions import RedisError
 from reflection_app.adapters.tools.secrets import cipher
 from reflection_app.core.audit import client_address, counted_address
 from reflection_app.core.models import Profile
+from reflection_app.web.access import MARK, must_change_password
 from reflection_app.web.language import greet
 
 log = logging.getLogger(__name__)
@@ -128,7 +128,7 @@ LIVES_FOR_MIN = 15
 class LoginLinkTokens(PasswordResetTokenGenerator):
     """Tokens that die with the next login (they hash `last_login`), with another password or soon by themselves."""
 
-    key_salt = "reflection_app.teams.login"
+    key_salt = "reflection_app.teams.pages.login"
 
     def check_token(self, user: User | None, token: str | None) -> bool:
         if not token or not super().check_token(user, token):
@@ -185,16 +185,10 @@ def _user_of(uidb64: str, *, lock: bool = False) -> User | None:
 # That is looked up at each login and noted in the session, so that no page has to ask the database for it. Choosing one
 # ends all other sessions of the person.
 
-MARK = "must_change_password"
 # By the names of their addresses. Everything else is closed, what is not written yet included.
 OPEN = frozenset({"first_password", "logout", "account_logout", "set_language"})
 # There a session counts for nothing: programs come with a key.
 OF_PROGRAMS = ("/api/", "/v1/", "/mcp", "/healthz", "/readyz")
-
-
-def must_change_password(session: SessionBase) -> bool:
-    """Whether who logged in with this session has yet to choose a password."""
-    return bool(session.get(MARK))
 
 
 class OwnPasswordFirst:

@@ -1,0 +1,13 @@
+"""The form that orders a run again, on its own page and on the run's."""
+
+from reflection_app.runs.models import Run
+from reflection_app.web.forms import Typed
+
+REDO_FIELDS = ("instructions", "attempt")
+
+
+def redo_form_of(run: Run, typed: Typed | None = None) -> dict[str, object]:
+    """What the form needs, on its own page and on the run's."""
+    typed = typed or Typed(dict.fromkeys(REDO_FIELDS, ""))
+    numbers = list(run.attempts.order_by("number").values_list("number", flat=True))
+    return {"fields": typed.fields, "general": typed.general, "numbers": numbers}
