@@ -11,6 +11,8 @@ class ReflectionAppConfig(AppConfig):
         # Whoever enqueues, be it a page or a command, has to find our Celery application and not Celery's fallback,
         # which would look for a broker on localhost.
         import_module("reflection_app.config.celery")
+        for module in import_module("reflection_app.runs.following").SUBJECTS:
+            import_module(f"reflection_app.{module}")
         import_module("reflection_app.teams.pages.login").listen()
         words_changed = import_module("notebook_app.public").words_changed
         words_changed.connect(_embed_soon, dispatch_uid="embed-soon")

@@ -4,7 +4,7 @@ from reflection_app.core.models import Project
 from reflection_app.loops.attempt_effects import AskPerson
 from reflection_app.loops.questions import Choice, QuestionKind
 from reflection_app.loops.questions import Question as Asked
-from reflection_app.runs.consequences import consequences
+from reflection_app.runs.following import consequences
 from reflection_app.runs.journal import Journal
 from reflection_app.runs.lease import claim
 from reflection_app.runs.models import Question

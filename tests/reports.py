@@ -11,6 +11,7 @@ from reflection_app.loops.protocol.reports import KeptReport
 from reflection_app.repairs.models import Report, Ticket
 from reflection_app.repairs.rows import write_report
 from reflection_app.runs.batch import Batch
+from reflection_app.runs.following import StepCommit
 from reflection_app.runs.models import Attempt, Run, Step, StepState
 from reflection_app.runs.performing import named
 from tests.actions.forking import TWICE, advanced
@@ -41,7 +42,7 @@ def kept_report(run: Run, **fields: Any) -> Report:
     name, now = named("ref")
     kept = KeptReport(reflection_id=name, timestamp=now)
     step = _step(run, f"attempt-{report.attempt}/report", kind=RecordReport.kind, result=kept.model_dump(mode="json"))
-    write_report(run, step, Batch(), report=report, kept=kept)
+    write_report(RecordReport(key=step.key, report=report), kept, StepCommit(run, step, Batch(), {}, []))
     run.save(update_fields=["last_event_seq"])
     return Report.objects.get(run=run, reflection_id=name)
 

@@ -12,12 +12,14 @@ from reflection_app.core.audit import Actor, audit
 from reflection_app.core.json_sizes import at_most
 from reflection_app.core.models import Project
 from reflection_app.loops.completeness.checks import CompletenessSettings, HistoryStep
+from reflection_app.loops.effects import RecordCompleteness
 from reflection_app.loops.storable import is_storable
 from reflection_app.loops.task_spec import Limits, Mode, TaskSpec
 from reflection_app.loops.tool_calls import DEEPEST, ToolSpec, is_too_deep
 from reflection_app.loops.values import Value
 from reflection_app.repairs.models import Supplement
 from reflection_app.reviews.own_work import hands_of
+from reflection_app.runs.following import goes_to_notebook
 from reflection_app.runs.models import Run, Step
 from reflection_app.runs.queueing import begin_run
 from reflection_app.tasks.models import Task
@@ -153,7 +155,8 @@ MOST_RECURRING_TOOLS = 30
 KIND = EntryKind.SUPPLEMENT
 
 
-def propose_what_recurs(run: Run, step: Step) -> None:
+@goes_to_notebook(RecordCompleteness)
+def propose_what_recurs(_effect: RecordCompleteness, run: Run, step: Step) -> None:
     """Offers each supplement that was found missing by this step, and that runs of this kind of task lacked before.
 
     Call it in a transaction after the one that wrote their rows, so that of two runs at the same moment the second sees

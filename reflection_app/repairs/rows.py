@@ -13,11 +13,23 @@ from django.utils import timezone
 
 from notebook_app.public import EntryKind, keep
 from notebook_app.public import Proposal as EntryProposal
-from reflection_app.loops.completeness.checks import CheckState, Completeness, SupplementsRun, operation_key
+from reflection_app.loops.completeness.checks import CheckState, operation_key
 from reflection_app.loops.completeness.supplementing import PART
-from reflection_app.loops.diagnosis.diagnoses import DiagnosedFailure, FixOutcome, FixRecall
-from reflection_app.loops.effects import FindSimilarIssues, RecallFix, RecordCompleteness, RecordPlan, RecordSupplements
-from reflection_app.loops.plans import CheckedPlan
+from reflection_app.loops.diagnosis.diagnoses import FixRecall
+from reflection_app.loops.effects import (
+    FindSimilarIssues,
+    IssueTicket,
+    ProposeEntry,
+    ProposeInstruction,
+    RecallFix,
+    RecordCompleteness,
+    RecordFixOutcome,
+    RecordPlan,
+    RecordReport,
+    RecordStage,
+    RecordSupplements,
+    RecordToolFailure,
+)
 from reflection_app.loops.protocol.error_classes import SimilarIssues
 from reflection_app.loops.protocol.reports import Instruction, KeptReport, Proposal
 from reflection_app.loops.protocol.reports import Report as ReportValue
@@ -37,6 +49,7 @@ from reflection_app.repairs.models import (
 )
 from reflection_app.runs.batch import Batch
 from reflection_app.runs.events import EventType, add_event, next_event
+from reflection_app.runs.following import StepCommit, follows_from, goes_to_notebook
 from reflection_app.runs.models import Attempt, Run, Step
 from reflection_app.tasks.models import Task
 
@@ -51,8 +64,10 @@ WHERE id = %s AND state IN ('open', 'in_progress')
 """
 
 
-def write_ticket(run: Run, step: Step, batch: Batch, *, issued: IssuedTicket, attempt: Attempt) -> None:
+@follows_from(IssueTicket)
+def write_ticket(_effect: IssueTicket, issued: IssuedTicket, commit: StepCommit) -> None:
     """The row of a ticket; what was open on the run is superseded by it."""
+    run, step, batch, attempt = commit.run, commit.step, commit.batch, commit.attempt(issued.attempt)
     values = issued.model_dump(mode="json")
     row = Ticket(
         project_id=run.project_id,
@@ -73,6 +88,11 @@ def write_ticket(run: Run, step: Step, batch: Batch, *, issued: IssuedTicket, at
     batch.insert(row)
     batch.add(SUPERSEDE, row.pk, issued.timestamp, run.pk, row.pk)
     batch.insert(next_event(run, EventType.TICKET_ISSUED, ticket=issued.ticket_id, verdict=issued.verdict.value))
+
+
+@follows_from(RecordStage)
+def begin_ticket_of_stage(effect: RecordStage, _value: object, commit: StepCommit) -> None:
+    begin_ticket(commit.run, ticket_id=effect.record.ticket_id)
 
 
 def begin_ticket(run: Run, *, ticket_id: str, by: str = "", now: datetime | None = None) -> bool:
@@ -117,9 +137,11 @@ def recall_fix(effect: RecallFix, *, run_id: UUID) -> FixRecall:
     return FixRecall(known=known)
 
 
-def write_failure(run: Run, step: Step, batch: Batch, *, diagnosed: DiagnosedFailure) -> None:
+@follows_from(RecordToolFailure)
+def write_failure(effect: RecordToolFailure, _value: object, commit: StepCommit) -> None:
     """The row of a failed call with its diagnosis; one that was reported is there already and is filled in."""
-    batch.write()
+    commit.batch.write()
+    run, step, diagnosed = commit.run, commit.step, effect.failure
     failed, found = diagnosed.failed, diagnosed.diagnosis
     values: dict[str, Any] = {
         "step": step,
@@ -167,9 +189,11 @@ def _pair_id(run: Run, told: str) -> UUID | None:
     return FixPair.objects.filter(project_id=run.project_id, pk=told).values_list("pk", flat=True).first()
 
 
-def keep_fix_outcome(run: Run, *, outcome: FixOutcome) -> None:
+@goes_to_notebook(RecordFixOutcome)
+def keep_fix_outcome(effect: RecordFixOutcome, run: Run, _step: Step) -> None:
     """How a fix went, kept and counted. Nothing where the failure is not this run's: a fork's outcome of its parent's
     failure would count a second time."""
+    outcome = effect.outcome
     failure = ToolFailure.objects.select_for_update().filter(run=run, place=outcome.place).first()
     if failure is None or failure.worked is not None:
         return
@@ -245,9 +269,11 @@ def _relatives(run: Run) -> set[UUID]:
     return set(found)
 
 
-def write_report(run: Run, step: Step, batch: Batch, *, report: ReportValue, kept: KeptReport) -> None:
+@follows_from(RecordReport)
+def write_report(effect: RecordReport, kept: KeptReport, commit: StepCommit) -> None:
     """The row of a report, new or in the place of its earlier state."""
-    batch.write()
+    commit.batch.write()
+    run, step, report = commit.run, commit.step, effect.report
     values = report_values(run, report=report, kept=kept)
     known = Report.objects.filter(run=run, reflection_id=kept.reflection_id)
     if not known.update(**values):
@@ -284,6 +310,11 @@ def _numbers(report: ReportValue) -> list[int]:
     return [number for number in (report.attempt, report.revised_attempt) if number]
 
 
+@goes_to_notebook(ProposeEntry)
+def keep_proposed_entry(effect: ProposeEntry, run: Run, _step: Step) -> None:
+    keep_proposal(run, effect.proposal)
+
+
 def keep_proposal(run: Run, proposal: Proposal) -> None:
     """Proposes it to the notebook with the run and the report as its evidence; made twice, it counts once."""
     keep(run.project_id, entry_proposal(run, proposal))
@@ -304,10 +335,10 @@ def entry_proposal(run: Run, proposal: Proposal) -> EntryProposal:
     )
 
 
-def write_instruction(run: Run, batch: Batch, *, instruction: Instruction) -> None:
-    """A proposed instruction; the same text is proposed to an agent once."""
-    batch.write()
-    keep_instruction(run, instruction)
+@follows_from(ProposeInstruction)
+def write_instruction(effect: ProposeInstruction, _value: object, commit: StepCommit) -> None:
+    commit.batch.write()
+    keep_instruction(commit.run, effect.instruction)
 
 
 def keep_instruction(run: Run, instruction: Instruction) -> None:
@@ -328,21 +359,10 @@ def keep_instruction(run: Run, instruction: Instruction) -> None:
 IS_COMPLETE = {CheckState.COMPLETE: True, CheckState.INCOMPLETE: False, CheckState.UNCHECKED: None}
 
 
-def write_what_is_missing(
-    effect: RecordPlan | RecordCompleteness | RecordSupplements, *, run: Run, step: Step, batch: Batch
-) -> None:
-    """What follows from a check, from the plan of its supplements, and from how they went."""
-    match effect:
-        case RecordPlan(plan=plan):
-            _write_plan(run, step, batch, plan=plan)
-        case RecordCompleteness(found=found):
-            _write_check(run, step, batch, found=found)
-        case RecordSupplements(done=done):
-            _write_supplements(run, batch, done=done)
-
-
-def _write_check(run: Run, step: Step, batch: Batch, *, found: Completeness) -> None:
+@follows_from(RecordCompleteness)
+def write_check(effect: RecordCompleteness, _value: object, commit: StepCommit) -> None:
     """The row of a check with those of its supplements, and the event."""
+    run, step, batch, found = commit.run, commit.step, commit.batch, effect.found
     kind = Task.objects.values_list("kind", flat=True).get(runs=run.pk)
     check = CompletenessCheck(
         project_id=run.project_id,
@@ -386,8 +406,10 @@ def _supplement(check: CompletenessCheck, number: int, one: Any) -> Supplement:
     )
 
 
-def _write_plan(run: Run, step: Step, batch: Batch, *, plan: CheckedPlan) -> None:
+@follows_from(RecordPlan)
+def write_plan(effect: RecordPlan, _value: object, commit: StepCommit) -> None:
     """The event that tells of a supplementary plan that can be carried out; nothing for any other plan."""
+    run, step, batch, plan = commit.run, commit.step, commit.batch, effect.plan
     if plan.issues or not step.key.startswith(f"attempt-{step.attempt_number}{PART}/"):
         return
     batch.write()
@@ -410,8 +432,10 @@ def _supplements_asked_for(run: Run, *, attempt: int | None) -> int:
     return len(made.result["supplements"]) if made and isinstance(made.result, dict) else 0
 
 
-def _write_supplements(run: Run, batch: Batch, *, done: SupplementsRun) -> None:
+@follows_from(RecordSupplements)
+def write_supplements(effect: RecordSupplements, _value: object, commit: StepCommit) -> None:
     """How each supplement went, the statistics of the run, and the event that tells them."""
+    run, batch, done = commit.run, commit.batch, effect.done
     batch.write()
     check = CompletenessCheck.objects.filter(run=run, attempt_number=done.attempt).last()
     if check is not None:

@@ -7,11 +7,15 @@ from reflection_app.loops.attempt_effects import AskReviewer, RequestAudit, Revi
 from reflection_app.reviews.models import Panel, Review
 from reflection_app.runs.batch import Batch
 from reflection_app.runs.events import EventType, next_event
-from reflection_app.runs.models import Attempt, Run, Step, Verdict
+from reflection_app.runs.following import StepCommit, follows_from
+from reflection_app.runs.models import Run, Step, Verdict
 
 
-def open_reviews(run: Run, step: Step, effect: AskReviewer | RequestAudit, *, attempt: Attempt) -> None:
+@follows_from(AskReviewer, RequestAudit)
+def open_reviews(effect: AskReviewer | RequestAudit, _value: object, commit: StepCommit) -> None:
     """Puts the attempt's newest verdict before as many people as the effect asks for."""
+    commit.batch.write()
+    run, step, attempt = commit.run, commit.step, commit.attempt(effect.judgement.attempt)
     reason = effect.reason if isinstance(effect, AskReviewer) else ReviewReason.AUDIT
     holds_run = isinstance(effect, AskReviewer)
     verdict = attempt.verdicts.latest("created_at", "id")

@@ -21,8 +21,9 @@ from reflection_app.loops.values import Message
 from reflection_app.loops.verdicts import Ended, Outcome
 from reflection_app.repairs.rows import end_tickets
 from reflection_app.runs.batch import Batch
-from reflection_app.runs.consequences import best_of, consequences, has_for_notebook, write_to_notebook
+from reflection_app.runs.consequences import best_of, has_for_notebook, write_to_notebook
 from reflection_app.runs.events import EventType, add_event, next_event
+from reflection_app.runs.following import consequences
 from reflection_app.runs.journal import LONGEST_ERROR, Journal, JournalMismatch
 from reflection_app.runs.journal_writes import Unstorable
 from reflection_app.runs.lease import Lease, LeaseLost, claim, due_in_s, keeper

@@ -1,9 +1,8 @@
-"""The rows that follow from an effect's result, written in the same transaction as the step itself.
+"""The run's own rows that follow from a step, what a step has for the notebook, and the best attempt by the record.
 
-What is for the notebook is written after it: see notebook_writes.py.
+Rows of other subjects register with theirs: see following.py.
 """
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -13,55 +12,26 @@ from pydantic import ValidationError
 from notebook_app.public import keep_suggestion
 from reflection_app.loops.attempt_effects import (
     AskPerson,
-    AskReviewer,
     Generate,
+    Generation,
     KeepAttempt,
     RecordPick,
     RecordVerdict,
-    RequestAudit,
 )
 from reflection_app.loops.effects import (
     AnyEffect,
     ChooseLoop,
-    IssueTicket,
-    ProposeEntry,
-    ProposeInstruction,
     RecordCompleteness,
-    RecordFindings,
-    RecordFixOutcome,
-    RecordMemories,
-    RecordPlan,
-    RecordReport,
-    RecordStage,
-    RecordSupplements,
-    RecordToolFailure,
 )
-from reflection_app.loops.lessons import RecallLessons
 from reflection_app.loops.merging import RecordMergeSuggestion
 from reflection_app.loops.progress import best_attempt
-from reflection_app.loops.questions import Question as QuestionValue
 from reflection_app.loops.requirements import RequirementsReport
 from reflection_app.loops.verdicts import Judgement, Referee
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.repairs.completeness import propose_what_recurs
-from reflection_app.repairs.rows import (
-    begin_ticket,
-    keep_fix_outcome,
-    keep_proposal,
-    write_failure,
-    write_instruction,
-    write_report,
-    write_ticket,
-    write_what_is_missing,
-)
-from reflection_app.reviews.rows import open_reviews
-from reflection_app.runs.batch import Batch
 from reflection_app.runs.events import EventType, add_event
-from reflection_app.runs.journal import Attempts, Journal
-from reflection_app.runs.journal_writes import Follow
-from reflection_app.runs.lessons import write_exposures
+from reflection_app.runs.following import FOR_NOTEBOOK, StepCommit, follows_from
+from reflection_app.runs.journal import Journal
 from reflection_app.runs.models import VOID, Attempt, Question, Run, Step, StepState, Verdict
-from reflection_app.sessions.rows import keep_what_was_found
 
 # What a step has for the project's notebook: written after the step, in a transaction of its own.
 #
@@ -74,7 +44,7 @@ def has_for_notebook(effect: AnyEffect, value: Any) -> bool:
     """Whether something of the effect with this result goes to the notebook."""
     if isinstance(effect, RecordCompleteness):
         return bool(value.supplements)
-    return isinstance(effect, ProposeEntry | RecordFindings | RecordFixOutcome | RecordMemories)
+    return type(effect) in FOR_NOTEBOOK
 
 
 def write_to_notebook(effect: AnyEffect, *, journal: Journal) -> None:
@@ -88,33 +58,65 @@ def write_to_notebook(effect: AnyEffect, *, journal: Journal) -> None:
     def write(run: Run) -> None:
         # This is done again where the answer to the commit was lost.
         if Step.objects.filter(pk=step.pk, owes_notebook=True).update(owes_notebook=False):
-            _write(effect, run=run, step=step)
+            FOR_NOTEBOOK[type(effect)](effect, run, step)
 
     journal.commit(write)
     step.owes_notebook = False
 
 
-def _write(effect: AnyEffect, *, run: Run, step: Step) -> None:
-    match effect:
-        case ProposeEntry(proposal=proposal):
-            keep_proposal(run, proposal)
-        case RecordCompleteness():
-            propose_what_recurs(run, step)
-        case RecordFindings() | RecordMemories():
-            keep_what_was_found(effect, run=run)
-        case RecordFixOutcome(outcome=outcome):
-            keep_fix_outcome(run, outcome=outcome)
+# The rows that are the run's own.
 
 
-# The rows of questions to a person.
+@follows_from(Generate)
+def keep_answer(effect: Generate, value: Generation, commit: StepCommit) -> None:
+    """The attempt, where the answer is one."""
+    if effect.attempt is not None and not value.fault:
+        _add_attempt(commit, number=effect.attempt, content=value.text)
 
 
-def write_question(run: Run, step: Step, batch: Batch, *, asked: QuestionValue) -> None:
-    batch.write()
+@follows_from(KeepAttempt)
+def keep_attempt(effect: KeepAttempt, _value: object, commit: StepCommit) -> None:
+    _add_attempt(commit, number=effect.attempt, content=effect.content, is_cut_off=effect.cut_off)
+
+
+def _add_attempt(commit: StepCommit, *, number: int, content: str, is_cut_off: bool = False) -> None:
+    run = commit.run
+    attempt = Attempt(run=run, number=number, step=commit.step, content=content, is_cut_off=is_cut_off)
+    run.attempts_made += 1
+    if run.best_attempt_id is None:
+        run.best_attempt = attempt
+    commit.attempts[number] = attempt
+    commit.batch.insert(attempt)
+
+
+@follows_from(ChooseLoop)
+def keep_loop(effect: ChooseLoop, _value: object, commit: StepCommit) -> None:
+    commit.run.mode = effect.route.mode.value
+
+
+@follows_from(RecordVerdict)
+def keep_verdict(effect: RecordVerdict, _value: object, commit: StepCommit) -> None:
+    """The verdict's row, and which attempt is the best now."""
+    attempt = commit.attempt(effect.judgement.attempt)
+    commit.batch.insert(Verdict.from_judgement(effect.judgement, attempt=attempt, step=commit.step))
+    best = best_attempt(range(1, commit.run.attempts_made + 1), commit.judgements)
+    if best is not None:
+        commit.run.best_attempt = commit.attempt(best)
+
+
+@follows_from(RecordPick)
+def keep_pick(effect: RecordPick, _value: object, commit: StepCommit) -> None:
+    commit.run.best_attempt = commit.attempt(effect.pick.attempt)
+
+
+@follows_from(AskPerson)
+def write_question(effect: AskPerson, _value: object, commit: StepCommit) -> None:
+    commit.batch.write()
+    run, asked = commit.run, effect.question
     row = Question.objects.create(
         project_id=run.project_id,
         run=run,
-        step=step,
+        step=commit.step,
         kind=asked.kind.value,
         text=asked.text,
         context=list(asked.context),
@@ -123,76 +125,10 @@ def write_question(run: Run, step: Step, batch: Batch, *, asked: QuestionValue) 
     add_event(run, EventType.QUESTION_ASKED, question=str(row.pk), about=asked.kind.value)
 
 
-def consequences(
-    effect: AnyEffect, value: Any = None, *, attempts: Attempts, judgements: Sequence[Judgement]
-) -> Follow:
-    """What to write with the step of `effect`, once `value` is its result.
-
-    `attempts` and `judgements` are those made or read so far. What reads rows back writes the batch first.
-    """
-
-    def follow(run: Run, step: Step, batch: Batch) -> None:
-        match effect:
-            case Generate(attempt=int(number)) if not value.fault:
-                attempts[number] = _make_attempt(run, step, number=number, content=value.text)
-                batch.insert(attempts[number])
-            case KeepAttempt(attempt=number, content=content, cut_off=cut_off):
-                attempts[number] = _make_attempt(run, step, number=number, content=content, is_cut_off=cut_off)
-                batch.insert(attempts[number])
-            case ChooseLoop(route=route):
-                run.mode = route.mode.value
-            case RecordVerdict(judgement=judgement):
-                attempt = _attempt(run, judgement.attempt, attempts=attempts)
-                batch.insert(Verdict.from_judgement(judgement, attempt=attempt, step=step))
-                best = best_attempt(range(1, run.attempts_made + 1), judgements)
-                if best is not None:
-                    run.best_attempt = _attempt(run, best, attempts=attempts)
-            case RecordPick(pick=pick):
-                run.best_attempt = _attempt(run, pick.attempt, attempts=attempts)
-            case AskReviewer(judgement=judgement) | RequestAudit(judgement=judgement):
-                batch.write()
-                open_reviews(run, step, effect, attempt=_attempt(run, judgement.attempt, attempts=attempts))
-            case IssueTicket():
-                write_ticket(run, step, batch, issued=value, attempt=_attempt(run, value.attempt, attempts=attempts))
-            case _:
-                _write_more(effect, value, run=run, step=step, batch=batch)
-
-    return follow
-
-
-def _write_more(effect: AnyEffect, value: Any, *, run: Run, step: Step, batch: Batch) -> None:
-    """What follows from the six steps, reports, questions, tool failures, completeness checks and lessons told."""
-    match effect:
-        case RecordStage(record=record):
-            begin_ticket(run, ticket_id=record.ticket_id)
-        case RecordReport(report=report):
-            write_report(run, step, batch, report=report, kept=value)
-        case ProposeInstruction(instruction=instruction):
-            write_instruction(run, batch, instruction=instruction)
-        case AskPerson(question=question):
-            write_question(run, step, batch, asked=question)
-        case RecordToolFailure(failure=failure):
-            write_failure(run, step, batch, diagnosed=failure)
-        case RecordPlan() | RecordCompleteness() | RecordSupplements():
-            write_what_is_missing(effect, run=run, step=step, batch=batch)
-        case RecallLessons():
-            write_exposures(run, told=value)
-        case RecordMergeSuggestion(suggestion=suggestion):
-            keep_suggestion(run.project_id, run_id=run.pk, suggestion=suggestion.model_dump(mode="json"))
-
-
-def _make_attempt(run: Run, step: Step, *, number: int, content: str, is_cut_off: bool = False) -> Attempt:
-    attempt = Attempt(run=run, number=number, step=step, content=content, is_cut_off=is_cut_off)
-    run.attempts_made += 1
-    if run.best_attempt_id is None:
-        run.best_attempt = attempt
-    return attempt
-
-
-def _attempt(run: Run, number: int, *, attempts: Attempts) -> Attempt:
-    if number not in attempts:
-        attempts[number] = Attempt.objects.get(run=run, number=number)
-    return attempts[number]
+@follows_from(RecordMergeSuggestion)
+def keep_merge_suggestion(effect: RecordMergeSuggestion, _value: object, commit: StepCommit) -> None:
+    suggestion = effect.suggestion.model_dump(mode="json")
+    keep_suggestion(commit.run.project_id, run_id=commit.run.pk, suggestion=suggestion)
 
 
 # The best attempt by what is recorded, which also knows what people said of attempts in audits.

@@ -36,6 +36,7 @@ from reflection_app.loops.storable import storable
 from reflection_app.loops.verdicts import Judgement, Outcome, Referee
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.repairs.models import Report
+from reflection_app.runs.following import StepCommit, follows_from
 from reflection_app.runs.models import VOID, Run, Verdict
 
 # How a run's first attempt went, as it is told to the lessons that were drawn for it.
@@ -138,8 +139,10 @@ def _lesson(one: RecalledEntry, draw: Drawn, *, text: Told) -> Lesson:
     )
 
 
-def write_exposures(run: Run, *, told: Lessons) -> None:
+@follows_from(RecallLessons)
+def write_exposures(_effect: RecallLessons, told: Lessons, commit: StepCommit) -> None:
     """Keeps who was told what, in the transaction that keeps the step."""
+    run = commit.run
     if not told.lessons:
         return
     drawn = [

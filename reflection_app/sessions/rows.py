@@ -19,7 +19,8 @@ from reflection_app.loops.after.findings import LONGEST_NAME, ErrorFound, Memory
 from reflection_app.loops.effects import RecordFindings, RecordMemories
 from reflection_app.loops.verdicts import Outcome
 from reflection_app.runs.events import EventType, add_event
-from reflection_app.runs.models import Run
+from reflection_app.runs.following import goes_to_notebook
+from reflection_app.runs.models import Run, Step
 from reflection_app.sessions.looked_back_at import REFLECTING, reflector_of
 from reflection_app.sessions.models import Reflector, ReflectorKind, Transcript
 
@@ -83,7 +84,8 @@ def _agent(reflector: Reflector) -> str:
 MOST_PARENTS = 20
 
 
-def keep_what_was_found(effect: RecordFindings | RecordMemories, *, run: Run) -> None:
+@goes_to_notebook(RecordFindings, RecordMemories)
+def keep_what_was_found(effect: RecordFindings | RecordMemories, run: Run, _step: Step) -> None:
     """Proposes to the notebook what the fork `run` found, and notes on its row what became of each.
 
     What a person's fork of it finds counts once with it, and leaves the row as it is. Where the end that it looks back

@@ -4,7 +4,7 @@ import pytest
 
 from notebook_app.models import Entry
 from reflection_app.core.models import Project
-from reflection_app.loops.effects import FindSimilarIssues
+from reflection_app.loops.effects import FindSimilarIssues, RecordReport
 from reflection_app.loops.protocol.error_classes import ErrorClass, SimilarIssues
 from reflection_app.loops.protocol.reporting import instruction_for, proposals_for
 from reflection_app.loops.protocol.reports import KeptReport
@@ -20,6 +20,7 @@ from reflection_app.repairs.rows import (
     write_report,
 )
 from reflection_app.runs.batch import Batch
+from reflection_app.runs.following import StepCommit
 from reflection_app.runs.models import Attempt, Run
 from tests.actions.forking import forked
 from tests.factories import make_project
@@ -101,7 +102,7 @@ def test_a_report_kept_again_takes_the_place_of_its_earlier_state(project: Proje
     row = kept_report(run)
     value = row.get_value().model_copy(update={"revised_attempt": 2, "surface_issue": "newer"})
     kept = KeptReport(reflection_id=row.reflection_id, timestamp=row.updated_at)
-    write_report(run, row.step, Batch(), report=value, kept=kept)
+    write_report(RecordReport(key=row.step.key, report=value), kept, StepCommit(run, row.step, Batch(), {}, []))
     row = Report.objects.get(run=run)
     assert (row.surface_issue, row.revised_attempt) == ("newer", Attempt.objects.get(run=run, number=2))
 

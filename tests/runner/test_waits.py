@@ -11,7 +11,7 @@ from reflection_app.core.audit import Actor
 from reflection_app.loops.attempt_effects import Wait
 from reflection_app.loops.effect import Performed
 from reflection_app.runs.advance import advance
-from reflection_app.runs.consequences import consequences
+from reflection_app.runs.following import consequences
 from reflection_app.runs.journal import Journal
 from reflection_app.runs.lease import Lease, claim
 from reflection_app.runs.models import Run, RunState, Step, StepState
