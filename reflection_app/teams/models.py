@@ -62,7 +62,7 @@ class Invitation(models.Model):
 
 # Webhooks, and the outbox of what they are to be sent.
 #
-# Deliveries of events are written by a trigger of the database (migration 0006), in the transaction that wrote the
+# Deliveries of events are written by a trigger of the database (the first migration), in the transaction that wrote the
 # event: whatever adds an event, nothing is sent of a change that was taken back, and nothing is forgotten.
 
 TEST = "webhook.test"

@@ -55,6 +55,13 @@ def test_a_missing_migration_is_not_ready() -> None:
     assert "not applied" in response.json()["checks"]["migrations"]
 
 
+@pytest.mark.django_db
+def test_a_database_at_the_last_of_the_former_migrations_is_ready() -> None:
+    check_migrations.cache_clear()
+    MigrationRecorder.Migration.objects.filter(name__contains="_squashed_").delete()
+    assert Client().get("/readyz").json()["checks"]["migrations"] == "ok"
+
+
 @pytest.mark.parametrize("path", ["/healthz", "/readyz"])
 def test_health_is_only_read(path: str) -> None:
     assert Client().post(path).status_code == 405

@@ -7,12 +7,10 @@ with the reason, or the first test fails.
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
@@ -385,17 +383,3 @@ def test_members_who_only_read_are_unharmed() -> None:
     viewer = make_member(told.project, Role.VIEWER)
     assert logged_in(viewer).get(reverse("review", args=(told.project.slug, told.review.pk))).status_code == 200
     assert Membership.objects.filter(user=viewer).exists()
-
-
-def test_of_what_was_there_before_the_update_it_is_found_out_whose_it_is() -> None:
-    told = story(author=AUTHORS["its own key"])
-    unmade = make_caller(told.project, [Scope.TASKS_WRITE])
-    run = submit(told.project, actor=Actor(api_key=unmade.key))
-    for rows in (Run.objects.all(), Review.objects.all()):
-        rows.update(handed_in_by=[])
-    with connection.cursor() as cursor:
-        cursor.execute(import_module("reflection_app.migrations.0010_keys_are_no_people").BACKFILL)
-    told.run.refresh_from_db()
-    run.refresh_from_db()
-    assert told.run.handed_in_by == [f"user:{told.maker.pk}"] == Review.objects.get(pk=told.review.pk).handed_in_by
-    assert run.handed_in_by == [f"key:{unmade.key.pk}"]

@@ -355,6 +355,14 @@ def test_it_writes_nothing_outside_of_its_data_folder(folder: Path, empty_databa
             },
             "is of a newer desk",
         ),
+        (
+            {
+                "manifest.json": '{"format": "reflection-desk-backup", "version": 1, '
+                '"migrations": ["reflection_app.0012_broken_tests", "notebook_app.0005_screening_by_meaning"]}',
+                "desk.dump": "",
+            },
+            "is of a desk older than reflection_app.0013_first_password",
+        ),
     ],
 )
 def test_what_is_no_backup_is_refused(tmp_path: Path, content: dict[str, str], said: str) -> None:

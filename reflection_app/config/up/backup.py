@@ -15,7 +15,6 @@ from typing import Any
 
 import psycopg
 from django.conf import settings
-from django.db.migrations.loader import MigrationLoader
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare, salted_hmac
 from psycopg import sql
@@ -25,6 +24,7 @@ from reflection_app.config.services import database_settings
 from reflection_app.config.up.engines import DATABASE, EmbeddedEngineError, has_cluster, installation, running_postgres
 from reflection_app.config.up.preconditions import Refused, sole_use
 from reflection_app.config.up.processes import Command, output_of
+from reflection_app.core.migrations import NEEDED, known_migrations
 
 # The file that a backup is: what it says of itself, the database's dump, and the key that its secrets need.
 
@@ -98,9 +98,10 @@ def _manifest(found: Any, *, path: Path) -> Manifest:
     if found.get("version") != VERSION:
         raise Unusable(f"{path} has the version {found.get('version')!r}; this desk restores version {VERSION}.")
     migrations = tuple(str(one) for one in found.get("migrations", ()))
-    known = {f"{app}.{name}" for app, name in MigrationLoader(None, ignore_no_migrations=True).disk_migrations}
-    if newer := sorted(set(migrations) - known):
+    if newer := sorted(set(migrations) - known_migrations()):
         raise Unusable(f"{path} is of a newer desk ({newer[0]} is unknown here): bring this one up to date first.")
+    if older := sorted(NEEDED - set(migrations)):
+        raise Unusable(f"{path} is of a desk older than {older[0]}, which this one cannot bring up to date.")
     return Manifest(str(found.get("made_at", "")), migrations, str(found.get("key_mark", "")))
 
 

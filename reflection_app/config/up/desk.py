@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from django.conf import settings
 from django.core.management import call_command
-from django.db import OperationalError, connections
+from django.db import OperationalError, ProgrammingError, connections
 from django.db.backends.postgresql.base import DatabaseWrapper
 from django.db.migrations.executor import MigrationExecutor
 
@@ -181,7 +181,7 @@ class Desk:
             if executor.migration_plan(executor.loader.graph.leaf_nodes()):
                 self.log.say("bringing the database up to date")
                 call_command("migrate", verbosity=0, interactive=False)
-        except OperationalError as problem:
+        except (OperationalError, ProgrammingError) as problem:
             raise NotStarted(f"The database cannot be used: {' '.join(str(problem).split())}") from problem
         finally:
             database.close()

@@ -14,13 +14,13 @@ from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import ValidationError as InvalidSlug
 from django.core.validators import validate_slug
 from django.db import DatabaseError, connection, models, transaction
-from django.db.migrations.loader import MigrationLoader
 from django.db.models import F, Func, OuterRef, Subquery
 from pydantic import ValidationError
 
 from notebook_app.public import Row, TakenTable
 from reflection_app.core.audit import Actor, audit
 from reflection_app.core.errors import shortened
+from reflection_app.core.migrations import known_migrations
 from reflection_app.core.models import Membership, Project, Role
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import TaskSpec
@@ -106,10 +106,9 @@ def _check_wishes(wishes: Wishes) -> None:
 
 def _check_migrations(manifest: dict[str, Any]) -> None:
     found = manifest.get("migrations")
-    ours = {f"{app}.{name}" for app, name in MigrationLoader(connection).disk_migrations}
     if not isinstance(found, list) or any(not isinstance(one, str) for one in found):
         raise refuse(f"{MANIFEST}, migrations", "it is no list of names")
-    if newer := sorted(set(found) - ours):
+    if newer := sorted(set(found) - known_migrations()):
         raise refuse(f"{MANIFEST}, migrations", f"the file is of a newer desk: {shortened(newer[0], 100)} is unknown")
 
 

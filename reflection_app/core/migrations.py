@@ -1,0 +1,38 @@
+"""The desk's migrations by name, as backups and exported projects list them."""
+
+from django.db.migrations.loader import MigrationLoader
+
+# What the first migrations of today were before: of each app the last is the one that they replace.
+FORMER = {
+    "notebook_app": (
+        "0001_initial",
+        "0002_the_notebook",
+        "0003_recalls_summed_apart",
+        "0004_search_kept_in_the_row",
+        "0005_screening_by_meaning",
+    ),
+    "reflection_app": (
+        "0001_initial",
+        "0002_tools_transcripts_and_forks",
+        "0003_reflection_protocol",
+        "0004_the_review_desk",
+        "0005_notebook_and_reflectors",
+        "0006_teams_and_pipelines",
+        "0007_metrics",
+        "0008_referee_measurements",
+        "0009_the_engine_under_load",
+        "0010_keys_are_no_people",
+        "0011_what_is_unknown",
+        "0012_broken_tests",
+        "0013_first_password",
+    ),
+}
+# Every database that can be brought up to date has them on record, new ones too.
+NEEDED = frozenset(f"{app}.{names[-1]}" for app, names in FORMER.items())
+
+
+def known_migrations() -> set[str]:
+    """Those that this desk has or had; any other is of a newer one."""
+    former = {f"{app}.{name}" for app, names in FORMER.items() for name in names}
+    present = MigrationLoader(None, ignore_no_migrations=True).disk_migrations
+    return former | {f"{app}.{name}" for app, name in present}
