@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from reflection_app.metrics.calibration import Calibration, Critic, JudgementSource, Reliability
-from reflection_app.metrics.definitions import Figure, Unit
+from reflection_app.metrics.definitions import FIGURES, Figure, Unit
 from reflection_app.metrics.statistics import Interval, difference
 from reflection_app.web.template_filters import at_least, duration, money
 
@@ -83,118 +83,6 @@ def mode_words(mode: str) -> str:
     return str(MODES.get(mode, mode))
 
 
-@dataclass(frozen=True)
-class Words:
-    """A figure's name and definition; `better` is the direction that is good, where there is one."""
-
-    label: str | Promise
-    meaning: str | Promise
-    better: str = ""
-
-
-FIGURES: dict[str, Words] = {
-    "success_rate_with_reflection": Words(
-        gettext_lazy("Success with reflection"),
-        gettext_lazy("Of the runs that allowed a second attempt, those that succeeded in the end."),
-        "up",
-    ),
-    "success_rate_without_reflection": Words(
-        gettext_lazy("Success without it"),
-        gettext_lazy("Of the same runs, those whose first attempt succeeded."),
-        "up",
-    ),
-    "improvement_rate": Words(
-        gettext_lazy("Failures turned around"),
-        gettext_lazy("Of the runs whose first attempt failed, those that succeeded in the end."),
-        "up",
-    ),
-    "reflection_effectiveness": Words(
-        gettext_lazy("Reflections that helped"),
-        gettext_lazy("Of the reflections, those whose next attempt scored higher or succeeded."),
-        "up",
-    ),
-    "over_correction_rate": Words(
-        gettext_lazy("Made worse at the end"),
-        gettext_lazy("Of the runs with two scores or more, those whose last is below their best."),
-        "down",
-    ),
-    "success_rate": Words(gettext_lazy("Success"), gettext_lazy("Of all finished runs, those that succeeded."), "up"),
-    "success_on_first_try": Words(
-        gettext_lazy("Succeeded at once"),
-        gettext_lazy("Of all runs whose first attempt could be judged, those where it succeeded."),
-        "up",
-    ),
-    "avg_iterations_per_task": Words(
-        gettext_lazy("Attempts per run"), gettext_lazy("Mean attempts of the runs that made any."), "down"
-    ),
-    "avg_iterations_to_success": Words(
-        gettext_lazy("Attempts to success"), gettext_lazy("Mean attempts of the runs that succeeded."), "down"
-    ),
-    "total_reasoning_attempts": Words(gettext_lazy("Attempts"), gettext_lazy("Attempts of all runs together.")),
-    "reflection_enabled_tasks": Words(
-        gettext_lazy("Tasks with reflection"),
-        gettext_lazy("Tasks with a finished run that allowed a second attempt."),
-    ),
-    "runs": Words(gettext_lazy("Finished runs"), gettext_lazy("Runs of tasks, without forks and redos.")),
-    "avg_latency_per_iteration_ms": Words(
-        gettext_lazy("Time per attempt"),
-        gettext_lazy("Mean working time of one attempt with its verdict; waiting for people is not counted."),
-        "down",
-    ),
-    "tokens": Words(
-        gettext_lazy("Tokens"),
-        gettext_lazy("In and out, of all model calls: also those of forks, redos and what the desk did by itself."),
-    ),
-    "avg_tokens_per_reflection": Words(
-        gettext_lazy("Tokens per reflection"),
-        gettext_lazy("Tokens of evaluating and reflecting, for each attempt that was sent back."),
-        "down",
-    ),
-    "cost_usd": Words(
-        gettext_lazy("Cost"), gettext_lazy("Of all model calls, as far as their prices are known."), "down"
-    ),
-    "cost_usd_per_success": Words(
-        gettext_lazy("Cost per success"), gettext_lazy("What was spent on everything, for each success."), "down"
-    ),
-    "found_incomplete": Words(
-        gettext_lazy("Found incomplete"),
-        gettext_lazy("Of the completeness checks that could tell, those that found something missing."),
-        "down",
-    ),
-    "supplements_per_task": Words(
-        gettext_lazy("Supplements per run"), gettext_lazy("Supplements that checks asked for, for each checked run.")
-    ),
-    "exec_used": Words(gettext_lazy("Runs with supplements"), gettext_lazy("Runs in which a supplement was done.")),
-    "exec_attempted": Words(
-        gettext_lazy("Steps tried"), gettext_lazy("Steps of the plans of checked runs that carried supplements out.")
-    ),
-    "exec_succeeded": Words(gettext_lazy("Steps that worked"), gettext_lazy("Of those steps, those that worked.")),
-    "exec_success_rate": Words(
-        gettext_lazy("Supplement steps that worked"),
-        gettext_lazy("Of the steps tried in runs that carried supplements out, those that worked."),
-        "up",
-    ),
-    "queue_length": Words(gettext_lazy("Waiting now"), gettext_lazy("Reviews that are open at this moment."), "down"),
-    "oldest_age_s": Words(
-        gettext_lazy("Longest wait now"), gettext_lazy("How long the oldest of them has been open."), "down"
-    ),
-    "decided": Words(gettext_lazy("Decided"), gettext_lazy("Reviews that people decided in this time.")),
-    "time_to_decision_p50_s": Words(
-        gettext_lazy("Time to decision, half"),
-        gettext_lazy("Half of the decided reviews were decided within this time."),
-        "down",
-    ),
-    "time_to_decision_p95_s": Words(
-        gettext_lazy("Time to decision, 95 %"),
-        gettext_lazy("95 in 100 decided reviews were decided within this time."),
-        "down",
-    ),
-    "overrule_rate": Words(
-        gettext_lazy("Overruled"), gettext_lazy("Of the decided reviews, those where people said otherwise."), "down"
-    ),
-}
-
-
 # Figures as cards and lines of a table: the number, its interval, and the change against the period before.
 
 HEADLINE = (
@@ -252,7 +140,7 @@ def shown_figures(
 
 
 def _shown(figure: Figure, before: Figure | None, *, href: str) -> Shown:
-    words = FIGURES.get(figure.name) or Words(figure.name.replace("_", " "), "")
+    words = FIGURES[figure.name]
     return Shown(
         name=figure.name,
         label=str(words.label),
