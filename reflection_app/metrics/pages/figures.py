@@ -24,27 +24,21 @@ from reflection_app.metrics.referees import RULES, PickKind, RefereeQuality
 from reflection_app.metrics.review_figures import ReviewFigures, as_csv, review_figures
 from reflection_app.metrics.views.charts import CHARTS_POLICY, Cell, Chart, Mark, bars, dots, share_axis, titled
 from reflection_app.metrics.views.choice import Asked, Links, filter_context, read_asked
-from reflection_app.metrics.views.families import (
-    Family,
-    attempts_family,
-    facets,
-    failures_family,
-    latency_family,
-    modes_family,
-    outcomes_family,
-    reasons_family,
-    referees_family,
-)
-from reflection_app.metrics.views.review_charts import ages_chart, by_name_chart, decision_time_chart, overrule_chart
+from reflection_app.metrics.views.families import FACETS
+from reflection_app.metrics.views.review_charts import CRITICS, KEYS, REVIEWERS, ages_chart, overruled_chart
 from reflection_app.metrics.views.run_charts import (
+    COMPLETENESS,
+    DECISION_TIME,
+    OVERRULED,
+    SUCCESS,
     bar_chart,
-    completeness_chart,
+    course_chart,
     money_chart,
-    success_chart,
     tasks_chart,
     tokens_chart,
 )
-from reflection_app.metrics.views.words import ALL, COMPLETENESS, Shown, share_words, shown_figures
+from reflection_app.metrics.views.words import ALL, Shown, share_words, shown_figures
+from reflection_app.metrics.views.words import COMPLETENESS as COMPLETENESS_HEADLINE
 from reflection_app.metrics.views.words import HEADLINE as RUN_HEADLINE
 from reflection_app.notebook.views.lift import CLAIMS, points
 from reflection_app.runs.models import NOT_OF_THE_DESK, Run, RunState
@@ -73,7 +67,7 @@ def metrics_page(request: DeskRequest) -> HttpResponse:
         hrefs = {name: links.runs(name) for name in metrics.figures}
         context |= {
             "headline": shown_figures(RUN_HEADLINE, metrics.figures, metrics.before, hrefs=hrefs),
-            "completeness": shown_figures(COMPLETENESS, metrics.figures, metrics.before, hrefs=hrefs),
+            "completeness": shown_figures(COMPLETENESS_HEADLINE, metrics.figures, metrics.before, hrefs=hrefs),
             "all_figures": shown_figures(ALL, metrics.figures, metrics.before, hrefs=hrefs),
             "sections": _sections(metrics, links),
         }
@@ -93,25 +87,29 @@ def _why_nothing(request: DeskRequest, asked: Asked, metrics: Metrics) -> str:
 
 
 def _sections(metrics: Metrics, links: Links) -> list[Section]:
-    def family(one: Family, *, upright: bool = False, of: float | None = None) -> Chart:
-        return bar_chart(one, metrics.bars.get(one.name, ()), links, upright=upright, of=of)
+    def family(name: str, *, upright: bool = False, of: float | None = None) -> Chart:
+        return bar_chart(name, metrics.bars[name], links, upright=upright, of=of)
 
     return [
         Section(
             "helps",
             _("Does reflection help?"),
-            [success_chart(metrics, links), family(attempts_family(), upright=True), family(outcomes_family())],
+            [
+                course_chart(SUCCESS, metrics.points, links),
+                family("attempts_to_success", upright=True),
+                family("outcomes"),
+            ],
         ),
         Section(
             "works",
             _("How the work goes"),
             [
-                family(modes_family()),
-                family(latency_family(), upright=True),
+                family("modes"),
+                family("latency", upright=True),
                 # A run may have failed in several ways, so the shares are of the runs.
-                family(failures_family(), of=metrics.figures["runs"].value),
-                family(referees_family()),
-                *(family(one) for one in _facets(metrics)),
+                family("failures", of=metrics.figures["runs"].value),
+                family("referees"),
+                *(family(name) for name in FACETS if len(metrics.bars[name]) > 1),
             ],
         ),
         Section(
@@ -123,13 +121,8 @@ def _sections(metrics: Metrics, links: Links) -> list[Section]:
                 tasks_chart(metrics.dearest_tasks, links),
             ],
         ),
-        Section("complete", _("Completeness checks"), [completeness_chart(metrics, links)]),
+        Section("complete", _("Completeness checks"), [course_chart(COMPLETENESS, metrics.points, links)]),
     ]
-
-
-def _facets(metrics: Metrics) -> list[Family]:
-    """Who did what for whom, where there is more than one."""
-    return [one for one in facets() if len(metrics.bars.get(one.name, ())) > 1]
 
 
 # The metrics of the notebook: what lessons are worth, by the draws that withhold them.
@@ -361,44 +354,14 @@ def review_metrics(request: DeskRequest) -> HttpResponse:
 
 def _charts(found: ReviewFigures, links: Links) -> list[Chart]:
     return [
-        decision_time_chart(found, links),
+        course_chart(DECISION_TIME, found.points, links),
         ages_chart(found, links),
-        overrule_chart(found, links),
-        bar_chart(reasons_family(), [Bar(key, count) for key, count in found.reasons.items()], links),
-        by_name_chart(
-            found.by_critic,
-            links,
-            name="critics",
-            title=_("Overruled, by critic"),
-            hint=_("Of each model's verdicts that people decided about, with its interval of 95 %."),
-            column=_("Model"),
-            empty=_("Nobody has decided about a model's verdict in this time."),
-        ),
-        by_name_chart(
-            found.by_reviewer,
-            links,
-            name="reviewers",
-            title=_("Overruled, by reviewer"),
-            hint=_("How often each person said otherwise. What they get to see differs, so this is no ranking."),
-            column=_("Reviewer"),
-        ),
-        *_keys_chart(found, links),
-    ]
-
-
-def _keys_chart(found: ReviewFigures, links: Links) -> list[Chart]:
-    """What keys decided, apart from all that people did; nothing where they decided nothing."""
-    if not found.by_key:
-        return []
-    return [
-        by_name_chart(
-            found.by_key,
-            links,
-            name="keys",
-            title=_("Overruled, by key"),
-            hint=_("Decided by programs. It is in no other figure here: those are of people."),
-            column=_("API key"),
-        )
+        course_chart(OVERRULED, found.points, links),
+        bar_chart("reasons", [Bar(key, count) for key, count in found.reasons.items()], links),
+        overruled_chart(CRITICS, found.by_critic, links),
+        overruled_chart(REVIEWERS, found.by_reviewer, links),
+        # What keys decided stands apart from all that people did.
+        *([overruled_chart(KEYS, found.by_key, links)] if found.by_key else []),
     ]
 
 
