@@ -3,12 +3,14 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from operator import attrgetter
+from typing import Any
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from reflection_app.metrics.calibration import Calibration, Critic, JudgementSource, Reliability
+from reflection_app.metrics.calibration import Calibration, Critic, JudgementSource
 from reflection_app.metrics.definitions import FIGURES, Figure, Unit
 from reflection_app.metrics.statistics import Interval, difference
 from reflection_app.web.template_filters import at_least, duration, money
@@ -123,12 +125,12 @@ class Shown:
     """One figure. `href` leads to the runs that it was computed over."""
 
     name: str
-    label: str
-    meaning: str
+    label: str | Promise
+    meaning: str | Promise
     value: str
-    interval: str
-    of: str
-    change: Change | None
+    interval: str = ""
+    of: str = ""
+    change: Change | None = None
     href: str = ""
 
 
@@ -224,16 +226,6 @@ VERDICT_WORDS = {"PASS": gettext_lazy("Pass"), "REVISE": gettext_lazy("Revise"),
 SOURCES = {JudgementSource.DESK: gettext_lazy("This desk"), JudgementSource.IMPORTED: gettext_lazy("Imported")}
 
 
-@dataclass(frozen=True)
-class ShownRate:
-    """A figure as the page shows it."""
-
-    label: str | Promise
-    meaning: str | Promise
-    value: str
-    interval: str = ""
-
-
 def verdict_words(verdict: str) -> str:
     return str(VERDICT_WORDS.get(verdict, verdict))
 
@@ -251,68 +243,87 @@ def interval_text(interval: Interval | None) -> str:
     return f"{interval.low * 100:.{digits}f}–{interval.high * 100:.{digits}f} %"
 
 
-def share_text(interval: Interval | None) -> str:
-    return "–" if interval is None else share_words(interval.estimate)
+type Written = tuple[str, str]
 
 
-def kappa_text(interval: Interval | None) -> str:
-    return "–" if interval is None else f"{interval.estimate:.2f}".replace("-", "−")
+def share_text(interval: Interval | None) -> Written:
+    return ("–", "") if interval is None else (share_words(interval.estimate), interval_text(interval))
 
 
-def kappa_interval(interval: Interval | None) -> str:
-    return "" if interval is None else _("%(low)s to %(high)s") % _bounds(interval, "{:.2f}", times=1)
+def kappa_text(interval: Interval | None) -> Written:
+    return _with_bounds(interval, "{:.2f}")
 
 
-def points_text(interval: Interval | None) -> str:
+def points_text(interval: Interval | None) -> Written:
     """A difference of shares in points of a percent, with its sign."""
-    return "–" if interval is None else f"{interval.estimate * 100:+.0f} %".replace("-", "−")
+    return _with_bounds(interval, "{:+.0f} %", times=100)
 
 
-def points_interval(interval: Interval | None) -> str:
-    return "" if interval is None else _("%(low)s to %(high)s") % _bounds(interval, "{:+.0f} %", times=100)
+def _with_bounds(interval: Interval | None, form: str, *, times: int = 1) -> Written:
+    if interval is None:
+        return "–", ""
+    at, low, high = (
+        form.format(bound * times).replace("-", "−") for bound in (interval.estimate, interval.low, interval.high)
+    )
+    return at, _("%(low)s to %(high)s") % {"low": low, "high": high}
 
 
-def _bounds(interval: Interval, form: str, *, times: int) -> dict[str, str]:
-    bounds = {"low": interval.low, "high": interval.high}
-    return {name: form.format(bound * times).replace("-", "−") for name, bound in bounds.items()}
+# By where a critic's calibration has them, the most telling first; each with what writes it and its interval.
+CRITIC_FIGURES: Mapping[str, tuple[str | Promise, str | Promise, Callable[[Any], Written]]] = {
+    "agreed": (
+        gettext_lazy("Agreement"),
+        gettext_lazy("The share of the critic's verdicts that people give, too."),
+        share_text,
+    ),
+    "kappa": (
+        gettext_lazy("Cohen's κ"),
+        gettext_lazy("Agreement beyond what chance alone would bring: 1 is full, 0 is as good as chance."),
+        kappa_text,
+    ),
+    "precision": (
+        gettext_lazy("Precision of Pass"),
+        gettext_lazy("Of what the critic passes, what people pass."),
+        share_text,
+    ),
+    "recall": (
+        gettext_lazy("Recall of Pass"),
+        gettext_lazy("Of what people pass, what the critic passes."),
+        share_text,
+    ),
+    "false_pass": (
+        gettext_lazy("Let through"),
+        gettext_lazy("Of what people send back, what the critic passes."),
+        share_text,
+    ),
+    "false_fail": (
+        gettext_lazy("Held up"),
+        gettext_lazy("Of what people pass, what the critic sends back."),
+        share_text,
+    ),
+    "reliability.error": (
+        gettext_lazy("Calibration error"),
+        gettext_lazy(
+            "How far confidence and being right lie apart, on average; chance alone makes it a little more than 0."
+        ),
+        lambda error: ("–" if error is None else share_words(error), ""),
+    ),
+    "reliability.overconfidence": (
+        gettext_lazy("Overconfidence"),
+        gettext_lazy("Mean confidence minus how often it was right. Above 0, it is surer than it should be."),
+        points_text,
+    ),
+}
 
 
-def headline(found: Calibration) -> list[ShownRate]:
-    """The figures of one critic, the most telling first."""
+def written(name: str, found: Calibration) -> Written:
+    """One of them of this critic."""
+    return CRITIC_FIGURES[name][2](attrgetter(name)(found))
+
+
+def headline(found: Calibration) -> list[Shown]:
+    """The figures of one critic as cards; without those of confidence where it gave none."""
     return [
-        _share(_("Agreement"), _("The share of the critic's verdicts that people give, too."), found.agreed),
-        ShownRate(
-            _("Cohen's κ"),
-            _("Agreement beyond what chance alone would bring: 1 is full, 0 is as good as chance."),
-            kappa_text(found.kappa),
-            kappa_interval(found.kappa),
-        ),
-        _share(_("Precision of Pass"), _("Of what the critic passes, what people pass."), found.precision),
-        _share(_("Recall of Pass"), _("Of what people pass, what the critic passes."), found.recall),
-        _share(_("Let through"), _("Of what people send back, what the critic passes."), found.false_pass),
-        _share(_("Held up"), _("Of what people pass, what the critic sends back."), found.false_fail),
-        *_of_confidence(found.reliability),
+        Shown(name, label, meaning, *written(name, found))
+        for name, (label, meaning, _write) in CRITIC_FIGURES.items()
+        if found.reliability.error is not None or not name.startswith("reliability")
     ]
-
-
-def _of_confidence(found: Reliability) -> list[ShownRate]:
-    """Nothing where the critic gave no confidence."""
-    if found.error is None:
-        return []
-    return [
-        ShownRate(
-            _("Calibration error"),
-            _("How far confidence and being right lie apart, on average; chance alone makes it a little more than 0."),
-            share_words(found.error),
-        ),
-        ShownRate(
-            _("Overconfidence"),
-            _("Mean confidence minus how often it was right. Above 0, it is surer than it should be."),
-            points_text(found.overconfidence),
-            points_interval(found.overconfidence),
-        ),
-    ]
-
-
-def _share(label: str, meaning: str, interval: Interval | None) -> ShownRate:
-    return ShownRate(label, meaning, share_text(interval), interval_text(interval))
