@@ -1,15 +1,22 @@
-"""What each metric is: a figure from sums over runs, its formula in its docstring. Pure.
+"""What each metric is: one table of figures with their formulas, their words and the runs behind them.
 
-The names are those of the specification. A task's own run is counted, and so is what is handed in by calls of their
+A task's own run is counted, and so is what is handed in by calls of their
 own; forks and redos are not, for they begin with more than a task, and neither is what the desk does by itself. What
 any of them took is spent all the same.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from enum import StrEnum
+from functools import cached_property, reduce
+from operator import or_
+
+from django.db.models import Q
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
 
 from reflection_app.metrics.statistics import wilson
 
@@ -104,6 +111,20 @@ class Bar:
 
     key: str
     count: int
+
+
+# The families of bars, each with the column of RunFigure that tells a run's bar.
+COLUMNS: Mapping[str, str] = {
+    "modes": "mode",
+    "agents": "agent",
+    "models": "model",
+    "kinds": "kind",
+    "outcomes": "outcome",
+    "attempts_to_success": "attempts_to_success",
+    "failures": "failures",
+    "latency": "latency",
+    "referees": "referee",
+}
 
 
 @dataclass(frozen=True)
@@ -210,159 +231,323 @@ class Sums:
 
 SUMMED = tuple(field.name for field in fields(Sums))
 
-type Definition = Callable[[Sums], tuple[float | None, int]]
+# Of the figures of runs those that took anything.
+TOOK = Q(prompt_tokens__gt=0) | Q(completion_tokens__gt=0) | Q(cost_usd__gt=0)
 
 
-def reflection_enabled_tasks(sums: Sums) -> tuple[float | None, int]:
-    """Tasks with a finished run that allowed a second attempt. A task has one run that is counted."""
-    return sums.enabled, sums.enabled
+@dataclass(frozen=True)
+class Definition:
+    """One figure, with all that pages, charts, files and lists of runs have to know of it.
+
+    `sums` is how it comes from Sums: `a / b` is a ratio, `a of b` the number a, counted over b. Figures of reviews
+    have none, since the database computes them. REST tells the `formula`, pages the `label` and the `meaning`; `better`
+    is the direction that is good, where there is one. `over` and `favour` say which runs it is computed over, and which
+    of them count in its favour, where those are others than the runs whose b (of a number: a), or a, is above 0.
+    """
+
+    name: str
+    unit: Unit
+    sums: str = ""
+    formula: str = ""
+    label: str | Promise = ""
+    meaning: str | Promise = ""
+    _: KW_ONLY
+    better: str = ""
+    over: Q | None = None
+    favour: Q | None = None
+
+    @cached_property
+    def part(self) -> tuple[str, ...]:
+        return tuple(re.split(" / | of ", self.sums)[0].split(" + "))
+
+    @cached_property
+    def whole(self) -> tuple[str, ...]:
+        return tuple(re.split(" / | of ", self.sums)[1].split(" + "))
+
+    @property
+    def is_total(self) -> bool:
+        return " of " in self.sums
+
+    def of(self, sums: Sums) -> Figure:
+        """The figure of these sums. Of money, nothing where no price is known."""
+        part, whole = (sum(getattr(sums, name) for name in names) for names in (self.part, self.whole))
+        is_at_least = self.unit is Unit.USD and sums.unpriced_calls > 0
+        value: float | None = float(part) if isinstance(part, Decimal) else part
+        if is_at_least and not part:
+            value = None
+        elif not self.is_total:
+            value = value / whole if whole else None
+        return replace(figure(self.name, value, whole, unit=self.unit), is_at_least=is_at_least)
+
+    def runs_behind(self) -> tuple[Q, Q]:
+        """Over which runs it is computed, and which of them count in its favour; both select rows of RunFigure."""
+        over = self.over or _any_of(self.part if self.is_total else self.whole)
+        return over, self.favour or _any_of(self.part)
 
 
-def success_rate(sums: Sums) -> tuple[float | None, int]:
-    """Of all runs, those that succeeded."""
-    return _ratio(sums.succeeded, sums.runs)
+def _any_of(names: Iterable[str]) -> Q:
+    return reduce(or_, (Q(**{f"{name}__gt": 0}) for name in names))
 
 
-def success_rate_without_reflection(sums: Sums) -> tuple[float | None, int]:
-    """Of runs that allowed a second attempt, those whose attempt 1 succeeded: what stopping there would have got."""
-    return _ratio(sums.enabled_first_succeeded, sums.enabled)
-
-
-def success_rate_with_reflection(sums: Sums) -> tuple[float | None, int]:
-    """Of the same runs, those that succeeded in the end."""
-    return _ratio(sums.enabled_succeeded, sums.enabled)
-
-
-def improvement_rate(sums: Sums) -> tuple[float | None, int]:
-    """Of the same runs, of those that failed at attempt 1, the share that succeeded in the end."""
-    return _ratio(sums.improved, sums.enabled_first_failed)
-
-
-def avg_iterations_per_task(sums: Sums) -> tuple[float | None, int]:
-    """Attempts / runs that made any."""
-    return _ratio(sums.attempts, sums.attempted)
-
-
-def avg_iterations_to_success(sums: Sums) -> tuple[float | None, int]:
-    """The same over those that succeeded only."""
-    return _ratio(sums.attempts_to_success, sums.attempted_succeeded)
-
-
-def avg_tokens_per_reflection(sums: Sums) -> tuple[float | None, int]:
-    """Tokens of all evaluation and reflection steps / reflections; an attempt that was sent back is a reflection."""
-    return _ratio(sums.reflection_tokens, sums.reflections)
-
-
-def avg_latency_per_iteration_ms(sums: Sums) -> tuple[float | None, int]:
-    """Time of the steps about attempts / attempts. Waiting for people, and for the outside agent, is no such time."""
-    return _ratio(sums.cycle_ms, sums.attempts)
-
-
-def over_correction_rate(sums: Sums) -> tuple[float | None, int]:
-    """Of runs with scores of two attempts or more, those whose last score is below their best."""
-    return _ratio(sums.over_corrected, sums.scored_twice)
-
-
-def reflection_effectiveness(sums: Sums) -> tuple[float | None, int]:
-    """Of reflections, those whose next attempt scored higher or succeeded; one that none followed did nothing."""
-    return _ratio(sums.effective, sums.reflections)
-
-
-def success_on_first_try(sums: Sums) -> tuple[float | None, int]:
-    """Of all runs whose attempt 1 could be judged, those where it succeeded."""
-    return _ratio(sums.first_succeeded, sums.told)
-
-
-def total_reasoning_attempts(sums: Sums) -> tuple[float | None, int]:
-    """Attempts of all runs."""
-    return sums.attempts, sums.attempted
-
-
-def found_incomplete(sums: Sums) -> tuple[float | None, int]:
-    """Of the completeness checks that could tell, those that found something missing."""
-    return _ratio(sums.checks_incomplete, sums.checks_complete + sums.checks_incomplete)
-
-
-def supplements_per_task(sums: Sums) -> tuple[float | None, int]:
-    """Supplements that checks asked for / runs that were checked."""
-    return _ratio(sums.supplements, sums.checked)
-
-
-def exec_used(sums: Sums) -> tuple[float | None, int]:
-    """Runs in which a supplement was carried out."""
-    return sums.exec_used, sums.checked
-
-
-def exec_attempted(sums: Sums) -> tuple[float | None, int]:
-    """Steps of plans that were tried in the checked runs that carried supplements out."""
-    return sums.exec_attempted, sums.checked
-
-
-def exec_succeeded(sums: Sums) -> tuple[float | None, int]:
-    """Of those steps, those that worked, as a number."""
-    return sums.exec_succeeded, sums.checked
-
-
-def exec_success_rate(sums: Sums) -> tuple[float | None, int]:
-    """The same as a share."""
-    return _ratio(sums.exec_succeeded, sums.exec_attempted)
-
-
-def runs(sums: Sums) -> tuple[float | None, int]:
-    """Finished runs."""
-    return sums.runs, sums.runs
-
-
-def tokens(sums: Sums) -> tuple[float | None, int]:
-    """Tokens in and out, of all model calls: also those of forks, redos and what the desk did by itself."""
-    return sums.prompt_tokens + sums.completion_tokens, sums.llm_calls
-
-
-def cost_usd(sums: Sums) -> tuple[float | None, int]:
-    """What the same calls cost, at least, where some price is not known; nothing where none is."""
-    return _known_cost(sums), sums.llm_calls
-
-
-def cost_usd_per_success(sums: Sums) -> tuple[float | None, int]:
-    """What was spent on everything, as far as it is known / runs that succeeded."""
-    cost = _known_cost(sums)
-    return (None, sums.succeeded) if cost is None else _ratio(cost, sums.succeeded)
-
-
-def _known_cost(sums: Sums) -> float | None:
-    return None if sums.unpriced_calls and not sums.cost_usd else float(sums.cost_usd)
-
-
-DEFINITIONS: Mapping[Unit, tuple[Definition, ...]] = {
-    Unit.SHARE: (
-        success_rate,
-        success_rate_without_reflection,
-        success_rate_with_reflection,
-        improvement_rate,
-        over_correction_rate,
-        reflection_effectiveness,
-        success_on_first_try,
-        found_incomplete,
-        exec_success_rate,
+# The names are those of the specification. The order is the one in which files and REST tell them.
+DEFINITIONS: tuple[Definition, ...] = (
+    Definition(
+        "success_rate",
+        Unit.SHARE,
+        "succeeded / runs",
+        "Of all runs, those that succeeded.",
+        _("Success"),
+        _("Of all finished runs, those that succeeded."),
+        better="up",
     ),
-    Unit.COUNT: (runs, reflection_enabled_tasks, total_reasoning_attempts, exec_used, exec_attempted, exec_succeeded),
-    Unit.MEAN: (avg_iterations_per_task, avg_iterations_to_success, supplements_per_task),
-    Unit.TOKENS: (tokens, avg_tokens_per_reflection),
-    Unit.MS: (avg_latency_per_iteration_ms,),
-    Unit.USD: (cost_usd, cost_usd_per_success),
-}
+    Definition(
+        "success_rate_without_reflection",
+        Unit.SHARE,
+        "enabled_first_succeeded / enabled",
+        "Of runs that allowed a second attempt, those whose attempt 1 succeeded: what stopping there would have got.",
+        _("Success without it"),
+        _("Of the same runs, those whose first attempt succeeded."),
+        better="up",
+    ),
+    Definition(
+        "success_rate_with_reflection",
+        Unit.SHARE,
+        "enabled_succeeded / enabled",
+        "Of the same runs, those that succeeded in the end.",
+        _("Success with reflection"),
+        _("Of the runs that allowed a second attempt, those that succeeded in the end."),
+        better="up",
+    ),
+    Definition(
+        "improvement_rate",
+        Unit.SHARE,
+        "improved / enabled_first_failed",
+        "Of the same runs, of those that failed at attempt 1, the share that succeeded in the end.",
+        _("Failures turned around"),
+        _("Of the runs whose first attempt failed, those that succeeded in the end."),
+        better="up",
+    ),
+    Definition(
+        "over_correction_rate",
+        Unit.SHARE,
+        "over_corrected / scored_twice",
+        "Of runs with scores of two attempts or more, those whose last score is below their best.",
+        _("Made worse at the end"),
+        _("Of the runs with two scores or more, those whose last is below their best."),
+        better="down",
+    ),
+    Definition(
+        "reflection_effectiveness",
+        Unit.SHARE,
+        "effective / reflections",
+        "Of reflections, those whose next attempt scored higher or succeeded; one that none followed did nothing.",
+        _("Reflections that helped"),
+        _("Of the reflections, those whose next attempt scored higher or succeeded."),
+        better="up",
+    ),
+    Definition(
+        "success_on_first_try",
+        Unit.SHARE,
+        "first_succeeded / told",
+        "Of all runs whose attempt 1 could be judged, those where it succeeded.",
+        _("Succeeded at once"),
+        _("Of all runs whose first attempt could be judged, those where it succeeded."),
+        better="up",
+    ),
+    Definition(
+        "found_incomplete",
+        Unit.SHARE,
+        "checks_incomplete / checks_complete + checks_incomplete",
+        "Of the completeness checks that could tell, those that found something missing.",
+        _("Found incomplete"),
+        _("Of the completeness checks that could tell, those that found something missing."),
+        better="down",
+    ),
+    Definition(
+        "exec_success_rate",
+        Unit.SHARE,
+        "exec_succeeded / exec_attempted",
+        "The same as a share.",
+        _("Supplement steps that worked"),
+        _("Of the steps tried in runs that carried supplements out, those that worked."),
+        better="up",
+    ),
+    Definition(
+        "runs",
+        Unit.COUNT,
+        "runs of runs",
+        "Finished runs.",
+        _("Finished runs"),
+        _("Runs of tasks, without forks and redos."),
+    ),
+    Definition(
+        "reflection_enabled_tasks",
+        Unit.COUNT,
+        "enabled of enabled",
+        "Tasks with a finished run that allowed a second attempt. A task has one run that is counted.",
+        _("Tasks with reflection"),
+        _("Tasks with a finished run that allowed a second attempt."),
+    ),
+    Definition(
+        "total_reasoning_attempts",
+        Unit.COUNT,
+        "attempts of attempted",
+        "Attempts of all runs.",
+        _("Attempts"),
+        _("Attempts of all runs together."),
+    ),
+    Definition(
+        "exec_used",
+        Unit.COUNT,
+        "exec_used of checked",
+        "Runs in which a supplement was carried out.",
+        _("Runs with supplements"),
+        _("Runs in which a supplement was done."),
+    ),
+    Definition(
+        "exec_attempted",
+        Unit.COUNT,
+        "exec_attempted of checked",
+        "Steps of plans that were tried in the checked runs that carried supplements out.",
+        _("Steps tried"),
+        _("Steps of the plans of checked runs that carried supplements out."),
+    ),
+    Definition(
+        "exec_succeeded",
+        Unit.COUNT,
+        "exec_succeeded of checked",
+        "Of those steps, those that worked, as a number.",
+        _("Steps that worked"),
+        _("Of those steps, those that worked."),
+    ),
+    Definition(
+        "avg_iterations_per_task",
+        Unit.MEAN,
+        "attempts / attempted",
+        "Attempts / runs that made any.",
+        _("Attempts per run"),
+        _("Mean attempts of the runs that made any."),
+        better="down",
+    ),
+    Definition(
+        "avg_iterations_to_success",
+        Unit.MEAN,
+        "attempts_to_success / attempted_succeeded",
+        "The same over those that succeeded only.",
+        _("Attempts to success"),
+        _("Mean attempts of the runs that succeeded."),
+        better="down",
+    ),
+    Definition(
+        "supplements_per_task",
+        Unit.MEAN,
+        "supplements / checked",
+        "Supplements that checks asked for / runs that were checked.",
+        _("Supplements per run"),
+        _("Supplements that checks asked for, for each checked run."),
+    ),
+    Definition(
+        "tokens",
+        Unit.TOKENS,
+        "prompt_tokens + completion_tokens of llm_calls",
+        "Tokens in and out, of all model calls: also those of forks, redos and what the desk did by itself.",
+        _("Tokens"),
+        _("In and out, of all model calls: also those of forks, redos and what the desk did by itself."),
+        over=TOOK,
+        favour=TOOK,
+    ),
+    Definition(
+        "avg_tokens_per_reflection",
+        Unit.TOKENS,
+        "reflection_tokens / reflections",
+        "Tokens of all evaluation and reflection steps / reflections; an attempt that was sent back is a reflection.",
+        _("Tokens per reflection"),
+        _("Tokens of evaluating and reflecting, for each attempt that was sent back."),
+        better="down",
+        over=Q(reflections__gt=0) | Q(reflection_tokens__gt=0),
+        favour=Q(reflections__gt=0),
+    ),
+    Definition(
+        "avg_latency_per_iteration_ms",
+        Unit.MS,
+        "cycle_ms / attempts",
+        "Time of the steps about attempts / attempts. Waiting for people, and for the outside agent, is no such time.",
+        _("Time per attempt"),
+        _("Mean working time of one attempt with its verdict; waiting for people is not counted."),
+        better="down",
+        favour=Q(attempted=1),
+    ),
+    Definition(
+        "cost_usd",
+        Unit.USD,
+        "cost_usd of llm_calls",
+        "What the same calls cost, at least, where some price is not known; nothing where none is.",
+        _("Cost"),
+        _("Of all model calls, as far as their prices are known."),
+        better="down",
+    ),
+    Definition(
+        "cost_usd_per_success",
+        Unit.USD,
+        "cost_usd / succeeded",
+        "What was spent on everything, as far as it is known / runs that succeeded.",
+        _("Cost per success"),
+        _("What was spent on everything, for each success."),
+        better="down",
+        favour=Q(succeeded=1),
+    ),
+)
+
+# Of reviews, as metrics/review_figures.py reads them.
+OF_REVIEWS: tuple[Definition, ...] = (
+    Definition(
+        "queue_length",
+        Unit.COUNT,
+        label=_("Waiting now"),
+        meaning=_("Reviews that are open at this moment."),
+        better="down",
+    ),
+    Definition(
+        "oldest_age_s",
+        Unit.SECONDS,
+        label=_("Longest wait now"),
+        meaning=_("How long the oldest of them has been open."),
+        better="down",
+    ),
+    Definition(
+        "decided",
+        Unit.COUNT,
+        label=_("Decided"),
+        meaning=_("Reviews that people decided in this time."),
+    ),
+    Definition(
+        "time_to_decision_p50_s",
+        Unit.SECONDS,
+        label=_("Time to decision, half"),
+        meaning=_("Half of the decided reviews were decided within this time."),
+        better="down",
+    ),
+    Definition(
+        "time_to_decision_p95_s",
+        Unit.SECONDS,
+        label=_("Time to decision, 95 %"),
+        meaning=_("95 in 100 decided reviews were decided within this time."),
+        better="down",
+    ),
+    Definition(
+        "overrule_rate",
+        Unit.SHARE,
+        label=_("Overruled"),
+        meaning=_("Of the decided reviews, those where people said otherwise."),
+        better="down",
+    ),
+)
+FIGURES: Mapping[str, Definition] = {one.name: one for one in (*DEFINITIONS, *OF_REVIEWS)}
 
 
 def figures_of(sums: Sums) -> dict[str, Figure]:
-    """All figures by name. Shares come with their 95 % interval (Wilson 1927)."""
-    return {
-        definition.__name__: replace(
-            figure(definition.__name__, *definition(sums), unit=unit),
-            is_at_least=unit is Unit.USD and sums.unpriced_calls > 0,
-        )
-        for unit, definitions in DEFINITIONS.items()
-        for definition in definitions
-    }
+    """All figures of runs by name. Shares come with their 95 % interval (Wilson 1927)."""
+    return {one.name: one.of(sums) for one in DEFINITIONS}
 
 
 def figure(name: str, value: float | None, of: int, *, unit: Unit) -> Figure:
@@ -372,7 +557,3 @@ def figure(name: str, value: float | None, of: int, *, unit: Unit) -> Figure:
     if bounds is None:
         return Figure(name=name, value=value, unit=unit, of=of)
     return Figure(name=name, value=value, unit=unit, of=of, low=bounds.low, high=bounds.high)
-
-
-def _ratio(part: float, whole: int) -> tuple[float | None, int]:
-    return (part / whole if whole else None), whole

@@ -12,6 +12,7 @@ from django.db.models import F, Model, QuerySet, Sum
 from django.db.models.functions import TruncHour
 
 from reflection_app.metrics.definitions import (
+    COLUMNS,
     SUMMED,
     Bar,
     Chosen,
@@ -149,17 +150,6 @@ MOST_BARS = 50
 MOST_CHOICES = 500
 DEAREST = 10
 BY = ("agent", "mode", "model", "kind")
-FAMILIES = (
-    "modes",
-    "agents",
-    "models",
-    "kinds",
-    "outcomes",
-    "attempts_to_success",
-    "failures",
-    "latency",
-    "referees",
-)
 CHOICES = ("agents", "modes", "models", "kinds")
 _SUMS = {f"sum_{name}": Sum(name) for name in SUMMED}
 
@@ -251,7 +241,7 @@ def finished_within(chosen: Chosen) -> dict[str, datetime]:
 def _bars(project_id: UUID, chosen: Chosen) -> dict[str, tuple[Bar, ...]]:
     """The most frequent first; those that have an order of their own in that."""
     rows = _days(DayCount.objects.all(), project_id, chosen).values("family", "key").annotate(runs=Sum("count"))
-    counted: dict[str, dict[str, int]] = {family: {} for family in FAMILIES}
+    counted: dict[str, dict[str, int]] = {family: {} for family in COLUMNS}
     for row in rows.order_by("-runs", "key"):
         counted[row["family"]][row["key"]] = row["runs"]
     if counted["latency"]:

@@ -7,7 +7,7 @@ each for themselves. So they are never anything but the sums of the figures that
 import logging
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from datetime import UTC, date
+from datetime import date
 from itertools import batched
 from uuid import UUID
 
@@ -16,8 +16,7 @@ from django.db import OperationalError, connection, transaction
 from reflection_app.core.models import Project
 from reflection_app.metrics.figures import sum_days
 from reflection_app.metrics.models import DayCount, DayFigure, DaySpend, FigureDue, RunFigure, RunSpend
-from reflection_app.metrics.recorded_runs import FinishedRun, finished_runs
-from reflection_app.metrics.run_facts import latency_of, referee_of, sums_of
+from reflection_app.metrics.recorded_runs import figures_of_runs
 from reflection_app.runs.models import Run
 
 AT_ONCE = 500
@@ -49,8 +48,8 @@ def figure_runs(run_ids: Iterable[UUID]) -> None:
     for project_id in projects:
         lock_figures(project_id)
     days = _forget(ids)
-    for run in _figured(ids):
-        days[run.project_id].add(_day_of(run))
+    for figure in _figured(ids):
+        days[figure.project_id].add(figure.finished_on)
     for project_id, touched in days.items():
         sum_days(project_id, sorted(touched))
 
@@ -84,16 +83,18 @@ def _forget(run_ids: Sequence[UUID]) -> dict[UUID, set[date]]:
     return days
 
 
-def _figured(run_ids: Sequence[UUID]) -> list[FinishedRun]:
-    """The finished ones of the runs, with their figures written.
+def _figured(run_ids: Sequence[UUID]) -> list[RunFigure]:
+    """The figures of those of the runs that are finished, written.
 
     One whose rows make no sense, such as from another desk's file, is left out: it must not hold up all others.
     """
     try:
         with transaction.atomic():
-            finished = finished_runs(run_ids)
-            _write(finished)
-            _check_constraints()
+            figures = _write(figures_of_runs(run_ids))
+            # What is wrong with a row is said here, and not at the commit, where it would take all others along.
+            with connection.cursor() as cursor:
+                cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+                cursor.execute("SET CONSTRAINTS ALL DEFERRED")
     except OperationalError:
         # The database's trouble and not the runs': the next look tries again.
         raise
@@ -103,63 +104,19 @@ def _figured(run_ids: Sequence[UUID]) -> list[FinishedRun]:
             return [*_figured(run_ids[:half]), *_figured(run_ids[half:])]
         log.exception("run %s is left out of the metrics", run_ids[0])
         return []
-    return finished
+    return figures
 
 
-def _check_constraints() -> None:
-    """What is wrong with a row is said here, and not at the commit, where it would take all others along."""
-    with connection.cursor() as cursor:
-        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
-        cursor.execute("SET CONSTRAINTS ALL DEFERRED")
-
-
-def _write(finished: Sequence[FinishedRun]) -> None:
-    figures = [_figure(run) for run in finished]
-    RunFigure.objects.bulk_create(figures)
+def _write(figured: Sequence[tuple[RunFigure, Sequence[RunSpend]]]) -> list[RunFigure]:
+    figures = RunFigure.objects.bulk_create(figure for figure, _ in figured)
     # A task's first run was alone until it had another.
     several = [figure.task_id for figure in figures if figure.is_of_several]
     RunFigure.objects.filter(task__in=several, is_of_several=False).update(is_of_several=True)
-    RunSpend.objects.bulk_create(
-        RunSpend(
-            figure=figure,
-            role=took.role,
-            spent_on=took.model,
-            calls=took.calls,
-            prompt_tokens=took.prompt_tokens,
-            completion_tokens=took.completion_tokens,
-            cost_usd=took.cost_usd,
-            unpriced_calls=took.unpriced_calls,
-        )
-        for run, figure in zip(finished, figures, strict=True)
-        for took in run.recorded.spend
-    )
-
-
-def _figure(run: FinishedRun) -> RunFigure:
-    told = run.recorded
-    return RunFigure(
-        project_id=run.project_id,
-        run_id=run.id,
-        task_id=run.task_id,
-        finished_at=run.finished_at,
-        finished_on=_day_of(run),
-        is_counted=told.is_counted,
-        is_of_several=run.is_of_several,
-        is_scripted=run.is_scripted,
-        agent=run.agent,
-        mode=told.mode,
-        model=run.model,
-        kind=run.kind,
-        outcome=told.outcome.value,
-        referee=referee_of(told) if told.is_counted else "",
-        latency=latency_of(told),
-        failures=list(run.failures),
-        **vars(sums_of(told)),
-    )
-
-
-def _day_of(run: FinishedRun) -> date:
-    return run.finished_at.astimezone(UTC).date()
+    for figure, spend in figured:
+        for one in spend:
+            one.figure = figure
+    RunSpend.objects.bulk_create(one for _, spend in figured for one in spend)
+    return figures
 
 
 def lock_figures(project_id: UUID) -> None:

@@ -4,10 +4,8 @@ Requests, answers and test reports may be megabytes, so they never leave the dat
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from collections.abc import Iterable, Sequence
+from datetime import UTC
 from uuid import UUID
 
 from django.db.models import Case, Count, Exists, F, OuterRef, Q, Sum, Value, When
@@ -20,7 +18,18 @@ from reflection_app.loops.effects import ChooseLoop
 from reflection_app.loops.task_spec import OF_THE_DESK
 from reflection_app.loops.verdicts import Judgement, Outcome, Referee
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.metrics.run_facts import AGENT, REFLECTING, Check, Recorded, Took, failures_of, most_used
+from reflection_app.metrics.models import RunFigure, RunSpend
+from reflection_app.metrics.run_facts import (
+    AGENT,
+    REFLECTING,
+    Check,
+    Recorded,
+    failures_of,
+    latency_of,
+    most_used,
+    referee_of,
+    sums_of,
+)
 from reflection_app.repairs.models import CompletenessCheck
 from reflection_app.runs.models import Attempt, Run, RunState, Step, StepState, Verdict
 
@@ -32,117 +41,68 @@ ROLE = Case(
     output_field=CharField(),
 )
 OWN = Q(is_inherited=False)
+# What a run's figures say of it as it does.
+COPIED = ("project_id", "task_id", "finished_at", "is_scripted", "mode", "outcome")
 
 
-@dataclass(frozen=True)
-class FinishedRun:
-    """A finished run with what it is asked for by."""
-
-    id: UUID
-    project_id: UUID
-    task_id: UUID
-    finished_at: datetime
-    is_scripted: bool
-    agent: str
-    kind: str
-    model: str
-    failures: tuple[str, ...]
-    # Whether its task has other runs.
-    is_of_several: bool
-    recorded: Recorded
-
-
-def finished_runs(ids: Sequence[UUID]) -> list[FinishedRun]:
-    """Those of the runs that are there and finished."""
-    rows = list(
-        Run.objects.filter(pk__in=ids, state=RunState.FINISHED, finished_at__isnull=False).values(
-            "id",
-            "project_id",
-            "task_id",
-            "finished_at",
-            "is_scripted",
-            "mode",
-            "outcome",
-            "parent_id",
-            "llm_calls",
-            "prompt_tokens",
-            "completion_tokens",
-            "cost_usd",
-            most=F("spec__limits__max_iterations"),
-            kept=F("best_attempt__number"),
-            of_agent=F("task__agent"),
-            of_kind=F("task__kind"),
-            has_others=Exists(Run.objects.filter(task=OuterRef("task")).exclude(pk=OuterRef("pk"))),
-        )
+def figures_of_runs(ids: Sequence[UUID]) -> list[tuple[RunFigure, list[RunSpend]]]:
+    """The figures, with what was spent, of those of the runs that are there and finished. Nothing is written yet."""
+    rows = Run.objects.filter(pk__in=ids, state=RunState.FINISHED, finished_at__isnull=False).values(
+        *("id", "parent_id", "llm_calls", "prompt_tokens", "completion_tokens", "cost_usd", *COPIED),
+        most=F("spec__limits__max_iterations"),
+        kept=F("best_attempt__number"),
+        of_agent=F("task__agent"),
+        of_kind=F("task__kind"),
+        has_others=Exists(Run.objects.filter(task=OuterRef("task")).exclude(pk=OuterRef("pk"))),
     )
     found = [row["id"] for row in rows]
-    parts = _Parts(
-        attempts=_attempts(found),
-        judgements=_judgements(found),
-        took=_took(found),
-        about_attempts=_about_attempts(found),
-        reflected=_reflected_on(found),
-        checks=_checks(found),
-        kinds=_kinds(found),
-        failures=failures_of(found),
+    attempts, judgements, took, checks = _attempts(found), _judgements(found), _took(found), _checks(found)
+    about_attempts, reflected, kinds, failures = (
+        _about_attempts(found),
+        _reflected_on(found),
+        _kinds(found),
+        failures_of(found),
     )
-    return [_finished(dict(row), parts) for row in rows]
-
-
-@dataclass(frozen=True)
-class _Parts:
-    """By run."""
-
-    attempts: Mapping[UUID, list[tuple[int, str]]]
-    judgements: Mapping[UUID, list[Judgement]]
-    took: Mapping[UUID, list[Took]]
-    about_attempts: Mapping[UUID, tuple[int, int]]
-    reflected: Mapping[UUID, frozenset[int]]
-    checks: Mapping[UUID, list[Check]]
-    kinds: Mapping[UUID, str]
-    failures: Mapping[UUID, tuple[str, ...]]
-
-
-def _finished(row: dict[str, Any], parts: _Parts) -> FinishedRun:
-    run_id: UUID = row["id"]
-    is_counted = row["parent_id"] is None and row["mode"] not in NOT_COUNTED
-    made = parts.attempts.get(run_id, [])
-    cycle_ms, reflection_tokens = parts.about_attempts.get(run_id, (0, 0))
-    recorded = Recorded(
-        mode=row["mode"],
-        outcome=Outcome(row["outcome"]),
-        is_counted=is_counted,
-        max_iterations=row["most"] or 0,
-        attempts=[number for number, _ in made],
-        kept=row["kept"],
-        judgements=parts.judgements.get(run_id, []),
-        reflected_on=parts.reflected.get(run_id, frozenset()),
-        cycle_ms=cycle_ms,
-        reflection_tokens=reflection_tokens,
-        checks=parts.checks.get(run_id, []),
-        took=parts.took.get(run_id, []),
-        total=Took(
-            role="",
-            model="",
-            calls=row["llm_calls"],
-            prompt_tokens=row["prompt_tokens"],
-            completion_tokens=row["completion_tokens"],
-            cost_usd=row["cost_usd"],
-        ),
-    )
-    return FinishedRun(
-        id=run_id,
-        project_id=row["project_id"],
-        task_id=row["task_id"],
-        finished_at=row["finished_at"],
-        is_scripted=row["is_scripted"],
-        agent=row["of_agent"],
-        kind=row["of_kind"] or parts.kinds.get(run_id, ""),
-        model=most_used(model for _, model in made),
-        failures=parts.failures.get(run_id, ()) if is_counted else (),
-        is_of_several=row["has_others"],
-        recorded=recorded,
-    )
+    figured = []
+    for row in rows:
+        run_id, made = row["id"], attempts.get(row["id"], [])
+        cycle_ms, reflection_tokens = about_attempts.get(run_id, (0, 0))
+        recorded = Recorded(
+            mode=row["mode"],
+            outcome=Outcome(row["outcome"]),
+            is_counted=row["parent_id"] is None and row["mode"] not in NOT_COUNTED,
+            max_iterations=row["most"] or 0,
+            attempts=[number for number, _ in made],
+            kept=row["kept"],
+            judgements=judgements.get(run_id, []),
+            reflected_on=reflected.get(run_id, frozenset()),
+            cycle_ms=cycle_ms,
+            reflection_tokens=reflection_tokens,
+            checks=checks.get(run_id, []),
+            took=took.get(run_id, []),
+            total=RunSpend(
+                calls=row["llm_calls"],
+                prompt_tokens=row["prompt_tokens"],
+                completion_tokens=row["completion_tokens"],
+                cost_usd=row["cost_usd"],
+            ),
+        )
+        figure = RunFigure(
+            **{name: row[name] for name in COPIED},
+            run_id=run_id,
+            finished_on=row["finished_at"].astimezone(UTC).date(),
+            is_counted=recorded.is_counted,
+            is_of_several=row["has_others"],
+            agent=row["of_agent"],
+            model=most_used(model for _, model in made),
+            kind=row["of_kind"] or kinds.get(run_id, ""),
+            referee=referee_of(recorded),
+            latency=latency_of(recorded),
+            failures=list(failures.get(run_id, ())) if recorded.is_counted else [],
+            **vars(sums_of(recorded)),
+        )
+        figured.append((figure, recorded.spend))
+    return figured
 
 
 def _attempts(ids: Sequence[UUID]) -> dict[UUID, list[tuple[int, str]]]:
@@ -162,7 +122,7 @@ def _judgements(ids: Sequence[UUID]) -> dict[UUID, list[Judgement]]:
     )
 
 
-def _took(ids: Sequence[UUID]) -> dict[UUID, list[Took]]:
+def _took(ids: Sequence[UUID]) -> dict[UUID, list[RunSpend]]:
     """By role and model. What a fork inherited was paid by its parent."""
     answered = Q(kind=Generate.kind, state__in=(StepState.DONE, StepState.FAILED))
     spending = answered | Q(prompt_tokens__gt=0) | Q(completion_tokens__gt=0)
@@ -181,9 +141,9 @@ def _took(ids: Sequence[UUID]) -> dict[UUID, list[Took]]:
     return _by_run(
         (
             row["run"],
-            Took(
+            RunSpend(
                 role=row["by"],
-                model=row["model"],
+                spent_on=row["model"],
                 calls=row["calls"],
                 prompt_tokens=row["prompt"],
                 completion_tokens=row["completion"],

@@ -6,6 +6,7 @@ A run that is not counted (a fork, a redo, what the desk did by itself) has what
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from functools import cached_property
 from uuid import UUID
 
 from django.db import connection
@@ -16,6 +17,7 @@ from reflection_app.loops.progress import strongest_judgements
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.verdicts import Judgement, Outcome, Referee
 from reflection_app.metrics.definitions import Sums
+from reflection_app.metrics.models import RunSpend
 from reflection_app.repairs.models import Report, ToolFailure
 from reflection_app.runs.models import Attempt, Verdict
 
@@ -37,19 +39,6 @@ AGENT = "agent"
 # How long an attempt took, up to so many milliseconds each.
 LATENCIES = {"1s": 1_000, "3s": 3_000, "10s": 10_000, "30s": 30_000, "1min": 60_000, "5min": 300_000}
 LONGER = "longer"
-
-
-@dataclass(frozen=True)
-class Took:
-    """What the calls of one role of one model took."""
-
-    role: str
-    model: str
-    calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cost_usd: Decimal = Decimal(0)
-    unpriced_calls: int = 0
 
 
 @dataclass(frozen=True)
@@ -82,15 +71,13 @@ class Recorded:
     cycle_ms: int = 0
     reflection_tokens: int = 0
     checks: Sequence[Check] = ()
-    took: Sequence[Took] = ()
-    total: Took = field(default_factory=lambda: Took("", ""))
+    took: Sequence[RunSpend] = ()
+    total: RunSpend = field(default_factory=RunSpend)
 
-    @property
-    def spend(self) -> list[Took]:
+    @cached_property
+    def spend(self) -> list[RunSpend]:
         """What was taken by role and model, with what was charged for steps that are in no journal any more."""
-        rest = Took(
-            role="",
-            model="",
+        rest = RunSpend(
             calls=max(0, self.total.calls - sum(one.calls for one in self.took if one.role != AGENT)),
             prompt_tokens=max(0, self.total.prompt_tokens - sum(one.prompt_tokens for one in self.took)),
             completion_tokens=max(0, self.total.completion_tokens - sum(one.completion_tokens for one in self.took)),
@@ -137,6 +124,8 @@ def latency_of(run: Recorded) -> str:
 
 def referee_of(run: Recorded) -> str:
     """The strongest that judged the attempt which is kept; empty where nobody did."""
+    if not run.is_counted:
+        return ""
     judged = strongest_judgements(run.judgements).get(run.kept or 0)
     return judged.referee.label if judged else ""
 

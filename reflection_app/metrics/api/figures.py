@@ -176,11 +176,7 @@ class MetricDefinitions(DeskView):
     @described_get("get_metric_definitions", summary="What each figure of runs is", answer=DefinitionsAnswer)
     def get(self, request: Request) -> Response:
         read_query(request, NoParameters)
-        results = [
-            DefinitionAnswer(name=one.__name__, unit=unit, definition=" ".join((one.__doc__ or "").split()))
-            for unit, definitions in DEFINITIONS.items()
-            for one in definitions
-        ]
+        results = [DefinitionAnswer(name=one.name, unit=one.unit, definition=one.formula) for one in DEFINITIONS]
         return Response(DefinitionsAnswer(results=results).model_dump(mode="json"))
 
 

@@ -50,12 +50,9 @@ from reflection_app.metrics.views.words import (
     SOURCES,
     critic_words,
     headline,
-    interval_text,
-    kappa_interval,
-    kappa_text,
     share_text,
-    share_words,
     verdict_words,
+    written,
 )
 from reflection_app.reviews.models import Review
 from reflection_app.web.access import DeskRequest, project_page
@@ -65,6 +62,7 @@ from reflection_app.web.middleware import post_only
 # Of all that was compared the newest give an idea; of a cell, people look at each.
 SHOWN = 10
 SHOWN_OF_CELL = 100
+IN_TABLE = ("agreed", "kappa", "false_pass", "false_fail", "reliability.error")
 
 
 @dataclass(frozen=True)
@@ -124,7 +122,7 @@ def _of_critic(
         "worth": round(shown.calibration.worth),
         "headline": headline(shown.calibration),
         "by_verdict": [
-            (verdict_words(one.verdict), (_with_interval(one.precision), _with_interval(one.recall)))
+            (verdict_words(one.verdict), (share_text(one.precision), share_text(one.recall)))
             for one in shown.calibration.by_verdict
         ],
         "charts": [matrix_chart(shown.calibration, address=address), reliability_chart(shown.calibration)],
@@ -138,7 +136,6 @@ def _of_critic(
 
 def _critic_line(one: CriticCalibration, asked: Asked, choice: Choice) -> CriticLine:
     figures = one.calibration
-    error = figures.reliability.error
     return CriticLine(
         name=critic_words(one.critic),
         critic=one.critic,
@@ -146,18 +143,8 @@ def _critic_line(one: CriticCalibration, asked: Asked, choice: Choice) -> Critic
         href=query_of(asked, one.critic),
         is_shown=choice.shown is one,
         pairs=figures.pairs,
-        figures=(
-            _with_interval(figures.agreed),
-            (kappa_text(figures.kappa), kappa_interval(figures.kappa)),
-            _with_interval(figures.false_pass),
-            _with_interval(figures.false_fail),
-            ("–" if error is None else share_words(error), ""),
-        ),
+        figures=tuple(written(name, figures) for name in IN_TABLE),
     )
-
-
-def _with_interval(interval: Any) -> tuple[str, str]:
-    return share_text(interval), interval_text(interval)
 
 
 def _behind_lines(project: Project, rows: list[Compared]) -> list[BehindLine]:

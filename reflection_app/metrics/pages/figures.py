@@ -20,31 +20,25 @@ from reflection_app.core.permissions import Permission
 from reflection_app.metrics.definitions import Bar, Metrics
 from reflection_app.metrics.figures import choices_of, metrics_of
 from reflection_app.metrics.models import RefereeMeasurement
-from reflection_app.metrics.referees import RULES, PickKind, RefereeQuality
+from reflection_app.metrics.referees import PickKind, RefereeQuality
 from reflection_app.metrics.review_figures import ReviewFigures, as_csv, review_figures
 from reflection_app.metrics.views.charts import CHARTS_POLICY, Cell, Chart, Mark, bars, dots, share_axis, titled
 from reflection_app.metrics.views.choice import Asked, Links, filter_context, read_asked
-from reflection_app.metrics.views.families import (
-    Family,
-    attempts_family,
-    facets,
-    failures_family,
-    latency_family,
-    modes_family,
-    outcomes_family,
-    reasons_family,
-    referees_family,
-)
-from reflection_app.metrics.views.review_charts import ages_chart, by_name_chart, decision_time_chart, overrule_chart
+from reflection_app.metrics.views.families import FACETS
+from reflection_app.metrics.views.review_charts import CRITICS, KEYS, REVIEWERS, ages_chart, overruled_chart
 from reflection_app.metrics.views.run_charts import (
+    COMPLETENESS,
+    DECISION_TIME,
+    OVERRULED,
+    SUCCESS,
     bar_chart,
-    completeness_chart,
+    course_chart,
     money_chart,
-    success_chart,
     tasks_chart,
     tokens_chart,
 )
-from reflection_app.metrics.views.words import ALL, COMPLETENESS, Shown, share_words, shown_figures
+from reflection_app.metrics.views.words import ALL, Shown, share_words, shown_figures
+from reflection_app.metrics.views.words import COMPLETENESS as COMPLETENESS_HEADLINE
 from reflection_app.metrics.views.words import HEADLINE as RUN_HEADLINE
 from reflection_app.notebook.views.lift import CLAIMS, points
 from reflection_app.runs.models import NOT_OF_THE_DESK, Run, RunState
@@ -73,7 +67,7 @@ def metrics_page(request: DeskRequest) -> HttpResponse:
         hrefs = {name: links.runs(name) for name in metrics.figures}
         context |= {
             "headline": shown_figures(RUN_HEADLINE, metrics.figures, metrics.before, hrefs=hrefs),
-            "completeness": shown_figures(COMPLETENESS, metrics.figures, metrics.before, hrefs=hrefs),
+            "completeness": shown_figures(COMPLETENESS_HEADLINE, metrics.figures, metrics.before, hrefs=hrefs),
             "all_figures": shown_figures(ALL, metrics.figures, metrics.before, hrefs=hrefs),
             "sections": _sections(metrics, links),
         }
@@ -93,25 +87,29 @@ def _why_nothing(request: DeskRequest, asked: Asked, metrics: Metrics) -> str:
 
 
 def _sections(metrics: Metrics, links: Links) -> list[Section]:
-    def family(one: Family, *, upright: bool = False, of: float | None = None) -> Chart:
-        return bar_chart(one, metrics.bars.get(one.name, ()), links, upright=upright, of=of)
+    def family(name: str, *, upright: bool = False, of: float | None = None) -> Chart:
+        return bar_chart(name, metrics.bars[name], links, upright=upright, of=of)
 
     return [
         Section(
             "helps",
             _("Does reflection help?"),
-            [success_chart(metrics, links), family(attempts_family(), upright=True), family(outcomes_family())],
+            [
+                course_chart(SUCCESS, metrics.points, links),
+                family("attempts_to_success", upright=True),
+                family("outcomes"),
+            ],
         ),
         Section(
             "works",
             _("How the work goes"),
             [
-                family(modes_family()),
-                family(latency_family(), upright=True),
+                family("modes"),
+                family("latency", upright=True),
                 # A run may have failed in several ways, so the shares are of the runs.
-                family(failures_family(), of=metrics.figures["runs"].value),
-                family(referees_family()),
-                *(family(one) for one in _facets(metrics)),
+                family("failures", of=metrics.figures["runs"].value),
+                family("referees"),
+                *(family(name) for name in FACETS if len(metrics.bars[name]) > 1),
             ],
         ),
         Section(
@@ -123,13 +121,8 @@ def _sections(metrics: Metrics, links: Links) -> list[Section]:
                 tasks_chart(metrics.dearest_tasks, links),
             ],
         ),
-        Section("complete", _("Completeness checks"), [completeness_chart(metrics, links)]),
+        Section("complete", _("Completeness checks"), [course_chart(COMPLETENESS, metrics.points, links)]),
     ]
-
-
-def _facets(metrics: Metrics) -> list[Family]:
-    """Who did what for whom, where there is more than one."""
-    return [one for one in facets() if len(metrics.bars.get(one.name, ())) > 1]
 
 
 # The metrics of the notebook: what lessons are worth, by the draws that withhold them.
@@ -153,7 +146,7 @@ def lesson_metrics(request: DeskRequest) -> HttpResponse:
     share = project.get_notebook().holdout_share
     lessons = lift_of_all(project.pk, share=share, state=EntryState.APPROVED)
     context = {
-        "headline": _headline(lessons, project.slug),
+        "headline": _lessons_headline(lessons, project.slug),
         "chart": lift_chart(lessons, project.slug),
         "lessons": len(lessons),
         "measured": sum(bool(lesson.measured.total) for lesson in lessons),
@@ -164,35 +157,34 @@ def lesson_metrics(request: DeskRequest) -> HttpResponse:
 
 def lift_chart(lessons: Sequence[LessonLift], slug: str) -> Chart:
     """The lessons with most outcomes, by the difference that they make."""
-    told = sorted((one for one in lessons if one.measured.difference), key=lambda one: -one.measured.total)
-    shown = sorted(told[:MOST_LESSONS], key=lambda one: -_estimate(one))
-    marks = [_mark(one, slug) for one in shown]
-    rows = tuple(
-        (
-            Cell(one.name, mark.href),
-            Cell(str(CLAIMS[one.claim])),
-            Cell(points(_estimate(one))),
-            Cell(_bounds(one)),
-            Cell(f"{one.measured.given.outcomes:,}"),
-            Cell(f"{one.measured.withheld.outcomes:,}"),
+    found = [(one.measured.difference, one) for one in sorted(lessons, key=lambda one: -one.measured.total)]
+    told = [(difference, one) for difference, one in found if difference][:MOST_LESSONS]
+    marks, rows = [], []
+    for difference, one in sorted(told, key=lambda pair: -pair[0].estimate):
+        at, arms = points(difference.estimate), one.measured
+        bounds = _("%(low)s to %(high)s") % {"low": points(difference.low), "high": points(difference.high)}
+        words = {"name": one.name, "points": at, "bounds": bounds, "claim": CLAIMS[one.claim]}
+        mark = Mark(
+            label=one.name,
+            value=difference.estimate,
+            said=_("%(name)s: %(points)s points (%(bounds)s). %(claim)s") % words,
+            href=reverse("entry", kwargs={"slug": slug, "entry_id": one.entry_id}),
+            tone=TONES[one.claim],
+            low=difference.low,
+            high=difference.high,
         )
-        for one, mark in zip(shown, marks, strict=True)
-    )
+        marks.append(mark)
+        texts = (str(CLAIMS[one.claim]), at, bounds, f"{arms.given.outcomes:,}", f"{arms.withheld.outcomes:,}")
+        rows.append((Cell(one.name, mark.href), *map(Cell, texts)))
     ticks = (-1, -0.5, 0, 0.5, 1)
-    axis = titled(
-        _("points"),
-        range=[-1.1, 1.1],
-        tickmode="array",
-        tickvals=list(ticks),
-        ticktext=[points(tick) for tick in ticks],
-    )
+    scale = {"tickmode": "array", "tickvals": list(ticks), "ticktext": [points(tick) for tick in ticks]}
     return Chart(
         name="lift",
         title=_("What lessons change"),
         hint=_("How much oftener first attempts succeed with a lesson than without it, with its interval of 95 %."),
-        figure=dots(marks, axis=axis),
+        figure=dots(marks, axis=titled(_("points"), range=[-1.1, 1.1], **scale)),
         columns=(_("Lesson"), _("What can be said"), _("Points"), _("Interval of 95 %"), _("Given"), _("Withheld")),
-        rows=rows,
+        rows=tuple(rows),
         empty=_("No lesson has outcomes both with it and without it yet."),
         words=2,
         size="tall" if len(marks) > 8 else "",
@@ -200,49 +192,38 @@ def lift_chart(lessons: Sequence[LessonLift], slug: str) -> Chart:
     )
 
 
-def _mark(lesson: LessonLift, slug: str) -> Mark:
-    found = lesson.measured.difference
-    assert found is not None
-    said = _("%(name)s: %(points)s points (%(bounds)s). %(claim)s") % {
-        "name": lesson.name,
-        "points": points(found.estimate),
-        "bounds": _bounds(lesson),
-        "claim": CLAIMS[lesson.claim],
-    }
-    href = reverse("entry", kwargs={"slug": slug, "entry_id": lesson.entry_id})
-    tone = TONES[lesson.claim]
-    return Mark(
-        label=lesson.name, value=found.estimate, said=said, href=href, tone=tone, low=found.low, high=found.high
-    )
+def _lessons_headline(lessons: Sequence[LessonLift], slug: str) -> list[Shown]:
+    def claimed(*claims: Claim) -> int:
+        return sum(one.claim in claims for one in lessons)
 
-
-def _estimate(lesson: LessonLift) -> float:
-    return lesson.measured.difference.estimate if lesson.measured.difference else 0.0
-
-
-def _bounds(lesson: LessonLift) -> str:
-    found = lesson.measured.difference
-    return _("%(low)s to %(high)s") % {"low": points(found.low), "high": points(found.high)} if found else "–"
-
-
-def _headline(lessons: Sequence[LessonLift], slug: str) -> list[Shown]:
-    def shown(name: str, label: str, meaning: str, count: int, query: str = "") -> Shown:
-        href = f"{reverse('lift', kwargs={'slug': slug})}{query}" if count else ""
-        return Shown(name, label, meaning, f"{count:,}", "", "", None, href)
-
-    harms = sum(one.claim in {Claim.HARMS, Claim.PERHAPS_HARMS} for one in lessons)
-    helps = sum(one.claim in {Claim.HELPS, Claim.PERHAPS_HELPS} for one in lessons)
-    return [
-        shown("lessons", _("Approved lessons"), _("Runs are told those that fit their task."), len(lessons)),
-        shown(
+    counts = (
+        ("lessons", _("Approved lessons"), _("Runs are told those that fit their task."), len(lessons), ""),
+        (
             "outcomes",
             _("Outcomes"),
             _("First attempts that were judged, with a lesson or with one withheld."),
             sum(one.measured.total for one in lessons),
             "?sort=outcomes",
         ),
-        shown("help", _("Help, or perhaps"), _("At a look, their runs did better."), helps, "?sort=high"),
-        shown("harm", _("Harm, or perhaps"), _("At a look, their runs did worse."), harms, "?sort=low"),
+        (
+            "help",
+            _("Help, or perhaps"),
+            _("At a look, their runs did better."),
+            claimed(Claim.HELPS, Claim.PERHAPS_HELPS),
+            "?sort=high",
+        ),
+        (
+            "harm",
+            _("Harm, or perhaps"),
+            _("At a look, their runs did worse."),
+            claimed(Claim.HARMS, Claim.PERHAPS_HARMS),
+            "?sort=low",
+        ),
+    )
+    page = reverse("lift", kwargs={"slug": slug})
+    return [
+        Shown(name, label, meaning, f"{count:,}", href=page + query if count else "")
+        for name, label, meaning, count, query in counts
     ]
 
 
@@ -293,16 +274,16 @@ def kind_words(kind: PickKind) -> dict[str, str]:
 def rules_chart(quality: RefereeQuality) -> Chart:
     """The share that is right by each rule, with its interval."""
     marks, lines = [], []
-    for rule in RULES:
+    for rule, label in LABELS.items():
         found = quality.share(rule)
         if found is None:
             continue
-        label, count = str(LABELS[rule]), getattr(quality, rule)
         bounds = _("%(low)s to %(high)s") % {"low": share_words(found.low), "high": share_words(found.high)}
         said = f"{label}: {share_words(found.estimate)} ({bounds})"
         tone = "one" if rule == "kept" else "plain"
-        marks.append(Mark(label=label, value=found.estimate, said=said, tone=tone, low=found.low, high=found.high))
-        lines.append((Cell(label), Cell(f"{count:,}"), Cell(share_words(found.estimate)), Cell(bounds)))
+        marks.append(Mark(str(label), found.estimate, said, tone=tone, low=found.low, high=found.high))
+        texts = (str(label), f"{getattr(quality, rule):,}", share_words(found.estimate), bounds)
+        lines.append(tuple(map(Cell, texts)))
     return Chart(
         name="referee-rules",
         title=_("Right in the end, by what is kept"),
@@ -361,44 +342,14 @@ def review_metrics(request: DeskRequest) -> HttpResponse:
 
 def _charts(found: ReviewFigures, links: Links) -> list[Chart]:
     return [
-        decision_time_chart(found, links),
+        course_chart(DECISION_TIME, found.points, links),
         ages_chart(found, links),
-        overrule_chart(found, links),
-        bar_chart(reasons_family(), [Bar(key, count) for key, count in found.reasons.items()], links),
-        by_name_chart(
-            found.by_critic,
-            links,
-            name="critics",
-            title=_("Overruled, by critic"),
-            hint=_("Of each model's verdicts that people decided about, with its interval of 95 %."),
-            column=_("Model"),
-            empty=_("Nobody has decided about a model's verdict in this time."),
-        ),
-        by_name_chart(
-            found.by_reviewer,
-            links,
-            name="reviewers",
-            title=_("Overruled, by reviewer"),
-            hint=_("How often each person said otherwise. What they get to see differs, so this is no ranking."),
-            column=_("Reviewer"),
-        ),
-        *_keys_chart(found, links),
-    ]
-
-
-def _keys_chart(found: ReviewFigures, links: Links) -> list[Chart]:
-    """What keys decided, apart from all that people did; nothing where they decided nothing."""
-    if not found.by_key:
-        return []
-    return [
-        by_name_chart(
-            found.by_key,
-            links,
-            name="keys",
-            title=_("Overruled, by key"),
-            hint=_("Decided by programs. It is in no other figure here: those are of people."),
-            column=_("API key"),
-        )
+        course_chart(OVERRULED, found.points, links),
+        bar_chart("reasons", [Bar(key, count) for key, count in found.reasons.items()], links),
+        overruled_chart(CRITICS, found.by_critic, links),
+        overruled_chart(REVIEWERS, found.by_reviewer, links),
+        # What keys decided stands apart from all that people did.
+        *([overruled_chart(KEYS, found.by_key, links)] if found.by_key else []),
     ]
 
 

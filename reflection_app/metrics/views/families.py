@@ -1,188 +1,89 @@
-"""What runs are told apart by in the charts: the distributions, with the words and colours of their bars."""
+"""What runs and reviews are told apart by in charts: the distributions, with the words and colours of their bars."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
 
-from reflection_app.loops.verdicts import Outcome
 from reflection_app.metrics.views.words import mode_words
 from reflection_app.web.labels import in_words
 
-TONES = {
-    Outcome.SUCCEEDED: "good",
-    Outcome.UNVERIFIED: "plain",
-    Outcome.CANCELLED: "plain",
-    Outcome.EXHAUSTED: "warn",
-    Outcome.OVER_BUDGET: "warn",
-    Outcome.TIMED_OUT: "warn",
-    Outcome.OVER_CORRECTED: "warn",
-    Outcome.REJECTED: "bad",
-    Outcome.FAILED: "bad",
-}
 OUTCOMES = {
-    "succeeded": gettext_lazy("Succeeded"),
-    "unverified": gettext_lazy("Unverified"),
-    "exhausted": gettext_lazy("Attempts used up"),
-    "over_budget": gettext_lazy("Over budget"),
-    "timed_out": gettext_lazy("Out of time"),
-    "over_corrected": gettext_lazy("Over-corrected"),
-    "rejected": gettext_lazy("Rejected"),
-    "cancelled": gettext_lazy("Cancelled"),
-    "failed": gettext_lazy("Failed"),
+    "succeeded": _("Succeeded"),
+    "unverified": _("Unverified"),
+    "exhausted": _("Attempts used up"),
+    "over_budget": _("Over budget"),
+    "timed_out": _("Out of time"),
+    "over_corrected": _("Over-corrected"),
+    "rejected": _("Rejected"),
+    "cancelled": _("Cancelled"),
+    "failed": _("Failed"),
 }
+# All others ended with a warning.
+TONES = {"succeeded": "good", "unverified": "plain", "cancelled": "plain", "rejected": "bad", "failed": "bad"}
 REFEREES = {
-    "self": gettext_lazy("The model itself"),
-    "critic": gettext_lazy("A critic"),
-    "generated_tests": gettext_lazy("Tests written by a model"),
-    "tool": gettext_lazy("A tool"),
-    "tests": gettext_lazy("Tests of the task"),
-    "requirements": gettext_lazy("Minimum requirements"),
-    "person": gettext_lazy("A person"),
+    "": _("nobody"),
+    "self": _("The model itself"),
+    "critic": _("A critic"),
+    "generated_tests": _("Tests written by a model"),
+    "tool": _("A tool"),
+    "tests": _("Tests of the task"),
+    "requirements": _("Minimum requirements"),
+    "person": _("A person"),
 }
 REASONS = {
-    "rejected": gettext_lazy("Rejected"),
-    "low_confidence": gettext_lazy("Low confidence"),
-    "unsettled_pick": gettext_lazy("Unsettled pick"),
-    "broken_tests": gettext_lazy("Broken tests"),
-    "audit": gettext_lazy("Audit sample"),
-    "checkpoint": gettext_lazy("Checkpoint"),
-    "policy": gettext_lazy("Policy"),
-    "asked_for": gettext_lazy("Asked for"),
-    "adjudication": gettext_lazy("Adjudication"),
+    "rejected": _("Rejected"),
+    "low_confidence": _("Low confidence"),
+    "unsettled_pick": _("Unsettled pick"),
+    "broken_tests": _("Broken tests"),
+    "audit": _("Audit sample"),
+    "checkpoint": _("Checkpoint"),
+    "policy": _("Policy"),
+    "asked_for": _("Asked for"),
+    "adjudication": _("Adjudication"),
 }
 LATENCIES = {
-    "1s": gettext_lazy("up to 1 s"),
-    "3s": gettext_lazy("to 3 s"),
-    "10s": gettext_lazy("to 10 s"),
-    "30s": gettext_lazy("to 30 s"),
-    "1min": gettext_lazy("to 1 min"),
-    "5min": gettext_lazy("to 5 min"),
-    "longer": gettext_lazy("longer"),
+    "1s": _("up to 1 s"),
+    "3s": _("to 3 s"),
+    "10s": _("to 10 s"),
+    "30s": _("to 30 s"),
+    "1min": _("to 1 min"),
+    "5min": _("to 5 min"),
+    "longer": _("longer"),
 }
 # How long reviews have waited.
 AGES = {
-    "1h": gettext_lazy("up to 1 h"),
-    "4h": gettext_lazy("to 4 h"),
-    "1d": gettext_lazy("to 1 day"),
-    "3d": gettext_lazy("to 3 days"),
-    "1w": gettext_lazy("to 1 week"),
-    "longer": gettext_lazy("longer"),
+    "1h": _("up to 1 h"),
+    "4h": _("to 4 h"),
+    "1d": _("to 1 day"),
+    "3d": _("to 3 days"),
+    "1w": _("to 1 week"),
+    "longer": _("longer"),
 }
-SOURCES = {
-    "issue": gettext_lazy("Issue"),
-    "test": gettext_lazy("Test"),
-    "class": gettext_lazy("Error class"),
-    "tool": gettext_lazy("Tool"),
+SOURCES = {"issue": _("Issue"), "test": _("Test"), "class": _("Error class"), "tool": _("Tool")}
+# Classes of errors, types of failures of tools, and why tests failed.
+FAILURES = {
+    "3.3.1": _("Model capability"),
+    "3.3.2": _("Decision error"),
+    "3.3.3": _("Pipeline crash"),
+    "3.3.4": _("Missing knowledge"),
+    "3.3.5": _("Normal iteration"),
+    "parameter_error": _("wrong parameters"),
+    "wrong_tool": _("wrong tool"),
+    "permission_denied": _("no permission"),
+    "external_service_error": _("service failed"),
+    "wrong_answer": _("wrong answer"),
+    "exception": _("raised an error"),
+    "timeout": _("took too long"),
+    "memory": _("used too much memory"),
+    "output_limit": _("printed too much"),
+    "exited": _("ended the program"),
+    "crashed": _("crashed"),
+    "not_run": _("was not run"),
+    "forged": _("tried to fake its result"),
+    "broken_test": _("the test itself is broken"),
 }
-ERROR_CLASSES = {
-    "3.3.1": gettext_lazy("Model capability"),
-    "3.3.2": gettext_lazy("Decision error"),
-    "3.3.3": gettext_lazy("Pipeline crash"),
-    "3.3.4": gettext_lazy("Missing knowledge"),
-    "3.3.5": gettext_lazy("Normal iteration"),
-}
-TOOL_FAILURES = {
-    "parameter_error": gettext_lazy("wrong parameters"),
-    "wrong_tool": gettext_lazy("wrong tool"),
-    "permission_denied": gettext_lazy("no permission"),
-    "external_service_error": gettext_lazy("service failed"),
-}
-TEST_FAILURES = {
-    "wrong_answer": gettext_lazy("wrong answer"),
-    "exception": gettext_lazy("raised an error"),
-    "timeout": gettext_lazy("took too long"),
-    "memory": gettext_lazy("used too much memory"),
-    "output_limit": gettext_lazy("printed too much"),
-    "exited": gettext_lazy("ended the program"),
-    "crashed": gettext_lazy("crashed"),
-    "not_run": gettext_lazy("was not run"),
-    "forged": gettext_lazy("tried to fake its result"),
-    "broken_test": gettext_lazy("the test itself is broken"),
-}
-
-
-@dataclass(frozen=True)
-class Family:
-    """One distribution. `words` says what a key is called, `tone` gives its colour."""
-
-    name: str
-    title: str
-    column: str
-    words: Callable[[str], str]
-    hint: str = ""
-    empty: str = ""
-    tone: Callable[[str], str] = lambda _key: ""
-    # What is counted where it is no runs.
-    counted: str = ""
-
-
-def attempts_family() -> Family:
-    return Family(
-        "attempts_to_success",
-        _("Attempts to success"),
-        _("Attempts"),
-        words=lambda key: key,
-        hint=_("How many attempts the runs took that succeeded."),
-        empty=_("No run has succeeded in this time."),
-    )
-
-
-def outcomes_family() -> Family:
-    return Family(
-        "outcomes",
-        _("How runs ended"),
-        _("End"),
-        words=lambda key: str(OUTCOMES.get(key, key)),
-        tone=lambda key: TONES[Outcome(key)] if key in Outcome else "plain",
-    )
-
-
-def modes_family() -> Family:
-    return Family("modes", _("Loops"), _("Mode"), words=mode_words, hint=_("Which loop the runs went through."))
-
-
-def latency_family() -> Family:
-    return Family(
-        "latency",
-        _("Time of an attempt"),
-        _("Time"),
-        words=lambda key: str(LATENCIES.get(key, key)),
-        hint=_("Runs by the mean time of their attempts with the verdict; waiting for people is not counted."),
-    )
-
-
-def failures_family() -> Family:
-    return Family(
-        "failures",
-        _("Why attempts failed"),
-        _("Failure"),
-        words=failure_words,
-        hint=_("The most common kinds, each counted once in a run; the share is of all runs."),
-        empty=_("Nothing failed in this time."),
-        tone=lambda _key: "bad",
-    )
-
-
-def referees_family() -> Family:
-    return Family(
-        "referees",
-        _("Who judged what was kept"),
-        _("Referee"),
-        words=lambda key: str(REFEREES.get(key, key)) if key else _("nobody"),
-        hint=_("The strongest referee of the kept attempt. Whether critics judge rightly is told under Calibration."),
-        tone=lambda key: "plain" if key in {"", "self", "generated_tests"} else "two",
-    )
-
-
-def plain_family(name: str, title: str, column: str) -> Family:
-    return Family(name, title, column, words=lambda key: key or _("not told"))
-
-
-def kinds_family() -> Family:
-    words = "kinds", _("Kinds of tasks"), _("Kind")
-    return Family(*words, words=lambda key: in_words(key.replace("_", " ")) if key else _("not told"))
 
 
 def failure_words(key: str) -> str:
@@ -190,65 +91,100 @@ def failure_words(key: str) -> str:
     source, _colon, name = key.partition(":")
     if source not in SOURCES or not name:
         return in_words(key)
-    said = ERROR_CLASSES.get(name) or TOOL_FAILURES.get(name) or TEST_FAILURES.get(name) or in_words(name)
-    return f"{SOURCES[source]}: {said}"
+    return f"{SOURCES[source]}: {FAILURES.get(name) or in_words(name)}"
 
 
-def families() -> dict[str, Family]:
-    """All distributions, by name."""
-    found = (
-        attempts_family(),
-        outcomes_family(),
-        modes_family(),
-        latency_family(),
-        failures_family(),
-        referees_family(),
-        reasons_family(),
-        *facets(),
+def kind_words(key: str) -> str:
+    return in_words(key.replace("_", " "))
+
+
+def _one_of(words: Mapping[str, Promise]) -> Callable[[str], str]:
+    return lambda key: str(words.get(key, key))
+
+
+def _told(key: str) -> str:
+    return key or str(_("not told"))
+
+
+@dataclass(frozen=True)
+class Family:
+    """One distribution. `words` says what a key is called, `tone` gives its colour.
+
+    `column` heads the keys where they are a table. `counted` is what is counted where it is no runs.
+    """
+
+    name: str
+    title: str | Promise
+    column: str | Promise = ""
+    words: Callable[[str], str] = str
+    hint: str | Promise = ""
+    empty: str | Promise = ""
+    tone: Callable[[str], str] = lambda _key: ""
+    counted: str | Promise = ""
+
+
+FAMILIES: Mapping[str, Family] = {
+    family.name: family
+    for family in (
+        Family(
+            "attempts_to_success",
+            _("Attempts to success"),
+            _("Attempts"),
+            hint=_("How many attempts the runs took that succeeded."),
+            empty=_("No run has succeeded in this time."),
+        ),
+        Family(
+            "outcomes",
+            _("How runs ended"),
+            _("End"),
+            _one_of(OUTCOMES),
+            tone=lambda key: TONES.get(key, "warn" if key in OUTCOMES else "plain"),
+        ),
+        Family("modes", _("Loops"), _("Mode"), mode_words, hint=_("Which loop the runs went through.")),
+        Family(
+            "latency",
+            _("Time of an attempt"),
+            _("Time"),
+            _one_of(LATENCIES),
+            hint=_("Runs by the mean time of their attempts with the verdict; waiting for people is not counted."),
+        ),
+        Family(
+            "failures",
+            _("Why attempts failed"),
+            _("Failure"),
+            failure_words,
+            hint=_("The most common kinds, each counted once in a run; the share is of all runs."),
+            empty=_("Nothing failed in this time."),
+            tone=lambda _key: "bad",
+        ),
+        Family(
+            "referees",
+            _("Who judged what was kept"),
+            _("Referee"),
+            _one_of(REFEREES),
+            hint=_(
+                "The strongest referee of the kept attempt. Whether critics judge rightly is told under Calibration."
+            ),
+            tone=lambda key: "plain" if key in {"", "self", "generated_tests"} else "two",
+        ),
+        Family("agents", _("Agents"), _("Agent"), _told),
+        Family("models", _("Models"), _("Model"), _told),
+        Family("kinds", _("Kinds of tasks"), _("Kind"), lambda key: kind_words(key) or _told("")),
+        Family("spend", _("Model calls"), words=lambda key: key.replace("|", " · ", 1)),
+        Family(
+            "reasons",
+            _("Why people were asked"),
+            _("Reason"),
+            _one_of(REASONS),
+            hint=_("Of the reviews that were decided in this time."),
+            empty=_("Nobody has decided a review in this time."),
+            counted=_("reviews"),
+        ),
+        Family("ages", _("Waiting now, by age"), words=_one_of(AGES)),
+        Family("reviewers", _("Decided by")),
+        Family("keys", _("Decided by the key")),
+        Family("critics", _("Decided about verdicts of")),
     )
-    return {family.name: family for family in found}
-
-
-def reasons_family() -> Family:
-    return Family(
-        "reasons",
-        _("Why people were asked"),
-        _("Reason"),
-        words=lambda key: str(REASONS.get(key, key)),
-        hint=_("Of the reviews that were decided in this time."),
-        empty=_("Nobody has decided a review in this time."),
-        counted=_("reviews"),
-    )
-
-
-def facets() -> tuple[Family, ...]:
-    """Who did it, with which model, and what kind of task it was."""
-    return (
-        plain_family("agents", _("Agents"), _("Agent")),
-        plain_family("models", _("Models"), _("Model")),
-        kinds_family(),
-    )
-
-
-def family_title(name: str) -> str:
-    others = {
-        "spend": _("Model calls"),
-        "reviewers": _("Decided by"),
-        "keys": _("Decided by the key"),
-        "critics": _("Decided about verdicts of"),
-        "ages": _("Waiting now, by age"),
-    }
-    if name in others:
-        return others[name]
-    family = families().get(name)
-    return family.title if family else name
-
-
-def bar_words(name: str, key: str) -> str:
-    if name == "spend":
-        role, _bar, model = key.partition("|")
-        return f"{role} · {model}"
-    if name == "ages":
-        return str(AGES.get(key, key))
-    family = families().get(name)
-    return family.words(key) if family else key
+}
+# Who did it, with which model, and what kind of task it was.
+FACETS = ("agents", "models", "kinds")

@@ -1,49 +1,47 @@
 """The charts of the review desk: how long the queue is, how soon people decide, and how often they say otherwise."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from reflection_app.metrics.calibration import VERDICTS, Bin, Calibration, MatrixCell
-from reflection_app.metrics.definitions import Point, Unit
 from reflection_app.metrics.review_figures import Overruled, ReviewFigures
 from reflection_app.metrics.views.charts import (
     Cell,
     Chart,
     Mark,
-    Series,
     bars,
     count_axis,
     dots,
-    lines,
     plain,
     share_axis,
     titled,
 )
 from reflection_app.metrics.views.choice import Links
-from reflection_app.metrics.views.families import AGES
-from reflection_app.metrics.views.run_charts import when
+from reflection_app.metrics.views.families import FAMILIES
+from reflection_app.metrics.views.run_charts import NONE_DECIDED
 from reflection_app.metrics.views.words import (
+    figure_words,
     interval_text,
     interval_words,
-    number_words,
     share_words,
-    span_words,
     verdict_words,
 )
 
-HOUR = 3600
 MOST_NAMES = 12
 LATE = {"1d": "warn", "3d": "warn", "1w": "bad", "longer": "bad"}
 
 
 def ages_chart(found: ReviewFigures, links: Links) -> Chart:
     """How long what is open now has waited."""
+    family = FAMILIES["ages"]
     marks = [
         Mark(
-            label=(label := str(AGES.get(bar.key, bar.key))),
+            label=(label := family.words(bar.key)),
             value=bar.count,
             said=f"{label}: {bar.count:,}",
             href=links.runs("ages", bar.key) if bar.count else "",
@@ -53,8 +51,8 @@ def ages_chart(found: ReviewFigures, links: Links) -> Chart:
     ]
     is_empty = not any(mark.value for mark in marks)
     return Chart(
-        name="ages",
-        title=_("Waiting now, by age"),
+        name=family.name,
+        title=str(family.title),
         hint=_("Open reviews as they are at this moment, whatever the period."),
         figure=bars(marks, axis=count_axis(_("reviews"), marks)),
         columns=(_("Has waited"), _("Reviews")),
@@ -63,122 +61,56 @@ def ages_chart(found: ReviewFigures, links: Links) -> Chart:
     )
 
 
-def decision_time_chart(found: ReviewFigures, links: Links) -> Chart:
-    """How soon people decided, piece by piece of the period."""
-    names = (
-        ("time_to_decision_p50_s", _("Half within"), "one", "solid"),
-        ("time_to_decision_p95_s", _("95 % within"), "three", "dash"),
-    )
-    pieces = list(links.of_points(found.points))
-    series = [
-        Series(words, tone, [_time(point, at, name=name, words=words) for point, at in pieces], dash=dash)
-        for name, words, tone, dash in names
-    ]
-    rows = tuple(
-        (
-            Cell(when(point)),
-            *(Cell(number_words(_value(point, name), Unit.SECONDS)) for name, *_rest in names),
-            Cell(number_words(_value(point, "decided"), Unit.COUNT), at.runs("decided")),
-        )
-        for point, at in pieces
-        if _value(point, "decided")
-    )
-    return Chart(
-        name="decision-time",
-        title=_("Time to decision"),
-        hint=_("From when a review was opened to when somebody decided it."),
-        figure=lines(series, axis=titled(_("hours"))),
-        columns=(_("From"), _("Half within"), _("95 % within"), _("Decided")),
-        rows=rows,
-        empty=_("Nobody has decided a review in this time."),
-    )
+@dataclass(frozen=True)
+class OfWhom:
+    """Who overruled, or was overruled; `name` is what their reviews are asked for by."""
+
+    name: str
+    title: str | Promise
+    hint: str | Promise
+    column: str | Promise
+    empty: str | Promise = NONE_DECIDED
 
 
-def overrule_chart(found: ReviewFigures, links: Links) -> Chart:
-    """How often people said otherwise than the verdict, over time."""
-    name, words = "overrule_rate", _("Overruled")
-    pieces = list(links.of_points(found.points))
-    marks = [
-        Mark(
-            label=point.start,
-            value=_value(point, name),
-            said=f"{words}: {number_words(_value(point, name), Unit.SHARE)}",
-            href=at.runs(name, "yes") if _value(point, name) is not None else "",
-        )
-        for point, at in pieces
-    ]
-    return Chart(
-        name="overruled",
-        title=_("Overruled over time"),
-        hint=_("The share of decided reviews where people said otherwise than the verdict."),
-        figure=lines([Series(words, "one", marks)], axis=share_axis()),
-        columns=(_("From"), words, _("Decided")),
-        rows=tuple(
-            (
-                Cell(when(point)),
-                Cell(number_words(_value(point, name), Unit.SHARE), at.runs(name, "yes")),
-                Cell(number_words(_value(point, "decided"), Unit.COUNT), at.runs("decided")),
-            )
-            for point, at in pieces
-            if _value(point, "decided")
-        ),
-        empty=_("Nobody has decided a review in this time."),
-    )
+CRITICS = OfWhom(
+    "critics",
+    gettext_lazy("Overruled, by critic"),
+    gettext_lazy("Of each model's verdicts that people decided about, with its interval of 95 %."),
+    gettext_lazy("Model"),
+    gettext_lazy("Nobody has decided about a model's verdict in this time."),
+)
+REVIEWERS = OfWhom(
+    "reviewers",
+    gettext_lazy("Overruled, by reviewer"),
+    gettext_lazy("How often each person said otherwise. What they get to see differs, so this is no ranking."),
+    gettext_lazy("Reviewer"),
+)
+KEYS = OfWhom(
+    "keys",
+    gettext_lazy("Overruled, by key"),
+    gettext_lazy("Decided by programs. It is in no other figure here: those are of people."),
+    gettext_lazy("API key"),
+)
 
 
-def by_name_chart(
-    found: Sequence[Overruled], links: Links, *, name: str, title: str, hint: str, column: str, empty: str = ""
-) -> Chart:
+def overruled_chart(whom: OfWhom, found: Sequence[Overruled], links: Links) -> Chart:
     """The share that was overruled, one line for each name, with its 95 % interval."""
     shown = sorted(found, key=lambda one: -one.decided)[:MOST_NAMES]
-    marks = [
-        Mark(
-            label=one.name,
-            value=one.share.value,
-            said=f"{one.name}: {_share(one)} · {one.overruled:,}/{one.decided:,}",
-            href=links.runs(name, one.name),
-            low=one.share.low,
-            high=one.share.high,
-        )
-        for one in shown
-    ]
-    rows = tuple(
-        (
-            Cell(one.name, links.runs(name, one.name)),
-            Cell(f"{one.decided:,}"),
-            Cell(f"{one.overruled:,}"),
-            Cell(share_words(one.share.value or 0)),
-            Cell(interval_words(one.share)),
-        )
-        for one in shown
-    )
+    marks, rows = [], []
+    for one in shown:
+        href, share, interval = links.runs(whom.name, one.name), figure_words(one.share), interval_words(one.share)
+        said = f"{one.name}: {share}{f' ({interval})' if interval else ''} · {one.overruled:,}/{one.decided:,}"
+        marks.append(Mark(one.name, one.share.value, said, href, low=one.share.low, high=one.share.high))
+        numbers = (f"{one.decided:,}", f"{one.overruled:,}", share, interval)
+        rows.append((Cell(one.name, href), *map(Cell, numbers)))
     return Chart(
-        name=name,
-        title=title,
-        hint=hint,
+        name=whom.name,
+        title=str(whom.title),
+        hint=str(whom.hint),
         figure=dots(marks, axis={**share_axis(), "range": [-0.02, 1.02]}),
-        columns=(column, _("Decided"), _("Overruled"), _("Share"), _("Interval of 95 %")),
-        rows=rows,
-        empty=empty or _("Nobody has decided a review in this time."),
-    )
-
-
-def _share(one: Overruled) -> str:
-    between = interval_words(one.share)
-    return share_words(one.share.value or 0) + (f" ({between})" if between else "")
-
-
-def _value(point: Point, name: str) -> float | None:
-    figure = point.figures.get(name)
-    return figure.value if figure else None
-
-
-def _time(point: Point, links: Links, *, name: str, words: str) -> Mark:
-    seconds = _value(point, name)
-    if seconds is None:
-        return Mark(label=point.start, value=None)
-    return Mark(
-        label=point.start, value=seconds / HOUR, said=f"{words}: {span_words(seconds)}", href=links.runs("decided")
+        columns=(str(whom.column), _("Decided"), _("Overruled"), _("Share"), _("Interval of 95 %")),
+        rows=tuple(rows),
+        empty=str(whom.empty),
     )
 
 
@@ -191,40 +123,41 @@ type Address = Callable[[str, str], str]
 
 def matrix_chart(found: Calibration, *, address: Address) -> Chart:
     """What the critic said against what people said; each cell leads to what is behind it."""
-    cells = {(cell.critic, cell.people): cell for cell in found.matrix}
+    # As VERDICTS are in both directions.
+    rows = [found.matrix[start : start + len(VERDICTS)] for start in range(0, len(found.matrix), len(VERDICTS))]
     return Chart(
         name="confusion",
         title=_("What the critic said, and what people said"),
         hint=_(
             "Each cell: the share of all the critic's verdicts, and how many were compared. On the diagonal they agree."
         ),
-        figure=_matrix_figure(cells, address=address),
+        figure=_matrix_figure(rows, address=address),
         columns=(
             _("The critic said"),
             *(_("People: %(verdict)s") % {"verdict": verdict_words(one)} for one in VERDICTS),
         ),
         rows=tuple(
-            (Cell(verdict_words(said)), *(_matrix_cell(cells[said, people], address) for people in VERDICTS))
-            for said in VERDICTS
+            (
+                Cell(verdict_words(row[0].critic)),
+                *(Cell(f"{share_words(cell.share)} ({cell.seen:,})", _behind(cell, address)) for cell in row),
+            )
+            for row in rows
         ),
     )
 
 
-def _matrix_figure(cells: dict[tuple[str, str], MatrixCell], *, address: Address) -> dict[str, Any]:
-    shares = [[cells[said, people].share for people in VERDICTS] for said in VERDICTS]
-    told = [[_told(cells[said, people]) for people in VERDICTS] for said in VERDICTS]
+def _matrix_figure(rows: Sequence[Sequence[MatrixCell]], *, address: Address) -> dict[str, Any]:
+    shares = [[cell.share for cell in row] for row in rows]
     trace = {
         "type": "heatmap",
         "z": shares,
         "zmin": 0,
         "zmax": max(max(row) for row in shares) * PALE or 1,
-        "text": [[f"{share_words(cell.share)}<br>{cell.seen:,}" for cell in row] for row in _rows(cells)],
+        "text": [[f"{share_words(cell.share)}<br>{cell.seen:,}" for cell in row] for row in rows],
         "texttemplate": "%{text}",
-        "hovertext": told,
+        "hovertext": [[_told(cell) for cell in row] for row in rows],
         "hoverinfo": "text",
-        "customdata": [
-            [address(cell.critic, cell.people) if cell.seen else "" for cell in row] for row in _rows(cells)
-        ],
+        "customdata": [[_behind(cell, address) for cell in row] for row in rows],
         "meta": {"scale": True},
     }
     ticks = {"tickmode": "array", "tickvals": [0, 1, 2], "ticktext": [verdict_words(one) for one in VERDICTS]}
@@ -235,8 +168,8 @@ def _matrix_figure(cells: dict[tuple[str, str], MatrixCell], *, address: Address
     return {"data": [trace], "layout": layout}
 
 
-def _rows(cells: dict[tuple[str, str], MatrixCell]) -> list[list[MatrixCell]]:
-    return [[cells[said, people] for people in VERDICTS] for said in VERDICTS]
+def _behind(cell: MatrixCell, address: Address) -> str:
+    return address(cell.critic, cell.people) if cell.seen else ""
 
 
 def _told(cell: MatrixCell) -> str:
@@ -247,10 +180,6 @@ def _told(cell: MatrixCell) -> str:
 
 def _compared(count: int) -> str:
     return ngettext("%(count)s compared", "%(count)s compared", count) % {"count": f"{count:,}"}
-
-
-def _matrix_cell(cell: MatrixCell, address: Address) -> Cell:
-    return Cell(f"{share_words(cell.share)} ({cell.seen:,})", address(cell.critic, cell.people) if cell.seen else "")
 
 
 def reliability_chart(found: Calibration) -> Chart:
@@ -264,23 +193,18 @@ def reliability_chart(found: Calibration) -> Chart:
         ),
         figure=_curve(bins),
         columns=(_("Confidence"), _("Compared"), _("Mean confidence"), _("People agreed"), _("Interval of 95 %")),
-        rows=tuple(_bin_row(one) for one in bins),
+        rows=tuple(
+            (
+                Cell(f"{one.low * 100:.0f}–{one.high * 100:.0f} %"),
+                Cell(f"{one.seen:,}"),
+                Cell(share_words(one.confidence)),
+                Cell(share_words(one.right.estimate)),
+                Cell(interval_text(one.right)),
+            )
+            for one in bins
+        ),
         empty=_("The critic gave no confidence with these verdicts."),
     )
-
-
-def _bin_row(one: Bin) -> tuple[Cell, ...]:
-    return (
-        Cell(_range_words(one)),
-        Cell(f"{one.seen:,}"),
-        Cell(share_words(one.confidence)),
-        Cell(share_words(one.right.estimate)),
-        Cell(interval_text(one.right)),
-    )
-
-
-def _range_words(one: Bin) -> str:
-    return f"{one.low * 100:.0f}–{one.high * 100:.0f} %"
 
 
 def _curve(bins: tuple[Bin, ...]) -> dict[str, Any]:

@@ -1,12 +1,14 @@
-"""The charts of runs: whether reflection helps, how the desk works, and what that takes."""
+"""The charts of runs and of the review desk over time, their distributions, and what runs take."""
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
-from reflection_app.metrics.definitions import Bar, Figure, Metrics, Point, Spend, TaskSpend
+from reflection_app.metrics.definitions import Bar, Figure, Point, Spend, TaskSpend, Unit
 from reflection_app.metrics.views.charts import (
     Cell,
     Chart,
@@ -21,91 +23,147 @@ from reflection_app.metrics.views.charts import (
     titled,
 )
 from reflection_app.metrics.views.choice import Links
-from reflection_app.metrics.views.families import Family
+from reflection_app.metrics.views.families import FAMILIES
 from reflection_app.metrics.views.words import figure_words, interval_words, runs_words, share_words
 from reflection_app.web.labels import in_words
 from reflection_app.web.template_filters import at_least, money
 
+HOUR = 3600
+
+
+@dataclass(frozen=True)
+class Line:
+    """One figure over time. `behind` is the figure and the key whose runs a point leads to, else all of its own."""
+
+    figure: str
+    words: str | Promise
+    tone: str = "one"
+    dash: str = "solid"
+    behind: tuple[str, str] | None = None
+
+    def href(self, links: Links) -> str:
+        return links.runs(*(self.behind or (self.figure, "")))
+
+
+@dataclass(frozen=True)
+class Course:
+    """Figures piece by piece of the period. Those of reviews are told beside how many were decided, with their runs."""
+
+    name: str
+    title: str | Promise
+    hint: str | Promise
+    empty: str | Promise
+    drawn: tuple[Line, ...]
+    is_of_reviews: bool = False
+
+
+NONE_DECIDED = gettext_lazy("Nobody has decided a review in this time.")
+SUCCESS = Course(
+    "success",
+    gettext_lazy("Success, with reflection and without"),
+    gettext_lazy(
+        "Of the runs that allowed a second attempt: those that succeeded in the end, and those whose first did."
+    ),
+    gettext_lazy("No run that allowed a second attempt has ended in this time."),
+    (
+        Line("success_rate_with_reflection", gettext_lazy("With reflection")),
+        Line("success_rate_without_reflection", gettext_lazy("Without it"), "three", "dash"),
+    ),
+)
+COMPLETENESS = Course(
+    "completeness",
+    gettext_lazy("Found incomplete, and what supplements did"),
+    gettext_lazy("Of the checks that could tell; and of the steps of plans that carried supplements out."),
+    gettext_lazy("No completeness check was made in this time."),
+    (
+        Line("found_incomplete", gettext_lazy("Found incomplete"), "three"),
+        Line("exec_success_rate", gettext_lazy("Steps that worked"), "two", "dash"),
+    ),
+)
+DECISION_TIME = Course(
+    "decision-time",
+    gettext_lazy("Time to decision"),
+    gettext_lazy("From when a review was opened to when somebody decided it."),
+    NONE_DECIDED,
+    (
+        Line("time_to_decision_p50_s", gettext_lazy("Half within"), behind=("decided", "")),
+        Line("time_to_decision_p95_s", gettext_lazy("95 % within"), "three", "dash", behind=("decided", "")),
+    ),
+    is_of_reviews=True,
+)
+OVERRULED = Course(
+    "overruled",
+    gettext_lazy("Overruled over time"),
+    gettext_lazy("The share of decided reviews where people said otherwise than the verdict."),
+    NONE_DECIDED,
+    (Line("overrule_rate", gettext_lazy("Overruled"), behind=("overrule_rate", "yes")),),
+    is_of_reviews=True,
+)
+
+
+def course_chart(course: Course, points: Sequence[Point], links: Links) -> Chart:
+    """The lines of the course, with a table of the pieces of which something is known."""
+    pieces = list(links.of_points(points))
+    is_time = any(point.figures[line.figure].unit is Unit.SECONDS for point in points for line in course.drawn)
+    return Chart(
+        name=course.name,
+        title=str(course.title),
+        hint=str(course.hint),
+        figure=lines(
+            [
+                Series(str(line.words), line.tone, [_point(course, line, *piece) for piece in pieces], dash=line.dash)
+                for line in course.drawn
+            ],
+            axis=titled(_("hours")) if is_time else share_axis(),
+        ),
+        columns=(
+            _("From"),
+            *(str(line.words) for line in course.drawn),
+            _("Decided") if course.is_of_reviews else _("Counted over"),
+        ),
+        rows=tuple(
+            (
+                # `2026-11-22`, or with its hour `2026-11-22 13:00`.
+                Cell(point.start[:16].replace("T", " ")),
+                *(_figure_cell(line, point.figures[line.figure], at) for line in course.drawn),
+                Cell(
+                    f"{point.figures[course.drawn[0].figure].of:,}", at.runs("decided") if course.is_of_reviews else ""
+                ),
+            )
+            for point, at in pieces
+            if any(point.figures[line.figure].value is not None for line in course.drawn)
+        ),
+        empty=str(course.empty),
+        is_wide=not course.is_of_reviews,
+    )
+
+
+def _point(course: Course, line: Line, point: Point, at: Links) -> Mark:
+    figure = point.figures[line.figure]
+    if figure.value is None:
+        return Mark(label=point.start, value=None)
+    said = f"{line.words}: {figure_words(figure)}"
+    if not course.is_of_reviews:
+        said += (f" ({interval_words(figure)})" if figure.low is not None else "") + f" · {runs_words(figure.of)}"
+    value = figure.value / HOUR if figure.unit is Unit.SECONDS else figure.value
+    return Mark(label=point.start, value=value, said=said, href=line.href(at))
+
+
+def _figure_cell(line: Line, figure: Figure, at: Links) -> Cell:
+    """What leads to runs of another figure, such as a time to all that was decided, is told without them."""
+    leads = figure.value is not None and (line.behind is None or line.behind[0] == line.figure)
+    return Cell(figure_words(figure), line.href(at) if leads else "")
+
+
 MOST_BARS = 12
 
 
-def success_chart(metrics: Metrics, links: Links) -> Chart:
-    """Success with and without reflection, piece by piece of the period."""
-    return _shares_chart(
-        metrics,
-        links,
-        names=(
-            ("success_rate_with_reflection", _("With reflection"), "one", "solid"),
-            ("success_rate_without_reflection", _("Without it"), "three", "dash"),
-        ),
-        name="success",
-        title=_("Success, with reflection and without"),
-        hint=_(
-            "Of the runs that allowed a second attempt: those that succeeded in the end, and those whose first did."
-        ),
-        empty=_("No run that allowed a second attempt has ended in this time."),
-    )
-
-
-def completeness_chart(metrics: Metrics, links: Links) -> Chart:
-    """How often checks found something missing, and how often what was done about it worked."""
-    return _shares_chart(
-        metrics,
-        links,
-        names=(
-            ("found_incomplete", _("Found incomplete"), "three", "solid"),
-            ("exec_success_rate", _("Steps that worked"), "two", "dash"),
-        ),
-        name="completeness",
-        title=_("Found incomplete, and what supplements did"),
-        hint=_("Of the checks that could tell; and of the steps of plans that carried supplements out."),
-        empty=_("No completeness check was made in this time."),
-    )
-
-
-def _shares_chart(
-    metrics: Metrics,
-    links: Links,
-    *,
-    names: tuple[tuple[str, str, str, str], ...],
-    name: str,
-    title: str,
-    hint: str,
-    empty: str,
-) -> Chart:
-    """Shares over time: for each its figure, its words, its tone and its dash."""
-    pieces = list(links.of_points(metrics.points))
-    series = [
-        Series(words, tone, [_point(point, at, name=figure, words=words) for point, at in pieces], dash=dash)
-        for figure, words, tone, dash in names
-    ]
-    rows = tuple(
-        (
-            Cell(when(point)),
-            *(_share_cell(point.figures.get(figure), at.runs(figure)) for figure, *_rest in names),
-            _of(point, names[0][0]),
-        )
-        for point, at in pieces
-        if any(_value(point, figure) is not None for figure, *_rest in names)
-    )
-    return Chart(
-        name=name,
-        title=title,
-        hint=hint,
-        figure=lines(series, axis=share_axis()),
-        columns=(_("From"), *(words for _figure, words, *_rest in names), _("Counted over")),
-        rows=rows,
-        empty=empty,
-        is_wide=True,
-    )
-
-
 def bar_chart(
-    family: Family, found: Sequence[Bar], links: Links, *, upright: bool = False, of: float | None = None
+    name: str, found: Sequence[Bar], links: Links, *, upright: bool = False, of: float | None = None
 ) -> Chart:
     """One bar for each key; of many, the most common. `of` is what all bars are shares of, where they overlap."""
-    total = of or sum(bar.count for bar in found)
-    counted = family.counted or _("runs")
+    family, total = FAMILIES[name], of or sum(bar.count for bar in found)
+    counted = str(family.counted) or _("runs")
     shown = list(found) if upright else sorted(found, key=lambda bar: -bar.count)[:MOST_BARS]
     marks = [
         Mark(
@@ -125,46 +183,12 @@ def bar_chart(
     draw = bars if upright else lying_bars
     return Chart(
         name=family.name.replace("_", "-"),
-        title=family.title,
-        hint=family.hint,
+        title=str(family.title),
+        hint=str(family.hint),
         figure=draw(marks, axis=count_axis(counted, marks)),
-        columns=(family.column, _("Number"), _("Share")),
+        columns=(str(family.column), _("Number"), _("Share")),
         rows=rows,
-        empty=family.empty or _("Nothing to show in this time."),
-    )
-
-
-def when(point: Point) -> str:
-    """`2026-11-22`, or with its hour `2026-11-22 13:00`."""
-    return point.start[:16].replace("T", " ")
-
-
-def _value(point: Point, name: str) -> float | None:
-    figure = point.figures.get(name)
-    return figure.value if figure else None
-
-
-def _of(point: Point, name: str) -> Cell:
-    figure = point.figures.get(name)
-    return Cell(f"{figure.of:,}" if figure else "–")
-
-
-def _share_cell(figure: Figure | None, href: str) -> Cell:
-    if figure is None or figure.value is None:
-        return Cell("–")
-    return Cell(figure_words(figure), href)
-
-
-def _point(point: Point, links: Links, *, name: str, words: str) -> Mark:
-    figure = point.figures.get(name)
-    if figure is None or figure.value is None:
-        return Mark(label=point.start, value=None)
-    between = f" ({interval_words(figure)})" if figure.low is not None else ""
-    return Mark(
-        label=point.start,
-        value=figure.value,
-        said=f"{words}: {figure_words(figure)}{between} · {runs_words(figure.of)}",
-        href=links.runs(name),
+        empty=str(family.empty) or _("Nothing to show in this time."),
     )
 
 
@@ -180,25 +204,16 @@ OTHER_TONES = ("six", "good", "bad", "faint", "warn")
 
 def tokens_chart(spend: Sequence[Spend], links: Links) -> Chart:
     """Tokens in and out, the models below one another, each made of the roles that it played."""
-    columns = (_("Model"), _("Role"), _("Calls"), _("Tokens in"), _("Tokens out"), _("Tokens"))
-    rows = tuple(
-        (
-            Cell(one.model, _behind(one, links)),
-            Cell(role_words(one.role)),
-            Cell(f"{one.calls:,}"),
-            Cell(f"{one.prompt_tokens:,}"),
-            Cell(f"{one.completion_tokens:,}"),
-            Cell(f"{_tokens(one):,}"),
-        )
-        for one in sorted(spend, key=lambda one: -_tokens(one))
-    )
     return Chart(
         name="tokens",
         title=_("Tokens by model and role"),
         hint=_("All model calls, those of forks, redos and of the desk's own work too."),
         figure=_stacked(spend, links, amount=lambda one: float(_tokens(one)), said=_tokens_said, axis=_("tokens")),
-        columns=columns,
-        rows=rows,
+        columns=(_("Model"), _("Role"), _("Calls"), _("Tokens in"), _("Tokens out"), _("Tokens")),
+        rows=tuple(
+            (*_called(one, links), *(Cell(f"{n:,}") for n in (one.prompt_tokens, one.completion_tokens, _tokens(one))))
+            for one in sorted(spend, key=lambda one: -_tokens(one))
+        ),
         empty=_("No model was called in this time."),
         words=2,
     )
@@ -215,22 +230,13 @@ def money_chart(spend: Sequence[Spend], links: Links) -> Chart:
         hint = more % {"calls": f"{unknown:,}"}
     paid = [one for one in spend if one.cost_usd]
     listed = [one for one in spend if one.cost_usd or not one.is_known]
-    rows = tuple(
-        (
-            Cell(one.model, _behind(one, links)),
-            Cell(role_words(one.role)),
-            Cell(f"{one.calls:,}"),
-            Cell(_money(one)),
-        )
-        for one in sorted(listed, key=lambda one: -one.cost_usd)
-    )
     return Chart(
         name="money",
         title=_("Money by model and role"),
         hint=hint,
         figure=_stacked(paid, links, amount=lambda one: float(one.cost_usd), said=_money, axis=_("US dollars")),
         columns=(_("Model"), _("Role"), _("Calls"), _("Cost")),
-        rows=rows,
+        rows=tuple((*_called(one, links), Cell(_money(one))) for one in sorted(listed, key=lambda one: -one.cost_usd)),
         empty=_("Nothing that has a known price was called in this time."),
         words=2,
     )
@@ -261,6 +267,10 @@ def tasks_chart(tasks: Sequence[TaskSpend], links: Links) -> Chart:
         empty=_("No model was called in this time."),
         is_wide=True,
     )
+
+
+def _called(one: Spend, links: Links) -> tuple[Cell, Cell, Cell]:
+    return Cell(one.model, _behind(one, links)), Cell(role_words(one.role)), Cell(f"{one.calls:,}")
 
 
 def role_words(role: str) -> str:

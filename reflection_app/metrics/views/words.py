@@ -3,13 +3,15 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from operator import attrgetter
+from typing import Any
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from reflection_app.metrics.calibration import Calibration, Critic, JudgementSource, Reliability
-from reflection_app.metrics.definitions import Figure, Unit
+from reflection_app.metrics.calibration import Calibration, Critic, JudgementSource
+from reflection_app.metrics.definitions import FIGURES, Figure, Unit
 from reflection_app.metrics.statistics import Interval, difference
 from reflection_app.web.template_filters import at_least, duration, money
 
@@ -83,118 +85,6 @@ def mode_words(mode: str) -> str:
     return str(MODES.get(mode, mode))
 
 
-@dataclass(frozen=True)
-class Words:
-    """A figure's name and definition; `better` is the direction that is good, where there is one."""
-
-    label: str | Promise
-    meaning: str | Promise
-    better: str = ""
-
-
-FIGURES: dict[str, Words] = {
-    "success_rate_with_reflection": Words(
-        gettext_lazy("Success with reflection"),
-        gettext_lazy("Of the runs that allowed a second attempt, those that succeeded in the end."),
-        "up",
-    ),
-    "success_rate_without_reflection": Words(
-        gettext_lazy("Success without it"),
-        gettext_lazy("Of the same runs, those whose first attempt succeeded."),
-        "up",
-    ),
-    "improvement_rate": Words(
-        gettext_lazy("Failures turned around"),
-        gettext_lazy("Of the runs whose first attempt failed, those that succeeded in the end."),
-        "up",
-    ),
-    "reflection_effectiveness": Words(
-        gettext_lazy("Reflections that helped"),
-        gettext_lazy("Of the reflections, those whose next attempt scored higher or succeeded."),
-        "up",
-    ),
-    "over_correction_rate": Words(
-        gettext_lazy("Made worse at the end"),
-        gettext_lazy("Of the runs with two scores or more, those whose last is below their best."),
-        "down",
-    ),
-    "success_rate": Words(gettext_lazy("Success"), gettext_lazy("Of all finished runs, those that succeeded."), "up"),
-    "success_on_first_try": Words(
-        gettext_lazy("Succeeded at once"),
-        gettext_lazy("Of all runs whose first attempt could be judged, those where it succeeded."),
-        "up",
-    ),
-    "avg_iterations_per_task": Words(
-        gettext_lazy("Attempts per run"), gettext_lazy("Mean attempts of the runs that made any."), "down"
-    ),
-    "avg_iterations_to_success": Words(
-        gettext_lazy("Attempts to success"), gettext_lazy("Mean attempts of the runs that succeeded."), "down"
-    ),
-    "total_reasoning_attempts": Words(gettext_lazy("Attempts"), gettext_lazy("Attempts of all runs together.")),
-    "reflection_enabled_tasks": Words(
-        gettext_lazy("Tasks with reflection"),
-        gettext_lazy("Tasks with a finished run that allowed a second attempt."),
-    ),
-    "runs": Words(gettext_lazy("Finished runs"), gettext_lazy("Runs of tasks, without forks and redos.")),
-    "avg_latency_per_iteration_ms": Words(
-        gettext_lazy("Time per attempt"),
-        gettext_lazy("Mean working time of one attempt with its verdict; waiting for people is not counted."),
-        "down",
-    ),
-    "tokens": Words(
-        gettext_lazy("Tokens"),
-        gettext_lazy("In and out, of all model calls: also those of forks, redos and what the desk did by itself."),
-    ),
-    "avg_tokens_per_reflection": Words(
-        gettext_lazy("Tokens per reflection"),
-        gettext_lazy("Tokens of evaluating and reflecting, for each attempt that was sent back."),
-        "down",
-    ),
-    "cost_usd": Words(
-        gettext_lazy("Cost"), gettext_lazy("Of all model calls, as far as their prices are known."), "down"
-    ),
-    "cost_usd_per_success": Words(
-        gettext_lazy("Cost per success"), gettext_lazy("What was spent on everything, for each success."), "down"
-    ),
-    "found_incomplete": Words(
-        gettext_lazy("Found incomplete"),
-        gettext_lazy("Of the completeness checks that could tell, those that found something missing."),
-        "down",
-    ),
-    "supplements_per_task": Words(
-        gettext_lazy("Supplements per run"), gettext_lazy("Supplements that checks asked for, for each checked run.")
-    ),
-    "exec_used": Words(gettext_lazy("Runs with supplements"), gettext_lazy("Runs in which a supplement was done.")),
-    "exec_attempted": Words(
-        gettext_lazy("Steps tried"), gettext_lazy("Steps of the plans of checked runs that carried supplements out.")
-    ),
-    "exec_succeeded": Words(gettext_lazy("Steps that worked"), gettext_lazy("Of those steps, those that worked.")),
-    "exec_success_rate": Words(
-        gettext_lazy("Supplement steps that worked"),
-        gettext_lazy("Of the steps tried in runs that carried supplements out, those that worked."),
-        "up",
-    ),
-    "queue_length": Words(gettext_lazy("Waiting now"), gettext_lazy("Reviews that are open at this moment."), "down"),
-    "oldest_age_s": Words(
-        gettext_lazy("Longest wait now"), gettext_lazy("How long the oldest of them has been open."), "down"
-    ),
-    "decided": Words(gettext_lazy("Decided"), gettext_lazy("Reviews that people decided in this time.")),
-    "time_to_decision_p50_s": Words(
-        gettext_lazy("Time to decision, half"),
-        gettext_lazy("Half of the decided reviews were decided within this time."),
-        "down",
-    ),
-    "time_to_decision_p95_s": Words(
-        gettext_lazy("Time to decision, 95 %"),
-        gettext_lazy("95 in 100 decided reviews were decided within this time."),
-        "down",
-    ),
-    "overrule_rate": Words(
-        gettext_lazy("Overruled"), gettext_lazy("Of the decided reviews, those where people said otherwise."), "down"
-    ),
-}
-
-
 # Figures as cards and lines of a table: the number, its interval, and the change against the period before.
 
 HEADLINE = (
@@ -235,12 +125,12 @@ class Shown:
     """One figure. `href` leads to the runs that it was computed over."""
 
     name: str
-    label: str
-    meaning: str
+    label: str | Promise
+    meaning: str | Promise
     value: str
-    interval: str
-    of: str
-    change: Change | None
+    interval: str = ""
+    of: str = ""
+    change: Change | None = None
     href: str = ""
 
 
@@ -252,7 +142,7 @@ def shown_figures(
 
 
 def _shown(figure: Figure, before: Figure | None, *, href: str) -> Shown:
-    words = FIGURES.get(figure.name) or Words(figure.name.replace("_", " "), "")
+    words = FIGURES[figure.name]
     return Shown(
         name=figure.name,
         label=str(words.label),
@@ -336,16 +226,6 @@ VERDICT_WORDS = {"PASS": gettext_lazy("Pass"), "REVISE": gettext_lazy("Revise"),
 SOURCES = {JudgementSource.DESK: gettext_lazy("This desk"), JudgementSource.IMPORTED: gettext_lazy("Imported")}
 
 
-@dataclass(frozen=True)
-class ShownRate:
-    """A figure as the page shows it."""
-
-    label: str | Promise
-    meaning: str | Promise
-    value: str
-    interval: str = ""
-
-
 def verdict_words(verdict: str) -> str:
     return str(VERDICT_WORDS.get(verdict, verdict))
 
@@ -363,68 +243,87 @@ def interval_text(interval: Interval | None) -> str:
     return f"{interval.low * 100:.{digits}f}–{interval.high * 100:.{digits}f} %"
 
 
-def share_text(interval: Interval | None) -> str:
-    return "–" if interval is None else share_words(interval.estimate)
+type Written = tuple[str, str]
 
 
-def kappa_text(interval: Interval | None) -> str:
-    return "–" if interval is None else f"{interval.estimate:.2f}".replace("-", "−")
+def share_text(interval: Interval | None) -> Written:
+    return ("–", "") if interval is None else (share_words(interval.estimate), interval_text(interval))
 
 
-def kappa_interval(interval: Interval | None) -> str:
-    return "" if interval is None else _("%(low)s to %(high)s") % _bounds(interval, "{:.2f}", times=1)
+def kappa_text(interval: Interval | None) -> Written:
+    return _with_bounds(interval, "{:.2f}")
 
 
-def points_text(interval: Interval | None) -> str:
+def points_text(interval: Interval | None) -> Written:
     """A difference of shares in points of a percent, with its sign."""
-    return "–" if interval is None else f"{interval.estimate * 100:+.0f} %".replace("-", "−")
+    return _with_bounds(interval, "{:+.0f} %", times=100)
 
 
-def points_interval(interval: Interval | None) -> str:
-    return "" if interval is None else _("%(low)s to %(high)s") % _bounds(interval, "{:+.0f} %", times=100)
+def _with_bounds(interval: Interval | None, form: str, *, times: int = 1) -> Written:
+    if interval is None:
+        return "–", ""
+    at, low, high = (
+        form.format(bound * times).replace("-", "−") for bound in (interval.estimate, interval.low, interval.high)
+    )
+    return at, _("%(low)s to %(high)s") % {"low": low, "high": high}
 
 
-def _bounds(interval: Interval, form: str, *, times: int) -> dict[str, str]:
-    bounds = {"low": interval.low, "high": interval.high}
-    return {name: form.format(bound * times).replace("-", "−") for name, bound in bounds.items()}
+# By where a critic's calibration has them, the most telling first; each with what writes it and its interval.
+CRITIC_FIGURES: Mapping[str, tuple[str | Promise, str | Promise, Callable[[Any], Written]]] = {
+    "agreed": (
+        gettext_lazy("Agreement"),
+        gettext_lazy("The share of the critic's verdicts that people give, too."),
+        share_text,
+    ),
+    "kappa": (
+        gettext_lazy("Cohen's κ"),
+        gettext_lazy("Agreement beyond what chance alone would bring: 1 is full, 0 is as good as chance."),
+        kappa_text,
+    ),
+    "precision": (
+        gettext_lazy("Precision of Pass"),
+        gettext_lazy("Of what the critic passes, what people pass."),
+        share_text,
+    ),
+    "recall": (
+        gettext_lazy("Recall of Pass"),
+        gettext_lazy("Of what people pass, what the critic passes."),
+        share_text,
+    ),
+    "false_pass": (
+        gettext_lazy("Let through"),
+        gettext_lazy("Of what people send back, what the critic passes."),
+        share_text,
+    ),
+    "false_fail": (
+        gettext_lazy("Held up"),
+        gettext_lazy("Of what people pass, what the critic sends back."),
+        share_text,
+    ),
+    "reliability.error": (
+        gettext_lazy("Calibration error"),
+        gettext_lazy(
+            "How far confidence and being right lie apart, on average; chance alone makes it a little more than 0."
+        ),
+        lambda error: ("–" if error is None else share_words(error), ""),
+    ),
+    "reliability.overconfidence": (
+        gettext_lazy("Overconfidence"),
+        gettext_lazy("Mean confidence minus how often it was right. Above 0, it is surer than it should be."),
+        points_text,
+    ),
+}
 
 
-def headline(found: Calibration) -> list[ShownRate]:
-    """The figures of one critic, the most telling first."""
+def written(name: str, found: Calibration) -> Written:
+    """One of them of this critic."""
+    return CRITIC_FIGURES[name][2](attrgetter(name)(found))
+
+
+def headline(found: Calibration) -> list[Shown]:
+    """The figures of one critic as cards; without those of confidence where it gave none."""
     return [
-        _share(_("Agreement"), _("The share of the critic's verdicts that people give, too."), found.agreed),
-        ShownRate(
-            _("Cohen's κ"),
-            _("Agreement beyond what chance alone would bring: 1 is full, 0 is as good as chance."),
-            kappa_text(found.kappa),
-            kappa_interval(found.kappa),
-        ),
-        _share(_("Precision of Pass"), _("Of what the critic passes, what people pass."), found.precision),
-        _share(_("Recall of Pass"), _("Of what people pass, what the critic passes."), found.recall),
-        _share(_("Let through"), _("Of what people send back, what the critic passes."), found.false_pass),
-        _share(_("Held up"), _("Of what people pass, what the critic sends back."), found.false_fail),
-        *_of_confidence(found.reliability),
+        Shown(name, label, meaning, *written(name, found))
+        for name, (label, meaning, _write) in CRITIC_FIGURES.items()
+        if found.reliability.error is not None or not name.startswith("reliability")
     ]
-
-
-def _of_confidence(found: Reliability) -> list[ShownRate]:
-    """Nothing where the critic gave no confidence."""
-    if found.error is None:
-        return []
-    return [
-        ShownRate(
-            _("Calibration error"),
-            _("How far confidence and being right lie apart, on average; chance alone makes it a little more than 0."),
-            share_words(found.error),
-        ),
-        ShownRate(
-            _("Overconfidence"),
-            _("Mean confidence minus how often it was right. Above 0, it is surer than it should be."),
-            points_text(found.overconfidence),
-            points_interval(found.overconfidence),
-        ),
-    ]
-
-
-def _share(label: str, meaning: str, interval: Interval | None) -> ShownRate:
-    return ShownRate(label, meaning, share_text(interval), interval_text(interval))

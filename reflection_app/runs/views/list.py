@@ -11,18 +11,18 @@ from reflection_app.core.ids import id_from
 from reflection_app.core.models import Project
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import Mode
-from reflection_app.metrics.definitions import DEFINITIONS, ChosenHour, Unit
+from reflection_app.metrics.definitions import FIGURES, ChosenHour, Unit
 from reflection_app.metrics.runs_behind import NO, OF_NOW, OF_REVIEWS, YES, runs_behind, runs_behind_reviews
 from reflection_app.metrics.views.choice import Asked, as_fields, of_hour, read_asked
-from reflection_app.metrics.views.families import bar_words, family_title
-from reflection_app.metrics.views.words import FIGURES, mode_words, runs_words
+from reflection_app.metrics.views.families import FAMILIES
+from reflection_app.metrics.views.words import mode_words, runs_words
 from reflection_app.runs.models import VOID, Run, Verdict
 from reflection_app.web.access import DeskRequest
 
 LONGEST_KEY = 300
 # Beyond these, nobody wants to know how many, and counting takes long.
 MOST_COUNTED = 10_000
-SHARES = frozenset(definition.__name__ for definition in DEFINITIONS[Unit.SHARE]) | {"overrule_rate"}
+SHARES = frozenset(name for name, figure in FIGURES.items() if figure.unit is Unit.SHARE)
 TASK = "task"
 
 
@@ -102,7 +102,8 @@ def _title(figure: str, key: str) -> str:
         return _("Runs behind “%(figure)s”") % {"figure": words.label}
     if figure == TASK:
         return _("Runs of one task")
-    return f"{family_title(figure)}: {bar_words(figure, key)}"
+    family = FAMILIES.get(figure)
+    return f"{family.title}: {family.words(key)}" if family else f"{figure}: {key}"
 
 
 def _choice_words(asked: Asked, *, is_of_now: bool) -> str:
