@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeGuard
 
-from reflection_app.loops.diagnosis.rule import Change
+from reflection_app.loops.diagnosis.rules import Change
 from reflection_app.loops.storable import is_storable
 from reflection_app.loops.tool_calls import MOST_VIOLATIONS, SchemaUnusable, is_too_deep, violations
 
