@@ -5,13 +5,13 @@ that it does not nest inside itself.
 """
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from reflection_app.loops.answer_reading import Clipped, Flag, Lenient, Number, Share, Texts, as_described
+from reflection_app.loops.answer_reading import Clipped, Flag, Lenient, Number, Share, Texts, as_described, read_as
+from reflection_app.loops.answer_schemas import SHARE, TEXT, YES_OR_NO, closed_object, list_of, one_of, texts
 from reflection_app.loops.answers import ask
-from reflection_app.loops.attempt_effects import Generate
 from reflection_app.loops.attempts import end_by, make_attempt, settle, unfinished
 from reflection_app.loops.framing import frame_of, framed_task, sees_all_of, shown
 from reflection_app.loops.progress import Progress
@@ -19,6 +19,7 @@ from reflection_app.loops.prompts import prompt
 from reflection_app.loops.requirement_checks import check_requirements, requirement_issues
 from reflection_app.loops.requirements import RequirementResult, RequirementsReport
 from reflection_app.loops.task_spec import TaskSpec, Thresholds
+from reflection_app.loops.texts import cut, one_line
 from reflection_app.loops.values import Message, system, user
 from reflection_app.loops.verdicts import Feedback, Issue, IssueCategory, Judgement, Outcome, Referee, Severity, Verdict
 
@@ -31,24 +32,12 @@ TEMPERATURE = 0.3
 LONGEST_TOLD = 300
 
 
-def _known[E: (IssueCategory, Severity)](kind: type[E], otherwise: E) -> BeforeValidator:
-    """Critics invent categories; an unknown one is no reason to lose the judgement."""
-
-    def read(value: Any) -> E:
-        try:
-            return kind(str(value).strip().lower())
-        except ValueError:
-            return otherwise
-
-    return BeforeValidator(read)
-
-
 Part = Annotated[Number, Field(ge=0, le=100)]
 
 
 class CriticIssue(Lenient):
-    category: Annotated[IssueCategory, _known(IssueCategory, IssueCategory.OTHER)] = IssueCategory.OTHER
-    severity: Annotated[Severity, _known(Severity, Severity.MEDIUM)] = Severity.MEDIUM
+    category: Annotated[IssueCategory, read_as(IssueCategory, otherwise=IssueCategory.OTHER)] = IssueCategory.OTHER
+    severity: Annotated[Severity, read_as(Severity, otherwise=Severity.MEDIUM)] = Severity.MEDIUM
     description: Clipped = Field(min_length=1)
     suggested_fix: Clipped = ""
 
@@ -85,42 +74,18 @@ class CriticAnswer(Lenient):
         return (self.completeness + self.correctness) / 2
 
 
-# Written out for providers that constrain the answer; stricter than what is accepted, on purpose.
-ANSWER_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["completeness", "correctness", "confidence", "approved", "feedback", "issues"],
-    "properties": {
-        "completeness": {"type": "integer", "minimum": 0, "maximum": 100},
-        "correctness": {"type": "integer", "minimum": 0, "maximum": 100},
-        "confidence": {"type": "number", "minimum": 0, "maximum": 1},
-        "approved": {"type": "boolean"},
-        "feedback": {
-            "type": "object",
-            "additionalProperties": False,
-            "required": ["strengths", "weaknesses", "suggestions"],
-            "properties": {
-                name: {"type": "array", "items": {"type": "string"}, "maxItems": 5}
-                for name in ("strengths", "weaknesses", "suggestions")
-            },
-        },
-        "issues": {
-            "type": "array",
-            "maxItems": 8,
-            "items": {
-                "type": "object",
-                "additionalProperties": False,
-                "required": ["category", "severity", "description", "suggested_fix"],
-                "properties": {
-                    "category": {"type": "string", "enum": [category.value for category in IssueCategory]},
-                    "severity": {"type": "string", "enum": [severity.value for severity in Severity]},
-                    "description": {"type": "string"},
-                    "suggested_fix": {"type": "string"},
-                },
-            },
-        },
-    },
-}
+PART = {"type": "integer", "minimum": 0, "maximum": 100}
+ANSWER_SCHEMA = closed_object(
+    completeness=PART,
+    correctness=PART,
+    confidence=SHARE,
+    approved=YES_OR_NO,
+    feedback=closed_object(strengths=texts(5), weaknesses=texts(5), suggestions=texts(5)),
+    issues=list_of(
+        closed_object(category=one_of(IssueCategory), severity=one_of(Severity), description=TEXT, suggested_fix=TEXT),
+        most=8,
+    ),
+)
 
 
 def question(*, objective: str, content: str, requirements: RequirementsReport | None = None) -> tuple[Message, ...]:
@@ -150,8 +115,7 @@ def _named(result: RequirementResult) -> str:
 
 def _shortened(text: str) -> str:
     """The text on one line: a key with a line break in it must not add a result of its own."""
-    line = " ".join(text.split())
-    return line if len(line) <= LONGEST_TOLD else f"{line[: LONGEST_TOLD - 1]}…"
+    return cut(one_line(text), LONGEST_TOLD)
 
 
 def judge(
@@ -225,13 +189,11 @@ async def evaluate(spec: TaskSpec, run: Progress, *, attempt: int, content: str)
         requirements = check_requirements(spec.requirements, content, chain_of_thought=spec.chain_of_thought)
     answer = await ask(
         run,
-        Generate(
+        run.model_call(
             key=f"attempt-{attempt}/critique",
             role="critic",
             messages=question(objective=spec.objective, content=content, requirements=requirements),
             temperature=TEMPERATURE,
-            max_tokens=run.tokens_left,
-            timeout_s=run.time_left_s(),
             json_schema=ANSWER_SCHEMA,
         ),
         schema=CriticAnswer,

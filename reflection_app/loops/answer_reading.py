@@ -11,12 +11,14 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Annotated, Any
 
 import json_repair
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from reflection_app.loops.storable import storable, storable_value
+from reflection_app.loops.texts import at_most
 from reflection_app.loops.tool_calls import is_too_deep
 from reflection_app.loops.verdicts import LONGEST_TEXT
 
@@ -321,16 +323,27 @@ def as_list(value: Any) -> Any:
     return [value] if isinstance(value, str) else value[:MOST_ITEMS] if isinstance(value, list) else value
 
 
+def read_as[E: StrEnum](kind: type[E], *, otherwise: E) -> BeforeValidator:
+    """Models invent kinds and categories; an unknown one is no reason to lose the answer."""
+
+    def read(value: Any) -> E:
+        name = str(value).strip().lower().replace(" ", "_")
+        return kind(name) if name in kind else otherwise
+
+    return BeforeValidator(read)
+
+
+def _or_empty(value: Any) -> Any:
+    """Null is no text."""
+    return "" if value is None else value
+
+
 def as_described(value: Any) -> Any:
     """Many models answer with a sentence where an object was asked for: it is that object's description."""
     items = as_list(value)
     if not isinstance(items, list):
         return items
     return [item if isinstance(item, dict) else {"description": str(item)} for item in items if item]
-
-
-def _clipped(text: str) -> str:
-    return text[:LONGEST_TEXT]
 
 
 def _no_flag(value: Any) -> Any:
@@ -350,5 +363,6 @@ def _flag(value: Any) -> Any:
 Flag = Annotated[bool, BeforeValidator(_flag)]
 Number = Annotated[float, BeforeValidator(_no_flag), Field(allow_inf_nan=False)]
 Share = Annotated[Number, Field(ge=0, le=1)]
-Clipped = Annotated[str, AfterValidator(_clipped)]
+Clipped = Annotated[str, at_most(LONGEST_TEXT)]
+Said = Annotated[Clipped, BeforeValidator(_or_empty)]
 Texts = Annotated[tuple[Clipped, ...], BeforeValidator(as_list)]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any
 
-from pydantic import Field, JsonValue, TypeAdapter
+from pydantic import Field, JsonValue
 
 from reflection_app.loops.code_tests import CodeTests, TestReport
 from reflection_app.loops.effect import Effect
@@ -59,6 +59,9 @@ def fault_of(text: str, *, finish_reason: str = "", refusal: str = "", tool_call
     return AnswerFault.TOOL_CALL if tool_calls else AnswerFault.EMPTY
 
 
+USUAL_TEMPERATURE = 0.7
+
+
 class Generate(Effect[Generation]):
     """Ask the model of `role`. With `attempt`, the answer is that attempt's content, if it is a whole one.
 
@@ -66,11 +69,10 @@ class Generate(Effect[Generation]):
     """
 
     kind = "generate"
-    results = TypeAdapter(Generation)
 
     role: str
     messages: tuple[Message, ...]
-    temperature: float = 0.7
+    temperature: float = USUAL_TEMPERATURE
     top_p: float | None = None
     max_tokens: int = Field(ge=1)
     timeout_s: float = Field(gt=0)
@@ -86,7 +88,6 @@ class RunTests(Effect[TestReport]):
     """
 
     kind = "run_tests"
-    results = TypeAdapter(TestReport)
 
     attempt: int
     code: str
@@ -103,7 +104,6 @@ class CallTool(Effect[ToolResult]):
     """
 
     kind = "call_tool"
-    results = TypeAdapter(ToolResult)
 
     tool: str
     arguments: dict[str, JsonValue]
@@ -119,7 +119,6 @@ class KeepAttempt(Effect[None]):
     """
 
     kind = "keep_attempt"
-    results = TypeAdapter(None)
 
     attempt: int = Field(ge=1)
     content: str
@@ -147,7 +146,6 @@ class AwaitAttempt(Effect[HandedIn]):
     """Wait for the outside agent's attempt; it is told `messages`, as a model would be. Nothing is held meanwhile."""
 
     kind = "await_attempt"
-    results = TypeAdapter(HandedIn)
 
     attempt: int = Field(ge=1)
     messages: tuple[Message, ...]
@@ -157,7 +155,6 @@ class RecordVerdict(Effect[Judgement]):
     """Keep a judgement that was computed from results already recorded."""
 
     kind = "record_verdict"
-    results = TypeAdapter(Judgement)
 
     judgement: Judgement
 
@@ -181,7 +178,6 @@ class RecordPick(Effect[Pick]):
     """Keep which attempt stands so far."""
 
     kind = "record_pick"
-    results = TypeAdapter(Pick)
 
     pick: Pick
 
@@ -204,7 +200,6 @@ class Draw(Effect[Drawn]):
     """Draw a number in [0, 1) to decide something that happens with probability `share`."""
 
     kind = "draw"
-    results = TypeAdapter(Drawn)
 
     share: float
 
@@ -270,7 +265,6 @@ class AskReviewer(Effect[ReviewDecision]):
     """
 
     kind = "ask_reviewer"
-    results = TypeAdapter(ReviewDecision)
 
     judgement: Judgement
     reason: ReviewReason
@@ -283,7 +277,6 @@ class RequestAudit(Effect[None]):
     """Put a judgement before one or several people without waiting for the answer."""
 
     kind = "request_audit"
-    results = TypeAdapter(None)
 
     judgement: Judgement
     reviewers: int = Field(default=1, ge=1)
@@ -298,7 +291,6 @@ class AskPerson(Effect[PersonsAnswer]):
     """Wait for a person's answer to a question. The run waits as `waiting_review`."""
 
     kind = "ask_person"
-    results = TypeAdapter(PersonsAnswer)
 
     question: Question
     attempt: int | None = None
@@ -308,7 +300,6 @@ class Wait(Effect[None]):
     """Wait until `delay_s` have passed since this was first asked for; `why` is shown."""
 
     kind = "wait"
-    results = TypeAdapter(None)
 
     delay_s: float = Field(gt=0, le=LONGEST_WAIT_S)
     why: str = ""

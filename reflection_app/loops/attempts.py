@@ -8,7 +8,6 @@ from reflection_app.loops.attempt_effects import (
     AskReviewer,
     AwaitAttempt,
     Draw,
-    Generate,
     KeepAttempt,
     RequestAudit,
     ReviewReason,
@@ -249,14 +248,7 @@ async def make_attempt(
         run.handed_in[number] = handed_in
         run.attempts.append(number)
         return handed_in.content
-    request = Generate(
-        key=key,
-        role=role,
-        messages=messages,
-        max_tokens=run.tokens_left,
-        timeout_s=run.time_left_s(),
-        attempt=number,
-    )
+    request = run.model_call(key=key, role=role, messages=messages, attempt=number)
     answer = Answer()
     try:
         await complete_answer(run, request, answer)
@@ -267,18 +259,23 @@ async def make_attempt(
     return answer.text
 
 
+async def keep_attempt(run: Progress, *, number: int, content: str, cut_off: bool = False) -> None:
+    """Keeps an attempt that no single call of a model made."""
+    await run.perform(KeepAttempt(key=f"attempt-{number}/kept", attempt=number, content=content, cut_off=cut_off))
+    run.attempts.append(number)
+    if cut_off:
+        run.unfinished.add(number)
+
+
 async def _keep(run: Progress, answer: Answer, *, number: int) -> None:
     """Keeps what there is of the answer as the attempt: one that came whole from one call is kept with that call."""
     if not answer.parts:
         return
-    is_cut_off = not answer.is_whole
-    if answer.parts > 1 or is_cut_off:
-        kept = KeepAttempt(key=f"attempt-{number}/kept", attempt=number, content=answer.text, cut_off=is_cut_off)
-        await run.perform(kept)
-    run.attempts.append(number)
-    if is_cut_off:
-        run.unfinished.add(number)
-    elif answer.reached_length:
+    if answer.parts > 1 or not answer.is_whole:
+        await keep_attempt(run, number=number, content=answer.text, cut_off=not answer.is_whole)
+    else:
+        run.attempts.append(number)
+    if answer.is_whole and answer.reached_length:
         run.cut_off.add(number)
 
 

@@ -10,8 +10,8 @@ from reflection_app.loops.actor_critic import actor_critic
 from reflection_app.loops.after.error_reflection import error_reflection
 from reflection_app.loops.after.memory_reflection import memory_reflection
 from reflection_app.loops.answer_reading import Clipped, Lenient, Share
+from reflection_app.loops.answer_schemas import SHARE, TEXT, closed_object, one_of
 from reflection_app.loops.answers import NoUsableAnswer, ask
-from reflection_app.loops.attempt_effects import Generate
 from reflection_app.loops.code_loop import code_loop
 from reflection_app.loops.completeness.asking import check_completeness
 from reflection_app.loops.completeness.checks import CheckState, CompletenessSettings
@@ -128,28 +128,17 @@ class Classification(Lenient):
     why: Clipped = ""
 
 
-ANSWER_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["task_kind", "confidence", "why"],
-    "properties": {
-        "task_kind": {"type": "string", "enum": [kind.value for kind in TaskKind]},
-        "confidence": {"type": "number", "minimum": 0, "maximum": 1},
-        "why": {"type": "string"},
-    },
-}
+ANSWER_SCHEMA = closed_object(task_kind=one_of(TaskKind), confidence=SHARE, why=TEXT)
 
 
 async def classify(spec: TaskSpec, run: Progress) -> Classification:
     """What the task is about. `other` where no usable answer comes: a task never fails for want of a class."""
     run.check_limits()
-    request = Generate(
+    request = run.model_call(
         key="classify",
         role="classifier",
         messages=question(spec.objective),
         temperature=TEMPERATURE,
-        max_tokens=run.tokens_left,
-        timeout_s=run.time_left_s(),
         json_schema=ANSWER_SCHEMA,
     )
     try:

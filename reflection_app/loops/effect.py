@@ -55,12 +55,19 @@ class EffectTimedOut(EffectFailed):
 
 
 class Effect[R](Value):
-    """Base of all effects. `results` reads and writes this effect's result as JSON, for the journal."""
+    """Base of all effects. `results` reads and writes this effect's result, the R, as JSON for the journal."""
 
     kind: ClassVar[str]
     results: ClassVar[TypeAdapter[Any]]
 
     key: str = Field(max_length=200)
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        super().__pydantic_init_subclass__(**kwargs)
+        for base in cls.__bases__:
+            if issubclass(base, Effect) and (of := base.__pydantic_generic_metadata__["args"]):
+                cls.results = TypeAdapter(of[0])
 
     def __await__(self) -> Generator["Effect[R]", Performed[R], Performed[R]]:
         return (yield self)

@@ -1,6 +1,6 @@
 """Effects: everything that a loop wants from the world, by subject in the modules named here."""
 
-from pydantic import Field, JsonValue, TypeAdapter
+from pydantic import Field, JsonValue
 
 from reflection_app.loops.after.findings import ErrorsFound, MemoriesFound, SessionRead
 from reflection_app.loops.attempt_effects import (
@@ -48,7 +48,6 @@ class ChooseLoop(Effect[Route]):
     """Keep which loop the task goes on with."""
 
     kind = "choose_loop"
-    results = TypeAdapter(Route)
 
     route: Route
 
@@ -57,7 +56,6 @@ class RecordPlan(Effect[CheckedPlan]):
     """Keep a version of a plan with what is wrong with it."""
 
     kind = "record_plan"
-    results = TypeAdapter(CheckedPlan)
 
     plan: CheckedPlan
 
@@ -66,7 +64,6 @@ class RecordPlanStep(Effect[PlanStepOutcome]):
     """Keep how a step of a plan ended."""
 
     kind = "record_plan_step"
-    results = TypeAdapter(PlanStepOutcome)
 
     outcome: PlanStepOutcome
 
@@ -93,7 +90,6 @@ class AwaitTurns(Effect[Turns]):
     """Wait until the session has `count` turns after number `after`, or ends, or (if asked) a tool fails in it."""
 
     kind = "await_turns"
-    results = TypeAdapter(Turns)
 
     after: int = Field(ge=0)
     count: int = Field(ge=1)
@@ -104,7 +100,6 @@ class RecordReflection(Effect[KeptReflection]):
     """Keep a reflection on a session, or that there is none because the reflector failed."""
 
     kind = "record_reflection"
-    results = TypeAdapter(KeptReflection)
 
     kept: KeptReflection
 
@@ -119,7 +114,6 @@ class ReadSession(Effect[SessionRead]):
     """
 
     kind = "read_session"
-    results = TypeAdapter(SessionRead)
 
     with_known: bool = False
 
@@ -128,7 +122,6 @@ class RecordFindings(Effect[ErrorsFound]):
     """Keep the errors that were found, and propose them to the notebook."""
 
     kind = "record_findings"
-    results = TypeAdapter(ErrorsFound)
 
     found: ErrorsFound
 
@@ -137,7 +130,6 @@ class RecordMemories(Effect[MemoriesFound]):
     """Keep the memories that were found, and propose them to the notebook."""
 
     kind = "record_memories"
-    results = TypeAdapter(MemoriesFound)
 
     found: MemoriesFound
 
@@ -149,7 +141,6 @@ class RecordCompleteness(Effect[Completeness]):
     """Keep what a completeness check found."""
 
     kind = "record_completeness"
-    results = TypeAdapter(Completeness)
 
     found: Completeness
 
@@ -158,7 +149,6 @@ class RecordSupplements(Effect[SupplementsRun]):
     """Keep what became of the supplements, and the statistics of the run."""
 
     kind = "record_supplements"
-    results = TypeAdapter(SupplementsRun)
 
     done: SupplementsRun
 
@@ -170,7 +160,6 @@ class IssueTicket(Effect[Ticket]):
     """Issue a rewind ticket for an attempt that goes back. An older ticket of the run that is open is superseded."""
 
     kind = "issue_ticket"
-    results = TypeAdapter(Ticket)
 
     draft: TicketDraft
 
@@ -179,7 +168,6 @@ class RecordStage(Effect[StageRecord]):
     """Keep a step of the protocol, with what it was given and what came of it."""
 
     kind = "record_stage"
-    results = TypeAdapter(StageRecord)
 
     record: StageRecord
 
@@ -188,7 +176,6 @@ class FindSimilarIssues(Effect[SimilarIssues]):
     """Look for issues like these in the newest reports on the run's agent, and on this run."""
 
     kind = "find_similar_issues"
-    results = TypeAdapter(SimilarIssues)
 
     attempt: int
     issues: tuple[Issue, ...]
@@ -198,7 +185,6 @@ class RecordReport(Effect[KeptReport]):
     """Keep an error trace report, or its newer state."""
 
     kind = "record_report"
-    results = TypeAdapter(KeptReport)
 
     report: Report
 
@@ -207,7 +193,6 @@ class ProposeEntry(Effect[Proposal]):
     """Propose something to the notebook."""
 
     kind = "propose_entry"
-    results = TypeAdapter(Proposal)
 
     proposal: Proposal
 
@@ -216,7 +201,6 @@ class ProposeInstruction(Effect[Instruction]):
     """Propose an instruction for the agent's system prompt."""
 
     kind = "propose_instruction"
-    results = TypeAdapter(Instruction)
 
     instruction: Instruction
 
@@ -231,7 +215,6 @@ class RecallFix(Effect[FixRecall]):
     """
 
     kind = "recall_fix"
-    results = TypeAdapter(FixRecall)
 
     tool: str
     signature: str
@@ -243,7 +226,6 @@ class RecordToolFailure(Effect[DiagnosedFailure]):
     """Keep a failed call with its diagnosis."""
 
     kind = "record_tool_failure"
-    results = TypeAdapter(DiagnosedFailure)
 
     failure: DiagnosedFailure
 
@@ -252,7 +234,6 @@ class RecordFixOutcome(Effect[FixOutcome]):
     """Keep how a fix went; one that worked becomes a fix pair, or counts for the one that was remembered."""
 
     kind = "record_fix_outcome"
-    results = TypeAdapter(FixOutcome)
 
     outcome: FixOutcome
 

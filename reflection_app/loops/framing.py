@@ -13,7 +13,7 @@ def framed(text: str, *, name: str, most: int) -> str:
 
     No text can hold its own hash, so none can end its frame; and a replayed loop makes the same prompt again.
     """
-    tag = f"{name}-{hashlib.sha256(text.encode(errors='surrogatepass')).hexdigest()[:12]}"
+    tag = frame_of(text, name=name)
     left_out = len(text) - most
     shown = text if left_out <= 0 else f"{text[:most]}\n[{left_out:,} more characters are not shown.]"
     return f"<{tag}>\n{shown}\n</{tag}>"

@@ -6,7 +6,7 @@ succeeds only where a person says so or the kept code passes every test that not
 """
 
 from reflection_app.loops.actor_critic import actor_critic
-from reflection_app.loops.attempt_effects import AskReviewer, Generate, Pick, ReviewDecision, ReviewReason, RunTests
+from reflection_app.loops.attempt_effects import AskReviewer, Pick, ReviewDecision, ReviewReason, RunTests
 from reflection_app.loops.attempts import draw_audit, make_attempt
 from reflection_app.loops.code_answers import code_of
 from reflection_app.loops.code_loop import TESTS_TIMEOUT_S, sent_back, told_failures
@@ -66,7 +66,7 @@ async def write_tests(spec: TaskSpec, run: Progress) -> SuspectTests:
     """The tests that a model writes from the task alone, before there is any code, and the task's own examples."""
     run.check_limits()
     answer = await run.perform(
-        Generate(
+        run.model_call(
             key="tests/write",
             role="tester",
             messages=(
@@ -74,8 +74,6 @@ async def write_tests(spec: TaskSpec, run: Progress) -> SuspectTests:
                 user(prompt("tests_write", objective=spec.objective, count=TESTS_WANTED)),
             ),
             temperature=0.2,
-            max_tokens=run.tokens_left,
-            timeout_s=run.time_left_s(),
         )
     )
     # The last line of what broke off may say something else than was meant: `== 1` of `== 12`.

@@ -22,28 +22,16 @@ from reflection_app.loops.graph_words import (
     shortened,
     what_failed,
 )
+from reflection_app.loops.texts import word_set
 
 TASK, OUTCOME = "task", "outcome"
 # Asked again, or asked to go on: both belong to the question that they follow.
 REASK = re.compile(r"/(?:again|more)-\d+$")
 PASSED = "PASS"
 # What these tell is told by the steps around them.
-QUIET = frozenset(
-    {
-        "draw",
-        "record_pick",
-        "record_plan_step",
-        "record_reflection",
-        "find_similar_issues",
-        "record_report",
-        "propose_entry",
-        "propose_instruction",
-        "wait",
-        "recall_fix",
-        "record_tool_failure",
-        "record_fix_outcome",
-        "record_supplements",
-    }
+QUIET = word_set(
+    "draw record_pick record_plan_step record_reflection find_similar_issues record_report propose_entry "
+    "propose_instruction wait recall_fix record_tool_failure record_fix_outcome record_supplements"
 )
 CHECKS = frozenset({NodeKind.VALIDATION, NodeKind.TOOL_CALL, NodeKind.TOOL_FAILURE})
 CALLS = frozenset({NodeKind.TOOL_CALL, NodeKind.TOOL_FAILURE})

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from itertools import count
 
 from reflection_app.loops.answers import ask
-from reflection_app.loops.attempt_effects import Generate
 from reflection_app.loops.effect import EffectFailed, EffectTimedOut
 from reflection_app.loops.effects import AwaitTurns, RecordReflection, Turn, Turns
 from reflection_app.loops.framing import frame_of, framed_task
@@ -133,13 +132,11 @@ def question(objective: str, turns: list[Turn], kept: list[KeptReflection], *, n
 async def _reflect(run: Progress, asked: KeptReflection, *, messages: tuple[Message, ...]) -> KeptReflection:
     """The reflection, recorded; without one and with the problem where the reflector could not be used."""
     run.check_limits()
-    request = Generate(
+    request = run.model_call(
         key=f"reflection-{asked.number}/answer",
         role="reflector",
         messages=messages,
         temperature=TEMPERATURE,
-        max_tokens=run.tokens_left,
-        timeout_s=run.time_left_s(),
         json_schema=ANSWER_SCHEMA,
     )
     try:

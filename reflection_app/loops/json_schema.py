@@ -14,6 +14,7 @@ from urllib.parse import unquote
 import jsonschema_rs
 
 from reflection_app.loops.storable import storable
+from reflection_app.loops.texts import cut, word_set
 from reflection_app.loops.values import Value
 
 # Whether checking a value against a JSON Schema stays affordable.
@@ -30,10 +31,10 @@ SMALLEST_COPY = 256
 MOST_PAIRS = 300_000
 DEEPEST_VALUE = 100
 
-ASSERTIONS = frozenset(
-    "type enum const minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength pattern format "  # noqa: SIM905
+ASSERTIONS = word_set(
+    "type enum const minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength pattern format "
     "minItems maxItems uniqueItems contains minProperties maxProperties dependentRequired additionalProperties "
-    "unevaluatedItems unevaluatedProperties propertyNames allOf anyOf oneOf not".split()
+    "unevaluatedItems unevaluatedProperties propertyNames allOf anyOf oneOf not"
 )
 # A complaint of one of these carries all that would have been allowed.
 COPIED = ("enum", "const", "pattern")
@@ -259,7 +260,7 @@ def violations(schema: dict[str, Any], value: Any) -> tuple[Violation, ...]:
     try:
         found = [one for error in _validator(schema, mask=THE_VALUE).iter_errors(value) for one in _told(error)]
     except ValueError as error:  # a number that no JSON reader of the validator's kind can hold, or half a character
-        return (Violation(path="$", message=f"it cannot be checked: {_shortened(str(error), LONGEST_MESSAGE)}"),)
+        return (Violation(path="$", message=f"it cannot be checked: {cut(str(error), LONGEST_MESSAGE)}"),)
     return tuple(dict.fromkeys(found))
 
 
@@ -274,7 +275,7 @@ def json_path(parts: list[str | int]) -> str:
         else:
             quoted = part.replace("\\", "\\\\").replace("'", "\\'")
             path += f"['{quoted}']"
-    return _shortened(storable(path), LONGEST_PATH)
+    return cut(storable(path), LONGEST_PATH)
 
 
 def _told(error: jsonschema_rs.ValidationError) -> list[Violation]:
@@ -285,7 +286,7 @@ def _told(error: jsonschema_rs.ValidationError) -> list[Violation]:
     message = error.message
     if error.kind.name not in {"required", "additionalProperties", "unevaluatedProperties"}:
         message += _found(error.instance)
-    return [Violation(path=json_path(error.instance_path), message=_shortened(storable(message), LONGEST_MESSAGE))]
+    return [Violation(path=json_path(error.instance_path), message=cut(storable(message), LONGEST_MESSAGE))]
 
 
 def _nearest(error: jsonschema_rs.ValidationError) -> list[jsonschema_rs.ValidationError]:
@@ -302,11 +303,7 @@ def _nearest(error: jsonschema_rs.ValidationError) -> list[jsonschema_rs.Validat
 def _found(value: Any) -> str:
     if isinstance(value, dict | list) or value is None:
         return ""
-    return f" (found {_shortened(json.dumps(value, ensure_ascii=False), LONGEST_SHOWN)})"
-
-
-def _shortened(text: str, longest: int) -> str:
-    return text if len(text) <= longest else text[: longest - 1] + "…"
+    return f" (found {cut(json.dumps(value, ensure_ascii=False), LONGEST_SHOWN)})"
 
 
 def _validator(schema: dict[str, Any], *, mask: str | None = None) -> jsonschema_rs.Draft202012Validator:
@@ -322,9 +319,9 @@ def _validator(schema: dict[str, Any], *, mask: str | None = None) -> jsonschema
     except jsonschema_rs.ValidationError as error:
         where = json_path(error.instance_path)
         why = NO_PATTERN if where.endswith(".pattern") else error.message
-        raise SchemaRefused(f"{where}: {_shortened(storable(why), LONGEST_MESSAGE)}") from None
+        raise SchemaRefused(f"{where}: {cut(storable(why), LONGEST_MESSAGE)}") from None
     except (ValueError, RecursionError) as error:
-        raise SchemaRefused(_shortened(str(error), LONGEST_MESSAGE)) from None
+        raise SchemaRefused(cut(str(error), LONGEST_MESSAGE)) from None
 
 
 def _subschemas(schema: Any) -> Iterator[tuple[Place, dict[str, Any]]]:
@@ -362,7 +359,7 @@ def _check_references(at: Place, schema: dict[str, Any], *, root: Any, anchors: 
         reference = schema.get(keyword)
         if not isinstance(reference, str):
             continue
-        shown = _shortened(storable(reference), LONGEST_PATH)
+        shown = cut(storable(reference), LONGEST_PATH)
         if not reference.startswith("#"):
             raise SchemaRefused(f"{place}: refers outside of itself, to {shown!r}; nothing is fetched")
         if not targets(reference, root=root, anchors=anchors):

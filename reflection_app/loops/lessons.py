@@ -3,7 +3,7 @@
 from typing import Annotated
 from uuid import UUID
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field
 
 from reflection_app.loops.effect import Effect
 from reflection_app.loops.project_settings import Share
@@ -62,7 +62,6 @@ class RecallLessons(Effect[Lessons]):
     """
 
     kind = "recall_lessons"
-    results = TypeAdapter(Lessons)
 
     question: Text
     agent: Text = ""

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Self
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from reflection_app.loops.answer_reading import Lenient
+from reflection_app.loops.answer_schemas import TEXT, open_object
 from reflection_app.loops.answers import ask
-from reflection_app.loops.attempt_effects import Generate
 from reflection_app.loops.effect import EffectFailed
 from reflection_app.loops.framing import framed
 from reflection_app.loops.merging import (
@@ -20,6 +20,7 @@ from reflection_app.loops.merging import (
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.task_spec import TaskSpec
+from reflection_app.loops.texts import at_most, one_line
 from reflection_app.loops.values import system, user
 from reflection_app.loops.verdicts import Outcome
 
@@ -27,11 +28,7 @@ ROLE = "merger"
 TEMPERATURE = 0.2
 LONGEST_SHOWN = 12_000
 
-ANSWER_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "required": ["name", "description", "content", "note"],
-    "properties": {name: {"type": "string"} for name in ("name", "description", "content", "note")},
-}
+ANSWER_SCHEMA = open_object(name=TEXT, description=TEXT, content=TEXT, note=TEXT)
 
 
 def _text(value: Any) -> Any:
@@ -41,16 +38,8 @@ def _text(value: Any) -> Any:
     return "" if value is None else value
 
 
-def _line(text: str) -> str:
-    return " ".join(text.split())[:LONGEST_NAME]
-
-
-def _long(text: str) -> str:
-    return text.strip()[:LONGEST_TEXT]
-
-
-Line = Annotated[str, BeforeValidator(_text), AfterValidator(_line)]
-Long = Annotated[str, BeforeValidator(_text), AfterValidator(_long)]
+Line = Annotated[str, BeforeValidator(_text), AfterValidator(one_line), at_most(LONGEST_NAME)]
+Long = Annotated[str, BeforeValidator(_text), at_most(LONGEST_TEXT, stripped=True)]
 
 
 class MergeAnswer(Lenient):
@@ -74,13 +63,11 @@ async def merge_suggestion(spec: TaskSpec, run: Progress) -> Outcome:
         raise EffectFailed("There are not two entries to merge.")
     first, second = spec.to_merge
     asked = prompt("merge_entries", first=_shown(first, name="first"), second=_shown(second, name="second"))
-    request = Generate(
+    request = run.model_call(
         key="merge",
         role=ROLE,
         messages=(system(prompt("merge_system")), user(asked)),
         temperature=TEMPERATURE,
-        max_tokens=run.tokens_left,
-        timeout_s=run.time_left_s(),
         json_schema=ANSWER_SCHEMA,
     )
     answer = await ask(run, request, schema=MergeAnswer)

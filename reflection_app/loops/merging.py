@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field
 
 from reflection_app.loops.effect import Effect
 from reflection_app.loops.storable import Text
@@ -35,6 +35,5 @@ class RecordMergeSuggestion(Effect[MergeSuggestion]):
     """Keep what was suggested beside the conflict that it was asked for."""
 
     kind = "record_merge_suggestion"
-    results = TypeAdapter(MergeSuggestion)
 
     suggestion: MergeSuggestion

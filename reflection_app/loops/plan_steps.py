@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from reflection_app.loops.answers import Answer, NoAnswer, NoUsableAnswer, ask, complete_answer
-from reflection_app.loops.attempt_effects import Generate
 from reflection_app.loops.attempts import task_with_lessons
 from reflection_app.loops.completeness.checks import HistoryStep
 from reflection_app.loops.diagnosis.acting import Skipped, call_with_diagnosis
@@ -236,14 +235,8 @@ def _checked(plan: Plan, spec: TaskSpec, work: Work) -> CheckedPlan:
 
 async def _ask(run: Progress, *, key: str, messages: tuple[Message, ...]) -> Plan:
     run.check_limits()
-    request = Generate(
-        key=key,
-        role="planner",
-        messages=messages,
-        temperature=TEMPERATURE,
-        max_tokens=run.tokens_left,
-        timeout_s=run.time_left_s(),
-        json_schema=PLAN_SCHEMA,
+    request = run.model_call(
+        key=key, role="planner", messages=messages, temperature=TEMPERATURE, json_schema=PLAN_SCHEMA
     )
     return await ask(run, request, schema=Plan, judges=False)
 
@@ -309,13 +302,7 @@ async def _do(
 
 async def _think(step: PlanStep, *, task: str, run: Progress, base: str) -> tuple[PlanStepOutcome, str]:
     run.check_limits()
-    request = Generate(
-        key=f"{base}/answer",
-        role="actor",
-        messages=(system(prompt("write_system")), user(task)),
-        max_tokens=run.tokens_left,
-        timeout_s=run.time_left_s(),
-    )
+    request = run.model_call(key=f"{base}/answer", role="actor", messages=(system(prompt("write_system")), user(task)))
     answer = Answer()
     try:
         await complete_answer(run, request, answer)

@@ -17,8 +17,7 @@ A run that a limit or an error stops in the middle keeps what its steps came to 
 """
 
 from reflection_app.loops.actor_critic import Earlier, actor_messages, evaluate
-from reflection_app.loops.attempt_effects import KeepAttempt
-from reflection_app.loops.attempts import make_attempt, settle, unfinished
+from reflection_app.loops.attempts import end_by, keep_attempt, make_attempt, settle, unfinished
 from reflection_app.loops.completeness.supplementing import supply_what_is_missing
 from reflection_app.loops.effect import EffectFailed
 from reflection_app.loops.framing import framed
@@ -27,7 +26,7 @@ from reflection_app.loops.progress import LimitReached, Progress
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.loops.values import Message
-from reflection_app.loops.verdicts import Judgement, Outcome, Referee, Verdict
+from reflection_app.loops.verdicts import Judgement, Outcome, Referee
 
 LONGEST_MISSING = 8_000
 
@@ -75,14 +74,9 @@ async def _judge_answer(
     run.check_limits()
     judgement = await settle(spec, run, await evaluate(spec, run, attempt=number, content=text))
     await _record(run, judge_steps(work, attempt=number, answer=judgement))
-    if judgement.passed:
-        return Outcome.SUCCEEDED
-    if judgement.verdict is Verdict.REJECT:
-        return Outcome.REJECTED
-    if judgement.referee is not Referee.PERSON and run.over_corrected(counted=Referee.CRITIC):
-        return Outcome.OVER_CORRECTED
-    earlier.append(Earlier(text, judgement))
-    return None
+    if (end := end_by(judgement, run, counted=Referee.CRITIC)) is None:
+        earlier.append(Earlier(text, judgement))
+    return end
 
 
 async def _record(run: Progress, judgement: Judgement) -> Judgement:
@@ -94,8 +88,7 @@ async def _keep_what_there_is(run: Progress, work: Work, *, number: int, why: Ex
     if number not in run.attempts:
         if not work.done_by_newest:
             return
-        await run.perform(KeepAttempt(key=f"attempt-{number}/kept", attempt=number, content=work.as_answer()))
-        run.attempts.append(number)
+        await keep_attempt(run, number=number, content=work.as_answer())
         await _record(run, judge_steps(work, attempt=number, stopped="The run stopped before the answer was written."))
     elif not any(judged.attempt == number and judged.referee >= Referee.TOOL for judged in run.judgements):
         await _record(run, judge_steps(work, attempt=number, stopped="The run stopped before the answer was judged."))

@@ -4,9 +4,12 @@ from collections.abc import Collection, Iterable
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
+from reflection_app.loops.answer_reading import Lenient
+from reflection_app.loops.answer_schemas import TEXT, list_of, open_object, texts
 from reflection_app.loops.storable import storable
+from reflection_app.loops.texts import at_most
 from reflection_app.loops.tool_calls import Plain
 from reflection_app.loops.values import Value
 
@@ -31,20 +34,14 @@ def _tool(value: Any) -> Any:
     return None if isinstance(value, str) and value.strip().lower() in NO_TOOL else value
 
 
-def _clipped(text: str) -> str:
-    return storable(text)[:LONGEST_DESCRIPTION]
-
-
 StepId = Annotated[str, BeforeValidator(_text), AfterValidator(storable), Field(min_length=1, max_length=LONGEST_ID)]
 ToolName = Annotated[str, AfterValidator(storable), Field(max_length=64)]
 Required = Annotated[tuple[StepId, ...], Field(max_length=MOST_LISTED)]
-Description = Annotated[str, AfterValidator(_clipped), Field(min_length=1)]
+Description = Annotated[str, AfterValidator(storable), at_most(LONGEST_DESCRIPTION), Field(min_length=1)]
 
 
-class PlanStep(BaseModel):
+class PlanStep(Lenient):
     """One step. `requires` is None where the plan does not say what it needs, which is a fault of the plan."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
 
     id: StepId
     description: Description
@@ -52,34 +49,17 @@ class PlanStep(BaseModel):
     requires: Annotated[Required | None, BeforeValidator(_ids)] = None
 
 
-class Plan(BaseModel):
+class Plan(Lenient):
     """Steps as a planner gave them, not checked yet."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
 
     steps: Annotated[tuple[PlanStep, ...], Field(max_length=MOST_LISTED)]
 
 
-PLAN_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "required": ["steps"],
-    "properties": {
-        "steps": {
-            "type": "array",
-            "maxItems": MOST_STEPS,
-            "items": {
-                "type": "object",
-                "required": ["id", "description", "tool", "requires"],
-                "properties": {
-                    "id": {"type": "string"},
-                    "description": {"type": "string"},
-                    "tool": {"type": ["string", "null"]},
-                    "requires": {"type": "array", "items": {"type": "string"}},
-                },
-            },
-        }
-    },
-}
+PLAN_SCHEMA = open_object(
+    steps=list_of(
+        open_object(id=TEXT, description=TEXT, tool={"type": ["string", "null"]}, requires=texts()), most=MOST_STEPS
+    )
+)
 
 
 class PlanFault(StrEnum):

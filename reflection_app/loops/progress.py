@@ -6,13 +6,24 @@ results, never from a clock, and so comes out the same when a run is replayed fr
 
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
+from typing import Any
 
-from reflection_app.loops.attempt_effects import AskPerson, HandedIn, Pick, RecordPick, RecordVerdict, Wait
+from reflection_app.loops.attempt_effects import (
+    USUAL_TEMPERATURE,
+    AskPerson,
+    Generate,
+    HandedIn,
+    Pick,
+    RecordPick,
+    RecordVerdict,
+    Wait,
+)
 from reflection_app.loops.effect import Effect, EffectFailed, EffectTimedOut, Spent
 from reflection_app.loops.lessons import Lessons
 from reflection_app.loops.questions import Choice, PersonsAnswer
 from reflection_app.loops.task_spec import Limits
 from reflection_app.loops.tickets import Ticket
+from reflection_app.loops.values import Message
 from reflection_app.loops.verdicts import Ended, Judgement, Outcome, Referee, Verdict
 
 # Which attempt a run keeps: the best by its strongest referee, not the last.
@@ -165,6 +176,30 @@ class Progress:
                 value=performed.value,
             )
         return performed.value
+
+    def model_call(
+        self,
+        *,
+        key: str,
+        role: str,
+        messages: tuple[Message, ...],
+        temperature: float = USUAL_TEMPERATURE,
+        top_p: float | None = None,
+        json_schema: dict[str, Any] | None = None,
+        attempt: int | None = None,
+    ) -> Generate:
+        """A call of the model of `role` with what is left of the budgets. Raises EffectTimedOut where no time is."""
+        return Generate(
+            key=key,
+            role=role,
+            messages=messages,
+            temperature=temperature,
+            top_p=top_p,
+            max_tokens=self.tokens_left,
+            timeout_s=self.time_left_s(),
+            json_schema=json_schema,
+            attempt=attempt,
+        )
 
     async def ask_person(self, asking: AskPerson) -> PersonsAnswer:
         """The person's answer; where the run has asked too often already nobody is asked, and the question skipped."""

@@ -4,7 +4,6 @@ After the mode "Reflexion" of the design seeds; Shinn et al., 2023, arXiv:2303.1
 """
 
 from reflection_app.loops.answers import ask
-from reflection_app.loops.attempt_effects import Generate
 from reflection_app.loops.attempts import end_by, make_attempt, settle, within
 from reflection_app.loops.framing import sees_all_of
 from reflection_app.loops.progress import Progress
@@ -53,13 +52,11 @@ async def evaluate(spec: TaskSpec, run: Progress, *, attempt: int, content: str)
     """The model's verdict on its own attempt, recorded."""
     answer = await ask(
         run,
-        Generate(
+        run.model_call(
             key=f"attempt-{attempt}/self-evaluation",
             role="self",
             messages=evaluation_question(objective=spec.objective, content=content),
             temperature=EVALUATION_TEMPERATURE,
-            max_tokens=run.tokens_left,
-            timeout_s=run.time_left_s(),
             json_schema=EVALUATION_SCHEMA,
         ),
         schema=SelfEvaluation,
@@ -72,13 +69,11 @@ async def reflect(spec: TaskSpec, run: Progress, *, attempt: int, content: str, 
     """The model's reflection on an attempt that was sent back, by itself or by a person."""
     return await ask(
         run,
-        Generate(
+        run.model_call(
             key=f"attempt-{attempt}/reflection",
             role="reflector",
             messages=reflection_question(objective=spec.objective, content=content, judgement=judgement),
             temperature=REFLECTION_TEMPERATURE,
-            max_tokens=run.tokens_left,
-            timeout_s=run.time_left_s(),
             json_schema=REFLECTION_SCHEMA,
         ),
         schema=Reflection,

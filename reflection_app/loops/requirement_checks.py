@@ -29,6 +29,7 @@ from reflection_app.loops.requirements import (
     RequirementsReport,
 )
 from reflection_app.loops.storable import count_characters, count_lines, count_words
+from reflection_app.loops.texts import cut
 from reflection_app.loops.verdicts import Issue, IssueCategory, Judgement, Referee, Severity, Verdict
 
 # An answer as its minimum requirements see it.
@@ -154,13 +155,13 @@ def _what(count: CountRequirement, *, is_one: bool = False) -> str:
     where = count.path.strip() or WHOLE
     is_whole = where == WHOLE
     place = "" if is_whole and count.of is not Counted.ITEMS else f" in {'the list' if is_whole else where}"
-    conditions = " and ".join(f"{_shortened(name)} = {_shown(value)}" for name, value in count.where.items())
+    conditions = " and ".join(f"{cut(name, LONGEST_SHOWN)} = {_shown(value)}" for name, value in count.where.items())
     unit = count.of.value.removesuffix("s") if is_one else count.of.value
     return f"{unit}{place}{f' with {conditions}' if conditions else ''}"
 
 
 def _shown(value: Any) -> str:
-    return _shortened(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+    return cut(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), LONGEST_SHOWN)
 
 
 def _kind_of(value: Any) -> str:
@@ -176,10 +177,6 @@ def _kind_of(value: Any) -> str:
         case str():
             return "a text"
     return "a number"
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 1]}…"
 
 
 MOST_TOLD = 10
@@ -228,7 +225,7 @@ def _fit(schema: dict[str, Any], data: Any) -> Found:
         return True, "it fits", ""
     told = "; ".join(f"{one.path}: {one.message}" for one in found[:MOST_TOLD])
     more = f"; and {len(found) - MOST_TOLD:,} more" if len(found) > MOST_TOLD else ""
-    return False, f"{_shortened_list(told, LONGEST_TOLD)}{more}", found[0].path
+    return False, f"{cut(told, LONGEST_TOLD)}{more}", found[0].path
 
 
 def _field(path: str, answer: CheckedAnswer) -> RequirementResult:
@@ -268,10 +265,6 @@ def _is_empty(value: Any) -> bool:
     if isinstance(value, str):
         return not any(character.isprintable() and not character.isspace() for character in value)
     return value is None or (isinstance(value, dict | list) and not value)
-
-
-def _shortened_list(text: str, longest: int) -> str:
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def requirement_issues(report: RequirementsReport) -> tuple[Issue, ...]:

@@ -3,11 +3,12 @@
 After the mode "Reflexion" of the design seeds; Shinn et al., 2023, arXiv:2303.11366.
 """
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
 from reflection_app.loops.answer_reading import Clipped, Flag, Lenient, Share, Texts, as_described
+from reflection_app.loops.answer_schemas import SHARE, YES_OR_NO, closed_object, texts
 from reflection_app.loops.framing import frame_of, framed_task, shown
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.values import Message, system, user
@@ -45,26 +46,8 @@ class Reflection(Lenient):
     suggestions: Texts = ()
 
 
-def _texts(most: int) -> dict[str, Any]:
-    return {"type": "array", "items": {"type": "string"}, "maxItems": most}
-
-
-EVALUATION_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["is_satisfactory", "issues", "confidence"],
-    "properties": {
-        "is_satisfactory": {"type": "boolean"},
-        "issues": _texts(8),
-        "confidence": {"type": "number", "minimum": 0, "maximum": 1},
-    },
-}
-REFLECTION_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["issues", "root_causes", "suggestions"],
-    "properties": {name: _texts(5) for name in ("issues", "root_causes", "suggestions")},
-}
+EVALUATION_SCHEMA = closed_object(is_satisfactory=YES_OR_NO, issues=texts(8), confidence=SHARE)
+REFLECTION_SCHEMA = closed_object(issues=texts(5), root_causes=texts(5), suggestions=texts(5))
 
 
 def evaluation_question(*, objective: str, content: str) -> tuple[Message, ...]:

@@ -5,8 +5,10 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from reflection_app.loops.answer_reading import Flag, Lenient, Share, as_list
+from reflection_app.loops.answer_reading import Flag, Lenient, Share, as_list, read_as
+from reflection_app.loops.answer_schemas import SHARE, TEXT, YES_OR_NO, closed_object, list_of, one_of, texts
 from reflection_app.loops.storable import Text
+from reflection_app.loops.texts import at_most
 from reflection_app.loops.values import Value
 from reflection_app.loops.verdicts import Confidence
 
@@ -60,28 +62,17 @@ class KeptReflection(Value):
     problem: Text = ""
 
 
-def known_finding(value: Any) -> Finding:
-    """Reflectors invent categories; an unknown one is no reason to lose the finding."""
-    try:
-        return Finding(str(value).strip().lower().replace(" ", "_"))
-    except ValueError:
-        return Finding.OTHER
-
-
-def _clipped(text: str) -> str:
-    return text[:LONGEST]
-
-
 def _few(items: tuple[Any, ...]) -> tuple[Any, ...]:
     return items[:MOST]
 
 
-Short = Annotated[str, AfterValidator(_clipped)]
+AnyFinding = Annotated[Finding, read_as(Finding, otherwise=Finding.OTHER)]
+Short = Annotated[str, at_most(LONGEST)]
 Shorts = Annotated[tuple[Short, ...], BeforeValidator(as_list), AfterValidator(_few)]
 
 
 class ReflectorIssue(Lenient):
-    category: Annotated[Finding, BeforeValidator(known_finding)] = Finding.OTHER
+    category: AnyFinding = Finding.OTHER
     description: Short = Field(min_length=1)
     suggestion: Short = ""
 
@@ -99,31 +90,10 @@ class ReflectorAnswer(Lenient):
         return SessionReflection.model_validate(self.model_dump())
 
 
-_TEXTS: dict[str, Any] = {"type": "array", "items": {"type": "string"}, "maxItems": 5}
-
-# Written out for providers that constrain the answer; stricter than what is accepted, on purpose.
-ANSWER_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["on_track", "observations", "issues", "suggestions", "confidence"],
-    "properties": {
-        "on_track": {"type": "boolean"},
-        "observations": _TEXTS,
-        "issues": {
-            "type": "array",
-            "maxItems": 8,
-            "items": {
-                "type": "object",
-                "additionalProperties": False,
-                "required": ["category", "description", "suggestion"],
-                "properties": {
-                    "category": {"type": "string", "enum": [finding.value for finding in Finding]},
-                    "description": {"type": "string"},
-                    "suggestion": {"type": "string"},
-                },
-            },
-        },
-        "suggestions": _TEXTS,
-        "confidence": {"type": "number", "minimum": 0, "maximum": 1},
-    },
-}
+ANSWER_SCHEMA = closed_object(
+    on_track=YES_OR_NO,
+    observations=texts(5),
+    issues=list_of(closed_object(category=one_of(Finding), description=TEXT, suggestion=TEXT), most=8),
+    suggestions=texts(5),
+    confidence=SHARE,
+)

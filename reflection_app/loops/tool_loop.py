@@ -15,8 +15,7 @@ import json
 from typing import Any
 
 from reflection_app.loops.answer_reading import UnusableAnswerError, read_answer
-from reflection_app.loops.attempt_effects import KeepAttempt
-from reflection_app.loops.attempts import make_attempt, task_with_lessons
+from reflection_app.loops.attempts import keep_attempt, make_attempt, task_with_lessons
 from reflection_app.loops.diagnosis.acting import Calls
 from reflection_app.loops.effect import EffectTimedOut
 from reflection_app.loops.progress import LimitReached, Progress
@@ -84,15 +83,10 @@ async def _made(spec: TaskSpec, run: Progress, calls: Calls, *, number: int) -> 
     try:
         tried = await calls.make(call, number)
     except (LimitReached, EffectTimedOut):
-        await _keep(run, number=number, content=content_of(call))
+        await keep_attempt(run, number=number, content=content_of(call))
         raise
-    await _keep(run, number=number, content=content_of(call, tried.result))
+    await keep_attempt(run, number=number, content=content_of(call, tried.result))
     return tried
-
-
-async def _keep(run: Progress, *, number: int, content: str) -> None:
-    await run.perform(KeepAttempt(key=f"attempt-{number}/kept", attempt=number, content=content))
-    run.attempts.append(number)
 
 
 async def _handed_in(spec: TaskSpec, run: Progress, calls: Calls, *, number: int) -> Try:

@@ -8,10 +8,12 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
+from pydantic import Field, JsonValue, field_validator
 
+from reflection_app.loops.answer_reading import Lenient
+from reflection_app.loops.answer_schemas import TEXT, open_object
 from reflection_app.loops.answers import ask
-from reflection_app.loops.attempt_effects import CallTool, Generate
+from reflection_app.loops.attempt_effects import CallTool
 from reflection_app.loops.diagnosis.diagnoses import Diagnosis, Source
 from reflection_app.loops.effect import EffectFailed
 from reflection_app.loops.framing import framed
@@ -45,10 +47,8 @@ class NothingNew(EffectFailed):
     """The model proposes only what has failed already."""
 
 
-class CallAnswer(BaseModel):
+class CallAnswer(Lenient):
     """A call as a model or an outside agent proposes it. Where there is one tool alone, its name may be left out."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
 
     tool: str = Field(default="", max_length=64)
     arguments: dict[str, JsonValue]
@@ -67,11 +67,7 @@ class CallAnswer(BaseModel):
         return ToolCall(tool=self.tool.strip() or only or "(none)", arguments=self.arguments)
 
 
-ANSWER_SCHEMA = {
-    "type": "object",
-    "required": ["tool", "arguments"],
-    "properties": {"tool": {"type": "string"}, "arguments": {"type": "object"}},
-}
+ANSWER_SCHEMA = open_object(tool=TEXT, arguments={"type": "object"})
 
 
 @dataclass(frozen=True)
@@ -143,15 +139,7 @@ async def _ask(run: Progress, *, key: str, messages: tuple[Message, ...], tools:
     run.check_limits()
     answer = await ask(
         run,
-        Generate(
-            key=key,
-            role="actor",
-            messages=messages,
-            temperature=TEMPERATURE,
-            max_tokens=run.tokens_left,
-            timeout_s=run.time_left_s(),
-            json_schema=ANSWER_SCHEMA,
-        ),
+        run.model_call(key=key, role="actor", messages=messages, temperature=TEMPERATURE, json_schema=ANSWER_SCHEMA),
         schema=CallAnswer,
         judges=False,
     )

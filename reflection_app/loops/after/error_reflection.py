@@ -1,8 +1,7 @@
 """The error reflector: what went wrong in work that has ended, and how good it was."""
 
-from typing import Any
-
 from reflection_app.loops.after.looking_back import ErrorsAnswer, Question, look_back, session_of, shown_session
+from reflection_app.loops.answer_schemas import TEXT, list_of, one_of, open_object
 from reflection_app.loops.effects import RecordFindings
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
@@ -15,28 +14,10 @@ ROLE = "error_reflector"
 KEY = "errors"
 MOST_TURNS = 4
 
-# Written out for providers that constrain the answer; stricter than what is accepted, on purpose.
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "required": ["score", "findings"],
-    "properties": {
-        "score": {"type": "number", "minimum": 0, "maximum": 100},
-        "findings": {
-            "type": "array",
-            "maxItems": 10,
-            "items": {
-                "type": "object",
-                "required": ["category", "description", "cause", "suggestion"],
-                "properties": {
-                    "category": {"type": "string", "enum": [finding.value for finding in Finding]},
-                    "description": {"type": "string"},
-                    "cause": {"type": "string"},
-                    "suggestion": {"type": "string"},
-                },
-            },
-        },
-    },
-}
+SCHEMA = open_object(
+    score={"type": "number", "minimum": 0, "maximum": 100},
+    findings=list_of(open_object(category=one_of(Finding), description=TEXT, cause=TEXT, suggestion=TEXT), most=10),
+)
 
 
 async def error_reflection(spec: TaskSpec, run: Progress) -> Outcome:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, JsonValue, ValidationError, model_validator
+from pydantic import AliasChoices, BeforeValidator, Field, JsonValue, ValidationError, model_validator
 
 from reflection_app.loops.after.findings import (
     LONGEST_NAME,
@@ -37,8 +37,9 @@ from reflection_app.loops.framing import framed
 from reflection_app.loops.inline_reflection import shortened
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
-from reflection_app.loops.session_reflections import Finding, known_finding
+from reflection_app.loops.session_reflections import AnyFinding, Finding
 from reflection_app.loops.storable import is_storable
+from reflection_app.loops.texts import at_most
 from reflection_app.loops.tool_calls import ToolResult, is_too_deep
 from reflection_app.loops.values import Message, assistant, user
 
@@ -60,14 +61,6 @@ def _said(value: Any) -> Any:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _short(text: str) -> str:
-    return text.strip()[:LONGEST_TEXT]
-
-
-def _content(text: str) -> str:
-    return text.strip()[:LONGEST_CONTENT]
-
-
 def _score(value: Any) -> float | None:
     """0 to 100; None where nothing can be read as a number."""
     text = str(value).strip().removesuffix("%").split("/")[0]
@@ -86,11 +79,11 @@ def _memory_type(value: Any) -> MemoryType:
     return MemoryType.RULE if name in RULES else MemoryType.PROJECT
 
 
-Short = Annotated[str, BeforeValidator(_said), AfterValidator(_short)]
+Short = Annotated[str, BeforeValidator(_said), at_most(LONGEST_TEXT, stripped=True)]
 
 
 class FindingAnswer(Lenient):
-    category: Annotated[Finding, BeforeValidator(known_finding)] = Finding.OTHER
+    category: AnyFinding = Finding.OTHER
     description: Short = Field(min_length=1, validation_alias=AliasChoices("description", "issue", "problem"))
     cause: Short = Field(default="", validation_alias=AliasChoices("cause", "root_cause", "reason"))
     suggestion: Short = Field(default="", validation_alias=AliasChoices("suggestion", "fix", "recommendation"))
@@ -106,7 +99,7 @@ class MemoryAnswer(Lenient):
     type: Annotated[MemoryType, BeforeValidator(_memory_type)] = MemoryType.PROJECT
     name: Short = ""
     description: Short = ""
-    content: Annotated[str, BeforeValidator(_said), AfterValidator(_content)] = ""
+    content: Annotated[str, BeforeValidator(_said), at_most(LONGEST_CONTENT, stripped=True)] = ""
 
     @model_validator(mode="after")
     def check_it_says_something(self) -> Self:
@@ -260,13 +253,11 @@ def _request[A: Lenient](
     if is_last:
         newest = messages[-1]
         messages = (*messages[:-1], user(f"{newest.content}\n\n{prompt('after_last')}"))
-    return Generate(
+    return run.model_call(
         key=key,
         role=question.role,
         messages=messages,
         temperature=TEMPERATURE,
-        max_tokens=run.tokens_left,
-        timeout_s=run.time_left_s(),
         json_schema=with_nonce(question.schema if is_last else _or_a_tool(question.schema)),
     )
 

@@ -1,7 +1,5 @@
 """The memory reflector: rules, facts and preferences in work that has ended which later work should know."""
 
-from typing import Any
-
 from reflection_app.loops.after.findings import MemoryType
 from reflection_app.loops.after.looking_back import (
     MemoriesAnswer,
@@ -11,6 +9,7 @@ from reflection_app.loops.after.looking_back import (
     shown_known,
     shown_session,
 )
+from reflection_app.loops.answer_schemas import TEXT, list_of, one_of, open_object
 from reflection_app.loops.effects import RecordMemories
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
@@ -22,27 +21,9 @@ ROLE = "memory_reflector"
 KEY = "memories"
 MOST_TURNS = 5
 
-# Written out for providers that constrain the answer; stricter than what is accepted, on purpose.
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "required": ["memories"],
-    "properties": {
-        "memories": {
-            "type": "array",
-            "maxItems": 10,
-            "items": {
-                "type": "object",
-                "required": ["type", "name", "description", "content"],
-                "properties": {
-                    "type": {"type": "string", "enum": [kind.value for kind in MemoryType]},
-                    "name": {"type": "string"},
-                    "description": {"type": "string"},
-                    "content": {"type": "string"},
-                },
-            },
-        },
-    },
-}
+SCHEMA = open_object(
+    memories=list_of(open_object(type=one_of(MemoryType), name=TEXT, description=TEXT, content=TEXT), most=10)
+)
 
 
 async def memory_reflection(spec: TaskSpec, run: Progress) -> Outcome:

@@ -9,9 +9,9 @@ from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, StrictBool, model_validator
 
-from reflection_app.loops.answer_reading import Clipped, Lenient, Texts
+from reflection_app.loops.answer_reading import Lenient, Said, Texts
+from reflection_app.loops.answer_schemas import TEXT, YES_OR_NO, open_object, texts
 from reflection_app.loops.answers import ask
-from reflection_app.loops.attempt_effects import Generate
 from reflection_app.loops.completeness.checks import (
     LONGEST_OPERATION,
     CheckState,
@@ -47,13 +47,6 @@ def _supplements(value: Any) -> Any:
     return [{"operation": one} if isinstance(one, str) else one for one in listed]
 
 
-def _text(value: Any) -> Any:
-    return "" if value is None else value
-
-
-Said = Annotated[Clipped, BeforeValidator(_text)]
-
-
 class SupplementAnswer(Lenient):
     operation: Said
     reason: Said = ""
@@ -83,27 +76,12 @@ class CheckAnswer(Lenient):
         return self
 
 
-ANSWER_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "required": ["is_complete", "analysis", "missing_aspects", "supplements"],
-    "properties": {
-        "is_complete": {"type": "boolean"},
-        "analysis": {"type": "string"},
-        "missing_aspects": {"type": "array", "items": {"type": "string"}},
-        "supplements": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "required": ["operation", "reason", "suggested_tools"],
-                "properties": {
-                    "operation": {"type": "string"},
-                    "reason": {"type": "string"},
-                    "suggested_tools": {"type": "array", "items": {"type": "string"}},
-                },
-            },
-        },
-    },
-}
+ANSWER_SCHEMA = open_object(
+    is_complete=YES_OR_NO,
+    analysis=TEXT,
+    missing_aspects=texts(),
+    supplements={"type": "array", "items": open_object(operation=TEXT, reason=TEXT, suggested_tools=texts())},
+)
 
 
 # The guards of a completeness check, in code: what a model suggests is carried out only where it passes them all.
@@ -261,14 +239,12 @@ async def check_completeness(
 async def _ask(
     spec: TaskSpec, run: Progress, *, history: Sequence[HistoryStep], settings: CompletenessSettings, key: str
 ) -> Completeness:
-    request = Generate(
+    request = run.model_call(
         key=key,
         role=ROLE,
         messages=question(spec, history, settings=settings),
         temperature=settings.temperature,
         top_p=settings.top_p if settings.top_p < 1 else None,
-        max_tokens=run.tokens_left,
-        timeout_s=run.time_left_s(),
         json_schema=ANSWER_SCHEMA,
     )
     try:

@@ -23,8 +23,7 @@ from reflection_app.loops.diagnosis.fallback_tools import (
     tool_that_serves_alike,
 )
 from reflection_app.loops.diagnosis.modifiers import can_be_kept, modified
-from reflection_app.loops.diagnosis.rule import Facts, Rule
-from reflection_app.loops.diagnosis.rules import rule_for
+from reflection_app.loops.diagnosis.rules import Facts, Rule, rule_for
 from reflection_app.loops.storable import storable
 
 # Signatures of errors, in which alike errors are equal, and the few words that tell one at a glance.

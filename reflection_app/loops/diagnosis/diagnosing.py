@@ -11,9 +11,8 @@ from typing import Any
 
 from pydantic import Field, JsonValue, field_validator, model_validator
 
-from reflection_app.loops.answer_reading import Clipped, Lenient
+from reflection_app.loops.answer_reading import Clipped, Lenient, Said
 from reflection_app.loops.answers import ask
-from reflection_app.loops.attempt_effects import Generate
 from reflection_app.loops.diagnosis.diagnose import diagnose_by_rules, from_known_fix, signature_of, symptoms_of
 from reflection_app.loops.diagnosis.diagnoses import (
     LONGEST_DELAY_S,
@@ -78,11 +77,11 @@ class ModelDiagnosis(Lenient):
     error_type: ErrorType
     root_cause: Clipped = Field(min_length=1)
     severity: FailureSeverity = FailureSeverity.MEDIUM
-    action: Clipped = ""
+    action: Said = ""
     modified_params: dict[str, JsonValue] | None = None
     fallback_tool: Clipped | None = None
     retry_delay_seconds: float | None = None
-    alternative: Clipped = ""
+    alternative: Said = ""
 
     @model_validator(mode="before")
     @classmethod
@@ -106,11 +105,6 @@ class ModelDiagnosis(Lenient):
         if value is None:
             return FailureSeverity.MEDIUM
         return SEVERITY_NAMES.get(value.strip().lower(), value.strip().lower()) if isinstance(value, str) else value
-
-    @field_validator("action", "alternative", mode="before")
-    @classmethod
-    def read_text(cls, value: Any) -> Any:
-        return "" if value is None else value
 
     @field_validator("modified_params", mode="after")
     @classmethod
@@ -242,13 +236,11 @@ async def _by_model(run: Progress, failed: FailedCall, *, key: str) -> Diagnosis
     """The model's diagnosis, or None where it has none that can be used or there is no room to ask it."""
     try:
         run.check_limits()
-        request = Generate(
+        request = run.model_call(
             key=key,
             role="diagnoser",
             messages=messages_for(failed),
             temperature=TEMPERATURE,
-            max_tokens=run.tokens_left,
-            timeout_s=run.time_left_s(),
             json_schema=DIAGNOSIS_SCHEMA,
         )
         said = await ask(run, request, schema=ModelDiagnosis)

@@ -12,131 +12,27 @@ from typing import Any
 
 from reflection_app.loops.diagnosis.diagnoses import FailedCall
 from reflection_app.loops.diagnosis.modifiers import fits
+from reflection_app.loops.texts import word_set
 from reflection_app.loops.tool_calls import ToolSpec
 
 MOST_TOOLS = 200
 ALIKE = 0.85
 SHARED_WORDS = 0.5
-READING = frozenset(
-    [
-        "get",
-        "read",
-        "search",
-        "fetch",
-        "list",
-        "find",
-        "lookup",
-        "look",
-        "query",
-        "retrieve",
-        "show",
-        "describe",
-        "view",
-        "check",
-        "browse",
-        "scrape",
-        "crawl",
-        "download",
-        "open",
-        "grep",
-        "reader",
-        "searcher",
-        "webreader",
-        "websearch",
-        "stat",
-        "head",
-        "cat",
-        "select",
-    ]
+
+
+READING = word_set(
+    "get read search fetch list find lookup look query retrieve show describe view check browse scrape crawl download "
+    "open grep reader searcher webreader websearch stat head cat select"
 )
-WRITING = frozenset(
-    [
-        "create",
-        "update",
-        "delete",
-        "remove",
-        "write",
-        "set",
-        "send",
-        "post",
-        "put",
-        "patch",
-        "insert",
-        "add",
-        "book",
-        "cancel",
-        "pay",
-        "buy",
-        "order",
-        "transfer",
-        "move",
-        "rename",
-        "execute",
-        "run",
-        "submit",
-        "publish",
-        "deploy",
-        "merge",
-        "push",
-        "commit",
-        "reset",
-        "drop",
-        "modify",
-        "change",
-        "edit",
-        "upload",
-        "exchange",
-        "return",
-        "refund",
-    ]
+WRITING = word_set(
+    "create update delete remove write set send post put patch insert add book cancel pay buy order transfer move "
+    "rename execute run submit publish deploy merge push commit reset drop modify change edit upload exchange return "
+    "refund"
 )
 # "get_order" and "list_posts" read.
-NOUNS_TOO = frozenset(
-    {
-        "order",
-        "book",
-        "post",
-        "transfer",
-        "exchange",
-        "return",
-        "refund",
-        "edit",
-        "change",
-        "commit",
-        "merge",
-        "patch",
-        "pay",
-    }
-)
-PAGE_KEYS = frozenset(["url", "uri", "link", "href", "webpage", "page_url", "website", "address", "source_url"])
-_SMALL = frozenset(
-    [
-        "a",
-        "an",
-        "the",
-        "of",
-        "to",
-        "in",
-        "on",
-        "for",
-        "and",
-        "or",
-        "by",
-        "with",
-        "from",
-        "is",
-        "it",
-        "its",
-        "as",
-        "at",
-        "this",
-        "that",
-        "be",
-        "all",
-        "any",
-        "one",
-    ]
-)
+NOUNS_TOO = word_set("order book post transfer exchange return refund edit change commit merge patch pay")
+PAGE_KEYS = word_set("url uri link href webpage page_url website address source_url")
+_SMALL = word_set("a an the of to in on for and or by with from is it its as at this that be all any one")
 _WORD = re.compile(r"[a-z0-9]{1,40}|[\u4e00-\u9fff]")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 

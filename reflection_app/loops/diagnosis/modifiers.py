@@ -9,45 +9,18 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeGuard
 
-from reflection_app.loops.diagnosis.rule import Change
+from reflection_app.loops.diagnosis.rules import Change
 from reflection_app.loops.storable import is_storable
+from reflection_app.loops.texts import word_set
 from reflection_app.loops.tool_calls import MOST_VIOLATIONS, SchemaUnusable, is_too_deep, violations
 
 # Numbers in parameters: within the bounds that a schema or an error names, and half of what was too much.
 
 FIRST_SIZE = 10
-SIZE_KEYS = frozenset(
-    [
-        "limit",
-        "max_results",
-        "maxresults",
-        "max_items",
-        "num_results",
-        "n_results",
-        "page_size",
-        "pagesize",
-        "per_page",
-        "perpage",
-        "size",
-        "count",
-        "top_k",
-        "topk",
-        "k",
-        "num",
-        "n",
-        "rows",
-        "batch_size",
-        "chunk_size",
-        "max_count",
-        "maxcount",
-        "first",
-        "take",
-        "max_rows",
-        "num_rows",
-        "results",
-        "max_pages",
-        "max_records",
-    ]
+SIZE_KEYS = word_set(
+    "limit max_results maxresults max_items num_results n_results page_size pagesize per_page perpage size count "
+    "top_k topk k num n rows batch_size chunk_size max_count maxcount first take max_rows num_rows results max_pages "
+    "max_records"
 )
 _BOUND = r"(?:or equal to |the maximum of |the minimum of )?(-?\d{1,12}(?:\.\d{1,6})?)(?![\d.]*[\w%])"
 _AT_MOST = re.compile(
@@ -139,9 +112,7 @@ def _is_named(key: str, text: str) -> bool:
 
 LONGEST_QUERY = 2_000
 OPERATORS = frozenset({"AND", "OR", "NOT"})
-QUERY_KEYS = frozenset(
-    ["query", "q", "search", "search_query", "search_term", "keywords", "expression", "search_string"]
-)
+QUERY_KEYS = word_set("query q search search_query search_term keywords expression search_string")
 
 
 def with_mended_queries(params: Params, _known: Mapping[str, Params], _schema: Params, _text: str) -> Params:

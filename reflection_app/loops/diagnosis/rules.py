@@ -1,38 +1,90 @@
-"""THE table of rules, in the order in which they are tried; the first that fits decides.
+"""The table of rules (rules.toml), read once, and the one function that matches it."""
 
-What our own callers know comes first, then limits and rights (which services put under many statuses), then statuses,
-then texts from the narrow to the wide. Where none fits, nothing is said: a model is asked then. docs/tool-failures.md
-tells how to read the table and where its rows come from.
-"""
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from importlib.resources import files
+from typing import Annotated, Any
 
-from reflection_app.loops.diagnosis import (
-    rules_access,
-    rules_data,
-    rules_domain,
-    rules_http,
-    rules_network,
-    rules_own,
-    rules_parameters,
-)
-from reflection_app.loops.diagnosis.rule import Facts, Rule
+from pydantic import BeforeValidator
 
-RULES: tuple[Rule, ...] = (
-    *rules_own.FIRST,
-    *rules_access.RULES,
-    *rules_http.RULES,
-    *rules_parameters.TOOLS,
-    *rules_data.REPOSITORIES,
-    *rules_data.DATABASES,
-    *rules_data.RESOURCES,
-    *rules_data.FILES,
-    rules_domain.STATE,
-    *rules_parameters.RULES,
-    *rules_network.RULES,
-    *rules_parameters.CODE,
-    *rules_domain.RULES,
-    *rules_own.LAST,
-    *rules_http.CLASSES,
-)
+from reflection_app.loops.diagnosis.diagnoses import ErrorType, FailureSeverity, Remedy
+from reflection_app.loops.tool_calls import ToolFailure
+from reflection_app.loops.values import Value
+
+
+class Change(StrEnum):
+    """What code can change of the parameters, computed from the tool's schema and from what the error names."""
+
+    DROP_UNKNOWN = "drop_unknown"
+    CONVERT = "convert"
+    FIX_CASE = "fix_case"
+    ADD_DEFAULT = "add_default"
+    CLAMP = "clamp"
+    HALVE_SIZE = "halve_size"
+    FIX_QUERY = "fix_query"
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the rules look at: the telling text of the error, and what is known of the call beside it."""
+
+    text: str
+    status: int | None
+    failure: str
+    is_reading_page: bool
+
+
+def _whole_class(written: Any) -> Any:
+    """ "4xx" stands for all from 400 to 499."""
+    return range(int(written[0]) * 100, int(written[0]) * 100 + 100) if isinstance(written, str) else written
+
+
+type Words = Annotated[re.Pattern[str], BeforeValidator("|".join)]
+
+
+class Rule(Value):
+    """One row; rules.toml says what its fields mean."""
+
+    id: str
+    source: str
+    failures: frozenset[ToolFailure] = frozenset()
+    statuses: Annotated[frozenset[int], BeforeValidator(_whole_class)] = frozenset()
+    is_reading_page: bool | None = None
+    words: Words | None = None
+    unless: Words | None = None
+    error_type: ErrorType
+    remedy: Remedy
+    severity: FailureSeverity = FailureSeverity.MEDIUM
+    delay_s: int | None = None
+    changes: tuple[Change, ...] = ()
+    may_have_worked: bool = False
+    root_cause: str
+    action: str
+    alternative: str = ""
+
+    def fits(self, facts: Facts) -> bool:
+        fits_status = self.words is not None if facts.status is None else facts.status in self.statuses
+        return (
+            (not self.failures or facts.failure in self.failures)
+            and (not self.statuses or fits_status)
+            and self.is_reading_page in (None, facts.is_reading_page)
+            and (self.unless is None or self.unless.search(facts.text) is None)
+            and (self.words is None or self.words.search(facts.text) is not None)
+        )
+
+
+def _read(table: Mapping[str, Any]) -> tuple[Rule, ...]:
+    rows = table["rule"]
+    for row in rows.values():
+        if shared := row.pop("words_of", None):
+            row["words"] = [*rows[shared]["words"], *row["words"]]
+    return tuple(Rule(id=name, **table["usual"][row["error_type"]] | row) for name, row in rows.items())
+
+
+RULES = _read(tomllib.loads((files(__package__) / "rules.toml").read_text(encoding="utf-8")))
 
 
 def rule_for(facts: Facts) -> Rule | None:

@@ -98,10 +98,6 @@ def item(text: str) -> str:
     return "- " + f"\n{INDENT}".join(line for line in lines if line)
 
 
-def one_line(text: str) -> str:
-    return " ".join(text.split())
-
-
 # Markdown that hostile text cannot break out of: each piece stays within the line or paragraph it was put in.
 
 # What begins markup anywhere in a line. Tags and entities cannot be escaped by a backslash in every reader.

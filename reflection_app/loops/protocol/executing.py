@@ -7,14 +7,14 @@ import re
 from collections.abc import Sequence
 
 from reflection_app.loops.answers import Answer, complete_answer
-from reflection_app.loops.attempt_effects import AskPerson, Generate, HandedInRepair
+from reflection_app.loops.attempt_effects import AskPerson, HandedInRepair
 from reflection_app.loops.diagnosis.acting import GivenUp
 from reflection_app.loops.effect import EffectFailed, EffectTimedOut
 from reflection_app.loops.effects import ProposeEntry
 from reflection_app.loops.framing import framed
 from reflection_app.loops.progress import PriceUnknown, Progress
 from reflection_app.loops.prompts import prompt
-from reflection_app.loops.protocol.error_classes import ErrorClass, one_line
+from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.making import first_messages
 from reflection_app.loops.protocol.reflecting import requirements_of
 from reflection_app.loops.protocol.reports import Proposal, ProposalKind
@@ -23,6 +23,7 @@ from reflection_app.loops.protocol.stages import Executed, Planned, RepairKind, 
 from reflection_app.loops.protocol.tool_repairs import ToolRepair, call_for, repair_by_tool
 from reflection_app.loops.questions import Choice, Question, QuestionKind
 from reflection_app.loops.task_spec import TaskSpec
+from reflection_app.loops.texts import one_line
 from reflection_app.loops.tool_tries import task_of
 from reflection_app.loops.values import Message, system, user
 
@@ -243,13 +244,7 @@ async def _by_model(
     spec: TaskSpec, run: Progress, back: SentBack, *, step: RepairStep, base: str, role: str, done: Sequence[Executed]
 ) -> str:
     run.check_limits()
-    request = Generate(
-        key=f"{base}/work",
-        role=role,
-        messages=work_messages(spec, back, step=step, done=done),
-        max_tokens=run.tokens_left,
-        timeout_s=run.time_left_s(),
-    )
+    request = run.model_call(key=f"{base}/work", role=role, messages=work_messages(spec, back, step=step, done=done))
     answer = Answer()
     await complete_answer(run, request, answer)
     if not answer.is_whole:

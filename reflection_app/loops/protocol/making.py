@@ -9,14 +9,14 @@ import json
 
 from reflection_app.loops.actor_critic import actor_messages
 from reflection_app.loops.answers import NoAnswer
-from reflection_app.loops.attempt_effects import KeepAttempt, Pick
-from reflection_app.loops.attempts import make_attempt
+from reflection_app.loops.attempt_effects import Pick
+from reflection_app.loops.attempts import keep_attempt, make_attempt
 from reflection_app.loops.effect import EffectFailed, EffectTimedOut
 from reflection_app.loops.progress import PriceUnknown, Progress
 from reflection_app.loops.prompts import prompt
-from reflection_app.loops.protocol.error_classes import one_line
 from reflection_app.loops.protocol.rounds import BrokenBy, Interruption, Made
 from reflection_app.loops.task_spec import Execution, TaskSpec
+from reflection_app.loops.texts import one_line
 from reflection_app.loops.values import Message, system
 
 LONGEST_MESSAGE = 2_000
@@ -28,7 +28,7 @@ async def first_attempt(spec: TaskSpec, run: Progress) -> Made:
     messages = first_messages(spec)
     if spec.redo is not None and has_room(spec, after=1):
         made = Made(1, spec.redo.content, messages, is_ordered=True)
-        await keep(run, number=1, content=made.content)
+        await keep_attempt(run, number=1, content=made.content)
         return made
     return await make(spec, run, Made(1, "", messages), last_good_step="")
 
@@ -58,7 +58,7 @@ async def make(spec: TaskSpec, run: Progress, wanted: Made, *, last_good_step: s
         # What had begun before the call that failed is kept already.
         if not is_resumable or number in run.unfinished:
             raise
-        await keep(run, number=number, content="")
+        await keep_attempt(run, number=number, content="")
         message = str(failure)[:LONGEST_MESSAGE] or "the call failed"
         return _with(wanted, broken=Interruption(BrokenBy.FAILED_CALL, phase, message, last_good_step))
     if number not in run.unfinished and not (number in run.cut_off and is_resumable):
@@ -85,14 +85,6 @@ def _with(made: Made, *, content: str = "", broken: Interruption | None = None) 
         checkpoint=made.checkpoint,
         instructions=made.instructions,
     )
-
-
-async def keep(run: Progress, *, number: int, content: str, cut_off: bool = False) -> None:
-    """Keeps an attempt that no single call of a model made."""
-    await run.perform(KeepAttempt(key=f"attempt-{number}/kept", attempt=number, content=content, cut_off=cut_off))
-    run.attempts.append(number)
-    if cut_off:
-        run.unfinished.add(number)
 
 
 async def prefer_an_answer(run: Progress, *, empty: list[int]) -> None:

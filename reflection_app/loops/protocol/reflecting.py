@@ -5,13 +5,13 @@ saw break off itself needs no model to explain it.
 """
 
 import json
-from typing import Any
 
 from pydantic import model_validator
 
 from reflection_app.loops.answer_reading import Lenient
+from reflection_app.loops.answer_schemas import TEXT, closed_object, texts
 from reflection_app.loops.answers import NoUsableAnswer, ask
-from reflection_app.loops.attempt_effects import Generate, HandedIn
+from reflection_app.loops.attempt_effects import HandedIn
 from reflection_app.loops.effects import FindSimilarIssues
 from reflection_app.loops.framing import framed, framed_task
 from reflection_app.loops.progress import Progress
@@ -49,25 +49,15 @@ class ReflectorAnswer(Lenient):
         return self
 
 
-def _texts(most: int) -> dict[str, Any]:
-    return {"type": "array", "items": {"type": "string"}, "maxItems": most}
-
-
-_FIELDS: dict[str, Any] = {
-    "expected": {"type": "string"},
-    "actual": {"type": "string"},
-    "gap": {"type": "string"},
-    "questions": _texts(5),
-    "surface_issue": {"type": "string"},
-    "occurrence_process": _texts(6),
-    "root_cause": {"type": "string"},
-}
-ANSWER_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": list(_FIELDS),
-    "properties": _FIELDS,
-}
+ANSWER_SCHEMA = closed_object(
+    expected=TEXT,
+    actual=TEXT,
+    gap=TEXT,
+    questions=texts(5),
+    surface_issue=TEXT,
+    occurrence_process=texts(6),
+    root_cause=TEXT,
+)
 
 
 async def reflect(spec: TaskSpec, run: Progress, back: SentBack, explored: Explored) -> Reflected:
@@ -87,13 +77,11 @@ async def reflect(spec: TaskSpec, run: Progress, back: SentBack, explored: Explo
 
 async def _asked(spec: TaskSpec, run: Progress, back: SentBack, explored: Explored) -> Reflected:
     run.check_limits()
-    request = Generate(
+    request = run.model_call(
         key=f"attempt-{back.number}/reflect",
         role="reflector",
         messages=question(spec, back, explored),
         temperature=TEMPERATURE,
-        max_tokens=run.tokens_left,
-        timeout_s=run.time_left_s(),
         json_schema=ANSWER_SCHEMA,
     )
     try:

@@ -4,18 +4,17 @@ A plan that cannot be used is replaced by the ticket's own; what broke off is re
 """
 
 from collections.abc import Callable
-from enum import StrEnum
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, model_validator
 
-from reflection_app.loops.answer_reading import Lenient
+from reflection_app.loops.answer_reading import Lenient, read_as
+from reflection_app.loops.answer_schemas import TEXT, YES_OR_NO, closed_object, one_of, texts
 from reflection_app.loops.answers import NoUsableAnswer, ask
-from reflection_app.loops.attempt_effects import Generate
 from reflection_app.loops.framing import framed_task
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
-from reflection_app.loops.protocol.error_classes import ErrorClass, Said, SaidMany, one_line
+from reflection_app.loops.protocol.error_classes import ErrorClass, Said, SaidMany
 from reflection_app.loops.protocol.reflecting import MOST_REASKS, TEMPERATURE
 from reflection_app.loops.protocol.rounds import BrokenBy, Interruption, SentBack, framed_ticket, keep_stage
 from reflection_app.loops.protocol.stages import (
@@ -28,6 +27,7 @@ from reflection_app.loops.protocol.stages import (
     RepairStep,
 )
 from reflection_app.loops.task_spec import TaskSpec, Thresholds
+from reflection_app.loops.texts import one_line
 from reflection_app.loops.tickets import Ticket
 from reflection_app.loops.tool_tries import describe, task_of
 from reflection_app.loops.values import Message, system, user
@@ -149,17 +149,9 @@ FITS: dict[ErrorClass, Fit] = {
 MOST_QUESTIONS = 2
 
 
-def _one_of[E: StrEnum](kind: type[E], otherwise: E) -> BeforeValidator:
-    def read(value: Any) -> E:
-        name = str(value).strip().lower()
-        return kind(name) if name in kind else otherwise
-
-    return BeforeValidator(read)
-
-
 class PlannedStep(Lenient):
     action: Said = ""
-    kind: Annotated[RepairKind, _one_of(RepairKind, RepairKind.MODEL)] = RepairKind.MODEL
+    kind: Annotated[RepairKind, read_as(RepairKind, otherwise=RepairKind.MODEL)] = RepairKind.MODEL
     tool: Said = ""
     expected_outcome: Said = ""
     is_checkpoint: Annotated[bool, BeforeValidator(lambda value: value is True)] = False
@@ -185,7 +177,7 @@ def _pattern(value: Any) -> Any:
 class PlanAnswer(Lenient):
     repair_steps: Annotated[tuple[PlannedStep, ...], BeforeValidator(_steps)] = ()
     resources_needed: SaidMany = ()
-    estimated_effort: Annotated[Effort, _one_of(Effort, Effort.MEDIUM)] = Effort.MEDIUM
+    estimated_effort: Annotated[Effort, read_as(Effort, otherwise=Effort.MEDIUM)] = Effort.MEDIUM
     remediation: Said = ""
     learning_notes: Said = ""
     anti_pattern: Annotated[PlannedPattern, BeforeValidator(_pattern)] = PlannedPattern()
@@ -199,41 +191,17 @@ class PlanAnswer(Lenient):
         return self
 
 
-_STEP = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["action", "kind", "tool", "expected_outcome", "is_checkpoint"],
-    "properties": {
-        "action": {"type": "string"},
-        "kind": {"type": "string", "enum": [kind.value for kind in RepairKind]},
-        "tool": {"type": "string"},
-        "expected_outcome": {"type": "string"},
-        "is_checkpoint": {"type": "boolean"},
-    },
-}
-_TEXTS = {"type": "array", "items": {"type": "string"}, "maxItems": 5}
-_PATTERN = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["pattern_name", "symptoms", "prevention"],
-    "properties": {"pattern_name": {"type": "string"}, "symptoms": _TEXTS, "prevention": {"type": "string"}},
-}
-_FIELDS: dict[str, Any] = {
-    "repair_steps": {"type": "array", "items": _STEP, "maxItems": MOST_STEPS},
-    "resources_needed": _TEXTS,
-    "estimated_effort": {"type": "string", "enum": [effort.value for effort in Effort]},
-    "remediation": {"type": "string"},
-    "learning_notes": {"type": "string"},
-    "anti_pattern": _PATTERN,
-    "instruction": {"type": "string"},
-    "hint": {"type": "string"},
-}
-ANSWER_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": list(_FIELDS),
-    "properties": _FIELDS,
-}
+_STEP = closed_object(action=TEXT, kind=one_of(RepairKind), tool=TEXT, expected_outcome=TEXT, is_checkpoint=YES_OR_NO)
+ANSWER_SCHEMA = closed_object(
+    repair_steps={"type": "array", "items": _STEP, "maxItems": MOST_STEPS},
+    resources_needed=texts(5),
+    estimated_effort=one_of(Effort),
+    remediation=TEXT,
+    learning_notes=TEXT,
+    anti_pattern=closed_object(pattern_name=TEXT, symptoms=texts(5), prevention=TEXT),
+    instruction=TEXT,
+    hint=TEXT,
+)
 
 
 def planned_from(said: PlanAnswer, *, tools: list[str]) -> Planned:
@@ -287,13 +255,11 @@ async def _asked(
     spec: TaskSpec, run: Progress, back: SentBack, reflected: Reflected, classified: Classified
 ) -> Planned:
     run.check_limits()
-    request = Generate(
+    request = run.model_call(
         key=f"attempt-{back.number}/plan",
         role="reflector",
         messages=question(spec, back, reflected, classified),
         temperature=TEMPERATURE,
-        max_tokens=run.tokens_left,
-        timeout_s=run.time_left_s(),
         json_schema=ANSWER_SCHEMA,
     )
     try:

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from reflection_app.loops.effects import ProposeEntry, ProposeInstruction, RecordReport
 from reflection_app.loops.progress import Progress
-from reflection_app.loops.protocol.error_classes import ErrorClass, one_line
+from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.reports import Instruction, Proposal, ProposalKind, RepairAction, Report
 from reflection_app.loops.protocol.rounds import Analysis, SentBack
 from reflection_app.loops.protocol.stages import (
@@ -23,6 +23,7 @@ from reflection_app.loops.protocol.stages import (
     Submitted,
 )
 from reflection_app.loops.task_spec import TaskSpec
+from reflection_app.loops.texts import one_line
 
 # What a class of error leaves behind for later runs: proposals to the notebook and to the agent's system prompt.
 #

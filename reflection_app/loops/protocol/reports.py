@@ -109,34 +109,22 @@ def corrected(report: Report, *, to: ErrorClass, reason: str) -> Report:
 
 def document_of(report: Report, *, timestamp: datetime) -> dict[str, Any]:
     """The report in just the seed's form. `anti_pattern` is optional there, and left out where there is none."""
+
+    def kept(*names: str) -> dict[str, Any]:
+        return report.model_dump(mode="json", include=set(names))
+
     document: dict[str, Any] = {
         "reflection_id": report.reflection_id,
         "timestamp": timestamp.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z"),
         "agent": report.agent,
         "trigger": report.trigger.value,
         "rewind_ticket_id": report.ticket_id,
-        "error_analysis": {
-            "surface_issue": report.surface_issue,
-            "occurrence_process": list(report.occurrence_process),
-            "root_cause": report.root_cause,
-        },
-        "error_classification": {
-            "type": report.type.value,
-            "description": report.description,
-            "remediation": report.remediation,
-        },
-        "repair_actions": [
-            {"action": action.action, "status": action.status.value, "expected_outcome": action.expected_outcome}
-            for action in report.repair_actions
-        ],
-        "learning_notes": report.learning_notes,
+        "error_analysis": kept("surface_issue", "occurrence_process", "root_cause"),
+        "error_classification": kept("type", "description", "remediation"),
+        **kept("repair_actions", "learning_notes"),
     }
     if report.anti_pattern is not None:
-        document["anti_pattern"] = {
-            "pattern_name": report.anti_pattern.pattern_name,
-            "symptoms": list(report.anti_pattern.symptoms),
-            "prevention": report.anti_pattern.prevention,
-        }
+        document |= kept("anti_pattern")
     return document
 
 

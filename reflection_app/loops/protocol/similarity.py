@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from reflection_app.loops.protocol.error_classes import SimilarIssue, SimilarIssues
+from reflection_app.loops.texts import word_set
 from reflection_app.loops.verdicts import Issue
 
 # The best of all thresholds on the labelled pairs of tests/loops/test_similarity.py, a false "again" counted as worse
@@ -27,15 +28,11 @@ CHINESE_NUMBER = re.compile(
 )
 
 
-def _listed(words: str) -> frozenset[str]:
-    return frozenset(words.split())
-
-
-ENGLISH_NUMBERS = _listed(
+ENGLISH_NUMBERS = word_set(
     "zero one two three four five six seven eight nine ten eleven twelve thirteen twenty thirty fifty hundred"
 )
 # Words that issues are made of whatever they are about.
-USUAL = _listed(
+USUAL = word_set(
     "a an the and or but of to in on at by for with from as is are was were be been being has have had do does did it "
     "its this that these those there only just also very so too than then which who whom whose what when where while "
     "into not no none nor least most more less some any all each every both such own same other should must shall will "

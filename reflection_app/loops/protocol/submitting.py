@@ -7,15 +7,13 @@ from collections.abc import Sequence
 
 from reflection_app.loops.actor_critic import actor_messages
 from reflection_app.loops.answers import Answer, complete_answer, joined
-from reflection_app.loops.attempt_effects import Generate
-from reflection_app.loops.attempts import told
+from reflection_app.loops.attempts import keep_attempt, told
 from reflection_app.loops.effect import EffectFailed, EffectTimedOut
 from reflection_app.loops.framing import framed
 from reflection_app.loops.progress import PriceUnknown, Progress
 from reflection_app.loops.prompts import prompt
-from reflection_app.loops.protocol.error_classes import one_line
 from reflection_app.loops.protocol.executing import keep_repair, told_outputs, told_plan
-from reflection_app.loops.protocol.making import TOO_LONG, first_messages, keep, messages_of
+from reflection_app.loops.protocol.making import TOO_LONG, first_messages, messages_of
 from reflection_app.loops.protocol.reflecting import requirements_of
 from reflection_app.loops.protocol.repair_plans import told_analysis
 from reflection_app.loops.protocol.rounds import (
@@ -30,6 +28,7 @@ from reflection_app.loops.protocol.rounds import (
 from reflection_app.loops.protocol.stages import Executed, RepairStatus, RepairStep, SubmitStatus, Submitted
 from reflection_app.loops.requirement_checks import requirement_issues
 from reflection_app.loops.task_spec import Execution, TaskSpec
+from reflection_app.loops.texts import one_line
 from reflection_app.loops.values import Message, assistant, user
 
 LONGEST_DRAFT = 24_000
@@ -90,12 +89,8 @@ async def resume(spec: TaskSpec, run: Progress, back: SentBack, analysis: Analys
     """
     step = (*analysis.planned.repair_steps, RepairStep(action=analysis.planned.remediation))[0]
     run.check_limits()
-    request = Generate(
-        key=f"attempt-{back.number}/repair-1/resume",
-        role=back.made.role,
-        messages=messages_to_resume(spec, back.made),
-        max_tokens=run.tokens_left,
-        timeout_s=run.time_left_s(),
+    request = run.model_call(
+        key=f"attempt-{back.number}/repair-1/resume", role=back.made.role, messages=messages_to_resume(spec, back.made)
     )
     answer = Answer()
     try:
@@ -110,7 +105,7 @@ async def resume(spec: TaskSpec, run: Progress, back: SentBack, analysis: Analys
     done.append(await keep_repair(run, back, ended))
     number = back.number + 1
     made, content = back.made, joined(back.made.content, answer.text)
-    await keep(run, number=number, content=content, cut_off=not answer.is_whole)
+    await keep_attempt(run, number=number, content=content, cut_off=not answer.is_whole)
     broken = None if answer.is_whole else Interruption(BrokenBy.CUT_OFF, request.key, TOO_LONG, request.key)
     return Made(
         number,

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
-from reflection_app.loops.protocol.unknown_english import ENGLISH
-from reflection_app.loops.protocol.unknown_patterns import Words, words
+from reflection_app.loops.protocol.unknown_english import ENGLISH, Words, words
+from reflection_app.loops.texts import cut
 
 # How agents say in Chinese that they do not know, and what makes the same words mean something else.
 
@@ -126,8 +126,7 @@ def said_unknown(text: str) -> str:
     own = QUOTED.sub(lambda match: " " * len(match[0]), text)
     for start, sentence in islice(_sentences(own), MOST_SENTENCES):
         if any(_says(words, sentence) for words in TABLE):
-            quote = text[start : start + len(sentence)]
-            return quote if len(quote) <= LONGEST_QUOTE else quote[: LONGEST_QUOTE - 1] + "…"
+            return cut(text[start : start + len(sentence)], LONGEST_QUOTE)
     return ""
 
 

@@ -1,11 +1,12 @@
 """No text of an agent or a model passes for a line of the prompt that it stands in."""
 
-from reflection_app.loops.protocol.error_classes import item, one_line
+from reflection_app.loops.protocol.error_classes import item
 from reflection_app.loops.protocol.executing import told_plan
 from reflection_app.loops.protocol.making import messages_of
 from reflection_app.loops.protocol.repair_plans import told_analysis
 from reflection_app.loops.protocol.rounds import Made, SentBack, told_ticket
 from reflection_app.loops.protocol.stages import Planned, Reflected, RepairStep
+from reflection_app.loops.texts import one_line
 from reflection_app.loops.tickets import Ticket, Trigger
 from reflection_app.loops.values import system, user
 from reflection_app.loops.verdicts import Feedback, Issue, Judgement, Referee, Verdict
