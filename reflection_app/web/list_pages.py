@@ -67,18 +67,29 @@ def list_page[M: Model](
     view: Callable[[list[M]], Iterable[Any]] = list,
     **context: Any,
 ) -> HttpResponse:
-    """A list: the template gets those of the page as `called`, each in its `view`.
+    """A list whose results htmx may ask for alone: the template gets those of the page as `called`, in their `view`."""
+    found = list_context(request, rows, called=called, among=among, filters=filters, named_by=named_by, view=view)
+    return list_response(request, template, found | context)
 
-    `among` and `named_by` find the row that the page begins after (see page_before).
-    """
+
+def list_context[M: Model](
+    request: HttpRequest,
+    rows: QuerySet[M],
+    *,
+    called: str,
+    among: QuerySet[M],
+    filters: object,
+    named_by: str = "pk",
+    view: Callable[[list[M]], Iterable[Any]] = list,
+) -> dict[str, Any]:
+    """One page of `rows` and what _pager.html needs. For `among` and `named_by` see page_before."""
     page = page_before(rows, request, among=among, named_by=named_by)
-    found = {
+    return {
         called: view(page.rows),
         "older": getattr(page.last, named_by) if page.last else None,
         "before": request.GET.get("before", ""),
         "filters": filters,
     }
-    return list_response(request, template, found | context)
 
 
 @dataclass(frozen=True)
