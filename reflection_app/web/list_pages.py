@@ -22,13 +22,23 @@ LONGEST_NAME = 60
 type ReadFilter = Callable[[str], str]
 
 
-def one_of(values: Iterable[str]) -> ReadFilter:
+def one_of(values: Iterable[str], default: str = "") -> ReadFilter:
     known = frozenset(values)
-    return lambda text: text if text in known else ""
+    return lambda text: text if text in known else default
 
 
-def text_of(longest: int, *, stripped: bool = True) -> ReadFilter:
-    return lambda text: storable(text.strip() if stripped else text)[:longest]
+def whole_number(default: int, most: int) -> ReadFilter:
+    """From 1 to `most`."""
+
+    def read(text: str) -> str:
+        is_number = text.isascii() and text.isdigit() and len(text) < 8
+        return str(max(1, min(int(text), most)) if is_number else default)
+
+    return read
+
+
+def text_of(longest: int | None) -> ReadFilter:
+    return lambda text: storable(text.strip())[:longest]
 
 
 def id_of(text: str) -> str:
