@@ -6,12 +6,13 @@ from functools import wraps
 from typing import Any, Concatenate, cast
 from uuid import UUID
 
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.contrib.sessions.backends.base import SessionBase
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 
 from reflection_app.core.audit import Actor, client_address
@@ -52,6 +53,27 @@ class DeskRequest(HttpRequest):
     last_decision: Any
 
 
+def back_to(request: DeskRequest, page: str, *args: object, message: str = "") -> HttpResponse:
+    """What follows a post that did something: a page of the project, which says so."""
+    if message:
+        messages.success(request, message)
+    return redirect(page, request.place.project.slug, *args)
+
+
+def keep_secret_once(request: DeskRequest, name: str, secret: str, *, of: UUID) -> None:
+    """Keeps a secret that was made just now until the page of `of` shows it, once."""
+    request.session[name] = {"of": str(of), "secret": secret}
+
+
+def take_secret_once(request: DeskRequest, name: str, *, of: UUID) -> str:
+    """The secret that was kept for this page, else nothing."""
+    made: dict[str, str] = request.session.get(name) or {}
+    if request.method != "GET" or made.get("of") != str(of):
+        return ""
+    del request.session[name]
+    return made["secret"]
+
+
 def get_membership_for(user: User, *, slug: str) -> Membership | None:
     """The membership of `user` in the project, with the project; None where there is none."""
     rows = Membership.objects.select_related("project")
@@ -59,107 +81,69 @@ def get_membership_for(user: User, *, slug: str) -> Membership | None:
 
 
 def get_run_for(place: Place, run_id: UUID) -> Run:
-    """The project's run, with its task. Raises Http404."""
-    run = Run.objects.select_related("task", "project", "best_attempt").filter(project=place.project, pk=run_id).first()
-    if run is None:
-        raise Http404("no such run")
-    return run
+    """The project's run, with its task. Raises Http404, like all of these."""
+    runs = Run.objects.select_related("task", "project", "best_attempt")
+    return get_object_or_404(runs, project=place.project, pk=run_id)
 
 
 def get_step_for(place: Place, run_id: UUID, seq: int) -> Step:
-    """The step of the project's run. Raises Http404."""
-    step = Step.objects.select_related("run__task").filter(run__project=place.project, run=run_id, seq=seq).first()
-    if step is None:
-        raise Http404("no such step")
-    return step
+    steps = Step.objects.select_related("run__task")
+    return get_object_or_404(steps, run__project=place.project, run=run_id, seq=seq)
 
 
 def get_ticket_for(place: Place, ticket_id: str) -> Ticket:
-    """The project's rewind ticket with all that its page shows. Raises Http404."""
-    related = ("run__task", "attempt", "superseded_by", "resolved_by")
-    ticket = Ticket.objects.select_related(*related).filter(project=place.project, ticket_id=ticket_id).first()
-    if ticket is None:
-        raise Http404("no such ticket")
-    return ticket
+    """The project's rewind ticket with all that its page shows."""
+    tickets = Ticket.objects.select_related("run__task", "attempt", "superseded_by", "resolved_by")
+    return get_object_or_404(tickets, project=place.project, ticket_id=ticket_id)
 
 
 def get_review_for(place: Place, review_id: UUID) -> Review:
-    """The project's review with all that its page shows. Raises Http404."""
+    """The project's review with all that its page shows."""
     verdict = ("verdict__attempt", "verdict__given_by", "decided_verdict__attempt")
     related = ("run__task", "project", "attempt", "step", "panel", *verdict)
     again = ("verdict__attempt__content", "decided_verdict__attempt__content")
     reviews = Review.objects.select_related(*related).defer(*again)
-    review = reviews.filter(project=place.project, pk=review_id).first()
-    if review is None:
-        raise Http404("no such review")
-    return review
+    return get_object_or_404(reviews, project=place.project, pk=review_id)
 
 
 def get_bulk_for(place: Place, bulk_id: UUID) -> BulkDecision:
-    """The project's bulk decision. Raises Http404."""
-    bulk = BulkDecision.objects.filter(project=place.project, pk=bulk_id).first()
-    if bulk is None:
-        raise Http404("no such bulk decision")
-    return bulk
+    return get_object_or_404(BulkDecision, project=place.project, pk=bulk_id)
 
 
 def get_transcript_for(place: Place, transcript_id: UUID) -> Transcript:
-    """The project's session. Raises Http404."""
-    transcript = Transcript.objects.filter(project=place.project, pk=transcript_id).first()
-    if transcript is None:
-        raise Http404("no such session")
-    return transcript
+    return get_object_or_404(Transcript, project=place.project, pk=transcript_id)
 
 
 def get_api_key_for(place: Place, key_id: UUID) -> ApiKey:
-    """The project's key. Raises Http404."""
-    key = ApiKey.objects.filter(project=place.project, pk=key_id).first()
-    if key is None:
-        raise Http404("no such key")
-    return key
+    return get_object_or_404(ApiKey, project=place.project, pk=key_id)
 
 
 def get_tool_for(place: Place, tool_id: UUID) -> Tool:
-    """The project's tool. Raises Http404."""
-    tool = Tool.objects.select_related("project", "created_by").filter(project=place.project, pk=tool_id).first()
-    if tool is None:
-        raise Http404("no such tool")
-    return tool
+    tools = Tool.objects.select_related("project", "created_by")
+    return get_object_or_404(tools, project=place.project, pk=tool_id)
 
 
 def get_tool_failure_for(place: Place, failure_id: UUID) -> ToolFailure:
-    """The project's failed call with what its page shows. Raises Http404."""
-    rows = ToolFailure.objects.select_related("run", "step", "fix_pair").defer("run__spec")
-    failure = rows.filter(project=place.project, pk=failure_id).first()
-    if failure is None:
-        raise Http404("no such tool failure")
-    return failure
+    """The project's failed call with what its page shows."""
+    failures = ToolFailure.objects.select_related("run", "step", "fix_pair").defer("run__spec")
+    return get_object_or_404(failures, project=place.project, pk=failure_id)
 
 
 def get_secret_for(place: Place, secret_id: UUID) -> Secret:
-    """The project's secret, without its value. Raises Http404."""
-    secret = Secret.objects.defer("ciphertext").filter(project=place.project, pk=secret_id).first()
-    if secret is None:
-        raise Http404("no such secret")
-    return secret
+    """The project's secret, without its value."""
+    return get_object_or_404(Secret.objects.defer("ciphertext"), project=place.project, pk=secret_id)
 
 
 def get_webhook_for(place: Place, webhook_id: UUID) -> Webhook:
-    """The project's webhook, without its secrets. Raises Http404."""
-    rows = Webhook.objects.select_related("project", "created_by").defer("ciphertext", "former_ciphertext")
-    webhook = rows.filter(project=place.project, pk=webhook_id).first()
-    if webhook is None:
-        raise Http404("no such webhook")
-    return webhook
+    """The project's webhook, without its secrets."""
+    webhooks = Webhook.objects.select_related("project", "created_by").defer("ciphertext", "former_ciphertext")
+    return get_object_or_404(webhooks, project=place.project, pk=webhook_id)
 
 
 def get_delivery_for(place: Place, delivery_id: UUID) -> Delivery:
-    """What a webhook of the project was sent, with its event. Raises Http404."""
-    rows = Delivery.objects.select_related("event", "webhook__project", "again")
-    delivery = rows.filter(project=place.project, pk=delivery_id).first()
-    if delivery is None:
-        raise Http404("no such delivery")
-    return delivery
+    """What a webhook of the project was sent, with its event."""
+    deliveries = Delivery.objects.select_related("event", "webhook__project", "again")
+    return get_object_or_404(deliveries, project=place.project, pk=delivery_id)
 
 
 type ProjectView[**P] = Callable[Concatenate[DeskRequest, P], HttpResponse]

@@ -1,43 +1,19 @@
 """Reading ordinary forms: what was typed is kept as it was, and each problem finds its field."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.http import QueryDict
+from django.http import HttpRequest, QueryDict
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from reflection_app.core.errors import capped
+from reflection_app.core.errors import InvalidInput, capped
 from reflection_app.loops.json_paths import MOST_VALUES, has_more_values
 from reflection_app.tasks.submission import too_many_errors
-
-
-@dataclass
-class Typed:
-    """The texts of a form, and what is wrong with them by field. `""` holds what belongs to no field."""
-
-    values: dict[str, str]
-    errors: dict[str, list[str]] = field(default_factory=dict)
-
-    def add_error(self, name: str, message: str) -> None:
-        self.errors.setdefault(name, []).append(message)
-
-    def given(self, *names: str) -> dict[str, str]:
-        """Of these fields, those that were filled in."""
-        return {name: self.values[name] for name in names if self.values[name]}
-
-    @property
-    def fields(self) -> dict[str, "TypedField"]:
-        return {name: TypedField(name, value, self.errors.get(name, [])) for name, value in self.values.items()}
-
-    @property
-    def general(self) -> list[str]:
-        """The problems of no field of this form."""
-        return [message for name, found in self.errors.items() if name not in self.values for message in found]
 
 
 @dataclass(frozen=True)
@@ -47,18 +23,76 @@ class TypedField:
     errors: list[str]
 
 
-def read_typed(data: QueryDict, names: Iterable[str]) -> Typed:
+type Refused = ValidationError | InvalidInput
+type Problems = Iterable[dict[str, Any]]
+
+
+@dataclass
+class Form:
+    """The texts of a form, and what is wrong with them by field. `""` holds what belongs to no field."""
+
+    values: dict[str, str]
+    errors: dict[str, list[str]] = field(default_factory=dict)
+
+    def add_error(self, name: str, message: str) -> None:
+        self.errors.setdefault(name, []).append(message)
+
+    def add_errors(self, errors: Problems) -> None:
+        """Puts each of an action's errors at its field; `limits.token_budget` is the field `token_budget` of a form."""
+        for error in errors:
+            path = error["field"].split(".")
+            name = next((part for part in path if part in self.values), error["field"])
+            rest = ".".join(path[path.index(name) + 1 :]) if name in path else ""
+            self.add_error(name, f"{rest}: {error['message']}" if rest else error["message"])
+
+    def collect_errors(self, words: "Callable[[Refused], Problems] | None" = None) -> "CollectErrors":
+        """A `with` in which what cannot be accepted ends the block and becomes errors of this form, in these words."""
+        return CollectErrors(self, words or problems_of)
+
+    def given(self, *names: str) -> dict[str, str]:
+        """Of these fields, those that were filled in."""
+        return {name: self.values[name] for name in names if self.values[name]}
+
+    @property
+    def status(self) -> int:
+        """That of the page which shows the form."""
+        return 400 if self.errors else 200
+
+    @property
+    def fields(self) -> dict[str, TypedField]:
+        return {name: TypedField(name, value, self.errors.get(name, [])) for name, value in self.values.items()}
+
+    @property
+    def general(self) -> list[str]:
+        """The problems of no field of this form."""
+        return [message for name, found in self.errors.items() if name not in self.values for message in found]
+
+
+@dataclass(frozen=True)
+class CollectErrors:
+    form: Form
+    words: Callable[[Refused], Problems]
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> bool:
+        if not isinstance(error, ValidationError | InvalidInput):
+            return False
+        self.form.add_errors(self.words(error))
+        return True
+
+
+def read_form(request: HttpRequest, names: Iterable[str], initial: Mapping[str, str] | None = None) -> Form:
+    """What was typed into these fields, white space around it removed; before anything was, `initial`."""
+    if request.method == "POST":
+        return read_typed(request.POST, names)
+    return Form({name: (initial or {}).get(name, "") for name in names})
+
+
+def read_typed(data: QueryDict, names: Iterable[str]) -> Form:
     """What was typed into these fields, white space around it removed."""
-    return Typed({name: data.get(name, "").strip() for name in names})
-
-
-def blame(typed: Typed, errors: Iterable[Mapping[str, str]]) -> None:
-    """Puts each of an action's errors at its field; `limits.token_budget` is the field `token_budget` of a form."""
-    for error in errors:
-        path = error["field"].split(".")
-        name = next((part for part in path if part in typed.values), error["field"])
-        rest = ".".join(path[path.index(name) + 1 :]) if name in path else ""
-        typed.add_error(name, f"{rest}: {error['message']}" if rest else error["message"])
+    return Form({name: data.get(name, "").strip() for name in names})
 
 
 # What pydantic complains about, in the words of the pages: by field where the field says it best, else by kind.
@@ -132,6 +166,16 @@ def complaints_of_entry(error: ValidationError) -> list[dict[str, str]]:
     ]
 
 
+def problems_of(error: Refused) -> Problems:
+    """What an action or a model has against what it was given, field by field."""
+    return complaints(error) if isinstance(error, ValidationError) else error.errors
+
+
+def plain_problems_of(error: Refused) -> Problems:
+    """The same, an action's in the words of the pages, too."""
+    return complaints(error) if isinstance(error, ValidationError) else in_plain_words(error.errors)
+
+
 def in_plain_words(errors: Iterable[Mapping[str, str]]) -> list[dict[str, str]]:
     """An action's errors, with the sentence of each field that has one."""
     return [{"field": error["field"], "message": _own_words(error)} for error in errors]
@@ -183,3 +227,11 @@ def read_typed_json(text: str) -> Any:
     except (ValueError, RecursionError):
         why = _("Not JSON that can be read: a number is too long, or it is nested too deeply.")
         raise NotJson(why) from None
+
+
+# Under these names the subjects use them that were not rewritten yet.
+Typed = Form
+
+
+def blame(typed: Form, errors: Iterable[Mapping[str, str]]) -> None:
+    typed.add_errors(dict(error) for error in errors)

@@ -1,8 +1,9 @@
 """Lists, newest first, page by page. A page begins after the row shown last, so that new rows shift nothing."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from django.core.exceptions import ValidationError
 from django.db.models import Model, Q, QuerySet
@@ -10,10 +11,95 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.cache import patch_vary_headers
 
+from reflection_app.core.ids import id_from
 from reflection_app.loops.storable import storable
 
 PAGE = 50
 LONGEST_NAME = 60
+
+
+# How one filter of a list is read: what cannot be understood is "", which is no filter.
+type ReadFilter = Callable[[str], str]
+
+
+def one_of(values: Iterable[str], default: str = "") -> ReadFilter:
+    known = frozenset(values)
+    return lambda text: text if text in known else default
+
+
+def whole_number(default: int, most: int) -> ReadFilter:
+    """From 1 to `most`."""
+
+    def read(text: str) -> str:
+        is_number = text.isascii() and text.isdigit() and len(text) < 8
+        return str(max(1, min(int(text), most)) if is_number else default)
+
+    return read
+
+
+def text_of(longest: int | None) -> ReadFilter:
+    return lambda text: storable(text.strip())[:longest]
+
+
+def id_of(text: str) -> str:
+    return str(id_from(text) or "")
+
+
+class Filters(dict[str, str]):
+    """What of the address is understood, by the names of the fields; anything else in it is left aside."""
+
+    @classmethod
+    def read(cls, data: Mapping[str, str], **fields: ReadFilter) -> "Filters":
+        return cls({name: read(data.get(name, "")) for name, read in fields.items()})
+
+    @property
+    def given(self) -> dict[str, str]:
+        return {name: value for name, value in self.items() if value}
+
+    @property
+    def any(self) -> bool:
+        return bool(self.given)
+
+    @property
+    def query(self) -> str:
+        return urlencode(self.given)
+
+
+def list_page[M: Model](
+    request: HttpRequest,
+    template: str,
+    rows: QuerySet[M],
+    *,
+    called: str,
+    among: QuerySet[M],
+    filters: object,
+    named_by: str = "pk",
+    view: Callable[[list[M]], Iterable[Any]] = list,
+    **context: Any,
+) -> HttpResponse:
+    """A list whose results htmx may ask for alone: the template gets those of the page as `called`, in their `view`."""
+    found = list_context(request, rows, called=called, among=among, filters=filters, named_by=named_by, view=view)
+    return list_response(request, template, found | context)
+
+
+def list_context[M: Model](
+    request: HttpRequest,
+    rows: QuerySet[M],
+    *,
+    called: str,
+    among: QuerySet[M],
+    filters: object,
+    named_by: str = "pk",
+    view: Callable[[list[M]], Iterable[Any]] = list,
+) -> dict[str, Any]:
+    """One page of `rows` and what _pager.html needs. For `among` and `named_by` see page_before."""
+    page = page_before(rows, request, among=among, named_by=named_by)
+    return {
+        called: view(page.rows),
+        "older": getattr(page.last, named_by) if page.last else None,
+        "before": request.GET.get("before", ""),
+        "filters": filters,
+    }
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_safe
 from notebook_app.public import EntryOrder, EntryState, Listing, count_by_state, count_entries, page_of_entries
 from reflection_app.core.ids import id_from
 from reflection_app.core.permissions import Permission
-from reflection_app.notebook.pages.entry import filters_offered
+from reflection_app.notebook.pages.entry import Refusal, filters_offered
 from reflection_app.notebook.views.entry import views_of
 from reflection_app.notebook.views.filter import (
     MINE,
@@ -66,7 +66,7 @@ def stale(request: DeskRequest) -> HttpResponse:
     return render_stale(request)
 
 
-def render_stale(request: DeskRequest, *, refusal: Any = None, status: int = 200) -> HttpResponse:
+def render_stale(request: DeskRequest, *, refusal: Refusal | None = None) -> HttpResponse:
     """The stale entries; with a refusal, why those that were selected were not retired."""
     wanted = stale_listing(request.place.project)
     context = _rows(request, wanted, after=id_from(request.GET.get("after", ""))) | {
@@ -77,7 +77,7 @@ def render_stale(request: DeskRequest, *, refusal: Any = None, status: int = 200
         "refusal": refusal,
     }
     response = list_response(request, "notebook/stale.html", context)
-    response.status_code = status
+    response.status_code = refusal.status if refusal else 200
     return response
 
 

@@ -6,10 +6,10 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.http import HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext_lazy
+from django.utils.translation import ngettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST
 from pydantic import ValidationError
 
@@ -58,7 +58,7 @@ from reflection_app.notebook.proposing import propose_entry
 from reflection_app.notebook.views.entry import EntryView, views_of
 from reflection_app.notebook.views.filter import LONGEST_SEARCH, carried, forget_last, remember_bulk, remember_change
 from reflection_app.notebook.views.words import KINDS, EntryForm, form_of, given_by, typed_in
-from reflection_app.web.access import DeskRequest, project_page
+from reflection_app.web.access import DeskRequest, back_to, project_page
 from reflection_app.web.forms import complaints, complaints_of_entry
 from reflection_app.web.middleware import post_only
 from reflection_app.web.rendering import marked
@@ -68,20 +68,21 @@ from reflection_app.web.rendering import marked
 @require_http_methods(["GET", "HEAD", "POST"])
 def new(request: DeskRequest) -> HttpResponse:
     """Asks for the kind first, since each has fields of its own; then proposes what was typed."""
-    kind = _kind(request.POST.get("kind") or request.GET.get("kind", ""))
-    if kind is None:
+    named = request.POST.get("kind") or request.GET.get("kind", "")
+    if named not in set(EntryKind):
         return render(request, "notebook/choose_kind.html", {"kinds": [(one, KINDS[one]) for one in EntryKind]})
+    kind = EntryKind(named)
     if request.method != "POST":
-        return _new_form(request, EntryForm(kind, {}, errors={}, messages=[]))
+        return render(request, "notebook/new.html", {"form": EntryForm(kind, {}, errors={}, messages=[])})
     typed = typed_in(request.POST, kind)
     try:
         told = EntryInput.model_validate({"kind": kind} | given_by(typed, kind))
         kept = propose_entry(request.place.project, told, actor=request.place.actor)
     except (ValidationError, InvalidInput) as error:
-        return _new_form(request, _refused(kind, typed, error), status=400)
+        return render(request, "notebook/new.html", {"form": _refused(kind, typed, error)}, status=400)
     if not kept.is_new:
         messages.info(request, _("The notebook has an entry with these words already. It was counted once more."))
-    return redirect("entry", request.place.project.slug, kept.entry.id)
+    return back_to(request, "entry", kept.entry.id)
 
 
 @project_page(Permission.CURATE)
@@ -90,7 +91,7 @@ def edit(request: DeskRequest, entry_id: UUID) -> HttpResponse:
     """The form with the entry's words; asked by htmx, the form alone, to be edited in its place."""
     entry = get_entry_for(request.place, entry_id)
     if not may(Change.EDITED, entry.state):
-        return redirect("entry", request.place.project.slug, entry.id)
+        return back_to(request, "entry", entry.id)
     if request.method != "POST":
         return _edit_form(request, entry, form_of(entry))
     typed = typed_in(request.POST, entry.kind)
@@ -125,10 +126,6 @@ def _edit_form(request: DeskRequest, entry: KeptEntry, form: EntryForm, *, statu
     return render(request, template, context, status=status)
 
 
-def _new_form(request: DeskRequest, form: EntryForm, *, status: int = 200) -> HttpResponse:
-    return render(request, "notebook/new.html", {"form": form}, status=status)
-
-
 def _refused(
     kind: EntryKind, typed: Mapping[str, str], error: Exception, *, reason: str = "", version: int | None = None
 ) -> EntryForm:
@@ -145,10 +142,6 @@ def _refused(
     return EntryForm(kind, typed, errors=fields, messages=said, reason=reason, version=version, moved=moved)
 
 
-def _kind(text: str) -> EntryKind | None:
-    return EntryKind(text) if text in set(EntryKind) else None
-
-
 # Merging one entry into another, letting another hold instead, and making two of one.
 
 OFFERED = 20
@@ -162,7 +155,7 @@ def merge(request: DeskRequest, entry_id: UUID) -> HttpResponse:
     """Looks for the other entry, shows both side by side, and then makes one of them."""
     entry = get_entry_for(request.place, entry_id)
     if not may(Change.MERGED, entry.state):
-        return redirect("entry", request.place.project.slug, entry.id)
+        return back_to(request, "entry", entry.id)
     named = id_from(request.POST.get("into") or request.GET.get("into", ""))
     other = entry_of(request.place.project.pk, named) if named and named != entry.id else None
     if request.method != "POST" or other is None:
@@ -170,8 +163,9 @@ def merge(request: DeskRequest, entry_id: UUID) -> HttpResponse:
     try:
         stays = _settled(request, entry, other)
     except (ValidationError, ActionError) as error:
-        return _merge_page(request, get_entry_for(request.place, entry.id), other, refusal=_refusal(request, error))
-    return redirect("entry", request.place.project.slug, stays.id)
+        refusal = refusal_of(error, act=request.POST.get("act", ""), reason=request.POST.get("reason", ""))
+        return _merge_page(request, get_entry_for(request.place, entry.id), other, refusal=refusal)
+    return back_to(request, "entry", stays.id)
 
 
 def _settled(request: DeskRequest, entry: KeptEntry, other: KeptEntry) -> KeptEntry:
@@ -232,7 +226,7 @@ def split(request: DeskRequest, entry_id: UUID) -> HttpResponse:
     """A form with the entry's words for the part that becomes an entry of its own; this one stays, to be edited."""
     entry = get_entry_for(request.place, entry_id)
     if not may(Change.SPLIT, entry.state):
-        return redirect("entry", request.place.project.slug, entry.id)
+        return back_to(request, "entry", entry.id)
     if request.method != "POST":
         return _split_page(request, entry, form_of(entry))
     typed = typed_in(request.POST, entry.kind)
@@ -242,8 +236,7 @@ def split(request: DeskRequest, entry_id: UUID) -> HttpResponse:
         told = SplitInput(into=into, reason=reason, expected_version=version_seen(request))
         made = split_entry(request.place.project, entry.id, told, actor=request.place.actor)
     except (ValidationError, ActionError) as error:
-        refusal = _refusal(request, error)
-        now = get_entry_for(request.place, entry.id)
+        refusal, now = refusal_of(error, act=""), get_entry_for(request.place, entry.id)
         shown = [said for name, saids in refusal.fields.items() if name not in typed for said in saids]
         form = EntryForm(
             entry.kind,
@@ -254,20 +247,12 @@ def split(request: DeskRequest, entry_id: UUID) -> HttpResponse:
             version=now.version,
         )
         return _split_page(request, now, form, status=refusal.status)
-    return redirect("entry", request.place.project.slug, made.id)
+    return back_to(request, "entry", made.id)
 
 
 def _split_page(request: DeskRequest, entry: KeptEntry, form: EntryForm, *, status: int = 200) -> HttpResponse:
     context = {"entry": entry, "view": EntryView(entry), "form": form}
     return render(request, "notebook/split.html", context, status=status)
-
-
-def _refusal(request: DeskRequest, error: ValidationError | ActionError) -> Refusal:
-    reason = request.POST.get("reason", "")
-    if isinstance(error, ValidationError):
-        problems = complaints_of_entry(error)
-        error = InvalidInput("; ".join(one["message"] for one in problems), errors=problems)
-    return refusal_of(error, act=request.POST.get("act", ""), reason=reason)
 
 
 # Many entries curated with one press, and taking back: of one entry its last change, of many all of it.
@@ -277,7 +262,6 @@ DEEDS: dict[BulkDeed, str | Promise] = {
     BulkDeed.REJECT: ngettext_lazy("Rejected %(count)s entry.", "Rejected %(count)s entries.", "count"),
     BulkDeed.RETIRE: ngettext_lazy("Retired %(count)s entry.", "Retired %(count)s entries.", "count"),
 }
-NONE_CHOSEN = gettext_lazy("Select one entry at least.")
 
 
 @project_page(Permission.CURATE)
@@ -292,10 +276,10 @@ def curate_many(request: DeskRequest) -> HttpResponse:
         told = BulkCuration(entries=tuple(dict.fromkeys(chosen)), do=BulkDeed(act), reason=reason)
         result = curate_together(request.place.project, told, actor=request.place.actor)
     except ValidationError as error:
-        said = [str(NONE_CHOSEN)] if not chosen else [one["message"] for one in complaints(error)]
-        return _not_done(request, Refusal(act, said, reason, status=400))
+        said = [one["message"] for one in complaints(error)] if chosen else [_("Select one entry at least.")]
+        return _list_again(request, refusal=Refusal(act, said, reason, status=400))
     except ActionError as error:
-        return _not_done(request, refusal_of(error, act=act, reason=reason))
+        return _list_again(request, refusal=refusal_of(error, act=act, reason=reason))
     failed = [item for item in result.items if not item.is_done]
     words = str(DEEDS[BulkDeed(act)] % {"count": result.done})
     if result.done:
@@ -330,30 +314,19 @@ def undo(request: DeskRequest, entry_id: UUID) -> HttpResponse:
     except ActionError as error:
         return not_changed(request, entry, refusal_of(error, act="undo"))
     forget_last(request)
-    messages.success(request, _undone_words(undone.entry, recalled=undone.recalled))
+    said = _("Taken back: “%(name)s” is as it was before.") % {"name": undone.entry.name}
+    if undone.recalled:
+        said += " " + _("%(runs)s runs were told it meanwhile, and stay told.") % {"runs": undone.recalled}
+    messages.success(request, said)
     return after_change(request, undone.entry)
 
 
-def _undone_words(entry: KeptEntry, *, recalled: int) -> str:
-    words = _("Taken back: “%(name)s” is as it was before.") % {"name": entry.name}
-    if recalled:
-        words += " " + _("%(runs)s runs were told it meanwhile, and stay told.") % {"runs": recalled}
-    return words
-
-
-def _list_again(request: DeskRequest) -> HttpResponse:
-    """The list that the entries were chosen from, without those that are gone from it."""
-    if is_from_inbox(request):
-        found = inbox_as_asked(request)
-        return show_in_inbox(request, found, next(iter(found.page.entries), None))
-    return redirect("stale_entries", request.place.project.slug)
-
-
-def _not_done(request: DeskRequest, refusal: Refusal) -> HttpResponse:
+def _list_again(request: DeskRequest, *, refusal: Refusal | None = None) -> HttpResponse:
+    """The list that the entries were chosen from, without those that are gone from it; with a refusal, as it was."""
     if is_from_inbox(request):
         found = inbox_as_asked(request)
         return show_in_inbox(request, found, next(iter(found.page.entries), None), refusal=refusal)
-    return render_stale(request, refusal=refusal, status=refusal.status)
+    return render_stale(request, refusal=refusal) if refusal else back_to(request, "stale_entries")
 
 
 def _named(request: DeskRequest, items: Sequence[BulkItemResult]) -> list[tuple[str, str]]:

@@ -1,12 +1,11 @@
 """The conflict inbox of the notebook, and the page on which a conflict is settled."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from django.contrib import messages
 from django.http import Http404, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 from pydantic import ValidationError
@@ -28,7 +27,7 @@ from reflection_app.notebook.conflicts import SettleInput, UnsettleInput, run_as
 from reflection_app.notebook.views.conflict import KINDS, STATES, ConflictView, Suggested
 from reflection_app.notebook.views.entry import lines_of
 from reflection_app.tasks.submission import invalid_input
-from reflection_app.web.access import DeskRequest, Place, project_page
+from reflection_app.web.access import DeskRequest, Place, back_to, project_page
 from reflection_app.web.list_pages import PAGE
 
 EVIDENCE_SHOWN = 5
@@ -44,7 +43,6 @@ class Typed:
     reason: str = ""
     problem: ActionError | None = None
     opened: str = ""
-    versions: dict[str, str] = field(default_factory=dict)
 
 
 def get_conflict_for(place: Place, conflict_id: UUID) -> SeenConflict:
@@ -95,19 +93,15 @@ def conflict_page(request: DeskRequest, conflict_id: UUID) -> HttpResponse:
 def settle_page(request: DeskRequest, conflict_id: UUID) -> HttpResponse:
     """Settles it and leads to the next one; what was refused is told beside what was typed."""
     conflict = get_conflict_for(request.place, conflict_id)
-    project = request.place.project
     newer, older = beside(conflict)
-    typed = _read(request, conflict)
     try:
-        settled = settle(project, conflict_id, _told(request), actor=request.place.actor)
+        settled = settle(request.place.project, conflict_id, _settlement(request), actor=request.place.actor)
     except ActionError as problem:
-        typed.problem = problem
-        return _show(request, get_conflict_for(request.place, conflict_id), typed, status=problem.status)
-    messages.success(request, _("Settled: you %(what)s.") % {"what": ConflictView(settled).settled_words})
-    following = older or newer
-    if following is None:
-        return redirect("conflicts", slug=project.slug)
-    return redirect("conflict", slug=project.slug, conflict_id=following)
+        return _refused(request, conflict, problem)
+    said = _("Settled: you %(what)s.") % {"what": ConflictView(settled).settled_words}
+    if following := older or newer:
+        return back_to(request, "conflict", following, message=said)
+    return back_to(request, "conflicts", message=said)
 
 
 @project_page(Permission.CURATE)
@@ -118,11 +112,8 @@ def unsettle_page(request: DeskRequest, conflict_id: UUID) -> HttpResponse:
     try:
         unsettle(request.place.project, conflict_id, UnsettleInput(), actor=request.place.actor)
     except ActionError as problem:
-        typed = _read(request, conflict)
-        typed.problem = problem
-        return _show(request, get_conflict_for(request.place, conflict_id), typed, status=problem.status)
-    messages.success(request, _("Open again, with both entries as they were."))
-    return redirect("conflict", slug=request.place.project.slug, conflict_id=conflict_id)
+        return _refused(request, conflict, problem)
+    return back_to(request, "conflict", conflict_id, message=_("Open again, with both entries as they were."))
 
 
 @project_page(Permission.CURATE)
@@ -133,11 +124,14 @@ def suggest_page(request: DeskRequest, conflict_id: UUID) -> HttpResponse:
     try:
         suggest_merge(request.place.project, conflict_id, actor=request.place.actor)
     except ActionError as problem:
-        typed = _read(request, conflict)
-        typed.problem = problem
-        return _show(request, conflict, typed, status=problem.status)
-    messages.success(request, _("Asked. What the model suggests comes to this page; nothing is changed by it."))
-    return redirect("conflict", slug=request.place.project.slug, conflict_id=conflict_id)
+        return _refused(request, conflict, problem)
+    said = _("Asked. What the model suggests comes to this page; nothing is changed by it.")
+    return back_to(request, "conflict", conflict_id, message=said)
+
+
+def _refused(request: DeskRequest, conflict: SeenConflict, problem: ActionError) -> HttpResponse:
+    """The conflict as it is now, why nothing was done, and what was typed."""
+    return _show(request, get_conflict_for(request.place, conflict.id), _typed(request, conflict, problem))
 
 
 @project_page(Permission.READ_NOTEBOOK)
@@ -150,18 +144,21 @@ def suggestion_part(request: DeskRequest, conflict_id: UUID) -> HttpResponse:
     return render(request, "notebook/_conflict_suggestion.html", context)
 
 
-def _show(request: DeskRequest, conflict: SeenConflict, typed: Typed, *, status: int = 200) -> HttpResponse:
+def _show(request: DeskRequest, conflict: SeenConflict, typed: Typed) -> HttpResponse:
     project = request.place.project
     newer, older = beside(conflict)
     view = ConflictView(conflict)
-    sides = [
-        {"number": number, "view": side, "entry": side.entry, "evidence": _evidence(request, side.entry)}
-        for number, side in view.sides
-    ]
+
+    def evidence(entry: KeptEntry) -> list[Any]:
+        return lines_of(project, occurrences_of(entry, most=EVIDENCE_SHOWN))
+
     context: dict[str, Any] = {
         "view": view,
         "conflict": conflict,
-        "sides": sides,
+        "sides": [
+            {"number": number, "view": side, "entry": side.entry, "evidence": evidence(side.entry)}
+            for number, side in view.sides
+        ],
         "typed": typed,
         "newer": newer,
         "older": older,
@@ -169,15 +166,11 @@ def _show(request: DeskRequest, conflict: SeenConflict, typed: Typed, *, status:
         "may_curate": request.place.may(Permission.CURATE),
         "project": project,
     }
-    return render(request, "notebook/conflict.html", context, status=status)
+    return render(request, "notebook/conflict.html", context, status=typed.problem.status if typed.problem else 200)
 
 
 def _suggested(conflict: SeenConflict) -> Suggested:
     return Suggested(run=run_asked(conflict), suggestion=conflict.suggestion)
-
-
-def _evidence(request: DeskRequest, entry: KeptEntry) -> list[Any]:
-    return lines_of(request.place.project, occurrences_of(entry, most=EVIDENCE_SHOWN))
 
 
 def _words_of(conflict: SeenConflict, stays: UUID) -> dict[str, str]:
@@ -189,27 +182,23 @@ def _text(request: DeskRequest, name: str) -> str:
     return request.POST.get(name, "").replace("\r\n", "\n")
 
 
-def _read(request: DeskRequest, conflict: SeenConflict) -> Typed:
+def _typed(request: DeskRequest, conflict: SeenConflict, problem: ActionError) -> Typed:
     """What was typed, for showing it again."""
     stays = id_from(request.POST.get("stays", "")) or ConflictView(conflict).likely_stays
-    act = request.POST.get("act", "")
     has_words = "name" in request.POST
     words = {name: _text(request, name) for name in WORDS} if has_words else _words_of(conflict, stays)
-    opened = {"merge": "merge" if has_words else "", "keep_both": "keep_both"}.get(act, "")
-    return Typed(stays=stays, words=words, reason=_text(request, "reason"), opened=opened)
+    opened = {"merge": "merge" if has_words else "", "keep_both": "keep_both"}.get(request.POST.get("act", ""), "")
+    return Typed(stays=stays, words=words, reason=_text(request, "reason"), problem=problem, opened=opened)
 
 
-def _told(request: DeskRequest) -> SettleInput:
+def _settlement(request: DeskRequest) -> SettleInput:
     """What the form says. Raises InvalidInput."""
-    told: dict[str, Any] = {"settlement": request.POST.get("act", ""), "reason": _text(request, "reason")}
-    if request.POST.get("stays"):
-        told["stays"] = request.POST["stays"]
+    said: dict[str, Any] = {"settlement": request.POST.get("act", ""), "reason": _text(request, "reason")}
+    optional = ("stays", "first_expected_version", "second_expected_version")
+    said |= {name: request.POST[name] for name in optional if request.POST.get(name)}
     if "name" in request.POST:
-        told["words"] = {name: _text(request, name) for name in WORDS}
-    for name in ("first_expected_version", "second_expected_version"):
-        if request.POST.get(name):
-            told[name] = request.POST[name]
+        said["words"] = {name: _text(request, name) for name in WORDS}
     try:
-        return SettleInput.model_validate(told)
+        return SettleInput.model_validate(said)
     except ValidationError as error:
         raise invalid_input(error, what="settlement") from None

@@ -46,7 +46,7 @@ from reflection_app.notebook.curating import (
     retire_entry,
     tag_entry,
 )
-from reflection_app.notebook.input import CurationInput, OwnerInput, RestoreInput, TagsInput
+from reflection_app.notebook.input import CurationInput, Guarded, OwnerInput, RestoreInput, TagsInput
 from reflection_app.notebook.views.entry import EntryView, lines_of, version_lines, views_of
 from reflection_app.notebook.views.filter import (
     AskedNotebook,
@@ -60,7 +60,7 @@ from reflection_app.notebook.views.lift import lift_context
 from reflection_app.notebook.views.words import KINDS, ORDERS, category_words, change_words, tags_in, waiting_entries
 from reflection_app.reviews.models import About
 from reflection_app.reviews.views.comments import opened_thread
-from reflection_app.web.access import DeskRequest, Place, project_page
+from reflection_app.web.access import DeskRequest, Place, back_to, project_page
 from reflection_app.web.forms import complaints_of_entry
 from reflection_app.web.list_pages import PAGE
 from reflection_app.web.middleware import post_only
@@ -78,18 +78,12 @@ def get_entry_for(place: Place, entry_id: UUID) -> KeptEntry:
     return entry
 
 
-def entry_context(request: DeskRequest, entry: KeptEntry) -> dict[str, Any]:
-    """What the inbox shows of the entry that is chosen."""
-    return about_entry(request, entry, most=SHOWN_BESIDE)
-
-
 def about_entry(request: DeskRequest, entry: KeptEntry, *, most: int) -> dict[str, Any]:
     """The entry with what is needed to decide on it; of its evidence the newest `most`."""
     project = request.place.project
-    view = views_of([entry])[0]
     evidence = lines_of(project, occurrences_of(entry, most=most + 1))
     return {
-        "view": view,
+        "view": views_of([entry])[0],
         "entry": entry,
         "evidence": evidence[:most],
         "has_more_evidence": len(evidence) > most,
@@ -196,7 +190,7 @@ def inbox_context(
         "place": "inbox",
     }
     if with_item and chosen is not None:
-        context |= entry_context(request, chosen)
+        context |= about_entry(request, chosen, most=SHOWN_BESIDE)
     return context | (filters_offered(project, orders=INBOX_ORDERS) if with_filters else {})
 
 
@@ -228,8 +222,11 @@ class Refusal:
     fields: dict[str, list[str]] = field(default_factory=dict)
 
 
-def refusal_of(error: ActionError, *, act: str, reason: str = "") -> Refusal:
-    """The refusal that an action's error is."""
+def refusal_of(error: ValidationError | ActionError, *, act: str, reason: str = "") -> Refusal:
+    """The refusal that an action's error is, or a form's."""
+    if isinstance(error, ValidationError):
+        found = complaints_of_entry(error)
+        error = InvalidInput("; ".join(one["message"] for one in found), errors=found)
     problems = error.errors if isinstance(error, InvalidInput) else []
     messages = [str(one["message"]) for one in problems] or [str(error)]
     fields: dict[str, list[str]] = {}
@@ -259,7 +256,7 @@ def inbox_address(request: DeskRequest, asked: AskedNotebook, entry: KeptEntry |
 def after_decision(request: DeskRequest, entry: KeptEntry) -> HttpResponse:
     """The inbox with the entry that came after the one that was decided; elsewhere the entry's own page."""
     if not is_from_inbox(request):
-        return redirect("entry", request.place.project.slug, entry.id)
+        return back_to(request, "entry", entry.id)
     found = inbox_as_asked(request)
     project_id = request.place.project.pk
     following = page_of_entries(project_id, found.wanted, limit=1, after=entry.id).entries
@@ -270,7 +267,7 @@ def after_decision(request: DeskRequest, entry: KeptEntry) -> HttpResponse:
 def after_change(request: DeskRequest, entry: KeptEntry) -> HttpResponse:
     """The entry again, as it is now, on the page where it was changed."""
     if not is_from_inbox(request):
-        return redirect("entry", request.place.project.slug, entry.id)
+        return back_to(request, "entry", entry.id)
     return show_in_inbox(request, inbox_as_asked(request), entry)
 
 
@@ -327,75 +324,55 @@ def curate(request: DeskRequest, entry_id: UUID) -> HttpResponse:
         raise InvalidInput(_("There is no such thing to do with an entry."))
     do, said = ACTS[act]
     reason = request.POST.get("reason", "").strip()
-
-    def change(entry: KeptEntry) -> KeptEntry:
-        told = CurationInput(reason=reason, expected_version=version_seen(request))
-        return do(request.place.project, entry.id, told, actor=request.place.actor)
-
-    return _changed(request, entry_id, change, act=act, typed=reason, said=str(said), decides=act in DECIDE)
+    return _change(request, entry_id, do, CurationInput, {"reason": reason}, act=act, typed=reason, said=str(said))
 
 
 @project_page(Permission.CURATE)
 @post_only(page="entry")
 def tag(request: DeskRequest, entry_id: UUID) -> HttpResponse:
     """Gives the entry exactly the tags that were typed, with commas between them."""
-    typed = request.POST.get("tags", "")
-
-    def change(entry: KeptEntry) -> KeptEntry:
-        told = TagsInput(tags=tags_in(typed), expected_version=version_seen(request))
-        return tag_entry(request.place.project, entry.id, told, actor=request.place.actor)
-
-    return _changed(request, entry_id, change, act="tag", typed=typed, said=_("Tags changed:"))
+    typed, said = request.POST.get("tags", ""), _("Tags changed:")
+    return _change(request, entry_id, tag_entry, TagsInput, {"tags": tags_in(typed)}, act="tag", typed=typed, said=said)
 
 
 @project_page(Permission.CURATE)
 @post_only(page="entry")
 def own(request: DeskRequest, entry_id: UUID) -> HttpResponse:
     """Gives the entry to a member to look after, or to nobody."""
-    typed = request.POST.get("owner", "")
-
-    def change(entry: KeptEntry) -> KeptEntry:
-        told = OwnerInput(owner=typed or None, expected_version=version_seen(request))
-        return own_entry(request.place.project, entry.id, told, actor=request.place.actor)
-
-    return _changed(request, entry_id, change, act="own", typed=typed, said=_("Owner changed:"))
+    typed, said = request.POST.get("owner", ""), _("Owner changed:")
+    return _change(
+        request, entry_id, own_entry, OwnerInput, {"owner": typed or None}, act="own", typed=typed, said=said
+    )
 
 
 @project_page(Permission.CURATE)
 @post_only(page="entry")
 def restore(request: DeskRequest, entry_id: UUID) -> HttpResponse:
     """Gives the entry the words of an earlier version."""
-    typed = request.POST.get("number", "")
-
-    def change(entry: KeptEntry) -> KeptEntry:
-        told = RestoreInput.model_validate({"version": typed, "expected_version": version_seen(request)}, strict=False)
-        return restore_entry(request.place.project, entry.id, told, actor=request.place.actor)
-
-    return _changed(request, entry_id, change, act="restore", said=_("Restored an earlier version of:"))
+    given, said = {"version": request.POST.get("number", "")}, _("Restored an earlier version of:")
+    return _change(request, entry_id, restore_entry, RestoreInput, given, act="restore", said=said)
 
 
-def _changed(
+def _change(
     request: DeskRequest,
     entry_id: UUID,
-    change: Callable[[KeptEntry], KeptEntry],
+    do: Callable[..., KeptEntry],
+    kind: type[Guarded],
+    given: dict[str, Any],
     *,
     act: str,
     said: str,
     typed: str = "",
-    decides: bool = False,
 ) -> HttpResponse:
     """What the page shows after the change, or the entry with why it was not made."""
     entry = get_entry_for(request.place, entry_id)
     try:
-        changed = change(entry)
-    except ValidationError as error:
-        problems = complaints_of_entry(error)
-        refused = InvalidInput("; ".join(one["message"] for one in problems), errors=problems)
-        return not_changed(request, entry, refusal_of(refused, act=act, reason=typed))
-    except ActionError as error:
+        asked = kind.model_validate(given | {"expected_version": version_seen(request)}, strict=False)
+        changed = do(request.place.project, entry.id, asked, actor=request.place.actor)
+    except (ValidationError, ActionError) as error:
         return not_changed(request, entry, refusal_of(error, act=act, reason=typed))
     remember_change(request, changed, words=said)
-    return after_decision(request, changed) if decides else after_change(request, changed)
+    return after_decision(request, changed) if act in DECIDE else after_change(request, changed)
 
 
 @project_page(Permission.READ_NOTEBOOK)
@@ -409,11 +386,9 @@ def news(request: DeskRequest, entry_id: UUID) -> HttpResponse:
     change = last_version_of(entry)
     if int(shown) >= entry.version or change is None:
         return HttpResponse(status=NOTHING_NEW)
-    slug = request.place.project.slug
-    address = (
-        inbox_address(request, carried(request), entry)
-        if is_from_inbox(request)
-        else reverse("entry", args=(slug, entry.id))
-    )
-    context = {"change": change, "words": change_words(change.change), "address": address}
-    return render(request, "notebook/_changed.html", context | {"place": INBOX if is_from_inbox(request) else "entry"})
+    if is_from_inbox(request):
+        place, address = INBOX, inbox_address(request, carried(request), entry)
+    else:
+        place, address = "entry", reverse("entry", args=(request.place.project.slug, entry.id))
+    context = {"change": change, "words": change_words(change.change), "address": address, "place": place}
+    return render(request, "notebook/_changed.html", context)

@@ -3,10 +3,9 @@
 from collections.abc import Iterator
 from uuid import UUID
 
-from django.contrib import messages
 from django.core.files.uploadedfile import UploadedFile
 from django.http import Http404, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
@@ -26,7 +25,7 @@ from reflection_app.core.errors import InvalidInput
 from reflection_app.core.permissions import Permission
 from reflection_app.notebook.proposing import apply_import, get_import, preview_import, report_files
 from reflection_app.notebook.views.words import FIELDS, KINDS, Words
-from reflection_app.web.access import DeskRequest, project_page
+from reflection_app.web.access import DeskRequest, back_to, project_page
 from reflection_app.web.middleware import post_only
 
 LARGEST_UPLOAD = 20_000_000
@@ -60,7 +59,7 @@ def import_start(request: DeskRequest) -> HttpResponse:
     except InvalidInput as error:
         told = error.errors[0]["message"] if error.errors else str(error)
         return render(request, "notebook/import.html", {"error": told}, status=400)
-    return redirect("notebook_import_shown", slug=request.place.project.slug, import_id=found.id)
+    return back_to(request, "notebook_import_shown", found.id)
 
 
 @project_page(Permission.IMPORT_ENTRIES)
@@ -76,8 +75,7 @@ def import_shown(request: DeskRequest, import_id: UUID) -> HttpResponse:
 @post_only(page="notebook_import_shown")
 def import_apply(request: DeskRequest, import_id: UUID) -> HttpResponse:
     apply_import(request.place.project, import_id, actor=request.place.actor)
-    messages.success(request, _("The import has begun."))
-    return redirect("notebook_import_shown", slug=request.place.project.slug, import_id=import_id)
+    return back_to(request, "notebook_import_shown", import_id, message=_("The import has begun."))
 
 
 def _handed_in(request: DeskRequest) -> list[HandedIn]:

@@ -1,17 +1,15 @@
 """Trying recall: what the notebook gives for a task, each entry with the reason why, as runs and agents get it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode
 
 from django.conf import settings as django_settings
-from django.contrib import messages
-from django.http import HttpResponse, QueryDict
-from django.shortcuts import redirect, render
+from django.http import HttpResponse
+from django.shortcuts import render
 from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods, require_safe
-from pydantic import ValidationError
 
 from notebook_app.public import (
     Claim,
@@ -31,48 +29,25 @@ from notebook_app.public import (
     runs_needed,
     told_of,
 )
-from notebook_app.public import EntryState as State
 from reflection_app.adapters.llm import screening_model
 from reflection_app.adapters.llm.question_vectors import query_vector, space_asked
 from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.project_settings import LessonSettings, NotebookSettings, ReflectionMode
-from reflection_app.loops.storable import storable
 from reflection_app.notebook.input import change_notebook_settings
 from reflection_app.notebook.views.entry import EntryView, views_of
 from reflection_app.notebook.views.lift import CLAIMS, rows_of
 from reflection_app.notebook.views.words import KINDS
-from reflection_app.teams.projects import RoleModel, models_by_role
-from reflection_app.web.access import DeskRequest, project_page
-from reflection_app.web.forms import Typed, blame, complaints, read_typed
-from reflection_app.web.list_pages import PAGE, list_response
+from reflection_app.teams.projects import models_by_role
+from reflection_app.web.access import DeskRequest, back_to, project_page
+from reflection_app.web.forms import Form, read_form
+from reflection_app.web.list_pages import PAGE, Filters, list_response, one_of, text_of, whole_number
 from reflection_app.web.rendering import revealed
 
 # An address of so many Chinese characters is still read by every server.
 LONGEST_QUESTION = 500
 LONGEST_AGENT = 120
 USUALLY_GIVEN = 5
-
-
-@dataclass(frozen=True)
-class Asked:
-    """A question as an address asks it; of what is not understood nothing is asked."""
-
-    q: str
-    agent: str
-    kind: EntryKind | None
-
-    @classmethod
-    def of(cls, query: QueryDict) -> "Asked":
-        return cls(
-            q=storable(query.get("q", "")).strip(),
-            agent=storable(query.get("agent", ""))[:LONGEST_AGENT].strip(),
-            kind=next((kind for kind in EntryKind if kind.value == query.get("kind")), None),
-        )
-
-    @property
-    def is_too_long(self) -> bool:
-        return len(self.q) > LONGEST_QUESTION
 
 
 @dataclass(frozen=True)
@@ -92,25 +67,26 @@ class RecalledView:
 @require_safe
 def recall_page(request: DeskRequest) -> HttpResponse:
     """What is recalled for the question. Nothing is withheld, and nothing counts as given."""
-    project, asked = request.place.project, Asked.of(request.GET)
-    lessons = project.get_notebook().lessons
+    project, lessons = request.place.project, request.place.project.get_notebook().lessons
+    asked = Filters.read(request.GET, q=text_of(None), agent=text_of(LONGEST_AGENT), kind=one_of(EntryKind))
+    is_too_long = len(asked["q"]) > LONGEST_QUESTION
+    most = lessons.most if lessons else USUALLY_GIVEN
     context = {
         "asked": asked,
+        "is_too_long": is_too_long,
         "longest": LONGEST_QUESTION,
         "kinds": list(KINDS.items()),
-        "most": lessons.most if lessons else USUALLY_GIVEN,
-        "approved": count_by_state(project.pk)[State.APPROVED],
+        "most": most,
+        "approved": count_by_state(project.pk)[EntryState.APPROVED],
     }
-    if asked.q and not asked.is_too_long:
-        context |= _recalled(project, asked, most=lessons.most if lessons else USUALLY_GIVEN)
-    response = render(request, "notebook/recall.html", context)
-    response.status_code = 400 if asked.is_too_long else 200
-    return response
+    if asked["q"] and not is_too_long:
+        context |= _recalled(project, asked, most=most)
+    return render(request, "notebook/recall.html", context, status=400 if is_too_long else 200)
 
 
-def _recalled(project: Project, asked: Asked, *, most: int) -> dict[str, object]:
-    among = EntryFilter(kinds=(asked.kind,) if asked.kind else (), agent=asked.agent)
-    found = recall(project.pk, asked.q, vector=query_vector(asked.q), among=among, limit=most)
+def _recalled(project: Project, asked: Filters, *, most: int) -> dict[str, object]:
+    among = EntryFilter(kinds=_kinds(asked), agent=asked["agent"])
+    found = recall(project.pk, asked["q"], vector=query_vector(asked["q"]), among=among, limit=most)
     views = views_of([one.entry for one in found.entries])
     text = bounded([told_of(one.entry) for one in found.entries], boundary=new_boundary())
     return {
@@ -123,31 +99,14 @@ def _recalled(project: Project, asked: Asked, *, most: int) -> dict[str, object]
     }
 
 
+def _kinds(asked: Filters) -> tuple[EntryKind, ...]:
+    return (EntryKind(asked["kind"]),) if asked["kind"] else ()
+
+
 # The rules prompt as agents get it, and what is left out of it.
 
 MOST_OCCURRENCES = 1_000_000
 MOST_RULES = 100
-
-
-@dataclass(frozen=True)
-class RulesAsked:
-    """The prompt as an address asks for it; what is not understood is as the project has it."""
-
-    most: int
-    least_occurrences: int
-    kind: EntryKind | None
-    agent: str
-
-    @classmethod
-    def of(cls, query: QueryDict, usual: NotebookSettings) -> "RulesAsked":
-        return cls(
-            most=_number(query.get("n", ""), usual=usual.rules_most, most=MOST_RULES),
-            least_occurrences=_number(
-                query.get("min_occurrences", ""), usual=usual.rules_least_occurrences, most=MOST_OCCURRENCES
-            ),
-            kind=next((kind for kind in EntryKind if kind.value == query.get("kind")), None),
-            agent=storable(query.get("agent", ""))[:LONGEST_AGENT].strip(),
-        )
 
 
 @project_page(Permission.RECALL)
@@ -156,18 +115,18 @@ def rules_page(request: DeskRequest) -> HttpResponse:
     """The prompt for n, m, a kind and an agent; a new boundary with every look."""
     project = request.place.project
     usual = project.get_notebook()
-    asked = RulesAsked.of(request.GET, usual)
+    asked = _rules_asked(request.GET, usual)
     found = rules_prompt(
         project.pk,
-        most=asked.most,
-        least_occurrences=asked.least_occurrences,
-        kinds=(asked.kind,) if asked.kind else (),
-        agent=asked.agent,
+        most=int(asked["n"]),
+        least_occurrences=int(asked["min_occurrences"]),
+        kinds=_kinds(asked),
+        agent=asked["agent"],
     )
     context = {
         "asked": asked,
         "usual": usual,
-        "is_usual": asked == RulesAsked.of(QueryDict(), usual),
+        "is_usual": asked == _rules_asked({}, usual),
         "found": found,
         # What nobody sees is shown here; who copies gets the text as agents get it.
         "preview": revealed(found.text),
@@ -181,9 +140,14 @@ def rules_page(request: DeskRequest) -> HttpResponse:
     return render(request, "notebook/rules.html", context)
 
 
-def _number(typed: str, *, usual: int, most: int) -> int:
-    is_number = typed.isascii() and typed.isdigit() and len(typed) < 8
-    return max(1, min(int(typed), most)) if is_number else usual
+def _rules_asked(data: Mapping[str, str], usual: NotebookSettings) -> Filters:
+    return Filters.read(
+        data,
+        n=whole_number(usual.rules_most, MOST_RULES),
+        min_occurrences=whole_number(usual.rules_least_occurrences, MOST_OCCURRENCES),
+        kind=one_of(EntryKind),
+        agent=text_of(LONGEST_AGENT),
+    )
 
 
 # What each lesson does to first attempts: all of them with their figures, and those to retire.
@@ -204,58 +168,37 @@ DIFFERENCES = (0.3, 0.2, 0.1)
 MIDDLE = 0.5
 MOST_SUGGESTED = 20
 LONGEST_SEARCH = 200
-
-
-@dataclass(frozen=True)
-class LiftAsked:
-    """The list as an address asks for it; what is not understood is left out."""
-
-    q: str
-    claim: Claim | None
-    sort: str
-    state: EntryState
-    page: int
-
-    @classmethod
-    def of(cls, query: QueryDict) -> "LiftAsked":
-        page = query.get("page", "")
-        return cls(
-            q=storable(query.get("q", ""))[:LONGEST_SEARCH].strip(),
-            claim=next((one for one in Claim if one.value == query.get("claim")), None),
-            sort=query.get("sort", "") if query.get("sort") in ORDERS else "claim",
-            state=EntryState.RETIRED if query.get("state") == EntryState.RETIRED else EntryState.APPROVED,
-            page=int(page) if page.isascii() and page.isdigit() and len(page) < 6 else 1,
-        )
-
-    @property
-    def is_narrowed(self) -> bool:
-        return bool(self.q or self.claim)
-
-    @property
-    def query(self) -> str:
-        """The address of the same list from its first page."""
-        given = {"q": self.q, "claim": self.claim.value if self.claim else "", "state": self.state.value}
-        return urlencode({name: value for name, value in (given | {"sort": self.sort}).items() if value})
+MOST_PAGES = 99_999
 
 
 @project_page(Permission.READ_LIFT)
 @require_safe
 def lift_page(request: DeskRequest) -> HttpResponse:
     """The whole page; asked by htmx, the rows alone."""
-    project, asked = request.place.project, LiftAsked.of(request.GET)
-    share = project.get_notebook().holdout_share
-    lessons = lift_of_all(project.pk, share=share, state=asked.state)
-    matching = sorted((one for one in lessons if _is_meant(one, asked)), key=lambda one: _place(one, asked.sort))
-    begin = (max(asked.page, 1) - 1) * PAGE
+    project = request.place.project
+    asked = Filters.read(
+        request.GET,
+        q=text_of(LONGEST_SEARCH),
+        claim=one_of(Claim),
+        state=one_of(STATES, EntryState.APPROVED),
+        sort=one_of(ORDERS, "claim"),
+    )
+    page = int(whole_number(1, MOST_PAGES)(request.GET.get("page", "")))
+    share, state = project.get_notebook().holdout_share, EntryState(asked["state"])
+    lessons = lift_of_all(project.pk, share=share, state=state)
+    matching = sorted((one for one in lessons if _is_meant(one, asked)), key=lambda one: _place(one, asked["sort"]))
+    begin = (page - 1) * PAGE
     context: dict[str, Any] = {
         "asked": asked,
+        "is_narrowed": bool(asked["q"] or asked["claim"]),
+        "page": page,
         "rows": rows_of(matching[begin : begin + PAGE]),
         "matches": len(matching),
         "lessons": len(lessons),
         "looked_at": sum(bool(one.measured.judged.looks) for one in lessons),
         "has_outcomes": any(one.measured.total for one in lessons),
-        "next_page": asked.page + 1 if len(matching) > begin + PAGE else None,
-        "suggested": rows_of(_to_retire(lessons)) if asked.state is EntryState.APPROVED else [],
+        "next_page": page + 1 if len(matching) > begin + PAGE else None,
+        "suggested": rows_of(_to_retire(lessons)) if state is EntryState.APPROVED else [],
         "may_curate": request.place.may(Permission.CURATE),
         "share": share,
         "what_it_takes": _what_it_takes(share),
@@ -266,8 +209,8 @@ def lift_page(request: DeskRequest) -> HttpResponse:
     return list_response(request, "notebook/lift.html", context)
 
 
-def _is_meant(lesson: LessonLift, asked: LiftAsked) -> bool:
-    return asked.claim in {None, lesson.claim} and asked.q.casefold() in lesson.name.casefold()
+def _is_meant(lesson: LessonLift, asked: Filters) -> bool:
+    return asked["claim"] in {"", lesson.claim} and asked["q"].casefold() in lesson.name.casefold()
 
 
 def _place(lesson: LessonLift, sort: str) -> tuple[float, float, str]:
@@ -323,51 +266,39 @@ MODES = {
 @require_http_methods(["GET", "HEAD", "POST"])
 def notebook_settings(request: DeskRequest) -> HttpResponse:
     project = request.place.project
-    if request.method != "POST":
-        return _page(request, _typed_of(project))
-    typed = read_typed(request.POST, FIELDS)
-    settings = _read(typed)
-    if settings is None:
-        return _page(request, typed, status=400)
-    change_notebook_settings(project, settings, actor=request.place.actor)
-    messages.success(request, gettext("Saved. Runs that are under way keep the settings they began with."))
-    return redirect("notebook_settings", slug=project.slug)
-
-
-def _read(typed: Typed) -> NotebookSettings | None:
-    """The settings as they were typed, None where something is wrong with them, which `typed` then tells."""
-    given = {name: typed.values[name] for name in RULES} | {"reflection": typed.values["reflection"] or None}
-    lessons = {name: typed.values[name] for name in LESSONS} if typed.values[ON] else None
-    try:
-        return NotebookSettings.model_validate({**given, "lessons": lessons})
-    except ValidationError as error:
-        blame(typed, complaints(error))
-        return None
-
-
-def _typed_of(project: Project) -> Typed:
-    saved = project.get_notebook()
-    lessons = saved.lessons or LessonSettings()
-    texts = {name: str(getattr(lessons, name)) for name in LESSONS} | {
-        name: str(getattr(saved, name)) for name in RULES
-    }
-    return Typed(texts | {"reflection": saved.reflection or "", ON: "on" if saved.lessons else ""})
-
-
-def _page(request: DeskRequest, typed: Typed, *, status: int = 200) -> HttpResponse:
+    form = read_form(request, FIELDS, _saved_texts(project.get_notebook()))
+    if request.method == "POST":
+        with form.collect_errors():
+            change_notebook_settings(project, _settings_of(form), actor=request.place.actor)
+            said = gettext("Saved. Runs that are under way keep the settings they began with.")
+            return back_to(request, "notebook_settings", message=said)
     embeddings = embedding_status()
-    roles: list[RoleModel] = models_by_role(request.place.project, roles=REFLECTORS)
     context = {
-        "form": typed,
-        "fields": typed.fields,
+        "form": form,
+        "fields": form.fields,
         "modes": [(mode.value, gettext(words)) for mode, words in MODES.items()],
         "usual_mode": gettext(MODES[ReflectionMode(django_settings.REFLECTION_MODE)]),
         "may_change": request.place.may(Permission.CHANGE_SETTINGS),
-        "role_models": roles,
+        "role_models": models_by_role(project, roles=REFLECTORS),
         "embeddings": embeddings,
         "screened_by": screening_model(),
         "screened": 1 - count_unread() / embeddings.entries if embeddings.entries else 1.0,
         # A share alone: how many entries other projects have is none of this one's business.
         "embedded": embeddings.embedded / embeddings.entries if embeddings.entries else 1.0,
     }
-    return render(request, "teams/settings/notebook.html", context, status=status)
+    return render(request, "teams/settings/notebook.html", context, status=form.status)
+
+
+def _settings_of(form: Form) -> NotebookSettings:
+    """The settings as they were typed. Raises ValidationError."""
+    given = {name: form.values[name] for name in RULES} | {"reflection": form.values["reflection"] or None}
+    lessons = {name: form.values[name] for name in LESSONS} if form.values[ON] else None
+    return NotebookSettings.model_validate({**given, "lessons": lessons})
+
+
+def _saved_texts(saved: NotebookSettings) -> dict[str, str]:
+    lessons = saved.lessons or LessonSettings()
+    texts = {name: str(getattr(lessons, name)) for name in LESSONS} | {
+        name: str(getattr(saved, name)) for name in RULES
+    }
+    return texts | {"reflection": saved.reflection or "", ON: "on" if saved.lessons else ""}

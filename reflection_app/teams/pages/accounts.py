@@ -30,13 +30,13 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from redis.exceptions import RedisError
 
 from reflection_app.core.audit import Actor, client_address
-from reflection_app.core.errors import ActionError, InvalidInput
+from reflection_app.core.errors import ActionError
 from reflection_app.core.models import ApiKey, Profile, Project
 from reflection_app.teams.members import accept_invitation, find_invitation
 from reflection_app.teams.models import Invitation
 from reflection_app.teams.projects import change_profile
 from reflection_app.web.access import DeskRequest
-from reflection_app.web.forms import Typed, blame, read_typed
+from reflection_app.web.forms import read_form
 from reflection_app.web.language import greet, keep_language, keep_theme
 from reflection_app.web.layout import stand_in_project
 
@@ -196,33 +196,26 @@ def profile_page(request: HttpRequest) -> HttpResponse:
     """The form, inside the project that the person came from, if there is one."""
     desk_request = cast("DeskRequest", request)
     stand_in_project(desk_request)
-    return _change(desk_request) if request.method == "POST" else _show(desk_request)
-
-
-def _show(request: DeskRequest) -> HttpResponse:
-    profile = Profile.objects.filter(user=request.user).first() or Profile(user=request.user)
-    form = Typed({"language": profile.language, "theme": profile.theme})
-    return _page(request, form, wants_mail=profile.wants_mail)
-
-
-def _page(request: DeskRequest, form: Typed, *, wants_mail: bool, status: int = 200) -> HttpResponse:
+    user = desk_request.user
+    profile = Profile.objects.filter(user=user).first() or Profile(user=user)
+    form = read_form(request, ("language", "theme"), {"language": profile.language, "theme": profile.theme})
+    wants_mail = "wants_mail" in request.POST if request.method == "POST" else profile.wants_mail
+    if request.method == "POST":
+        with form.collect_errors():
+            profile = change_profile(user, **form.values, wants_mail=wants_mail)
+            # Said in the language that was just chosen: the page after this one is drawn in it.
+            with translation.override(profile.language or _browsers_language(request)):
+                messages.success(request, _("Your profile was saved."))
+            return keep_theme(keep_language(redirect(request.get_full_path()), profile.language), profile.theme)
     context = {"form": form, "wants_mail": wants_mail, "languages": settings.LANGUAGES}
-    return render(request, "teams/profile.html", context, status=status)
+    return render(request, "teams/profile.html", context, status=form.status)
 
 
-def _change(request: DeskRequest) -> HttpResponse:
-    form = read_typed(request.POST, ("language", "theme"))
-    wants_mail = "wants_mail" in request.POST
-    try:
-        profile = change_profile(request.user, **form.values, wants_mail=wants_mail)
-    except InvalidInput as error:
-        blame(form, error.errors)
-        return _page(request, form, wants_mail=wants_mail, status=400)
-    # Said in the language that was just chosen: the page after this one is drawn in it.
-    chosen = profile.language or translation.get_language_from_request(_without_cookie(request))
-    with translation.override(chosen):
-        messages.success(request, _("Your profile was saved."))
-    return keep_theme(keep_language(redirect(request.get_full_path()), profile.language), profile.theme)
+def _browsers_language(request: HttpRequest) -> str:
+    """What the browser asks for, whatever was chosen before and stands in its cookie."""
+    bare = HttpRequest()
+    bare.META, bare.path_info = request.META, request.path_info
+    return translation.get_language_from_request(bare)
 
 
 @login_required
@@ -234,10 +227,3 @@ def own_keys(request: HttpRequest) -> HttpResponse:
     mine = ApiKey.objects.filter(created_by=desk_request.user, project__in=Project.objects.of(desk_request.user))
     keys = mine.select_related("project").order_by("project__name", "-created_at")
     return render(request, "account/keys.html", {"keys": keys})
-
-
-def _without_cookie(request: HttpRequest) -> HttpRequest:
-    bare = HttpRequest()
-    bare.META = request.META
-    bare.path_info = request.path_info
-    return bare

@@ -6,14 +6,14 @@ import json
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
+from functools import cached_property
 from typing import Any, cast
-from urllib.parse import urlencode
 from uuid import UUID
 
 from asgiref.sync import sync_to_async
 from django.core.handlers.asgi import ASGIRequest
 from django.db.models import Manager, Q, QuerySet
-from django.http import Http404, HttpResponse, QueryDict, StreamingHttpResponse
+from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
@@ -24,7 +24,6 @@ from reflection_app.core.audit import AuditEntry
 from reflection_app.core.ids import id_from
 from reflection_app.core.models import ApiKey, Project
 from reflection_app.core.permissions import Permission
-from reflection_app.loops.storable import storable
 from reflection_app.metrics.review_figures import FORMULA_STARTS
 from reflection_app.repairs.models import Report, Ticket, ToolFailure
 from reflection_app.reviews.models import Review
@@ -33,7 +32,7 @@ from reflection_app.sessions.models import Transcript
 from reflection_app.teams.audit import AuditFilter, entries_for, is_hidden, made_by
 from reflection_app.teams.models import Secret, Tool, Webhook
 from reflection_app.web.access import DeskRequest, project_page
-from reflection_app.web.list_pages import list_response, page_before
+from reflection_app.web.list_pages import Filters, id_of, list_page, text_of
 
 # The audit trail as a file, streamed page by page so that no query and no memory is held for all of it.
 
@@ -350,29 +349,8 @@ def words_of(action: str) -> str:
     return str(WORDS.get(action, action))
 
 
-def target_words(target: str) -> str:
-    return str(TARGETS.get(target, target))
-
-
-LONGEST = {"who": 200, "action": 60, "target": 60, "q": 200}
 # Who is offered as a filter: those of the newest entries.
 LOOKED_AT = 1_000
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What of the address is understood; anything else in it is left aside."""
-
-    filter: AuditFilter
-    texts: dict[str, str]
-
-    @property
-    def any(self) -> bool:
-        return bool(self.texts)
-
-    @property
-    def query(self) -> str:
-        return urlencode(self.texts)
 
 
 @dataclass(frozen=True)
@@ -381,8 +359,14 @@ class Line:
 
     entry: AuditEntry
     link: str
-    is_hidden: bool
-    changes: Changes
+
+    @property
+    def is_hidden(self) -> bool:
+        return is_hidden(self.entry)
+
+    @cached_property
+    def changes(self) -> Changes:
+        return Changes((), 0) if self.is_hidden else changes_between(self.entry.before, self.entry.after)
 
     @property
     def words(self) -> str:
@@ -390,28 +374,31 @@ class Line:
 
     @property
     def target(self) -> str:
-        return target_words(self.entry.target)
+        return str(TARGETS.get(self.entry.target, self.entry.target))
 
 
 @project_page(Permission.READ_AUDIT)
 @require_safe
 def audit_page(request: DeskRequest) -> HttpResponse:
-    project = request.place.project
-    asked = read_filters(request.GET)
-    rows = entries_for(project, asked.filter, reader=request.place.actor)
-    page = page_before(rows, request, among=AuditEntry.objects.filter(project=project))
-    links = links_of(page.rows, project=project)
-    context: dict[str, Any] = {
-        "lines": [_line(entry, links) for entry in page.rows],
-        "older": page.last.pk if page.last else None,
-        "before": request.GET.get("before", ""),
-        "filters": asked,
-        "typed": asked.texts,
-        "people": _people(project),
-        "actions": sorted(WORDS.items(), key=lambda item: str(item[1])),
-        "targets": sorted(TARGETS.items(), key=lambda item: str(item[1])),
-    }
-    return list_response(request, "teams/audit/list.html", context)
+    project, filters = request.place.project, read_filters(request)
+
+    def lines(entries: list[AuditEntry]) -> list[Line]:
+        links = links_of(entries, project=project)
+        return [Line(entry, links.get((entry.target, entry.target_id), "")) for entry in entries]
+
+    return list_page(
+        request,
+        "teams/audit/list.html",
+        entries_for(project, audit_filter(filters), reader=request.place.actor),
+        called="lines",
+        view=lines,
+        among=AuditEntry.objects.filter(project=project),
+        filters=filters,
+        typed=filters,
+        people=_people(project),
+        actions=sorted(WORDS.items(), key=lambda item: str(item[1])),
+        targets=sorted(TARGETS.items(), key=lambda item: str(item[1])),
+    )
 
 
 @project_page(Permission.READ_AUDIT)
@@ -420,45 +407,41 @@ def audit_export(request: DeskRequest, form: str) -> HttpResponse:
     """All entries that the filters leave, as a file."""
     if form not in MEDIA_TYPES:
         raise Http404("no such form")
-    asked = read_filters(request.GET)
-    entries = entries_for(request.place.project, asked.filter, reader=request.place.actor)
+    asked = audit_filter(read_filters(request))
+    entries = entries_for(request.place.project, asked, reader=request.place.actor)
     # Django's types make no one class of both kinds of answers, but serves either.
     return cast("HttpResponse", as_file(request, entries, form=form))
 
 
-def read_filters(data: QueryDict) -> Asked:
-    texts = {name: storable(data.get(name, "").strip())[:longest] for name, longest in LONGEST.items()}
-    target_id, since, until = id_from(data.get("id", "")), _day(data.get("since", "")), _day(data.get("until", ""))
-    texts |= {"id": str(target_id or ""), "since": str(since or ""), "until": str(until or "")}
-    asked = AuditFilter(
-        who=texts["who"],
-        action=texts["action"],
-        target=texts["target"],
-        q=texts["q"],
-        target_id=target_id,
+def read_filters(request: DeskRequest) -> Filters:
+    texts = {"who": text_of(200), "action": text_of(60), "target": text_of(60), "q": text_of(200)}
+    return Filters.read(request.GET, **texts, id=id_of, since=_day_of, until=_day_of)
+
+
+def audit_filter(filters: Filters) -> AuditFilter:
+    since, until = (date.fromisoformat(day) if (day := filters[name]) else None for name in ("since", "until"))
+    return AuditFilter(
+        who=filters["who"],
+        action=filters["action"],
+        target=filters["target"],
+        q=filters["q"],
+        target_id=id_from(filters["id"]),
         since=_midnight(since) if since else None,
         until=_midnight(until + timedelta(days=1)) if until else None,
     )
-    return Asked(asked, {name: text for name, text in texts.items() if text})
 
 
-def _day(text: str) -> date | None:
-    """The day; None for no day of a calendar, and for those at its ends, which have no day before or after."""
+def _day_of(text: str) -> str:
+    """The day; nothing for no day of a calendar, and for those at its ends, which have no day before or after."""
     try:
         day = date.fromisoformat(text)
     except ValueError:
-        return None
-    return day if 1970 <= day.year <= 9000 else None
+        return ""
+    return str(day) if 1970 <= day.year <= 9000 else ""
 
 
 def _midnight(day: date) -> datetime:
     return datetime.combine(day, time(), tzinfo=UTC)
-
-
-def _line(entry: AuditEntry, links: dict[Key, str]) -> Line:
-    hidden = is_hidden(entry)
-    changes = Changes((), 0) if hidden else changes_between(entry.before, entry.after)
-    return Line(entry, links.get((entry.target, entry.target_id), ""), hidden, changes)
 
 
 def _people(project: Project) -> list[str]:

@@ -1,7 +1,6 @@
 """Who belongs to the project: everybody reads it, admins change it and invite others by link."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from types import MappingProxyType
 from uuid import UUID
@@ -10,8 +9,8 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.functional import Promise
@@ -23,7 +22,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from reflection_app.core.audit import Actor, client_address
 from reflection_app.core.errors import ActionError, InvalidInput
 from reflection_app.core.models import Membership, Role, Scope, digest_of
-from reflection_app.core.permissions import GRANTS, Permission, member_may
+from reflection_app.core.permissions import GRANTS, Permission
 from reflection_app.teams.members import (
     USUAL_DAYS,
     accept_invitation,
@@ -37,11 +36,18 @@ from reflection_app.teams.members import (
 from reflection_app.teams.models import Invitation
 from reflection_app.teams.pages.accounts import INVITED, invitation_of
 from reflection_app.teams.projects import USUAL_SCOPES, brought_by, create_api_key, revoke_api_key
-from reflection_app.web.access import DeskRequest, get_api_key_for, project_page, refused
-from reflection_app.web.forms import Typed, blame, in_plain_words, read_typed
+from reflection_app.web.access import (
+    DeskRequest,
+    back_to,
+    get_api_key_for,
+    keep_secret_once,
+    project_page,
+    refused,
+    take_secret_once,
+)
+from reflection_app.web.forms import Form, plain_problems_of, read_form
 from reflection_app.web.middleware import post_only
 
-FIELDS = ("role", "email", "days")
 NEW_LINK = "new_invitation"
 MEANINGS = {
     Role.VIEWER: gettext_lazy("reads everything"),
@@ -51,60 +57,44 @@ MEANINGS = {
 }
 
 
-@dataclass(frozen=True)
-class OfferedRole:
-    value: str
-    label: str
-    meaning: str
-
-
 @never_cache
 @project_page()
 @require_safe
 def members_page(request: DeskRequest) -> HttpResponse:
-    return _page(request, link=_new_link(request))
+    return _page(request, Form({"role": Role.REVIEWER, "email": "", "days": str(USUAL_DAYS)}))
 
 
-def _page(request: DeskRequest, *, form: Typed | None = None, link: str = "", status: int = 200) -> HttpResponse:
-    project = request.place.project
-    typed = form or Typed({"role": Role.REVIEWER, "email": "", "days": str(USUAL_DAYS)})
-    may_manage = member_may(request.place.membership, Permission.MANAGE_MEMBERS)
+def _page(request: DeskRequest, form: Form) -> HttpResponse:
+    project, may_manage = request.place.project, request.place.may(Permission.MANAGE_MEMBERS)
+    secret = take_secret_once(request, NEW_LINK, of=project.pk)
     members = Membership.objects.filter(project=project).select_related("user", "invited_by_key")
+    invitations = Invitation.objects.usable().filter(project=project).order_by("-created_at")
     context = {
         "members": members.order_by("user__username"),
         "own_id": request.user.pk,
         "may_manage": may_manage,
-        "roles": [OfferedRole(role.value, role.label, str(MEANINGS[role])) for role in Role],
+        "roles": [{"value": role.value, "label": role.label, "meaning": MEANINGS[role]} for role in Role],
         # The link's address stands in none of them: it was shown once.
-        "invitations": Invitation.objects.usable().filter(project=project).order_by("-created_at")
-        if may_manage
-        else (),
-        "form": typed,
-        "fields": typed.fields,
-        "link": link,
+        "invitations": invitations if may_manage else (),
+        "form": form,
+        "fields": form.fields,
+        "link": request.build_absolute_uri(reverse("open_invitation", args=[secret])) if secret else "",
         "has_mail": bool(settings.MAIL_OPTIONS or settings.OIDC_APPS),
     }
-    return render(request, "teams/settings/members.html", context, status=status)
+    return render(request, "teams/settings/members.html", context, status=form.status)
 
 
 @project_page(Permission.MANAGE_MEMBERS)
 @post_only(page="members")
 def invite(request: DeskRequest) -> HttpResponse:
     """Makes the link and goes back to the members, which show it once."""
-    typed = read_typed(request.POST, FIELDS)
-    try:
-        made = create_invitation(
-            request.place.project,
-            role=typed.values["role"],
-            email=typed.values["email"],
-            days=_days(typed.values["days"]),
-            actor=request.place.actor,
-        )
-    except InvalidInput as error:
-        blame(typed, in_plain_words(error.errors))
-        return _page(request, form=typed, status=400)
-    request.session[NEW_LINK] = {"project": str(request.place.project.pk), "secret": made.secret}
-    return redirect("members", slug=request.place.project.slug)
+    project, form = request.place.project, read_form(request, ("role", "email", "days"))
+    with form.collect_errors(plain_problems_of):
+        role, email, days = form.values.values()
+        made = create_invitation(project, role=role, email=email, days=_days(days), actor=request.place.actor)
+        keep_secret_once(request, NEW_LINK, made.secret, of=project.pk)
+        return back_to(request, "members")
+    return _page(request, form)
 
 
 def _days(text: str) -> int:
@@ -112,27 +102,16 @@ def _days(text: str) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 4 else 0
 
 
-def _new_link(request: DeskRequest) -> str:
-    """The link of an invitation that was made just now, taken out of the session; else nothing."""
-    made: dict[str, str] = request.session.get(NEW_LINK) or {}
-    if request.method != "GET" or made.get("project") != str(request.place.project.pk):
-        return ""
-    del request.session[NEW_LINK]
-    return request.build_absolute_uri(reverse("open_invitation", args=[made["secret"]]))
-
-
 @project_page(Permission.MANAGE_MEMBERS)
 @require_http_methods(["GET", "HEAD", "POST"])
 def set_role(request: DeskRequest, user_id: int) -> HttpResponse:
     """Acts on POST; opened by hand, it leads to the members."""
     if request.method != "POST":
-        return redirect("members", slug=request.place.project.slug)
-    membership = change_role(
-        request.place.project, user_id, role=request.POST.get("role", ""), actor=request.place.actor
-    )
-    told = {"name": membership.user.get_username(), "role": Role(membership.role).label}
-    messages.success(request, _("%(name)s is %(role)s now.") % told)
-    return redirect("members", slug=request.place.project.slug)
+        return back_to(request, "members")
+    role = request.POST.get("role", "")
+    membership = change_role(request.place.project, user_id, role=role, actor=request.place.actor)
+    now = {"name": membership.user.get_username(), "role": Role(membership.role).label}
+    return back_to(request, "members", message=_("%(name)s is %(role)s now.") % now)
 
 
 @project_page()
@@ -140,33 +119,29 @@ def set_role(request: DeskRequest, user_id: int) -> HttpResponse:
 def remove(request: DeskRequest, user_id: int) -> HttpResponse:
     """Asks first; the POST removes. Whoever may not manage members may still leave."""
     is_self = user_id == request.user.pk
-    if not is_self and not member_may(request.place.membership, Permission.MANAGE_MEMBERS):
+    if not is_self and not request.place.may(Permission.MANAGE_MEMBERS):
         raise PermissionDenied
-    member = Membership.objects.filter(project=request.place.project, user=user_id).select_related("user").first()
-    if member is None:
-        raise Http404("no such member")
+    members = Membership.objects.select_related("user")
+    member = get_object_or_404(members, project=request.place.project, user=user_id)
     if request.method != "POST":
         return render(request, "teams/settings/remove_member.html", {"member": member, "is_self": is_self})
     remove_member(request.place.project, user_id, actor=request.place.actor)
     if is_self:
         messages.success(request, _("You left %(project)s.") % {"project": request.place.project.name})
         return redirect("overview")
-    messages.success(request, _("%(name)s is no longer a member.") % {"name": member.user.get_username()})
-    return redirect("members", slug=request.place.project.slug)
+    said = _("%(name)s is no longer a member.") % {"name": member.user.get_username()}
+    return back_to(request, "members", message=said)
 
 
 @project_page(Permission.MANAGE_MEMBERS)
 @require_http_methods(["GET", "HEAD", "POST"])
 def revoke(request: DeskRequest, invitation_id: UUID) -> HttpResponse:
     """Acts on POST; opened by hand, it leads to the members."""
-    invitation = Invitation.objects.filter(project=request.place.project, pk=invitation_id).first()
-    if invitation is None:
-        raise Http404("no such invitation")
+    invitation = get_object_or_404(Invitation, project=request.place.project, pk=invitation_id)
     if request.method != "POST":
-        return redirect("members", slug=request.place.project.slug)
+        return back_to(request, "members")
     revoke_invitation(invitation, actor=request.place.actor)
-    messages.success(request, _("The invitation no longer works."))
-    return redirect("members", slug=request.place.project.slug)
+    return back_to(request, "members", message=_("The invitation no longer works."))
 
 
 # What an invitation's link leads to: who invites to what, and a button to join, or the way to an account first.
@@ -190,15 +165,14 @@ def follow_invitation(request: HttpRequest) -> HttpResponse:
     invitation = invitation_of(request)
     if invitation is None:
         return render(request, "teams/invitations/gone.html", status=404)
-    user = request.user
+    user = request.user if isinstance(request.user, User) else None
     if request.method == "POST":
-        return _join(request, user) if isinstance(user, User) else redirect("login")
+        return _join(request, user) if user else redirect("login")
     context = {
         "invitation": invitation,
         "role": Role(invitation.role).label,
-        "is_member": isinstance(user, User)
-        and Membership.objects.filter(project=invitation.project, user=user).exists(),
-        "is_for_another": isinstance(user, User) and not is_for(invitation, user),
+        "is_member": user and Membership.objects.filter(project=invitation.project, user=user).exists(),
+        "is_for_another": user and not is_for(invitation, user),
     }
     return render(request, "teams/invitations/page.html", context)
 
@@ -231,38 +205,25 @@ SCOPES = {
 }
 
 
-@dataclass(frozen=True)
-class OfferedScope:
-    value: str
-    words: str
-
-
 @never_cache
 @project_page()
 @require_safe
 def keys_page(request: DeskRequest) -> HttpResponse:
-    return _keys_page(request, secret=_new_secret(request))
+    return _keys_page(request, read_form(request, KEY_FIELDS), scopes=[scope.value for scope in USUAL_SCOPES])
 
 
-def _keys_page(
-    request: DeskRequest,
-    *,
-    form: Typed | None = None,
-    scopes: list[str] | None = None,
-    secret: str = "",
-    status: int = 200,
-) -> HttpResponse:
-    typed = form or Typed(dict.fromkeys(KEY_FIELDS, ""))
+def _keys_page(request: DeskRequest, form: Form, *, scopes: list[str]) -> HttpResponse:
+    project = request.place.project
     context = {
-        "may_change": member_may(request.place.membership, Permission.MANAGE_KEYS),
-        "keys": request.place.project.api_keys.select_related("created_by"),
-        "key_form": typed,
-        "key_fields": typed.fields,
-        "scopes_offered": [OfferedScope(scope.value, _(words)) for scope, words in SCOPES.items()],
-        "chosen_scopes": [scope.value for scope in USUAL_SCOPES] if scopes is None else scopes,
-        "secret": secret,
+        "may_change": request.place.may(Permission.MANAGE_KEYS),
+        "keys": project.api_keys.select_related("created_by"),
+        "key_form": form,
+        "key_fields": form.fields,
+        "scopes_offered": [{"value": scope.value, "words": _(words)} for scope, words in SCOPES.items()],
+        "chosen_scopes": scopes,
+        "secret": take_secret_once(request, NEW_KEY, of=project.pk),
     }
-    return render(request, "teams/settings/keys.html", context, status=status)
+    return render(request, "teams/settings/keys.html", context, status=form.status)
 
 
 @never_cache
@@ -270,38 +231,21 @@ def _keys_page(
 @post_only(page="keys")
 def create_key(request: DeskRequest) -> HttpResponse:
     """Makes the key and goes back to the keys, which show its secret once: reloading them makes no second key."""
-    typed = read_typed(request.POST, KEY_FIELDS)
-    scopes = request.POST.getlist("scopes")
-    try:
-        expires_at = timezone.now() + timedelta(days=_days_of_key(typed)) if typed.values["days"] else None
-        key, secret = create_api_key(
-            request.place.project,
-            name=typed.values["name"],
-            scopes=scopes,
-            actor=request.place.actor,
-            expires_at=expires_at,
+    project, form, scopes = request.place.project, read_form(request, KEY_FIELDS), request.POST.getlist("scopes")
+    with form.collect_errors(plain_problems_of):
+        expires_at = timezone.now() + timedelta(days=_days_of_key(form)) if form.values["days"] else None
+        _key, secret = create_api_key(
+            project, name=form.values["name"], scopes=scopes, actor=request.place.actor, expires_at=expires_at
         )
-    except InvalidInput as error:
-        blame(typed, in_plain_words(error.errors))
-        return _keys_page(request, form=typed, scopes=scopes, status=400)
-    request.session[NEW_KEY] = {"project": str(key.project_id), "secret": secret}
-    return redirect("keys", slug=request.place.project.slug)
+        keep_secret_once(request, NEW_KEY, secret, of=project.pk)
+        return back_to(request, "keys")
+    return _keys_page(request, form, scopes=scopes)
 
 
-def _new_secret(request: DeskRequest) -> str:
-    """The secret of a key that was made just now, taken out of the session; else nothing."""
-    made: dict[str, str] = request.session.get(NEW_KEY) or {}
-    if request.method != "GET" or made.get("project") != str(request.place.project.pk):
-        return ""
-    del request.session[NEW_KEY]
-    return made["secret"]
-
-
-def _days_of_key(typed: Typed) -> int:
-    text = typed.values["days"]
-    if not (text.isascii() and text.isdigit() and 1 <= int(text[:6]) <= 3650 and len(text) <= 4):
+def _days_of_key(form: Form) -> int:
+    if not 1 <= (days := _days(form.values["days"])) <= 3650:
         raise InvalidInput(_("When should the key expire?"), errors=[{"field": "days", "message": _("1 to 3650 days")}])
-    return int(text)
+    return days
 
 
 @project_page(Permission.MANAGE_KEYS)
@@ -311,12 +255,10 @@ def revoke_key(request: DeskRequest, key_id: UUID) -> HttpResponse:
     key = get_api_key_for(request.place, key_id)
     if request.method != "POST":
         open_ones = Invitation.objects.usable().filter(created_by_key=key).count()
-        return render(
-            request, "teams/settings/revoke.html", {"key": key, "brought": brought_by(key), "open_ones": open_ones}
-        )
+        context = {"key": key, "brought": brought_by(key), "open_ones": open_ones}
+        return render(request, "teams/settings/revoke.html", context)
     revoke_api_key(key, actor=request.place.actor)
-    messages.success(request, _("The key “%(name)s” no longer works.") % {"name": key.name})
-    return redirect("keys", slug=request.place.project.slug)
+    return back_to(request, "keys", message=_("The key “%(name)s” no longer works.") % {"name": key.name})
 
 
 # The permissions of the matrix in the words of the page that shows it, and of the written table.
@@ -350,37 +292,22 @@ PERMISSIONS: Mapping[Permission, Promise] = MappingProxyType(
 )
 
 
-# Who may do what: the permission matrix as the project's members see it.
-
-
-@dataclass(frozen=True)
-class Line:
-    """One permission: whether each role has it, and which scopes a key needs for it."""
-
-    words: str
-    roles: tuple[bool, ...]
-    scopes: tuple[str, ...]
-    together: bool
-    any_scope: bool
-
-
-def lines() -> list[Line]:
-    """The matrix, in its own order."""
-    return [
-        Line(
-            words=str(PERMISSIONS[permission]),
-            roles=tuple(role.rank >= grant.role.rank for role in Role),
-            scopes=tuple(scope.value for scope in grant.scopes),
-            together=grant.together,
-            any_scope=set(grant.scopes) == set(Scope),
-        )
-        for permission, grant in GRANTS.items()
-    ]
+# Who may do what: the permission matrix as the project's members see it, in its own order.
 
 
 @project_page()
 @require_safe
 def permissions_page(request: DeskRequest) -> HttpResponse:
     own = Role(request.place.membership.role)
-    context = {"lines": lines(), "roles": [(role.label, role is own) for role in Role]}
+    lines = [
+        {
+            "words": PERMISSIONS[permission],
+            "roles": [role.rank >= grant.role.rank for role in Role],
+            "scopes": [scope.value for scope in grant.scopes],
+            "together": grant.together,
+            "any_scope": set(grant.scopes) == set(Scope),
+        }
+        for permission, grant in GRANTS.items()
+    ]
+    context = {"lines": lines, "roles": [(role.label, role is own) for role in Role]}
     return render(request, "teams/settings/permissions.html", context)

@@ -1,8 +1,6 @@
 """What a person is told of, in all projects that they are a member of."""
 
-from dataclasses import dataclass
 from typing import cast
-from urllib.parse import urlencode
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
@@ -16,14 +14,7 @@ from reflection_app.teams.models import Notification
 from reflection_app.teams.notifications import count_unread, notices_of, path_of, read_all, read_notice, sentence_of
 from reflection_app.web.access import DeskRequest
 from reflection_app.web.layout import stand_in_project
-from reflection_app.web.list_pages import page_before
-
-
-@dataclass(frozen=True)
-class Line:
-    notice: Notification
-    sentence: str
-    path: str
+from reflection_app.web.list_pages import Filters, list_context
 
 
 @login_required
@@ -33,16 +24,23 @@ def notifications(request: HttpRequest) -> HttpResponse:
     desk_request = cast("DeskRequest", request)
     stand_in_project(desk_request)
     rows = notices_of(desk_request.user.pk)
-    page = page_before(rows, request, among=rows.select_related(None))
-    context = {
-        "lines": [Line(notice, sentence_of(notice), path_of(notice)) for notice in page.rows],
+    context = list_context(
+        request,
+        rows,
+        called="lines",
+        view=_lines,
+        among=rows.select_related(None),
+        filters=_address(request, "project"),
+    )
+    context |= {
         "has_unread": count_unread(desk_request.user.pk) > 0,
-        "before": request.GET.get("before", ""),
-        "older": page.last.pk if page.last else None,
-        "filters": {"query": _address(request, "project")},
-        "here": _address(request, "project", "before"),
+        "here": _address(request, "project", "before").query,
     }
     return render(request, "teams/notifications/page.html", context)
+
+
+def _lines(notices: list[Notification]) -> list[dict[str, object]]:
+    return [{"notice": one, "sentence": sentence_of(one), "path": path_of(one)} for one in notices]
 
 
 @login_required
@@ -71,10 +69,10 @@ def read_them_all(request: HttpRequest) -> HttpResponse:
 
 
 def _back(request: HttpRequest) -> HttpResponse:
-    query = _address(request, "project", "before")
+    query = _address(request, "project", "before").query
     return redirect(f"{reverse('notifications')}?{query}" if query else "notifications")
 
 
-def _address(request: HttpRequest, *names: str) -> str:
-    """What the address says of these, as a query of its own."""
-    return urlencode({name: request.GET[name] for name in names if request.GET.get(name)})
+def _address(request: HttpRequest, *names: str) -> Filters:
+    """What the address says of these, to go on with."""
+    return Filters({name: request.GET.get(name, "") for name in names})

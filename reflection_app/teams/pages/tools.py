@@ -1,17 +1,15 @@
 """The tools of a project, its secrets, and the built-in tools by one click."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from django.contrib import messages
 from django.http import HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 from django.views.decorators.http import require_http_methods, require_safe
-from pydantic import ValidationError
 
 from reflection_app.adapters.tools.builtin import SPECS
 from reflection_app.adapters.tools.config import BODY_METHODS
@@ -35,8 +33,8 @@ from reflection_app.teams.tools import (
     tools_with,
     try_tool,
 )
-from reflection_app.web.access import DeskRequest, get_secret_for, get_tool_for, project_page
-from reflection_app.web.forms import NotJson, Typed, blame, read_typed, read_typed_json
+from reflection_app.web.access import DeskRequest, back_to, get_secret_for, get_tool_for, project_page
+from reflection_app.web.forms import Form, NotJson, Problems, Refused, read_form, read_typed_json
 from reflection_app.web.middleware import post_only
 
 # What is typed into the forms of tools, as the actions take it. JSON and headers are typed as text.
@@ -47,7 +45,7 @@ BY_KIND = {
     ToolKind.MCP: ("url", "tool_name", "headers", "parameters"),
     ToolKind.BUILTIN: (),
 }
-NO_SCHEMA = '{\n  "type": "object",\n  "properties": {}\n}'
+NEW_TOOL = {"timeout_s": "10", "method": "GET", "parameters": '{\n  "type": "object",\n  "properties": {}\n}'}
 SENTENCES = {
     "name": gettext_noop("Letters, digits, _ and -, beginning with a letter; at most 64."),
     "timeout_s": gettext_noop("A number above 0, at most 120."),
@@ -65,10 +63,10 @@ def fields_of(kind: ToolKind) -> tuple[str, ...]:
     return (*OWN, *BY_KIND[kind])
 
 
-def typed_of(tool: Tool) -> Typed:
+def texts_of(tool: Tool) -> dict[str, str]:
     """The tool as its form shows it."""
     config = tool.config
-    values = {
+    return {
         "name": tool.name,
         "description": tool.description,
         "timeout_s": f"{tool.timeout_s:g}",
@@ -78,70 +76,58 @@ def typed_of(tool: Tool) -> Typed:
         "headers": "\n".join(f"{name}: {value}" for name, value in config.get("headers", {}).items()),
         "parameters": json.dumps(tool.parameters, indent=2, ensure_ascii=False),
     }
-    return Typed({name: values[name] for name in fields_of(ToolKind(tool.kind))})
 
 
-def blank(kind: ToolKind) -> Typed:
-    """The form of a new tool."""
-    usual = {"timeout_s": "10", "method": "GET", "parameters": NO_SCHEMA}
-    return Typed({name: usual.get(name, "") for name in fields_of(kind)})
-
-
-def read_tool(typed: Typed, kind: ToolKind, *, is_enabled: bool = True, config: Any = None) -> ToolInput | None:
+def read_tool(form: Form, kind: ToolKind, *, is_enabled: bool = True, config: Any = None) -> ToolInput | None:
     """The tool that was typed; None where the fields hold what is wrong with them. `config` is that of a built-in."""
-    body: dict[str, Any] = {"kind": kind.value, "is_enabled": is_enabled, "name": typed.values["name"]}
-    body |= {"description": typed.values["description"], "timeout_s": typed.values["timeout_s"] or "10"}
+    body: dict[str, Any] = {"kind": kind.value, "is_enabled": is_enabled, "name": form.values["name"]}
+    body |= {"description": form.values["description"], "timeout_s": form.values["timeout_s"] or "10"}
     if kind == ToolKind.BUILTIN:
         body["config"] = config
     else:
-        body["parameters"] = read_json(typed, "parameters")
-        body["config"] = (
-            typed.given("method", "url", "tool_name") if kind == ToolKind.MCP else typed.given("method", "url")
-        )
-        body["config"] = {name: text for name, text in body["config"].items() if name in BY_KIND[kind]}
-        body["config"]["headers"] = read_headers(typed)
-    if typed.errors:
-        return None
-    try:
-        return ToolInput.model_validate(body)
-    except ValidationError as error:
-        blame_plainly(typed, invalid_input(error, what="tool").errors)
-        return None
+        body["parameters"] = read_json(form, "parameters")
+        own = [name for name in ("method", "url", "tool_name") if name in BY_KIND[kind]]
+        body["config"] = {**form.given(*own), "headers": read_headers(form)}
+    if not form.errors:
+        with form.collect_errors(in_plain_words):
+            return ToolInput.model_validate(body)
+    return None
 
 
-def read_json(typed: Typed, name: str) -> Any:
+def read_json(form: Form, name: str) -> Any:
     """The JSON object that was typed, an empty one for nothing; a problem goes to the field."""
-    text = typed.values[name]
+    text = form.values[name]
     if not text:
         return {}
     try:
         value = read_typed_json(text)
     except NotJson as error:
-        typed.add_error(name, str(error))
+        form.add_error(name, str(error))
         return {}
     if not isinstance(value, dict):
-        typed.add_error(name, _("A JSON object, in braces."))
+        form.add_error(name, _("A JSON object, in braces."))
         return {}
     return value
 
 
-def read_headers(typed: Typed) -> dict[str, str]:
+def read_headers(form: Form) -> dict[str, str]:
     """The headers that were typed, one a line."""
     found: dict[str, str] = {}
-    for line in typed.values["headers"].splitlines():
+    for line in form.values["headers"].splitlines():
         name, colon, value = line.partition(":")
         if not line.strip():
             continue
         if not colon:
-            typed.add_error("headers", _("Write each header as Name: value, on a line of its own."))
+            form.add_error("headers", _("Write each header as Name: value, on a line of its own."))
             continue
         found[name.strip()] = value.strip()
     return found
 
 
-def blame_plainly(typed: Typed, errors: Iterable[Mapping[str, Any]]) -> None:
-    """Puts each problem at its field, in plain words where pydantic speaks."""
-    blame(typed, [_in_plain_words(error) for error in errors])
+def in_plain_words(error: Refused) -> Problems:
+    """What is wrong with a tool or a secret, in plain words where pydantic speaks."""
+    found = error if isinstance(error, InvalidInput) else invalid_input(error, what="tool")
+    return [_in_plain_words(one) for one in found.errors]
 
 
 def _in_plain_words(error: Mapping[str, Any]) -> dict[str, str]:
@@ -153,29 +139,27 @@ def _in_plain_words(error: Mapping[str, Any]) -> dict[str, str]:
     return {"field": str(error["field"]), "message": message[:1].upper() + message[1:]}
 
 
-SECRET_FIELDS = ("secret_name", "origin")
+SECRET_FIELDS = ("secret_name", "origin", "value")
 
 
 @project_page()
 @require_safe
 def tools(request: DeskRequest) -> HttpResponse:
-    return _page(request)
+    return _page(request, read_form(request, SECRET_FIELDS))
 
 
-def _page(request: DeskRequest, *, secret_form: Typed | None = None, status: int = 200) -> HttpResponse:
+def _page(request: DeskRequest, form: Form) -> HttpResponse:
     project = request.place.project
     rows = list(Tool.objects.filter(project=project))
-    form = secret_form or Typed(dict.fromkeys((*SECRET_FIELDS, "value"), ""))
-    missing = [name for name in SPECS if name not in {tool.name for tool in rows}]
     context = {
         "tools": rows,
-        "missing_builtins": missing,
+        "missing_builtins": [name for name in SPECS if name not in {tool.name for tool in rows}],
         "secrets": list(Secret.objects.filter(project=project).select_related("created_by").defer("ciphertext")),
         "secret_form": form,
         "secret_fields": form.fields,
         "may_change": request.place.may(Permission.CHANGE_TOOLS),
     }
-    return render(request, "teams/tools/list.html", context, status=status)
+    return render(request, "teams/tools/list.html", context, status=form.status)
 
 
 @project_page(Permission.CHANGE_TOOLS)
@@ -183,32 +167,31 @@ def _page(request: DeskRequest, *, secret_form: Typed | None = None, status: int
 def add_builtins(request: DeskRequest) -> HttpResponse:
     added = add_builtin_tools(request.place.project, actor=request.place.actor)
     names = ", ".join(tool.name for tool in added)
-    messages.success(request, _("Added: %(names)s.") % {"names": names} if added else _("They were all there already."))
-    return redirect("tools", slug=request.place.project.slug)
+    said = _("Added: %(names)s.") % {"names": names} if added else _("They were all there already.")
+    return back_to(request, "tools", message=said)
 
 
 @project_page(Permission.CHANGE_TOOLS)
 @post_only(page="tools")
 def keep_secret(request: DeskRequest) -> HttpResponse:
     """Keeps the secret. Its value is not shown again, also where another field is wrong."""
-    typed = read_typed(request.POST, SECRET_FIELDS)
+    form = read_form(request, SECRET_FIELDS)
     given = {
-        "name": typed.values["secret_name"],
-        "origin": typed.values["origin"],
+        "name": form.values["secret_name"],
+        "origin": form.values["origin"],
         "value": request.POST.get("value", ""),
     }
-    typed.values["value"] = ""
-    try:
+    form.values["value"] = ""
+    with form.collect_errors(_problems_of_secret):
         secret = save_secret(request.place.project, SecretInput.model_validate(given), actor=request.place.actor)
-    except InvalidInput as error:
-        renamed = {"name": "secret_name"}
-        blame_plainly(typed, [one | {"field": renamed.get(one["field"], one["field"])} for one in error.errors])
-        return _page(request, secret_form=typed, status=400)
-    messages.success(
-        request,
-        _("The secret %(name)s is kept. Write {secret:%(name)s} in a header to use it.") % {"name": secret.name},
-    )
-    return redirect("tools", slug=request.place.project.slug)
+        said = _("The secret %(name)s is kept. Write {secret:%(name)s} in a header to use it.")
+        return back_to(request, "tools", message=said % {"name": secret.name})
+    return _page(request, form)
+
+
+def _problems_of_secret(error: Refused) -> Problems:
+    """Both forms of the page have a name: that of the secret's is called otherwise."""
+    return [one | {"field": "secret_name"} if one["field"] == "name" else one for one in in_plain_words(error)]
 
 
 @project_page(Permission.CHANGE_TOOLS)
@@ -219,8 +202,7 @@ def remove_secret(request: DeskRequest, secret_id: UUID) -> HttpResponse:
     if request.method != "POST":
         return render(request, "teams/tools/delete_secret.html", {"secret": secret, "used_by": tools_with(secret)})
     delete_secret(secret, actor=request.place.actor)
-    messages.success(request, _("The secret %(name)s is deleted.") % {"name": secret.name})
-    return redirect("tools", slug=request.place.project.slug)
+    return back_to(request, "tools", message=_("The secret %(name)s is deleted.") % {"name": secret.name})
 
 
 # The pages of one tool: what it is, trying it, and removing it.
@@ -231,13 +213,11 @@ EXAMPLES: dict[str, Any] = {"string": "", "integer": 1, "number": 1, "boolean": 
 @project_page()
 @require_safe
 def tool_page(request: DeskRequest, tool_id: UUID) -> HttpResponse:
-    return _tool_page(request, get_tool_for(request.place, tool_id))
+    tool = get_tool_for(request.place, tool_id)
+    return _tool_page(request, tool, Form({"arguments": example_arguments(tool.parameters)}))
 
 
-def _tool_page(
-    request: DeskRequest, tool: Tool, *, form: Typed | None = None, result: ToolResult | None = None, status: int = 200
-) -> HttpResponse:
-    form = form or Typed({"arguments": example_arguments(tool.parameters)})
+def _tool_page(request: DeskRequest, tool: Tool, form: Form, *, result: ToolResult | None = None) -> HttpResponse:
     context = {
         "tool": tool,
         "schema": json.dumps(tool.parameters, indent=2, ensure_ascii=False),
@@ -248,7 +228,7 @@ def _tool_page(
         "longest_s": LONGEST_TRY_S,
         "may_change": request.place.may(Permission.CHANGE_TOOLS),
     }
-    return render(request, "teams/tools/tool.html", context, status=status)
+    return render(request, "teams/tools/tool.html", context, status=form.status)
 
 
 def example_arguments(schema: dict[str, Any]) -> str:
@@ -274,13 +254,10 @@ def _example_of(schema: Any) -> Any:
 @post_only(page="tool")
 def try_it(request: DeskRequest, tool_id: UUID) -> HttpResponse:
     """Calls the tool once and shows what came back, on the tool's own page."""
-    tool = get_tool_for(request.place, tool_id)
-    typed = read_typed(request.POST, ("arguments",))
-    arguments = read_json(typed, "arguments")
-    if typed.errors:
-        return _tool_page(request, tool, form=typed, status=400)
-    result = try_tool(tool, arguments, actor=request.place.actor)
-    return _tool_page(request, tool, form=typed, result=result)
+    tool, form = get_tool_for(request.place, tool_id), read_form(request, ("arguments",))
+    arguments = read_json(form, "arguments")
+    result = None if form.errors else try_tool(tool, arguments, actor=request.place.actor)
+    return _tool_page(request, tool, form, result=result)
 
 
 @project_page(Permission.CHANGE_TOOLS)
@@ -290,11 +267,8 @@ def switch_tool(request: DeskRequest, tool_id: UUID) -> HttpResponse:
     tool = get_tool_for(request.place, tool_id)
     on = request.POST.get("is_enabled") == "yes"
     change_tool(tool, ToolChange(is_enabled=on), actor=request.place.actor)
-    messages.success(
-        request,
-        (_("%(name)s is switched on.") if on else _("%(name)s is switched off.")) % {"name": tool.name},
-    )
-    return redirect("tool", slug=request.place.project.slug, tool_id=tool.pk)
+    said = _("%(name)s is switched on.") if on else _("%(name)s is switched off.")
+    return back_to(request, "tool", tool.pk, message=said % {"name": tool.name})
 
 
 @project_page(Permission.CHANGE_TOOLS)
@@ -305,8 +279,7 @@ def remove_tool(request: DeskRequest, tool_id: UUID) -> HttpResponse:
     if request.method != "POST":
         return render(request, "teams/tools/delete.html", {"tool": tool})
     delete_tool(tool, actor=request.place.actor)
-    messages.success(request, _("The tool %(name)s is deleted.") % {"name": tool.name})
-    return redirect("tools", slug=request.place.project.slug)
+    return back_to(request, "tools", message=_("The tool %(name)s is deleted.") % {"name": tool.name})
 
 
 # Adding and changing tools, and taking over all tools of an MCP server.
@@ -319,18 +292,13 @@ METHODS = ("GET", *BODY_METHODS, "DELETE")
 def new_tool(request: DeskRequest) -> HttpResponse:
     """The form of one kind; another kind is another form."""
     kind = ToolKind.MCP if request.GET.get("kind") == "mcp" else ToolKind.HTTP
-    if request.method != "POST":
-        return _form(request, blank(kind), kind=kind)
-    typed = read_typed(request.POST, fields_of(kind))
-    given = read_tool(typed, kind)
-    try:
-        if given is not None:
+    form = read_form(request, fields_of(kind), NEW_TOOL)
+    if request.method == "POST" and (given := read_tool(form, kind)):
+        with form.collect_errors(in_plain_words):
             tool = create_tool(request.place.project, given, actor=request.place.actor)
-            messages.success(request, _("%(name)s is registered. Try it before runs use it.") % {"name": tool.name})
-            return redirect("tool", slug=request.place.project.slug, tool_id=tool.pk)
-    except InvalidInput as error:
-        blame_plainly(typed, error.errors)
-    return _form(request, typed, kind=kind, status=400)
+            said = _("%(name)s is registered. Try it before runs use it.") % {"name": tool.name}
+            return back_to(request, "tool", tool.pk, message=said)
+    return _form(request, form, kind=kind)
 
 
 @project_page(Permission.CHANGE_TOOLS)
@@ -338,48 +306,30 @@ def new_tool(request: DeskRequest) -> HttpResponse:
 def edit_tool(request: DeskRequest, tool_id: UUID) -> HttpResponse:
     tool = get_tool_for(request.place, tool_id)
     kind = ToolKind(tool.kind)
-    if request.method != "POST":
-        return _form(request, typed_of(tool), kind=kind, tool=tool)
-    typed = read_typed(request.POST, fields_of(kind))
-    given = read_tool(typed, kind, is_enabled=tool.is_enabled, config=tool.config)
-    try:
-        if given is not None:
+    form = read_form(request, fields_of(kind), texts_of(tool))
+    if request.method == "POST" and (given := read_tool(form, kind, is_enabled=tool.is_enabled, config=tool.config)):
+        with form.collect_errors(in_plain_words):
             change = ToolChange.model_validate(given.model_dump(exclude={"kind", "is_enabled"}))
             change_tool(tool, change, actor=request.place.actor)
-            messages.success(request, _("Saved. Runs under way call it as it is now."))
-            return redirect("tool", slug=request.place.project.slug, tool_id=tool.pk)
-    except InvalidInput as error:
-        blame_plainly(typed, error.errors)
-    return _form(request, typed, kind=kind, tool=tool, status=400)
+            return back_to(request, "tool", tool.pk, message=_("Saved. Runs under way call it as it is now."))
+    return _form(request, form, kind=kind, tool=tool)
 
 
-def _form(
-    request: DeskRequest, typed: Typed, *, kind: ToolKind, tool: Tool | None = None, status: int = 200
-) -> HttpResponse:
-    context = {"form": typed, "fields": typed.fields, "kind": kind, "tool": tool, "methods": METHODS}
-    return render(request, "teams/tools/form.html", context, status=status)
+def _form(request: DeskRequest, form: Form, *, kind: ToolKind, tool: Tool | None = None) -> HttpResponse:
+    context = {"form": form, "fields": form.fields, "kind": kind, "tool": tool, "methods": METHODS}
+    return render(request, "teams/tools/form.html", context, status=form.status)
 
 
 @project_page(Permission.CHANGE_TOOLS)
 @require_http_methods(["GET", "HEAD", "POST"])
 def import_page(request: DeskRequest) -> HttpResponse:
     """Asks the server for its tools and registers them; the page tells what became of each."""
-    typed = read_typed(request.POST, ("url", "headers"))
+    project, form = request.place.project, read_form(request, ("url", "headers"))
     imported: Imported | None = None
-    if request.method == "POST":
-        imported = _import(request, typed)
-    context = {"form": typed, "fields": typed.fields, "imported": imported}
-    return render(request, "teams/tools/import.html", context, status=400 if typed.errors else 200)
-
-
-def _import(request: DeskRequest, typed: Typed) -> Imported | None:
-    headers = read_headers(typed)
-    if typed.errors:
-        return None
-    project = request.place.project
-    try:
-        server = read_server({"url": typed.values["url"], "headers": headers})
-        return keep_tools(project, server, fetch_tools(project, server), actor=request.place.actor)
-    except InvalidInput as error:
-        blame_plainly(typed, error.errors)
-        return None
+    headers = read_headers(form)
+    if request.method == "POST" and not form.errors:
+        with form.collect_errors(in_plain_words):
+            server = read_server({"url": form.values["url"], "headers": headers})
+            imported = keep_tools(project, server, fetch_tools(project, server), actor=request.place.actor)
+    context = {"form": form, "fields": form.fields, "imported": imported}
+    return render(request, "teams/tools/import.html", context, status=form.status)

@@ -1,20 +1,16 @@
 """The pages of webhooks: all of them, one with its log, its form, and one message with its tries."""
 
 import json
-from dataclasses import dataclass
-from urllib.parse import urlencode
 from uuid import UUID
 
-from django.contrib import messages
 from django.db.models import Count, Max, Q
-from django.http import HttpResponse, QueryDict
-from django.shortcuts import redirect, render
+from django.http import HttpResponse
+from django.shortcuts import render
 from django.utils.functional import Promise
 from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
-from pydantic import ValidationError
 
 from reflection_app.core.errors import Conflict, InvalidInput
 from reflection_app.core.permissions import Permission
@@ -36,9 +32,17 @@ from reflection_app.teams.webhooks import (
     resume_webhook,
     rotate_secret,
 )
-from reflection_app.web.access import DeskRequest, get_delivery_for, get_webhook_for, project_page
-from reflection_app.web.forms import Typed, blame, read_typed
-from reflection_app.web.list_pages import list_response, page_before
+from reflection_app.web.access import (
+    DeskRequest,
+    back_to,
+    get_delivery_for,
+    get_webhook_for,
+    keep_secret_once,
+    project_page,
+    take_secret_once,
+)
+from reflection_app.web.forms import Form, Problems, Refused, read_form
+from reflection_app.web.list_pages import Filters, list_page, one_of
 from reflection_app.web.middleware import post_only
 
 # The events that webhooks are told of, in words, grouped as the form offers them.
@@ -93,22 +97,6 @@ GROUPS: tuple[tuple[Promise, dict[EventType, Promise]], ...] = (
 )
 
 
-@dataclass(frozen=True)
-class Offered:
-    value: str
-    words: Promise
-
-
-@dataclass(frozen=True)
-class Group:
-    title: Promise
-    events: list[Offered]
-
-
-def groups() -> list[Group]:
-    return [Group(title, [Offered(kind.value, said) for kind, said in events.items()]) for title, events in GROUPS]
-
-
 def kinds() -> list[str]:
     """The types that a log can be narrowed to."""
     return [*(kind.value for _title, events in GROUPS for kind in events), TEST]
@@ -127,22 +115,6 @@ SENTENCES = {
 }
 
 
-@dataclass(frozen=True)
-class LogFilters:
-    """What of the address is understood; anything else in it is left aside."""
-
-    state: str = ""
-    type: str = ""
-
-    @property
-    def any(self) -> bool:
-        return bool(self.state or self.type)
-
-    @property
-    def query(self) -> str:
-        return urlencode({name: value for name, value in vars(self).items() if value})
-
-
 @project_page(Permission.MANAGE_WEBHOOKS)
 @require_safe
 def webhook_list(request: DeskRequest) -> HttpResponse:
@@ -159,61 +131,81 @@ def webhook_list(request: DeskRequest) -> HttpResponse:
 def webhook_page(request: DeskRequest, webhook_id: UUID) -> HttpResponse:
     """What it is, how it fares, and what it was sent; its secret right after it was made."""
     webhook = get_webhook_for(request.place, webhook_id)
-    filters = _read_filters(request.GET)
+    filters = Filters.read(request.GET, state=one_of(DeliveryState.values), type=one_of(kinds()))
     log = Delivery.objects.filter(webhook=webhook).select_related("event").defer("payload")
-    chosen = log.filter(**{name: value for name, value in vars(filters).items() if value})
-    page = page_before(chosen.order_by("-created_at", "-id"), request, among=log.select_related(None))
-    context = {
-        "webhook": webhook,
-        "secret": _take_secret(request, webhook),
-        "deliveries": page.rows,
-        "waiting": log.filter(state=DeliveryState.WAITING).count(),
-        "filters": filters,
-        "kinds": kinds(),
-        "before": request.GET.get("before", ""),
-        "older": page.last.pk if page.last else None,
-    }
-    return list_response(request, "teams/webhooks/page.html", context)
-
-
-def _read_filters(given: QueryDict) -> LogFilters:
-    state, kind = given.get("state", ""), given.get("type", "")
-    return LogFilters(state=state if state in DeliveryState else "", type=kind if kind in kinds() else "")
+    return list_page(
+        request,
+        "teams/webhooks/page.html",
+        log.filter(**filters.given).order_by("-created_at", "-id"),
+        called="deliveries",
+        among=log.select_related(None),
+        filters=filters,
+        webhook=webhook,
+        secret=take_secret_once(request, NEW_SECRET, of=webhook.pk),
+        waiting=log.filter(state=DeliveryState.WAITING).count(),
+        kinds=kinds(),
+    )
 
 
 @project_page(Permission.MANAGE_WEBHOOKS)
 @require_http_methods(["GET", "HEAD", "POST"])
 def new_webhook(request: DeskRequest) -> HttpResponse:
-    if request.method != "POST":
-        return _form(request, Typed(dict.fromkeys(FIELDS, "")), events=[kind.value for kind in USUAL])
-    typed, events = _read(request)
-    try:
-        given = WebhookInput.model_validate({**typed.values, "events": events})
-        webhook, secret = create_webhook(request.place.project, given, actor=request.place.actor)
-    except (ValidationError, InvalidInput) as error:
-        return _refused(request, typed, events, error)
-    except Conflict as error:
-        typed.add_error("", str(error))
-        return _form(request, typed, events=events, status=409)
-    keep_secret(request, webhook, secret)
-    return redirect("webhook", request.place.project.slug, webhook.pk)
+    form, status = read_form(request, FIELDS), None
+    events = request.POST.getlist("events") if request.method == "POST" else [kind.value for kind in USUAL]
+    if request.method == "POST":
+        try:
+            with form.collect_errors(_problems):
+                given = WebhookInput.model_validate({**form.values, "events": events})
+                webhook, secret = create_webhook(request.place.project, given, actor=request.place.actor)
+                keep_secret_once(request, NEW_SECRET, secret, of=webhook.pk)
+                return back_to(request, "webhook", webhook.pk)
+        except Conflict as error:
+            form.add_error("", str(error))
+            status = error.status
+    return _form(request, form, events=events, status=status)
 
 
 @project_page(Permission.MANAGE_WEBHOOKS)
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit_webhook(request: DeskRequest, webhook_id: UUID) -> HttpResponse:
     webhook = get_webhook_for(request.place, webhook_id)
-    if request.method != "POST":
-        typed = Typed({"url": webhook.url, "description": webhook.description})
-        return _form(request, typed, events=webhook.events, webhook=webhook)
-    typed, events = _read(request)
-    try:
-        change = WebhookChange.model_validate({**typed.values, "events": events})
-        change_webhook(webhook, change, actor=request.place.actor)
-    except (ValidationError, InvalidInput) as error:
-        return _refused(request, typed, events, error, webhook=webhook)
-    messages.success(request, gettext("Saved. What still waits is sent to this address."))
-    return redirect("webhook", request.place.project.slug, webhook.pk)
+    form = read_form(request, FIELDS, {"url": webhook.url, "description": webhook.description})
+    events = request.POST.getlist("events") if request.method == "POST" else webhook.events
+    if request.method == "POST":
+        with form.collect_errors(_problems):
+            change = WebhookChange.model_validate({**form.values, "events": events})
+            change_webhook(webhook, change, actor=request.place.actor)
+            said = gettext("Saved. What still waits is sent to this address.")
+            return back_to(request, "webhook", webhook.pk, message=said)
+    return _form(request, form, events=events, webhook=webhook)
+
+
+def _problems(error: Refused) -> Problems:
+    found = error if isinstance(error, InvalidInput) else invalid_input(error, what="webhook")
+    names = [one["field"].partition(".")[0] for one in found.errors]
+    return [
+        {"field": name, "message": gettext(SENTENCES[name]) if name in SENTENCES else one["message"]}
+        for name, one in zip(names, found.errors, strict=True)
+    ]
+
+
+def _form(
+    request: DeskRequest, form: Form, *, events: list[str], webhook: Webhook | None = None, status: int | None = None
+) -> HttpResponse:
+    context = {
+        "form": form,
+        "fields": form.fields,
+        "event_errors": form.errors.get("events", []),
+        "general": form.errors.get("", []),
+        "groups": [
+            {"title": title, "events": [{"value": kind.value, "words": words} for kind, words in events.items()]}
+            for title, events in GROUPS
+        ],
+        "chosen": events,
+        "webhook": webhook,
+        "longest_description": LONGEST_DESCRIPTION,
+    }
+    return render(request, "teams/webhooks/form.html", context, status=status or form.status)
 
 
 @project_page(Permission.MANAGE_WEBHOOKS)
@@ -230,54 +222,6 @@ def delivery_page(request: DeskRequest, delivery_id: UUID) -> HttpResponse:
     return render(request, "teams/webhooks/delivery.html", context)
 
 
-def keep_secret(request: DeskRequest, webhook: Webhook, secret: str) -> None:
-    """Keeps a secret that was made just now until the webhook's page shows it, once."""
-    request.session[NEW_SECRET] = {"webhook": str(webhook.pk), "secret": secret}
-
-
-def _take_secret(request: DeskRequest, webhook: Webhook) -> str:
-    made: dict[str, str] = request.session.get(NEW_SECRET) or {}
-    if request.method != "GET" or made.get("webhook") != str(webhook.pk):
-        return ""
-    del request.session[NEW_SECRET]
-    return made["secret"]
-
-
-def _read(request: DeskRequest) -> tuple[Typed, list[str]]:
-    return read_typed(request.POST, FIELDS), request.POST.getlist("events")
-
-
-def _refused(
-    request: DeskRequest,
-    typed: Typed,
-    events: list[str],
-    error: ValidationError | InvalidInput,
-    *,
-    webhook: Webhook | None = None,
-) -> HttpResponse:
-    found = error if isinstance(error, InvalidInput) else invalid_input(error, what="webhook")
-    for one in found.errors:
-        name = one["field"].partition(".")[0]
-        blame(typed, [{"field": name, "message": gettext(SENTENCES[name]) if name in SENTENCES else one["message"]}])
-    return _form(request, typed, events=events, webhook=webhook, status=400)
-
-
-def _form(
-    request: DeskRequest, typed: Typed, *, events: list[str], webhook: Webhook | None = None, status: int = 200
-) -> HttpResponse:
-    context = {
-        "form": typed,
-        "fields": typed.fields,
-        "event_errors": typed.errors.get("events", []),
-        "general": typed.errors.get("", []),
-        "groups": groups(),
-        "chosen": events,
-        "webhook": webhook,
-        "longest_description": LONGEST_DESCRIPTION,
-    }
-    return render(request, "teams/webhooks/form.html", context, status=status)
-
-
 # What is done to webhooks on their pages: testing, pausing, a new secret, deleting, sending again.
 
 OVERLAP = "overlap_h"
@@ -289,7 +233,7 @@ def test(request: DeskRequest, webhook_id: UUID) -> HttpResponse:
     """Sends a test at once and shows what came back."""
     delivery = begin_test(get_webhook_for(request.place, webhook_id), actor=request.place.actor)
     send_one(delivery, deadline_s=TEST_DEADLINE_S)
-    return redirect("delivery_of_webhook", request.place.project.slug, delivery.pk)
+    return back_to(request, "delivery_of_webhook", delivery.pk)
 
 
 @project_page(Permission.MANAGE_WEBHOOKS)
@@ -300,20 +244,20 @@ def switch(request: DeskRequest, webhook_id: UUID) -> HttpResponse:
     match request.POST.get("to"):
         case "paused":
             pause_webhook(webhook, actor=actor)
-            messages.success(request, gettext("Paused. What happens meanwhile waits."))
+            said = gettext("Paused. What happens meanwhile waits.")
         case "resumed":
             resume_webhook(webhook, actor=actor)
-            messages.success(request, gettext("Resumed. What has waited is sent now."))
+            said = gettext("Resumed. What has waited is sent now.")
         case "on":
             change_webhook(webhook, WebhookChange(is_enabled=True), actor=actor)
-            messages.success(request, gettext("Switched on. It is told of what happens from now on."))
+            said = gettext("Switched on. It is told of what happens from now on.")
         case "off":
             change_webhook(webhook, WebhookChange(is_enabled=False), actor=actor)
-            messages.success(request, gettext("Switched off. What still waited is given up."))
+            said = gettext("Switched off. What still waited is given up.")
         case _other:
             message = gettext("paused, resumed, on or off")
             raise InvalidInput(gettext("What is the webhook to be?"), errors=[{"field": "to", "message": message}])
-    return redirect("webhook", request.place.project.slug, webhook.pk)
+    return back_to(request, "webhook", webhook.pk, message=said)
 
 
 @project_page(Permission.MANAGE_WEBHOOKS)
@@ -321,25 +265,20 @@ def switch(request: DeskRequest, webhook_id: UUID) -> HttpResponse:
 def rotate(request: DeskRequest, webhook_id: UUID) -> HttpResponse:
     """Asks how long the former secret goes on signing; the POST makes the new one, which its page shows once."""
     webhook = get_webhook_for(request.place, webhook_id)
-    typed = Typed({OVERLAP: f"{USUAL_OVERLAP_H:g}"})
+    form = read_form(request, (OVERLAP,), {OVERLAP: f"{USUAL_OVERLAP_H:g}"})
     if request.method == "POST":
-        typed = read_typed(request.POST, (OVERLAP,))
-        try:
-            _rotated, secret = rotate_secret(webhook, actor=request.place.actor, overlap_h=_hours(typed))
-        except InvalidInput as error:
-            for one in error.errors:
-                typed.add_error(OVERLAP, one["message"])
-        else:
-            keep_secret(request, webhook, secret)
-            return redirect("webhook", request.place.project.slug, webhook.pk)
-    context = {"webhook": webhook, "field": typed.fields[OVERLAP]}
-    return render(request, "teams/webhooks/rotate.html", context, status=400 if typed.errors else 200)
+        with form.collect_errors():
+            _rotated, secret = rotate_secret(webhook, actor=request.place.actor, overlap_h=_hours(form))
+            keep_secret_once(request, NEW_SECRET, secret, of=webhook.pk)
+            return back_to(request, "webhook", webhook.pk)
+    context = {"webhook": webhook, "field": form.fields[OVERLAP]}
+    return render(request, "teams/webhooks/rotate.html", context, status=form.status)
 
 
-def _hours(typed: Typed) -> float:
+def _hours(form: Form) -> float:
     """The number of hours; one that is none is out of bounds."""
     try:
-        return float(typed.values[OVERLAP] or 0)
+        return float(form.values[OVERLAP] or 0)
     except ValueError:
         return -1.0
 
@@ -352,8 +291,7 @@ def remove(request: DeskRequest, webhook_id: UUID) -> HttpResponse:
     if request.method != "POST":
         return render(request, "teams/webhooks/delete.html", {"webhook": webhook})
     delete_webhook(webhook, actor=request.place.actor)
-    messages.success(request, gettext("The webhook and its log are deleted."))
-    return redirect("webhooks", request.place.project.slug)
+    return back_to(request, "webhooks", message=gettext("The webhook and its log are deleted."))
 
 
 @project_page(Permission.MANAGE_WEBHOOKS)
@@ -361,5 +299,5 @@ def remove(request: DeskRequest, webhook_id: UUID) -> HttpResponse:
 def send_again(request: DeskRequest, delivery_id: UUID) -> HttpResponse:
     """Has the message sent again; its own page says how that goes."""
     again = redeliver(get_delivery_for(request.place, delivery_id), actor=request.place.actor)
-    messages.success(request, gettext("It is sent again within a few seconds."))
-    return redirect("delivery_of_webhook", request.place.project.slug, again.pk)
+    said = gettext("It is sent again within a few seconds.")
+    return back_to(request, "delivery_of_webhook", again.pk, message=said)
