@@ -25,6 +25,10 @@ class PageQuery(BaseModel):
     limit: int = Field(default=50, ge=1, le=200, description="how many at most")
     cursor: str | None = Field(default=None, max_length=500, description="taken from `next` or `previous`")
 
+    def get_filters(self) -> dict[str, Any]:
+        """What was asked for beside the page, by the rows' names for it (a field's `serialization_alias`)."""
+        return self.model_dump(exclude_none=True, by_alias=True, exclude={"limit", "cursor"})
+
 
 @dataclass(frozen=True)
 class Order:

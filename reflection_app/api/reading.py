@@ -5,10 +5,10 @@ import math
 from collections.abc import Iterator
 from decimal import Decimal
 from itertools import islice
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 from weakref import WeakKeyDictionary
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from rest_framework.request import Request
 
 from reflection_app.api.problems import TooManyValues, UnsupportedBody
@@ -147,7 +147,17 @@ def _written(path: Path) -> str:
 class Answer(BaseModel):
     """A part of an answer. Every field is always there; what does not apply is null."""
 
-    model_config = ConfigDict(frozen=True, json_schema_serialization_defaults_required=True)
+    model_config = ConfigDict(
+        frozen=True, from_attributes=True, validate_by_name=True, json_schema_serialization_defaults_required=True
+    )
+
+    @classmethod
+    def from_row(cls, row: object, **beside: Any) -> Self:
+        """The answer about a row, by its attributes; `beside` is what it has not, or what is told otherwise."""
+        sources = {n: str(field.validation_alias or n) for n, field in cls.model_fields.items() if field.is_required()}
+        return cls.model_validate(
+            {source: beside[name] if name in beside else getattr(row, source) for name, source in sources.items()}
+        )
 
 
 class PageAnswer(Answer):
@@ -163,3 +173,18 @@ Money = Annotated[str, Field(pattern=r"^\d+(\.\d+)?$", examples=["0.00123400"])]
 def money(amount: Decimal) -> str:
     """The amount in USD, never with an exponent, which str() would give to small ones."""
     return f"{amount:.8f}"
+
+
+def _known(amount: Decimal | None) -> str | None:
+    return None if amount is None else money(amount)
+
+
+# Of fields that are read from rows' attributes: what the row keeps otherwise than the answer tells it.
+KnownCost = Annotated[Money | None, BeforeValidator(_known)]
+OrNull = BeforeValidator(lambda value: value or None)
+Related = BeforeValidator(lambda rows: list(rows.all()) if hasattr(rows, "all") else rows)
+
+
+def part(name: str) -> BeforeValidator:
+    """The attribute of what the row refers to, such as the number of its attempt; null where it refers to nothing."""
+    return BeforeValidator(lambda other: getattr(other, name, other))

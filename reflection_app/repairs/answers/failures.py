@@ -1,13 +1,13 @@
 """Failed calls, fix pairs and the cheat sheet as REST tells them, in the words of the third design seed."""
 
 from enum import StrEnum
-from typing import Any, Literal, cast
+from typing import Annotated, Any, Literal, cast
 from uuid import UUID
 
 from django.db.models import Exists, JSONField, OuterRef, Q, QuerySet, Subquery
 from pydantic import AwareDatetime, Field, JsonValue
 
-from reflection_app.api.reading import Answer, Money, PageAnswer, money
+from reflection_app.api.reading import Answer, KnownCost, OrNull, PageAnswer
 from reflection_app.loops.completeness.checks import CheckState, Completeness
 from reflection_app.loops.diagnosis.diagnoses import (
     CorrectiveAction,
@@ -20,7 +20,6 @@ from reflection_app.loops.diagnosis.diagnoses import (
 )
 from reflection_app.loops.effects import RecordCompleteness
 from reflection_app.loops.task_spec import Mode
-from reflection_app.repairs.cheat_sheet import CheatRow, CheatSheet
 from reflection_app.repairs.models import FixPair, ToolFailure
 from reflection_app.runs.models import Run, RunState, Step, StepState
 
@@ -47,7 +46,7 @@ class CorrectiveActionAnswer(Answer):
     modified_params: dict[str, JsonValue] | None = Field(description="null where the parameters stay as they are")
     fallback_tool: str | None
     retry_delay_seconds: float | None
-    alternative: str | None = Field(description="what else can be done, where this does not help")
+    alternative: Annotated[str | None, OrNull] = Field(description="what else can be done, where this does not help")
 
 
 class FixOutcomeAnswer(Answer):
@@ -67,20 +66,22 @@ class ToolFailureAnswer(Answer):
 
     id: UUID
     reflection_type: Literal["tool_failure"] = "tool_failure"
-    timestamp: AwareDatetime
-    failed_tool: str
-    failed_params: dict[str, JsonValue]
+    timestamp: AwareDatetime = Field(validation_alias="created_at")
+    failed_tool: str = Field(validation_alias="tool")
+    failed_params: dict[str, JsonValue] = Field(validation_alias="params")
     error_message: str
     status: int | None
     is_repeated: bool = Field(description="the same call had failed just before")
-    error_type: ErrorType | None
+    error_type: Annotated[ErrorType | None, OrNull]
     state: DiagnosisState
     diagnosis: DiagnosisAnswer | None
     corrective_action: CorrectiveActionAnswer | None
-    source: Source | None = Field(description="what the diagnosis comes from")
-    rule: str | None = Field(description="the rule that fitted")
+    source: Annotated[Source | None, OrNull] = Field(description="what the diagnosis comes from")
+    rule: Annotated[str | None, OrNull] = Field(description="the rule that fitted")
     symptoms: list[str]
-    fix_pair: UUID | None = Field(description="the fix pair that was remembered, or that came of this failure")
+    fix_pair: UUID | None = Field(
+        validation_alias="fix_pair_id", description="the fix pair that was remembered, or that came of this failure"
+    )
     agent: str
     external_id: str | None
     run_id: UUID | None = Field(description="the run that asks a model for the diagnosis, or that the call belongs to")
@@ -95,15 +96,15 @@ class ToolFailurePage(PageAnswer):
 class FixPairAnswer(Answer):
     """A failure and what helped."""
 
-    pattern_id: UUID
+    pattern_id: UUID = Field(validation_alias="id")
     tool: str
     error_type: ErrorType
     symptoms: list[str]
-    successful_fix: str
-    corrective_action: CorrectiveActionAnswer
+    successful_fix: str = Field(validation_alias="fix")
+    corrective_action: CorrectiveActionAnswer = Field(validation_alias="action")
     successes: int
     failures: int
-    timestamp: AwareDatetime
+    timestamp: AwareDatetime = Field(validation_alias="created_at")
     last_worked_at: AwareDatetime | None
 
 
@@ -116,11 +117,11 @@ class CheatRowAnswer(Answer):
 
     tool: str
     error_type: ErrorType
-    usual_failure: list[str] = Field(description="the symptoms")
-    times_seen: int
+    usual_failure: list[str] = Field(validation_alias="symptoms", description="the symptoms")
+    times_seen: int = Field(validation_alias="times")
     last_seen: AwareDatetime | None
     fix: str
-    changed_params: list[str]
+    changed_params: list[str] = Field(validation_alias="changed")
     is_proven: bool = Field(description="the fix has worked; otherwise it is what was advised last")
     successes: int
     failures: int
@@ -144,26 +145,11 @@ def state_of(row: ToolFailure) -> DiagnosisState:
 
 def tool_failure_answer(row: ToolFailure) -> ToolFailureAnswer:
     """The failure; its run is told, so select it with the row."""
-    action = row.action if row.is_diagnosed else None
-    return ToolFailureAnswer(
-        id=row.pk,
-        timestamp=row.created_at,
-        failed_tool=row.tool,
-        failed_params=row.params,
-        error_message=row.error_message,
-        status=row.status,
-        is_repeated=row.is_repeated,
-        error_type=ErrorType(row.error_type) if row.is_diagnosed else None,
+    return ToolFailureAnswer.from_row(
+        row,
         state=state_of(row),
-        diagnosis=_diagnosis(row) if row.is_diagnosed else None,
-        corrective_action=_action(action) if action else None,
-        source=Source(row.source) if row.source else None,
-        rule=row.rule or None,
-        symptoms=row.symptoms,
-        fix_pair=row.fix_pair_id,
-        agent=row.agent,
-        external_id=row.external_id,
-        run_id=row.run_id,
+        diagnosis=DiagnosisAnswer.from_row(row) if row.is_diagnosed else None,
+        corrective_action=_action(row.action) if row.is_diagnosed and row.action else None,
         outcome=_outcome(row) if row.worked is not None else None,
         checklist=checklist_of(
             tool=row.tool, params=row.params, error_type=row.error_type, action=row.action, worked=row.worked
@@ -171,22 +157,8 @@ def tool_failure_answer(row: ToolFailure) -> ToolFailureAnswer:
     )
 
 
-def _diagnosis(row: ToolFailure) -> DiagnosisAnswer:
-    return DiagnosisAnswer(
-        error_type=ErrorType(row.error_type), root_cause=row.root_cause, severity=FailureSeverity(row.severity)
-    )
-
-
 def _action(kept: dict[str, Any]) -> CorrectiveActionAnswer:
-    action = CorrectiveAction.model_validate(kept)
-    return CorrectiveActionAnswer(
-        action=action.action,
-        remedy=action.remedy,
-        modified_params=action.modified_params,
-        fallback_tool=action.fallback_tool,
-        retry_delay_seconds=action.retry_delay_seconds,
-        alternative=action.alternative or None,
-    )
+    return CorrectiveActionAnswer.model_validate(CorrectiveAction.model_validate(kept))
 
 
 def _outcome(row: ToolFailure) -> FixOutcomeAnswer:
@@ -203,38 +175,7 @@ def _outcome(row: ToolFailure) -> FixOutcomeAnswer:
 
 
 def fix_pair_answer(row: FixPair) -> FixPairAnswer:
-    return FixPairAnswer(
-        pattern_id=row.pk,
-        tool=row.tool,
-        error_type=ErrorType(row.error_type),
-        symptoms=row.symptoms,
-        successful_fix=row.fix,
-        corrective_action=_action(row.action),
-        successes=row.successes,
-        failures=row.failures,
-        timestamp=row.created_at,
-        last_worked_at=row.last_worked_at,
-    )
-
-
-def cheat_sheet_answer(sheet: CheatSheet) -> CheatSheetAnswer:
-    return CheatSheetAnswer(rows=[_cheat_row(row) for row in sheet.rows], is_cut=sheet.is_cut)
-
-
-def _cheat_row(row: CheatRow) -> CheatRowAnswer:
-    return CheatRowAnswer(
-        tool=row.tool,
-        error_type=row.error_type,
-        usual_failure=list(row.symptoms),
-        times_seen=row.times,
-        last_seen=row.last_seen,
-        fix=row.fix,
-        changed_params=list(row.changed),
-        is_proven=row.is_proven,
-        successes=row.successes,
-        failures=row.failures,
-        success_share=row.success_share,
-    )
+    return FixPairAnswer.from_row(row, corrective_action=_action(row.action))
 
 
 # Completeness checks of handed-in histories as REST tells them: from the run, and from the step that it recorded.
@@ -267,7 +208,7 @@ class CheckLine(Answer):
     """One check in a list."""
 
     id: UUID
-    run_id: UUID
+    run_id: UUID = Field(validation_alias="pk")
     state: CheckStateAnswer = Field(description="unchecked: the check itself failed, which says nothing of the work")
     objective: str
     kind: str
@@ -292,7 +233,7 @@ class CheckAnswer(CheckLine):
     steps_ok: bool | None = Field(description="whether all steps worked, which is apart from nothing being missing")
     error: str | None = Field(description="why it is unchecked")
     tokens: int
-    cost_usd: Money | None = Field(description="null where the cost of some call is not known")
+    cost_usd: KnownCost = Field(description="null where the cost of some call is not known")
 
 
 def checks_to_show(runs: QuerySet[Run]) -> QuerySet[Run]:
@@ -322,34 +263,42 @@ def _found(state: CheckState) -> Q:
 
 
 def check_line(run: Run) -> CheckLine:
-    found = found_by(run)
-    return CheckLine(
-        id=run.pk,
-        run_id=run.pk,
-        state=state_of_check(run, found),
-        objective=run.task.objective,
-        kind=run.task.kind,
-        agent=run.task.agent,
-        external_id=run.task.external_id,
-        supplements_count=len(found.supplements) if found else 0,
-        created_at=run.created_at,
-        finished_at=run.finished_at,
-    )
+    return CheckLine.from_row(run, **_line(run))
+
+
+NOT_FOUND: dict[str, Any] = {
+    "analysis": "",
+    "missing_aspects": [],
+    "supplements": [],
+    "dropped": [],
+    "steps_ok": None,
+}
 
 
 def check_answer(run: Run) -> CheckAnswer:
     found = found_by(run)
-    return CheckAnswer(
-        **dict(check_line(run)),
-        analysis=found.analysis if found else "",
-        missing_aspects=list(found.missing_aspects) if found else [],
-        supplements=[SupplementAnswer(**one.model_dump(mode="json")) for one in found.supplements] if found else [],
-        dropped=[DroppedAnswer(**one.model_dump()) for one in found.dropped] if found else [],
-        steps_ok=found.steps_ok if found else None,
+    # Of a check that is not made, or failed, everything that it would have found is empty.
+    told = found.model_dump(include=set(NOT_FOUND)) if found else NOT_FOUND
+    return CheckAnswer.from_row(
+        run,
+        **_line(run),
+        **told,
         error=_error_of(run, found),
         tokens=run.total_tokens,
-        cost_usd=None if run.unpriced_calls else money(run.cost_usd),
+        cost_usd=None if run.unpriced_calls else run.cost_usd,
     )
+
+
+def _line(run: Run) -> dict[str, Any]:
+    found, task = found_by(run), run.task
+    return {
+        "state": state_of_check(run, found),
+        "objective": task.objective,
+        "kind": task.kind,
+        "agent": task.agent,
+        "external_id": task.external_id,
+        "supplements_count": len(found.supplements) if found else 0,
+    }
 
 
 def found_by(run: Run) -> Completeness | None:

@@ -1,12 +1,12 @@
 """Rewind tickets as REST tells them: the fields of the ticket itself first, then what became of it."""
 
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 from django.db.models import QuerySet
 from pydantic import AwareDatetime, BaseModel, Field
 
-from reflection_app.api.reading import Answer, PageAnswer
+from reflection_app.api.reading import Answer, OrNull, PageAnswer, Related, part
 from reflection_app.loops import tickets
 from reflection_app.loops.protocol.checklists import CheckItem
 from reflection_app.loops.protocol.classification import classify
@@ -15,15 +15,17 @@ from reflection_app.loops.protocol.stages import RepairStatus
 from reflection_app.loops.tickets import Trigger
 from reflection_app.loops.verdicts import Issue
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.repairs.models import AgentInstruction, InstructionState, Report, Ticket, TicketState
+from reflection_app.repairs.models import InstructionState, Report, Ticket, TicketState
 from reflection_app.repairs.reports import ReportQuality, proposals_of
+
+AttemptNumber = Annotated[int | None, part("number")]
 
 
 class SentBack(Answer):
     """What sends an attempt back, and what is to be done about it."""
 
     ticket_id: str = Field(examples=["rewind_20250220_143022_k3v9qdmt"])
-    timestamp: AwareDatetime
+    timestamp: AwareDatetime = Field(validation_alias="created_at")
     target_agent: str
     target_phase: str
     verdict: VerdictName
@@ -39,12 +41,16 @@ class TicketAnswer(SentBack):
 
     state: TicketState
     run_id: UUID
-    attempt: int | None = Field(description="the attempt that it sends back")
-    superseded_by: str | None = Field(description="the ticket that took its place")
-    resolved_by: int | None = Field(description="the attempt that was accepted after it")
-    closed_reason: str | None
-    ended_by: str | None = Field(description="who closed it, where it was not the run's end that did")
-    reports: list[str] = Field(description="the ids of the reflection reports written for it, newest first")
+    attempt: AttemptNumber = Field(description="the attempt that it sends back")
+    superseded_by: Annotated[str | None, part("ticket_id")] = Field(description="the ticket that took its place")
+    resolved_by: AttemptNumber = Field(description="the attempt that was accepted after it")
+    closed_reason: Annotated[str | None, OrNull]
+    ended_by: Annotated[str | None, OrNull] = Field(
+        validation_alias="ended_by_label", description="who closed it, where it was not the run's end that did"
+    )
+    reports: Annotated[list[Annotated[str, part("reflection_id")]], Related] = Field(
+        description="the ids of the reflection reports written for it, newest first"
+    )
     started_at: AwareDatetime | None
     ended_at: AwareDatetime | None
 
@@ -67,34 +73,9 @@ def tickets_to_show(rows: QuerySet[Ticket]) -> QuerySet[Ticket]:
     return rows.select_related(*related).defer("attempt__content", "resolved_by__content").prefetch_related("reports")
 
 
-def ticket_answer(row: Ticket) -> TicketAnswer:
-    return TicketAnswer(
-        ticket_id=row.ticket_id,
-        timestamp=row.created_at,
-        target_agent=row.target_agent,
-        target_phase=row.target_phase,
-        verdict=VerdictName(row.verdict),
-        quality_score=row.quality_score,
-        issues=row.issues,
-        repair_plan=row.repair_plan,
-        context_needed=row.context_needed,
-        trigger=Trigger(row.trigger),
-        state=TicketState(row.state),
-        run_id=row.run_id,
-        attempt=row.attempt.number if row.attempt else None,
-        superseded_by=row.superseded_by.ticket_id if row.superseded_by else None,
-        resolved_by=row.resolved_by.number if row.resolved_by else None,
-        closed_reason=row.closed_reason or None,
-        ended_by=row.ended_by_label or None,
-        reports=[report.reflection_id for report in row.reports.all()],
-        started_at=row.started_at,
-        ended_at=row.ended_at,
-    )
-
-
 def sent_back_answer(issued: tickets.Ticket) -> SentBack:
     """The ticket as its step keeps it, which forks have as well."""
-    return SentBack(**issued.model_dump(exclude={"attempt"}))
+    return SentBack.model_validate(issued)
 
 
 # Reports and instructions as REST tells them: the seed's document, and what the desk knows beside it.
@@ -143,15 +124,15 @@ class ReportLine(Answer):
     """A report in a list."""
 
     reflection_id: str
-    timestamp: AwareDatetime
+    timestamp: AwareDatetime = Field(validation_alias="created_at")
     agent: str
     trigger: Trigger
-    rewind_ticket_id: str | None
+    rewind_ticket_id: Annotated[str | None, part("ticket_id")] = Field(validation_alias="ticket")
     run_id: UUID
-    attempt: int | None = Field(description="the attempt that it is about")
-    revised_attempt: int | None = Field(description="the attempt that was made from it")
-    type: ErrorClass = Field(description="the class that holds")
-    computed_type: ErrorClass = Field(description="the class that the tree came to")
+    attempt: AttemptNumber = Field(description="the attempt that it is about")
+    revised_attempt: AttemptNumber = Field(description="the attempt that was made from it")
+    type: ErrorClass = Field(validation_alias="holding_type", description="the class that holds")
+    computed_type: ErrorClass = Field(validation_alias="error_type", description="the class that the tree came to")
     surface_issue: str
 
 
@@ -165,7 +146,7 @@ class CorrectionAnswer(Answer):
     before: ErrorClass
     after: ErrorClass
     reason: str
-    by: str
+    by: str = Field(validation_alias="by_label")
     created_at: AwareDatetime
 
 
@@ -193,8 +174,8 @@ class InstructionAnswer(Answer):
     agent: str
     text: str
     state: InstructionState
-    reflection_id: str | None
-    decided_by: str | None
+    reflection_id: Annotated[str | None, part("reflection_id")] = Field(validation_alias="report")
+    decided_by: Annotated[str | None, OrNull] = Field(validation_alias="decided_by_label")
     decided_at: AwareDatetime | None
     created_at: AwareDatetime
 
@@ -209,7 +190,7 @@ class ReportAnswer(ReportLine):
     document: ReportDocument
     facts: FailureFacts = Field(description="the facts that the class follows from")
     path: list[str] = Field(description="the questions of the tree with their answers")
-    corrections: list[CorrectionAnswer]
+    corrections: Annotated[list[CorrectionAnswer], Related]
     remaining_issues: list[str]
     hint: str
     is_fallback: bool = Field(description="whether code wrote it for want of a usable answer")
@@ -224,61 +205,19 @@ def reports_to_show(rows: QuerySet[Report]) -> QuerySet[Report]:
     return related.defer("attempt__content", "revised_attempt__content")
 
 
-def line_of(row: Report) -> dict[str, Any]:
-    return {
-        "reflection_id": row.reflection_id,
-        "timestamp": row.created_at,
-        "agent": row.agent,
-        "trigger": Trigger(row.trigger),
-        "rewind_ticket_id": row.ticket.ticket_id if row.ticket else None,
-        "run_id": row.run_id,
-        "attempt": row.attempt.number if row.attempt else None,
-        "revised_attempt": row.revised_attempt.number if row.revised_attempt else None,
-        "type": ErrorClass(row.holding_type),
-        "computed_type": ErrorClass(row.error_type),
-        "surface_issue": row.surface_issue,
-    }
-
-
 def report_body(row: Report) -> dict[str, Any]:
     """The answer's body. The document is put in as it is: what it leaves out must not come back as null."""
     value, quality, document = row.get_value(), ReportQuality(row), row.get_document()
-    answer = ReportAnswer(
-        **line_of(row),
-        document=ReportDocument.model_validate(document),
+    answer = ReportAnswer.from_row(
+        row,
+        document=document,
         facts=value.facts,
-        path=list(classify(value.facts).path),
-        corrections=[
-            CorrectionAnswer(
-                before=ErrorClass(one.before),
-                after=ErrorClass(one.after),
-                reason=one.reason,
-                by=one.by_label,
-                created_at=one.created_at,
-            )
-            for one in row.corrections.all()
-        ],
-        remaining_issues=list(value.remaining_issues),
+        path=classify(value.facts).path,
+        remaining_issues=value.remaining_issues,
         hint=value.hint,
         is_fallback=value.is_fallback,
-        checklists=ChecklistsAnswer(report=list(quality.of_report), revised_output=list(quality.of_revision)),
-        proposals=[
-            ReportProposalAnswer(id=one.id, kind=one.kind, name=one.name, state=one.state, occurrences=one.occurrences)
-            for one in proposals_of(row)
-        ],
-        instructions=[instruction_answer(one) for one in row.instructions.select_related("report")],
+        checklists={"report": quality.of_report, "revised_output": quality.of_revision},
+        proposals=list(proposals_of(row)),
+        instructions=list(row.instructions.select_related("report")),
     )
     return answer.model_dump(mode="json") | {"document": document}
-
-
-def instruction_answer(row: AgentInstruction) -> InstructionAnswer:
-    return InstructionAnswer(
-        id=row.pk,
-        agent=row.agent,
-        text=row.text,
-        state=InstructionState(row.state),
-        reflection_id=row.report.reflection_id if row.report else None,
-        decided_by=row.decided_by_label or None,
-        decided_at=row.decided_at,
-        created_at=row.created_at,
-    )

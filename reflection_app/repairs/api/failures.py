@@ -1,22 +1,27 @@
 """Failed calls of tools: report one and be told what to do, say how it went, read them and the cheat sheet."""
 
-from typing import ClassVar
+from typing import Any
 from uuid import UUID
 
 from django.db.models import QuerySet
-from django.http import HttpResponse
-from pydantic import BaseModel, Field
+from pydantic import Field
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from reflection_app.api.idempotency import idempotent, replayed
-from reflection_app.api.pages import NEWEST_FIRST, PageQuery, get_page
-from reflection_app.api.permissions import needs
+from reflection_app.api.pages import PageQuery
 from reflection_app.api.reading import read_input, read_query
-from reflection_app.api.schema import described_get, described_post
-from reflection_app.api.view import DeskView
+from reflection_app.api.schema import described_post
+from reflection_app.api.viewset import (
+    DeskViewSet,
+    answer_body,
+    answers_get,
+    answers_list,
+    answers_post,
+    get_row,
+    needing,
+)
 from reflection_app.api.waiting import WaitQuery, wait_until_settled
-from reflection_app.core.errors import NotFound
 from reflection_app.core.models import ApiKey, Project
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.diagnosis.diagnoses import ErrorType
@@ -30,7 +35,6 @@ from reflection_app.repairs.answers.failures import (
     FixPairPage,
     ToolFailureAnswer,
     ToolFailurePage,
-    cheat_sheet_answer,
     check_answer,
     check_line,
     checks_to_show,
@@ -39,7 +43,7 @@ from reflection_app.repairs.answers.failures import (
     state_of,
     tool_failure_answer,
 )
-from reflection_app.repairs.cheat_sheet import cheat_sheet, markdown_of
+from reflection_app.repairs.cheat_sheet import CheatSheet, cheat_sheet, markdown_of
 from reflection_app.repairs.completeness import CheckSubmission, check_completeness
 from reflection_app.repairs.models import FixPair, ToolFailure
 from reflection_app.repairs.tool_failures import (
@@ -73,17 +77,15 @@ OUTCOMES = {
 }
 
 
-class ToolFailureFilters(PageQuery):
+class FixPairFilters(PageQuery):
     tool: str | None = Field(default=None, max_length=200, description="the tool's whole name")
-    type: ErrorType | None = None
+    type: ErrorType | None = Field(default=None, serialization_alias="error_type")
+
+
+class ToolFailureFilters(FixPairFilters):
     agent: str | None = Field(default=None, max_length=120)
     external_id: str | None = Field(default=None, max_length=200)
     worked: bool | None = Field(default=None, description="whether what was done about it worked, where that is known")
-
-
-class FixPairFilters(PageQuery):
-    tool: str | None = Field(default=None, max_length=200, description="the tool's whole name")
-    type: ErrorType | None = None
 
 
 class CheatSheetQuery(Value):
@@ -97,10 +99,7 @@ def failures_to_show(project: Project) -> QuerySet[ToolFailure]:
 
 def get_tool_failure_for(project: Project, failure_id: UUID) -> ToolFailure:
     """The failure. Raises NotFound."""
-    failure = failures_to_show(project).filter(pk=failure_id).first()
-    if failure is None:
-        raise NotFound("There is no such tool failure.")
-    return failure
+    return get_row(failures_to_show(project), "tool failure", pk=failure_id)
 
 
 def settled(key: ApiKey, failure_id: UUID, *, wait_s: float) -> ToolFailure:
@@ -112,22 +111,22 @@ def settled(key: ApiKey, failure_id: UUID, *, wait_s: float) -> ToolFailure:
     return failure
 
 
-class ToolFailureList(DeskView):
-    permissions = needs(get=Permission.READ, post=Permission.HAND_IN)
-    post_query: ClassVar[type[BaseModel]] = WaitQuery
+class ToolFailures(DeskViewSet):
+    def check_found(self, **ids: Any) -> None:
+        get_tool_failure_for(self.project, **ids)
 
-    @described_get(
-        "list_tool_failures", summary="Failed calls, newest first", query=ToolFailureFilters, answer=ToolFailurePage
+    @answers_list(
+        "list_tool_failures",
+        Permission.READ,
+        summary="Failed calls, newest first",
+        query=ToolFailureFilters,
+        answer=ToolFailurePage,
+        shown=lambda rows: [tool_failure_answer(row) for row in rows],
     )
-    def get(self, request: Request) -> Response:
-        query = read_query(request, ToolFailureFilters)
-        wanted = query.model_dump(exclude_none=True, include={"tool", "agent", "external_id", "worked"})
-        if query.type is not None:
-            wanted["error_type"] = query.type.value
-        rows = failures_to_show(self.project).filter(**wanted)
-        page = get_page(rows, request=request, query=query, order=NEWEST_FIRST)
-        return Response(page.with_results([tool_failure_answer(row) for row in page.rows]))
+    def list(self, query: ToolFailureFilters) -> QuerySet[ToolFailure]:
+        return failures_to_show(self.project).filter(**query.get_filters())
 
+    @needing(Permission.HAND_IN, query=WaitQuery)
     @described_post(
         "report_tool_failure",
         summary="Report a failed call and be told what to do",
@@ -136,100 +135,80 @@ class ToolFailureList(DeskView):
         answers={201: ToolFailureAnswer},
         examples=FAILURES,
     )
-    def post(self, request: Request) -> Response:
+    def report(self, request: Request) -> Response:
         """A fix that has worked before, or a rule, answers at once. Where neither fits a model is asked:
         `wait` brings its diagnosis with this answer, or ask for the failure later."""
         query = read_query(request, WaitQuery)
         reported = self._report(request)
         failure = settled(self.key, UUID(reported.data["id"]), wait_s=query.wait)
-        return Response(tool_failure_answer(failure).model_dump(mode="json"), 201, headers=replayed(reported))
+        body = answer_body(ToolFailureAnswer, tool_failure_answer(failure))
+        return Response(body, 201, headers=replayed(reported))
 
     @idempotent
     def _report(self, request: Request) -> Response:
         given = read_input(request, ToolFailureSubmission, what="report")
         return Response({"id": str(report_tool_failure(self.project, given, actor=self.actor).pk)}, 201)
 
-
-class ToolFailureDetail(DeskView):
-    permissions = needs(get=Permission.READ)
-
-    @described_get(
+    @answers_get(
         "get_tool_failure",
+        Permission.READ,
         summary="One failed call, now or once it is diagnosed",
         query=WaitQuery,
         answer=ToolFailureAnswer,
         problems=(404,),
     )
-    def get(self, request: Request, failure_id: UUID) -> Response:
-        query = read_query(request, WaitQuery)
-        failure = settled(self.key, failure_id, wait_s=query.wait)
-        return Response(tool_failure_answer(failure).model_dump(mode="json"))
+    def detail(self, query: WaitQuery, failure_id: UUID) -> ToolFailureAnswer:
+        return tool_failure_answer(settled(self.key, failure_id, wait_s=query.wait))
 
-
-class ToolFailureOutcome(DeskView):
-    permissions = needs(post=Permission.HAND_IN)
-
-    @described_post(
+    @answers_post(
         "report_fix_outcome",
+        Permission.HAND_IN,
         summary="Say how what was done about it went, once",
         body=FixOutcomeSubmission,
-        answers={200: ToolFailureAnswer},
+        what="outcome",
+        answer=ToolFailureAnswer,
         problems=(404, 409),
         examples=OUTCOMES,
     )
-    @idempotent
-    def post(self, request: Request, failure_id: UUID) -> Response:
+    def report_outcome(self, given: FixOutcomeSubmission, failure_id: UUID) -> ToolFailureAnswer:
         """A fix that worked is kept as a fix pair and tried first the next time."""
-        failure = get_tool_failure_for(self.project, failure_id)
-        given = read_input(request, FixOutcomeSubmission, what="outcome")
-        report_fix_outcome(failure, given, actor=self.actor)
-        told = get_tool_failure_for(self.project, failure_id)
-        return Response(tool_failure_answer(told).model_dump(mode="json"))
+        report_fix_outcome(get_tool_failure_for(self.project, failure_id), given, actor=self.actor)
+        return tool_failure_answer(get_tool_failure_for(self.project, failure_id))
 
 
-class FixPairList(DeskView):
-    permissions = needs(get=Permission.READ)
-
-    @described_get(
-        "list_fix_pairs", summary="Fixes that worked, newest first", query=FixPairFilters, answer=FixPairPage
+class Fixes(DeskViewSet):
+    @answers_list(
+        "list_fix_pairs",
+        Permission.READ,
+        summary="Fixes that worked, newest first",
+        query=FixPairFilters,
+        answer=FixPairPage,
+        shown=lambda rows: [fix_pair_answer(row) for row in rows],
     )
-    def get(self, request: Request) -> Response:
-        query = read_query(request, FixPairFilters)
-        wanted = {"tool": query.tool, "error_type": query.type and query.type.value}
-        rows = FixPair.objects.filter(project=self.project, **{name: one for name, one in wanted.items() if one})
-        page = get_page(rows, request=request, query=query, order=NEWEST_FIRST)
-        return Response(page.with_results([fix_pair_answer(row) for row in page.rows]))
+    def list(self, query: FixPairFilters) -> QuerySet[FixPair]:
+        wanted = {name: value for name, value in query.get_filters().items() if value}
+        return FixPair.objects.filter(project=self.project, **wanted)
 
-
-class CheatSheetDetail(DeskView):
-    permissions = needs(get=Permission.READ)
-
-    @described_get(
+    @answers_get(
         "get_cheat_sheet",
+        Permission.READ,
         summary="What usually fails with each tool, and what helps",
         query=CheatSheetQuery,
         answer=CheatSheetAnswer,
     )
-    def get(self, request: Request) -> Response:
-        query = read_query(request, CheatSheetQuery)
-        sheet = cheat_sheet(self.project, tool=query.tool)
-        return Response(cheat_sheet_answer(sheet).model_dump(mode="json"))
+    def cheat_sheet(self, query: CheatSheetQuery) -> CheatSheet:
+        return cheat_sheet(self.project, tool=query.tool)
 
-
-class CheatSheetMarkdown(DeskView):
-    permissions = needs(get=Permission.READ)
-
-    @described_get(
+    @answers_get(
         "get_cheat_sheet_markdown",
+        Permission.READ,
         summary="The cheat sheet as Markdown, for an agent's prompt",
         query=CheatSheetQuery,
         answer=str,
         media_type="text/markdown",
     )
-    def get(self, request: Request) -> HttpResponse:
-        query = read_query(request, CheatSheetQuery)
-        text = markdown_of(cheat_sheet(self.project, tool=query.tool))
-        return HttpResponse(text, content_type="text/markdown; charset=utf-8")
+    def cheat_sheet_markdown(self, query: CheatSheetQuery) -> str:
+        return markdown_of(cheat_sheet(self.project, tool=query.tool))
 
 
 # Completeness checks: hand in a history and be told what it lacks.
@@ -249,23 +228,22 @@ class CheckFilters(PageQuery):
     kind: str | None = Field(default=None, max_length=60)
 
 
-class CheckList(DeskView):
-    permissions = needs(get=Permission.READ, post=Permission.HAND_IN)
-    post_query: ClassVar[type[BaseModel]] = WaitQuery
-
-    @described_get(
-        "list_completeness_checks", summary="Checks of histories, newest first", query=CheckFilters, answer=CheckPage
+class Checks(DeskViewSet):
+    @answers_list(
+        "list_completeness_checks",
+        Permission.READ,
+        summary="Checks of histories, newest first",
+        query=CheckFilters,
+        answer=CheckPage,
+        shown=lambda rows: [check_line(row) for row in rows],
     )
-    def get(self, request: Request) -> Response:
-        query = read_query(request, CheckFilters)
+    def list(self, query: CheckFilters) -> QuerySet[Run]:
         checks = checks_to_show(Run.objects.filter(project=self.project))
         if query.kind is not None:
             checks = checks.filter(task__kind=query.kind)
-        if query.state is not None:
-            checks = in_state(checks, query.state)
-        page = get_page(checks, request=request, query=query, order=NEWEST_FIRST)
-        return Response(page.with_results([check_line(run) for run in page.rows]))
+        return checks if query.state is None else in_state(checks, query.state)
 
+    @needing(Permission.HAND_IN, query=WaitQuery)
     @described_post(
         "check_completeness",
         summary="Hand in a history, and be told what it lacks",
@@ -274,15 +252,15 @@ class CheckList(DeskView):
         answers={201: CheckAnswer},
         examples=EXAMPLES,
     )
-    def post(self, request: Request) -> Response:
+    def check(self, request: Request) -> Response:
         query = read_query(request, WaitQuery)
         begun = self._begin(request)
         run_id = UUID(str(begun.data["run_id"]))
         # Outside of the transaction that took the history: its run begins only when that has committed.
         if query.wait:
             wait_until_settled(run_id, key=self.key, longest_s=query.wait)
-        answer = check_answer(get_check_for(self.project, run_id))
-        return Response(answer.model_dump(mode="json"), 201, headers=replayed(begun))
+        body = answer_body(CheckAnswer, check_answer(get_check_for(self.project, run_id)))
+        return Response(body, 201, headers=replayed(begun))
 
     @idempotent
     def _begin(self, request: Request) -> Response:
@@ -290,29 +268,22 @@ class CheckList(DeskView):
         run = check_completeness(self.project, submission, actor=self.actor)
         return Response({"run_id": str(run.pk)})
 
-
-class CheckDetail(DeskView):
-    permissions = needs(get=Permission.READ)
-
-    @described_get(
+    @answers_get(
         "get_completeness_check",
+        Permission.READ,
         summary="One check, now or once it is made",
         query=WaitQuery,
         answer=CheckAnswer,
         problems=(404,),
     )
-    def get(self, request: Request, check_id: UUID) -> Response:
-        query = read_query(request, WaitQuery)
+    def detail(self, query: WaitQuery, check_id: UUID) -> CheckAnswer:
         check = get_check_for(self.project, check_id)
         if query.wait:
             wait_until_settled(check.pk, key=self.key, longest_s=query.wait)
             check = get_check_for(self.project, check_id)
-        return Response(check_answer(check).model_dump(mode="json"))
+        return check_answer(check)
 
 
 def get_check_for(project: Project, check_id: UUID) -> Run:
     """The run of the check. Raises NotFound."""
-    check = checks_to_show(Run.objects.filter(project=project, pk=check_id)).first()
-    if check is None:
-        raise NotFound("There is no such completeness check.")
-    return check
+    return get_row(checks_to_show(Run.objects.filter(project=project)), "completeness check", pk=check_id)

@@ -1,19 +1,15 @@
-"""Rewind tickets: find them, read one, say that it is taken up, close it."""
+"""Rewind tickets, the reports of their errors, and the instructions for agents' system prompts that came of those."""
 
 from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.http import HttpResponse
 from pydantic import Field
-from rest_framework.request import Request
 from rest_framework.response import Response
 
-from reflection_app.api.idempotency import idempotent
-from reflection_app.api.pages import NEWEST_FIRST, PageQuery, get_page
-from reflection_app.api.permissions import needs
-from reflection_app.api.reading import read_input, read_query
-from reflection_app.api.schema import described_get, described_post
-from reflection_app.api.view import DeskView, NoParameters, Nothing, get_instruction_for, get_report_for, get_ticket_for
+from reflection_app.api.pages import PageQuery
+from reflection_app.api.view import Nothing, get_instruction_for, get_report_for, get_ticket_for
+from reflection_app.api.viewset import DeskViewSet, answers_get, answers_list, answers_post
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.reports import markdown_of
@@ -24,15 +20,11 @@ from reflection_app.repairs.answers.reports import (
     InstructionPage,
     ReportAnswer,
     ReportDocument,
-    ReportLine,
     ReportPage,
     TicketAnswer,
     TicketPage,
-    instruction_answer,
-    line_of,
     report_body,
     reports_to_show,
-    ticket_answer,
     tickets_to_show,
 )
 from reflection_app.repairs.instructions import InstructionInput, decide_instruction
@@ -43,75 +35,58 @@ from reflection_app.repairs.tickets import ClosingInput, close_ticket, start_tic
 
 class TicketFilters(PageQuery):
     state: TicketState | None = None
-    agent: str | None = Field(default=None, max_length=120, description="whom the ticket is for: `target_agent`")
+    agent: str | None = Field(
+        default=None,
+        max_length=120,
+        serialization_alias="target_agent",
+        description="whom the ticket is for: `target_agent`",
+    )
     run: UUID | None = Field(default=None, description="the id of a run")
     trigger: Trigger | None = None
 
 
-class TicketList(DeskView):
-    permissions = needs(get=Permission.READ)
+class Tickets(DeskViewSet):
+    @answers_list(
+        "list_tickets",
+        Permission.READ,
+        summary="Rewind tickets, newest first",
+        query=TicketFilters,
+        answer=TicketPage,
+    )
+    def list(self, query: TicketFilters) -> QuerySet[Ticket]:
+        return tickets_to_show(Ticket.objects.filter(project=self.project, **query.get_filters()))
 
-    @described_get("list_tickets", summary="Rewind tickets, newest first", query=TicketFilters, answer=TicketPage)
-    def get(self, request: Request) -> Response:
-        query = read_query(request, TicketFilters)
-        wanted = query.model_dump(exclude_none=True, include={"state", "run", "trigger"})
-        if query.agent is not None:
-            wanted["target_agent"] = query.agent
-        tickets = tickets_to_show(Ticket.objects.filter(project=self.project, **wanted))
-        page = get_page(tickets, request=request, query=query, order=NEWEST_FIRST)
-        return Response(page.with_results([ticket_answer(ticket) for ticket in page.rows]))
+    @answers_get("get_ticket", Permission.READ, summary="One rewind ticket", answer=TicketAnswer, problems=(404,))
+    def detail(self, ticket_id: str) -> Ticket:
+        return get_ticket_for(self.project, ticket_id)
 
-
-class TicketDetail(DeskView):
-    permissions = needs(get=Permission.READ)
-
-    @described_get("get_ticket", summary="One rewind ticket", answer=TicketAnswer, problems=(404,))
-    def get(self, request: Request, ticket_id: str) -> Response:
-        read_query(request, NoParameters)
-        return Response(ticket_answer(get_ticket_for(self.project, ticket_id)).model_dump(mode="json"))
-
-
-class StartTicket(DeskView):
-    permissions = needs(post=Permission.HAND_IN)
-
-    @described_post(
+    @answers_post(
         "start_ticket",
+        Permission.HAND_IN,
         summary="Say that an outside agent has taken a ticket up",
         body=Nothing,
-        answers={200: TicketAnswer},
+        answer=TicketAnswer,
         problems=(404, 409),
     )
-    @idempotent
-    def post(self, request: Request, ticket_id: str) -> Response:
-        read_input(request, Nothing, what="body")
+    def start(self, ticket_id: str) -> Ticket:
         start_ticket(get_ticket_for(self.project, ticket_id), actor=self.actor)
-        return Response(ticket_answer(get_ticket_for(self.project, ticket_id)).model_dump(mode="json"))
+        return get_ticket_for(self.project, ticket_id)
 
-
-class CloseTicket(DeskView):
-    permissions = needs(post=Permission.REVIEW)
-
-    @described_post(
+    @answers_post(
         "close_ticket",
+        Permission.REVIEW,
         summary="Close a ticket; the run that waits for the repair is cancelled",
         body=ClosingInput,
-        answers={200: ClosedAnswer},
+        what="closing",
+        answer=ClosedAnswer,
         problems=(404, 409),
         examples={"Not worth it": {"reason": "The client withdrew the question."}},
     )
-    @idempotent
-    def post(self, request: Request, ticket_id: str) -> Response:
-        told = read_input(request, ClosingInput, what="closing")
+    def close(self, told: ClosingInput, ticket_id: str) -> ClosedAnswer:
         closed = close_ticket(get_ticket_for(self.project, ticket_id), told, actor=self.actor)
-        answer = ClosedAnswer(
-            ticket=ticket_answer(get_ticket_for(self.project, ticket_id)),
-            run_cancelled=not closed.run_goes_on,
-            run_goes_on=closed.run_goes_on or None,
-        )
-        return Response(answer.model_dump(mode="json"))
-
-
-# Error trace reports: find them, read one in any form, and say that its class is another.
+        ticket = TicketAnswer.model_validate(get_ticket_for(self.project, ticket_id))
+        goes_on = closed.run_goes_on or None
+        return ClosedAnswer(ticket=ticket, run_cancelled=goes_on is None, run_goes_on=goes_on)
 
 
 class ReportFilters(PageQuery):
@@ -120,60 +95,54 @@ class ReportFilters(PageQuery):
     type: ErrorClass | None = Field(default=None, description="the class that holds")
 
 
-class ReportList(DeskView):
-    permissions = needs(get=Permission.READ)
-
-    @described_get("list_reports", summary="Reflection reports, newest first", query=ReportFilters, answer=ReportPage)
-    def get(self, request: Request) -> Response:
-        query = read_query(request, ReportFilters)
-        wanted = Q(project=self.project, **query.model_dump(exclude_none=True, include={"run", "agent"}))
-        if query.type is not None:
-            wanted &= of_class(query.type)
-        page = get_page(
-            reports_to_show(Report.objects.filter(wanted)), request=request, query=query, order=NEWEST_FIRST
-        )
-        return Response(page.with_results([ReportLine(**line_of(row)) for row in page.rows]))
-
-
-def of_class(type_: ErrorClass) -> Q:
-    """Reports of which this class holds."""
-    return Q(corrected_type=type_.value) | Q(corrected_type__isnull=True, error_type=type_.value)
-
-
-class ReportDetail(DeskView):
-    permissions = needs(get=Permission.READ)
-
-    @described_get(
-        "get_report", summary="One report with all that is known of it", answer=ReportAnswer, problems=(404,)
+class Reports(DeskViewSet):
+    @answers_list(
+        "list_reports",
+        Permission.READ,
+        summary="Reflection reports, newest first",
+        query=ReportFilters,
+        answer=ReportPage,
     )
-    def get(self, request: Request, reflection_id: str) -> Response:
-        read_query(request, NoParameters)
+    def list(self, query: ReportFilters) -> QuerySet[Report]:
+        wanted = query.get_filters()
+        of_class = wanted.pop("type", None)
+        rows = Report.objects.filter(project=self.project, **wanted)
+        if of_class is not None:
+            # A person's correction holds before what the tree came to.
+            rows = rows.filter(Q(corrected_type=of_class) | Q(corrected_type__isnull=True, error_type=of_class))
+        return reports_to_show(rows)
+
+    @answers_get(
+        "get_report",
+        Permission.READ,
+        summary="One report with all that is known of it",
+        answer=ReportAnswer,
+        problems=(404,),
+    )
+    def detail(self, reflection_id: str) -> Response:
         return Response(report_body(get_report_for(self.project, reflection_id)))
 
-
-class ReportJson(DeskView):
-    permissions = needs(get=Permission.READ)
-
-    @described_get("get_report_document", summary="The report as a document", answer=ReportDocument, problems=(404,))
-    def get(self, request: Request, reflection_id: str) -> Response:
+    @answers_get(
+        "get_report_document",
+        Permission.READ,
+        summary="The report as a document",
+        answer=ReportDocument,
+        problems=(404,),
+    )
+    def document(self, reflection_id: str) -> Response:
         """In just the form of the Reflection Protocol, to be kept as `reflection_{id}.json`."""
-        read_query(request, NoParameters)
         report = get_report_for(self.project, reflection_id)
         return Response(report.get_document(), headers=_attached(f"reflection_{report.reflection_id}.json"))
 
-
-class ReportMarkdown(DeskView):
-    permissions = needs(get=Permission.READ)
-
-    @described_get(
+    @answers_get(
         "get_report_markdown",
+        Permission.READ,
         summary="The report as Markdown",
         answer=str,
         media_type="text/markdown",
         problems=(404,),
     )
-    def get(self, request: Request, reflection_id: str) -> HttpResponse:
-        read_query(request, NoParameters)
+    def markdown(self, reflection_id: str) -> HttpResponse:
         report = get_report_for(self.project, reflection_id)
         return HttpResponse(
             markdown_of(report.get_document()),
@@ -181,30 +150,23 @@ class ReportMarkdown(DeskView):
             headers=_attached(f"reflection_{report.reflection_id}.md"),
         )
 
-
-def _attached(name: str) -> dict[str, str]:
-    return {"Content-Disposition": f'attachment; filename="{name}"'}
-
-
-class CorrectClass(DeskView):
-    permissions = needs(post=Permission.REVIEW)
-
-    @described_post(
+    @answers_post(
         "correct_report_class",
+        Permission.REVIEW,
         summary="Say that the class of the error is another; the correction is kept as a label",
         body=CorrectionInput,
-        answers={200: ReportAnswer},
+        what="correction",
+        answer=ReportAnswer,
         problems=(404, 409),
         examples={"The fourth time": {"type": "3.3.1", "reason": "It stops early however it is told to go on."}},
     )
-    @idempotent
-    def post(self, request: Request, reflection_id: str) -> Response:
-        told = read_input(request, CorrectionInput, what="correction")
+    def correct(self, told: CorrectionInput, reflection_id: str) -> Response:
         correct_class(get_report_for(self.project, reflection_id), told, actor=self.actor)
         return Response(report_body(get_report_for(self.project, reflection_id)))
 
 
-# Instructions for agents' system prompts: find them, and decide on them.
+def _attached(name: str) -> dict[str, str]:
+    return {"Content-Disposition": f'attachment; filename="{name}"'}
 
 
 class InstructionFilters(PageQuery):
@@ -212,31 +174,25 @@ class InstructionFilters(PageQuery):
     state: InstructionState | None = None
 
 
-class InstructionList(DeskView):
-    permissions = needs(get=Permission.READ)
-
-    @described_get(
+class Instructions(DeskViewSet):
+    @answers_list(
         "list_instructions",
+        Permission.READ,
         summary="Instructions for agents' system prompts, newest first",
         query=InstructionFilters,
         answer=InstructionPage,
     )
-    def get(self, request: Request) -> Response:
-        query = read_query(request, InstructionFilters)
-        wanted = query.model_dump(exclude_none=True, include={"agent", "state"})
-        rows = AgentInstruction.objects.filter(project=self.project, **wanted).select_related("report")
-        page = get_page(rows, request=request, query=query, order=NEWEST_FIRST)
-        return Response(page.with_results([instruction_answer(row) for row in page.rows]))
+    def list(self, query: InstructionFilters) -> QuerySet[AgentInstruction]:
+        rows = AgentInstruction.objects.filter(project=self.project, **query.get_filters())
+        return rows.select_related("report")
 
-
-class DecideInstruction(DeskView):
-    permissions = needs(post=Permission.REVIEW)
-
-    @described_post(
+    @answers_post(
         "decide_instruction",
+        Permission.REVIEW,
         summary="Accept an instruction into an agent's system prompt, decline it, or withdraw it",
         body=InstructionInput,
-        answers={200: InstructionAnswer},
+        what="decision",
+        answer=InstructionAnswer,
         problems=(404, 409),
         examples={
             "Accept": {"decision": "accept"},
@@ -244,8 +200,5 @@ class DecideInstruction(DeskView):
             "Withdraw what was accepted": {"decision": "withdraw"},
         },
     )
-    @idempotent
-    def post(self, request: Request, instruction_id: UUID) -> Response:
-        told = read_input(request, InstructionInput, what="decision")
-        decided = decide_instruction(get_instruction_for(self.project, instruction_id), told, actor=self.actor)
-        return Response(instruction_answer(decided).model_dump(mode="json"))
+    def decide(self, told: InstructionInput, instruction_id: UUID) -> AgentInstruction:
+        return decide_instruction(get_instruction_for(self.project, instruction_id), told, actor=self.actor)
