@@ -1,24 +1,20 @@
 """The list of runs: filtered and searched by its address alone, page by page from the newest."""
 
-from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode
 from uuid import UUID
 
 from django.contrib import messages
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 from django.views.decorators.http import require_http_methods, require_safe
-from pydantic import ValidationError
 
 from reflection_app.adapters.live import UNTIL_ITS_PAGE_IS_OPEN_S, mark_watched
 from reflection_app.core.errors import ActionError, CannotFork, Conflict, InvalidInput
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.questions import Choice
-from reflection_app.loops.storable import storable
 from reflection_app.loops.verdicts import IssueCategory, Outcome, Severity
 from reflection_app.loops.verdicts import Verdict as LoopVerdict
 from reflection_app.notebook.views.entry import learned_from_run
@@ -40,51 +36,23 @@ from reflection_app.sessions.views import looked_back_at, looking_back_context
 from reflection_app.tasks.redo import why_no_redo
 from reflection_app.tasks.views import redo_form_of
 from reflection_app.web.access import DeskRequest, Place, get_run_for, get_step_for, project_page
-from reflection_app.web.forms import complaints
-from reflection_app.web.list_pages import list_response, page_before
+from reflection_app.web.acting import go_back, read_input, typed_text
+from reflection_app.web.filters import Filters, listed, one_of, searched
+from reflection_app.web.list_pages import list_response
 from reflection_app.web.middleware import post_only
 
-LONGEST_SEARCH = 200
 STATES = (RunState.QUEUED, RunState.RUNNING, RunState.WAITING_REVIEW, RunState.WAITING_AGENT)
 
 
-@dataclass(frozen=True)
-class Filters:
-    """What of the address is understood; anything else in it is left aside."""
-
-    status: str = ""
-    mode: str = ""
-    q: str = ""
-
-    @property
-    def any(self) -> bool:
-        return bool(self.status or self.mode or self.q)
-
-    @property
-    def query(self) -> str:
-        given = {"status": self.status, "mode": self.mode, "q": self.q}
-        return urlencode({name: value for name, value in given.items() if value})
-
-
-def read_filters(request: DeskRequest) -> Filters:
-    status, mode = request.GET.get("status", ""), request.GET.get("mode", "")
-    known = {*RunState.values, *(outcome.value for outcome in Outcome)}
-    return Filters(
-        status=status if status in known else "",
-        mode=mode if mode in {mode.value for mode in (*MODES, *DESK_MODES)} else "",
-        q=storable(request.GET.get("q", "").strip())[:LONGEST_SEARCH],
-    )
-
-
 def filtered(runs: QuerySet[Run], filters: Filters) -> QuerySet[Run]:
-    if filters.status in RunState.values:
-        runs = runs.filter(state=filters.status)
-    elif filters.status:
-        runs = runs.filter(outcome=filters.status)
-    if filters.mode:
-        runs = runs.filter(mode=filters.mode)
-    if filters.q:
-        runs = runs.filter(Q(task__objective__icontains=filters.q) | Q(task__external_id__icontains=filters.q))
+    if filters["status"] in RunState.values:
+        runs = runs.filter(state=filters["status"])
+    elif filters["status"]:
+        runs = runs.filter(outcome=filters["status"])
+    if filters["mode"]:
+        runs = runs.filter(mode=filters["mode"])
+    if filters["q"]:
+        runs = runs.filter(Q(task__objective__icontains=filters["q"]) | Q(task__external_id__icontains=filters["q"]))
     return runs
 
 
@@ -93,18 +61,20 @@ def filtered(runs: QuerySet[Run], filters: Filters) -> QuerySet[Run]:
 def run_list(request: DeskRequest) -> HttpResponse:
     project = request.place.project
     behind = behind_figure(request)
-    # The choice of the metrics has a mode of its own; it is part of what is behind the figure.
-    filters = Filters() if behind else read_filters(request)
-    runs = filtered(runs_for_list(project), filters)
+    filters = Filters(
+        status=one_of(request, "status", (*RunState.values, *Outcome)),
+        mode=one_of(request, "mode", (*MODES, *DESK_MODES)),
+        q=searched(request, "q"),
+    )
+    runs = runs_for_list(project)
     if behind:
+        # The choice of the metrics has a mode of its own; it is part of what is behind the figure.
         runs = runs.filter(pk__in=behind.runs.values("pk"))
-    elif not filters.mode:
-        runs = runs.filter(NOT_OF_THE_DESK)
-    page = page_before(runs, request, among=Run.objects.filter(project=project))
-    context = {
-        "runs": page.rows,
-        "older": page.last.pk if page.last else None,
-        "before": request.GET.get("before", ""),
+    else:
+        runs = filtered(runs, filters)
+        if not filters["mode"]:
+            runs = runs.filter(NOT_OF_THE_DESK)
+    context = listed(request, runs, called="runs", among=Run.objects.filter(project=project)) | {
         "filters": behind or filters,
         "behind": behind,
         "states": STATES,
@@ -129,12 +99,13 @@ def fork_page(request: DeskRequest, run_id: UUID) -> HttpResponse:
     try:
         asked = as_input(form)
         if not form.errors:
-            fork = fork_run(run, ForkInput.model_validate(asked), actor=request.place.actor)
+            fork = fork_run(run, read_input(ForkInput, asked), actor=request.place.actor)
             mark_watched(fork.pk, for_s=UNTIL_ITS_PAGE_IS_OPEN_S)
-            _tell(request, fork, asked_for=from_step)
-            return redirect("run", slug=request.place.project.slug, run_id=fork.pk)
-    except ValidationError as error:
-        form.blame(complaints(error))
+            if fork.forked_from_step == from_step:
+                done = _("Forked from step %(forked_from_step)s.") % {"forked_from_step": from_step}
+                return go_back(request, "run", fork.pk, done=done)
+            messages.warning(request, fork.fork_note.rpartition("\n\n")[2])
+            return go_back(request, "run", fork.pk)
     except InvalidInput as error:
         form.blame(error.errors or [{"field": "", "message": str(error)}])
     except CannotFork as error:
@@ -152,15 +123,6 @@ def _step_of(run: Run, typed: str) -> tuple[int, Step | None]:
     if step is None and from_step != Step.objects.filter(run=run).count() + 1:
         raise Http404("no such step")
     return from_step, step
-
-
-def _tell(request: DeskRequest, fork: Run, *, asked_for: int) -> None:
-    if fork.forked_from_step == asked_for:
-        messages.success(
-            request, _("Forked from step %(forked_from_step)s.") % {"forked_from_step": fork.forked_from_step}
-        )
-    else:
-        messages.warning(request, fork.fork_note.rpartition("\n\n")[2])
 
 
 def _show(request: DeskRequest, form: ForkForm, *, status: int = 200) -> HttpResponse:
@@ -188,7 +150,7 @@ def compare_page(request: DeskRequest, run_id: UUID) -> HttpResponse:
     """Both runs; a run that is no fork has only its own page."""
     fork = get_run_for(request.place, run_id)
     if fork.parent_id is None:
-        return redirect("run", slug=request.place.project.slug, run_id=fork.pk)
+        return go_back(request, "run", fork.pk)
     parent = get_run_for(request.place, fork.parent_id)
     context = {"run": fork, "project": request.place.project, "comparison": compare(fork, parent=parent)}
     return render(request, "runs/forks/compare.html", context)
@@ -268,10 +230,10 @@ def cancel(request: DeskRequest, run_id: UUID) -> HttpResponse:
     run = get_run_for(request.place, run_id)
     if request.method == "POST":
         cancel_run(run, actor=request.place.actor)
-        messages.success(request, _("The run was cancelled."))
-    elif not run.is_finished:
+        return go_back(request, "run", run.pk, done=_("The run was cancelled."))
+    if not run.is_finished:
         return render(request, "runs/cancel.html", {"run": run})
-    return redirect("run", slug=request.place.project.slug, run_id=run.pk)
+    return go_back(request, "run", run.pk)
 
 
 # A question that a run put to a person, and the form that answers it.
@@ -287,11 +249,8 @@ BUTTONS = {
 
 def get_question_for(place: Place, question_id: UUID) -> Question:
     """The project's question with its run. Raises Http404."""
-    related = ("step", "run__task", "answered_by")
-    question = Question.objects.select_related(*related).filter(project=place.project, pk=question_id).first()
-    if question is None:
-        raise Http404("no such question")
-    return question
+    questions = Question.objects.select_related("step", "run__task", "answered_by")
+    return get_object_or_404(questions, project=place.project, pk=question_id)
 
 
 @project_page(Permission.READ_QUEUE)
@@ -305,27 +264,17 @@ def question_page(request: DeskRequest, question_id: UUID) -> HttpResponse:
 def answer(request: DeskRequest, question_id: UUID) -> HttpResponse:
     """Answers, and shows the run go on; where that is refused, the page comes back with all that was typed."""
     question = get_question_for(request.place, question_id)
-    typed = {"choice": request.POST.get("choice", ""), "text": request.POST.get("text", "").replace("\r\n", "\n")}
+    typed = {"choice": request.POST.get("choice", ""), "text": typed_text(request, "text")}
     try:
-        answer_question(question, AnswerInput.model_validate(typed), actor=request.place.actor)
-    except ValidationError as error:
-        problem = InvalidInput(_("Nothing was sent."), errors=complaints(error))
-        return _show_question(request, question, typed=typed, problem=problem, status=400)
-    except InvalidInput as problem:
-        return _show_question(request, question, typed=typed, problem=problem, status=400)
-    except Conflict as problem:
-        return _show_question(request, question, typed=typed, problem=problem, status=409)
-    messages.success(request, _("Your answer was sent. The run goes on with it."))
-    return redirect("run", slug=request.place.project.slug, run_id=question.run_id)
+        answered = read_input(AnswerInput, typed, refusal=_("Nothing was sent."))
+        answer_question(question, answered, actor=request.place.actor)
+    except (InvalidInput, Conflict) as problem:
+        return _show_question(request, question, text=typed["text"], problem=problem)
+    return go_back(request, "run", question.run_id, done=_("Your answer was sent. The run goes on with it."))
 
 
 def _show_question(
-    request: DeskRequest,
-    question: Question,
-    *,
-    typed: dict[str, str] | None = None,
-    problem: ActionError | None = None,
-    status: int = 200,
+    request: DeskRequest, question: Question, *, text: str = "", problem: ActionError | None = None
 ) -> HttpResponse:
     offered = [Choice(choice) for choice in question.choices]
     context: dict[str, Any] = {
@@ -334,8 +283,8 @@ def _show_question(
         "is_open": question.state == QuestionState.OPEN,
         "takes_words": Choice.ANSWER in offered,
         "buttons": [(choice.value, _(BUTTONS[choice])) for choice in offered],
-        "text": (typed or {}).get("text", ""),
+        "text": text,
         "problem": problem,
         "errors": problem.errors if isinstance(problem, InvalidInput) else [],
     }
-    return render(request, "runs/questions/page.html", context, status=status)
+    return render(request, "runs/questions/page.html", context, status=problem.status if problem else 200)

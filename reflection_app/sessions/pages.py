@@ -12,7 +12,7 @@ from reflection_app.notebook.views.entry import learned_from_session
 from reflection_app.sessions.models import Transcript
 from reflection_app.sessions.views import SessionStory, looking_back_context, tell_news, tell_session
 from reflection_app.web.access import DeskRequest, get_transcript_for, project_page
-from reflection_app.web.list_pages import page_before
+from reflection_app.web.filters import listed
 
 NOTHING_NEW = 204
 LARGEST_NUMBER = 2**31 - 1
@@ -27,13 +27,8 @@ def session_list(request: DeskRequest) -> HttpResponse:
         .annotate(failures=Count("turns", filter=Q(turns__is_tool_failure=True)))
         .order_by("-created_at", "-id")
     )
-    page = page_before(rows, request, among=Transcript.objects.filter(project=request.place.project))
-    context = {
-        "sessions": page.rows,
-        "older": page.last.pk if page.last else None,
-        "before": request.GET.get("before", ""),
-    }
-    return render(request, "sessions/list.html", context)
+    among = Transcript.objects.filter(project=request.place.project)
+    return render(request, "sessions/list.html", listed(request, rows, called="sessions", among=among))
 
 
 @project_page()

@@ -14,6 +14,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from reflection_app.core.registry import Look, look_of
 from reflection_app.runs.models import Run
 from reflection_app.web.labels import in_words
 
@@ -195,3 +196,23 @@ def ago(when: datetime) -> SafeString:
 def icon(name: str) -> SafeString:
     """A picture from templates/_icons.html. It never stands alone: a word says the same."""
     return format_html('<svg class="icon" aria-hidden="true" focusable="false"><use href="#icon-{}"></use></svg>', name)
+
+
+@register.filter
+def look(value: str, kind: str) -> Look:
+    """Words, icon and tone of a state (core/registry.py)."""
+    return look_of(value, kind)
+
+
+@register.filter
+def words(value: str, kind: str) -> str:
+    """The words of a state. Our own are put into the page as `translate` would put them, strangers' escaped."""
+    found = look_of(value, kind).words
+    return found if found is value else SafeString(found)
+
+
+@register.simple_tag
+def badge(value: str, kind: str) -> SafeString:
+    """A state in its tone, with its icon and words."""
+    found = look_of(value, kind)
+    return format_html('<span class="badge badge-{}">{} {}</span>', found.tone, icon(found.icon), words(value, kind))

@@ -1,13 +1,10 @@
 """The pages of failed calls: the list, and one failure told as a post-mortem."""
 
-from dataclasses import dataclass
-from urllib.parse import urlencode
 from uuid import UUID
 
-from django.contrib import messages
 from django.db.models import Q, QuerySet
 from django.http import HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 from django.views.decorators.http import require_safe
@@ -18,7 +15,6 @@ from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.diagnosis.diagnoses import ErrorType
-from reflection_app.loops.storable import storable
 from reflection_app.metrics.completeness_figures import (
     FEWEST_RUNS,
     LEAST_GAIN,
@@ -35,11 +31,12 @@ from reflection_app.repairs.tool_failures import FixOutcomeSubmission, report_fi
 from reflection_app.repairs.views import FailureShown
 from reflection_app.tasks.submission import invalid_input
 from reflection_app.web.access import DeskRequest, get_tool_failure_for, project_page
+from reflection_app.web.acting import go_back
+from reflection_app.web.filters import Filters, listed, one_of, searched
 from reflection_app.web.forms import Typed, blame, read_typed
-from reflection_app.web.list_pages import list_response, page_before
+from reflection_app.web.list_pages import list_response
 from reflection_app.web.middleware import post_only
 
-LONGEST_SEARCH = 200
 SIMILAR_SHOWN = 5
 OUTCOME_FIELDS = ("fix", "tool", "delay_seconds", "note")
 FOLLOWS = {
@@ -50,66 +47,37 @@ FOLLOWS = {
 WENT = {"worked": True, "failed": False, "unknown": None}
 
 
-@dataclass(frozen=True)
-class Filters:
-    """What of the address is understood; anything else in it is left aside."""
-
-    q: str = ""
-    type: str = ""
-    went: str = ""
-    agent: str = ""
-
-    @property
-    def any(self) -> bool:
-        return bool(self.q or self.type or self.went or self.agent)
-
-    @property
-    def query(self) -> str:
-        return urlencode({name: value for name, value in vars(self).items() if value})
-
-
-def read_filters(request: DeskRequest) -> Filters:
-    kind, went = request.GET.get("type", ""), request.GET.get("went", "")
-    return Filters(
-        q=_searched(request, "q"),
-        type=kind if kind in set(ErrorType) else "",
-        went=went if went in WENT else "",
-        agent=_searched(request, "agent"),
-    )
-
-
-def _searched(request: DeskRequest, name: str) -> str:
-    return storable(request.GET.get(name, "").strip())[:LONGEST_SEARCH]
-
-
 def filtered(project: Project, filters: Filters) -> QuerySet[ToolFailure]:
     """The project's failures that the filters leave, newest first."""
     rows = ToolFailure.objects.filter(project=project).select_related("run").defer("run__spec")
-    if filters.q:
-        rows = rows.filter(Q(tool__icontains=filters.q) | Q(external_id=filters.q))
-    if filters.type:
-        rows = rows.filter(error_type=filters.type)
-    if filters.went:
-        wanted = WENT[filters.went]
+    if filters["q"]:
+        rows = rows.filter(Q(tool__icontains=filters["q"]) | Q(external_id=filters["q"]))
+    if filters["type"]:
+        rows = rows.filter(error_type=filters["type"])
+    if filters["went"]:
+        wanted = WENT[filters["went"]]
         rows = rows.filter(worked__isnull=True) if wanted is None else rows.filter(worked=wanted)
-    if filters.agent:
-        rows = rows.filter(agent=filters.agent)
+    if filters["agent"]:
+        rows = rows.filter(agent=filters["agent"])
     return rows.order_by("-created_at", "-id")
 
 
 @project_page()
 @require_safe
 def tool_failures(request: DeskRequest) -> HttpResponse:
-    filters, project = read_filters(request), request.place.project
-    page = page_before(filtered(project, filters), request, among=ToolFailure.objects.filter(project=project))
-    context = {
-        "failures": [FailureShown(row) for row in page.rows],
-        "older": page.last.pk if page.last else None,
-        "before": request.GET.get("before", ""),
-        "filters": filters,
-        "types": list(ErrorType),
-    }
-    return list_response(request, "repairs/failures/list.html", context)
+    project = request.place.project
+    filters = Filters(
+        q=searched(request, "q"),
+        type=one_of(request, "type", ErrorType),
+        went=one_of(request, "went", WENT),
+        agent=searched(request, "agent"),
+    )
+    rows, among = filtered(project, filters), ToolFailure.objects.filter(project=project)
+    context = listed(request, rows, called="failures", among=among)
+    context["failures"] = [FailureShown(row) for row in context["failures"]]
+    return list_response(
+        request, "repairs/failures/list.html", context | {"filters": filters, "types": list(ErrorType)}
+    )
 
 
 @project_page()
@@ -129,8 +97,7 @@ def tool_outcome(request: DeskRequest, failure_id: UUID) -> HttpResponse:
     except InvalidInput as error:
         blame(typed, error.errors)
         return _page(request, failure, form=typed, status=400)
-    messages.success(request, _(FOLLOWS[typed.values["worked"]]))
-    return redirect("tool_failure", slug=request.place.project.slug, failure_id=failure.pk)
+    return go_back(request, "tool_failure", failure.pk, done=_(FOLLOWS[typed.values["worked"]]))
 
 
 def _read_outcome(typed: Typed) -> FixOutcomeSubmission:
@@ -169,7 +136,7 @@ def _page(request: DeskRequest, failure: ToolFailure, *, form: Typed | None = No
 @project_page()
 @require_safe
 def tool_cheat_sheet(request: DeskRequest) -> HttpResponse:
-    tool = storable(request.GET.get("tool", "").strip())[:LONGEST_SEARCH]
+    tool = searched(request, "tool")
     context = {"sheet": cheat_sheet(request.place.project, tool=tool), "tool": tool}
     return list_response(request, "repairs/failures/cheat_sheet.html", context)
 
@@ -177,13 +144,6 @@ def tool_cheat_sheet(request: DeskRequest) -> HttpResponse:
 # The project's page of completeness checks: how often something is missing, what recurs, and what it is worth.
 
 NEWEST_SHOWN = 20
-
-
-@dataclass(frozen=True)
-class RecurringShown:
-    recurring: Recurring
-    # The state of the notebook's entry where it was offered, else nothing.
-    offered: str
 
 
 @project_page()
@@ -203,8 +163,9 @@ def completeness_page(request: DeskRequest) -> HttpResponse:
     return render(request, "repairs/completeness/page.html", context)
 
 
-def _recurring(project: Project) -> list[RecurringShown]:
+def _recurring(project: Project) -> list[tuple[Recurring, str]]:
+    """What keeps being missing, with the state of the notebook's entry where it was offered, else nothing."""
     found = [(one, source_of(one.task_kind, one.operation_key)) for one in recurring_supplements(project.pk)]
     entries = proposed_from(project.pk, sources=[source for _, source in found])
     offered = {entry.source: entry.state for entry in entries}
-    return [RecurringShown(one, offered.get(source, "")) for one, source in found]
+    return [(one, offered.get(source, "")) for one, source in found]

@@ -1,20 +1,18 @@
 """Reflection reports: the list, one report as a post-mortem, its files, and the form that corrects its class."""
 
-from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode
 from uuid import UUID
 
-from django.contrib import messages
 from django.db.models import Q, QuerySet
-from django.http import Http404, HttpResponse, HttpResponseNotAllowed, JsonResponse
-from django.shortcuts import redirect, render
+from django.http import HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 from pydantic import ValidationError
 
 from reflection_app.core.errors import ActionError, Conflict, InvalidInput
+from reflection_app.core.ids import id_from
 from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.protocol.error_classes import ErrorClass
@@ -27,54 +25,21 @@ from reflection_app.repairs.reports import CorrectionInput, correct_class
 from reflection_app.repairs.views import CLASSES, ReportShown
 from reflection_app.tasks.submission import invalid_input
 from reflection_app.web.access import DeskRequest, Place, project_page
-from reflection_app.web.forms import Typed, blame, complaints, read_typed
-from reflection_app.web.list_pages import list_response, page_before
+from reflection_app.web.acting import go_back, read_input, typed_text
+from reflection_app.web.filters import Filters, listed, names_in, one_of
+from reflection_app.web.forms import Typed, blame, read_typed
+from reflection_app.web.list_pages import list_response
 from reflection_app.web.middleware import post_only
 
-MOST_AGENTS = 100
 CORRECTION = ("type", "reason", "before")
-
-
-@dataclass(frozen=True)
-class Filters:
-    """What of the address is understood; anything else in it is left aside."""
-
-    type: str = ""
-    agent: str = ""
-    run: str = ""
-
-    @property
-    def any(self) -> bool:
-        return bool(self.type or self.agent or self.run)
-
-    @property
-    def query(self) -> str:
-        return urlencode({name: value for name, value in vars(self).items() if value})
-
-
-def read_filters(request: DeskRequest) -> Filters:
-    type_ = request.GET.get("type", "")
-    return Filters(
-        type=type_ if type_ in set(ErrorClass) else "",
-        agent=storable(request.GET.get("agent", ""))[:120],
-        run=_id(request.GET.get("run", "")),
-    )
-
-
-def _id(typed: str) -> str:
-    try:
-        return str(UUID(typed))
-    except ValueError:
-        return ""
 
 
 def filtered(project: Project, filters: Filters) -> QuerySet[Report]:
     """The project's reports that fit, newest first."""
     rows = Report.objects.filter(project=project).select_related("run__task", "attempt", "revised_attempt")
-    if filters.type:
-        holds = Q(corrected_type=filters.type) | Q(corrected_type__isnull=True, error_type=filters.type)
-        rows = rows.filter(holds)
-    wanted = {name: value for name, value in (("agent", filters.agent), ("run", filters.run)) if value}
+    if held := filters["type"]:
+        rows = rows.filter(Q(corrected_type=held) | Q(corrected_type__isnull=True, error_type=held))
+    wanted = {name: value for name, value in filters.items() if value and name != "type"}
     rows = rows.filter(**wanted).defer("run__spec", "run__task__tests", "attempt__content", "revised_attempt__content")
     return rows.prefetch_related("corrections").order_by("-created_at", "-id")
 
@@ -83,35 +48,29 @@ def get_report_for(place: Place, reflection_id: str) -> Report:
     """The project's report with what its page shows. Raises Http404."""
     related = ("run__task", "ticket", "attempt", "revised_attempt")
     rows = Report.objects.filter(project=place.project, reflection_id=reflection_id).select_related(*related)
-    report = rows.defer("run__spec", "attempt__content", "revised_attempt__content").first()
-    if report is None:
-        raise Http404("no such report")
-    return report
+    return get_object_or_404(rows.defer("run__spec", "attempt__content", "revised_attempt__content"))
 
 
 @project_page()
 @require_safe
 def report_list(request: DeskRequest) -> HttpResponse:
-    project, filters = request.place.project, read_filters(request)
-    page = page_before(
-        filtered(project, filters), request, among=Report.objects.filter(project=project), named_by="reflection_id"
+    project = request.place.project
+    filters = Filters(
+        type=one_of(request, "type", ErrorClass),
+        agent=storable(request.GET.get("agent", ""))[:120],
+        run=str(id_from(request.GET.get("run", "")) or ""),
     )
-    context = {
-        "reports": [ReportShown(row) for row in page.rows],
-        "older": page.last.reflection_id if page.last else "",
-        "before": request.GET.get("before", ""),
+    among = Report.objects.filter(project=project)
+    rows = filtered(project, filters)
+    context = listed(request, rows, called="reports", among=among, named_by="reflection_id")
+    context |= {
+        "reports": [ReportShown(row) for row in context["reports"]],
         "filters": filters,
         "classes": CLASSES,
-        "agents": _agents(project),
+        "agents": names_in(among, "agent"),
         "undecided": undecided(project),
     }
     return list_response(request, "repairs/reports/list.html", context)
-
-
-def _agents(project: Project) -> list[str]:
-    """The agents that there are reports on, by name."""
-    named = Report.objects.filter(project=project).exclude(agent="").order_by("agent")
-    return list(named.values_list("agent", flat=True).distinct()[:MOST_AGENTS])
 
 
 def undecided(project: Project) -> int:
@@ -154,17 +113,15 @@ def correct(request: DeskRequest, reflection_id: str) -> HttpResponse:
     report = get_report_for(request.place, reflection_id)
     typed = read_typed(request.POST, CORRECTION)
     try:
-        correct_class(report, CorrectionInput.model_validate(typed.given(*CORRECTION)), actor=request.place.actor)
-    except ValidationError as error:
-        blame(typed, complaints(error))
-        return _show(request, report, form=typed, status=400)
+        correct_class(report, read_input(CorrectionInput, typed.given(*CORRECTION)), actor=request.place.actor)
     except InvalidInput as problem:
         blame(typed, problem.errors)
         return _show(request, report, form=typed, status=400)
     except Conflict as problem:
         return _show(request, get_report_for(request.place, reflection_id), form=typed, problem=problem, status=409)
-    messages.success(request, _("The class is corrected, and your word is kept as a label."))
-    return redirect("report", slug=request.place.project.slug, reflection_id=reflection_id)
+    return go_back(
+        request, "report", reflection_id, done=_("The class is corrected, and your word is kept as a label.")
+    )
 
 
 def _show(
@@ -204,11 +161,8 @@ SAID = {
 
 def get_instruction_for(place: Place, instruction_id: UUID) -> AgentInstruction:
     """The project's instruction with its report. Raises Http404."""
-    rows = AgentInstruction.objects.filter(project=place.project, pk=instruction_id).select_related("report")
-    instruction = rows.first()
-    if instruction is None:
-        raise Http404("no such instruction")
-    return instruction
+    instructions = AgentInstruction.objects.select_related("report")
+    return get_object_or_404(instructions, project=place.project, pk=instruction_id)
 
 
 @project_page()
@@ -218,15 +172,13 @@ def instruction_list(request: DeskRequest) -> HttpResponse:
 
 
 @project_page(Permission.REVIEW)
+@require_http_methods(["GET", "HEAD", "POST"])
 def decide(request: DeskRequest, instruction_id: UUID) -> HttpResponse:
     """Decides, and leads back to where it was decided; what was refused is told there."""
     instruction = get_instruction_for(request.place, instruction_id)
-    slug = request.place.project.slug
-    if request.method in {"GET", "HEAD"}:
-        return redirect("instructions", slug=slug)
     if request.method != "POST":
-        return HttpResponseNotAllowed(["GET", "HEAD", "POST"])
-    text = request.POST.get("text", "").replace("\r\n", "\n").strip()
+        return go_back(request, "instructions")
+    text = typed_text(request, "text").strip()
     told: dict[str, str] = {"decision": request.POST.get("decision", "")}
     if told["decision"] == "accept":
         told["text"] = text
@@ -234,10 +186,10 @@ def decide(request: DeskRequest, instruction_id: UUID) -> HttpResponse:
         decided = decide_instruction(instruction, _read(told), actor=request.place.actor)
     except ActionError as problem:
         return _show_instructions(request, problem=problem, typed={str(instruction.pk): text}, status=problem.status)
-    messages.success(request, _(SAID[InstructionState(decided.state)]))
+    done = _(SAID[InstructionState(decided.state)])
     if request.POST.get("from") == "report" and instruction.report:
-        return redirect("report", slug=slug, reflection_id=instruction.report.reflection_id)
-    return redirect("instructions", slug=slug)
+        return go_back(request, "report", instruction.report.reflection_id, done=done)
+    return go_back(request, "instructions", done=done)
 
 
 def _read(told: dict[str, str]) -> InstructionInput:

@@ -1,16 +1,13 @@
 """Rewind tickets: the list, and one ticket with all that whoever repairs the attempt has to know."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
-from urllib.parse import urlencode
 
-from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
-from pydantic import ValidationError
 
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.ids import id_from
@@ -22,46 +19,15 @@ from reflection_app.repairs.models import Ticket, TicketState
 from reflection_app.repairs.tickets import ClosingInput, close_ticket
 from reflection_app.tasks.redo import why_no_redo
 from reflection_app.web.access import DeskRequest, get_ticket_for, project_page
-from reflection_app.web.forms import complaints
-from reflection_app.web.list_pages import list_response, page_before
+from reflection_app.web.acting import go_back, read_input
+from reflection_app.web.filters import Filters, listed, names_in, one_of
+from reflection_app.web.list_pages import list_response
 from reflection_app.web.middleware import post_only
-
-MOST_AGENTS = 100
-
-
-@dataclass(frozen=True)
-class Filters:
-    """What of the address is understood; anything else in it is left aside."""
-
-    state: str = ""
-    agent: str = ""
-    trigger: str = ""
-    run: str = ""
-
-    @property
-    def any(self) -> bool:
-        return bool(self.state or self.agent or self.trigger or self.run)
-
-    @property
-    def query(self) -> str:
-        given = {name: getattr(self, name) for name in ("state", "agent", "trigger", "run")}
-        return urlencode({name: value for name, value in given.items() if value})
-
-
-def read_filters(request: DeskRequest) -> Filters:
-    state, trigger = request.GET.get("state", ""), request.GET.get("trigger", "")
-    return Filters(
-        state=state if state in TicketState.values else "",
-        agent=storable(request.GET.get("agent", ""))[:120],
-        trigger=trigger if trigger in {known.value for known in Trigger} else "",
-        run=str(run) if (run := id_from(request.GET.get("run", ""))) else "",
-    )
 
 
 def filtered(project: Project, filters: Filters) -> QuerySet[Ticket]:
     """The project's tickets that fit, newest first."""
-    columns = {"state": filters.state, "target_agent": filters.agent, "trigger": filters.trigger, "run": filters.run}
-    wanted = {name: value for name, value in columns.items() if value}
+    wanted = {"target_agent" if name == "agent" else name: value for name, value in filters.items() if value}
     tickets = Ticket.objects.filter(project=project, **wanted).select_related("run__task", "attempt")
     return tickets.defer("run__spec", "run__task__tests", "attempt__content").order_by("-created_at", "-id")
 
@@ -69,26 +35,22 @@ def filtered(project: Project, filters: Filters) -> QuerySet[Ticket]:
 @project_page()
 @require_safe
 def ticket_list(request: DeskRequest) -> HttpResponse:
-    project, filters = request.place.project, read_filters(request)
-    page = page_before(
-        filtered(project, filters), request, among=Ticket.objects.filter(project=project), named_by="ticket_id"
+    project = request.place.project
+    filters = Filters(
+        state=one_of(request, "state", TicketState.values),
+        agent=storable(request.GET.get("agent", ""))[:120],
+        trigger=one_of(request, "trigger", Trigger),
+        run=str(id_from(request.GET.get("run", "")) or ""),
     )
-    context = {
-        "tickets": page.rows,
-        "older": page.last.ticket_id if page.last else "",
-        "before": request.GET.get("before", ""),
+    among = Ticket.objects.filter(project=project)
+    rows = filtered(project, filters)
+    context = listed(request, rows, called="tickets", among=among, named_by="ticket_id") | {
         "filters": filters,
         "states": list(TicketState),
         "triggers": list(Trigger),
-        "agents": _agents(project),
+        "agents": names_in(among, "target_agent"),
     }
     return list_response(request, "repairs/tickets/list.html", context)
-
-
-def _agents(project: Project) -> list[str]:
-    """The agents that tickets are for, by name."""
-    named = Ticket.objects.filter(project=project).exclude(target_agent="").order_by("target_agent")
-    return list(named.values_list("target_agent", flat=True).distinct()[:MOST_AGENTS])
 
 
 @project_page()
@@ -104,26 +66,23 @@ def close(request: DeskRequest, ticket_id: str) -> HttpResponse:
     ticket = get_ticket_for(request.place, ticket_id)
     typed = request.POST.get("reason", "").strip()
     try:
-        closed = close_ticket(ticket, ClosingInput.model_validate({"reason": typed}), actor=request.place.actor)
-    except ValidationError as error:
-        return _show(request, ticket, typed=typed, errors=[one["message"] for one in complaints(error)], status=400)
+        closed = close_ticket(ticket, read_input(ClosingInput, {"reason": typed}), actor=request.place.actor)
     except InvalidInput as problem:
-        return _show(request, ticket, typed=typed, errors=[str(problem)], status=400)
+        # The action's own refusal is one sentence; what cannot be read has one for each complaint.
+        errors = [str(problem)] if str(problem) else [one["message"] for one in problem.errors]
+        return _show(request, ticket, typed=typed, errors=errors)
     follows = closed.run_goes_on or _("Its run, which waited for the repair, was cancelled.")
-    messages.success(request, _("The ticket is closed.") + f" {follows}")
-    return redirect("ticket", slug=request.place.project.slug, ticket_id=ticket.ticket_id)
+    return go_back(request, "ticket", ticket.ticket_id, done=_("The ticket is closed.") + f" {follows}")
 
 
-def _show(
-    request: DeskRequest, ticket: Ticket, *, typed: str = "", errors: list[str] | None = None, status: int = 200
-) -> HttpResponse:
+def _show(request: DeskRequest, ticket: Ticket, *, typed: str = "", errors: Sequence[str] = ()) -> HttpResponse:
     context: dict[str, Any] = {
         "ticket": ticket,
         "run": ticket.run,
         "reports": list(ticket.reports.all()),
         "typed": typed,
-        "errors": errors or [],
+        "errors": errors,
         "may_review": request.place.may(Permission.REVIEW),
         "may_redo": request.place.may(Permission.REVIEW) and not why_no_redo(ticket.run),
     }
-    return render(request, "repairs/tickets/page.html", context, status=status)
+    return render(request, "repairs/tickets/page.html", context, status=400 if errors else 200)

@@ -6,10 +6,9 @@ from uuid import UUID
 from django.core.exceptions import PermissionDenied
 from django.db.models import BooleanField, Count, ExpressionWrapper, Q, QuerySet
 from django.http import HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
-from pydantic import ValidationError
 
 from reflection_app.core.audit import Actor
 from reflection_app.core.errors import InvalidInput
@@ -22,8 +21,9 @@ from reflection_app.reviews.claiming import IN_ORDER
 from reflection_app.reviews.models import OPEN, BulkDecision, BulkItemState, Review, telling_opinions
 from reflection_app.reviews.views.queue import read_queue
 from reflection_app.web.access import DeskRequest, get_bulk_for, project_page
-from reflection_app.web.forms import complaints
-from reflection_app.web.list_pages import list_response, page_before
+from reflection_app.web.acting import go_back, read_input
+from reflection_app.web.filters import listed
+from reflection_app.web.list_pages import list_response
 from reflection_app.web.middleware import post_only
 
 # What has to be looked at is listed; what went well is only counted beyond this.
@@ -36,7 +36,7 @@ AGREE = "agree"
 def new_bulk(request: DeskRequest) -> HttpResponse:
     """Shows what was selected in the queue, with the form to decide it together."""
     if request.method != "POST":
-        return redirect("reviews", slug=request.place.project.slug)
+        return go_back(request, "reviews")
     return _form(request, _all_of_view(request) if "all" in request.POST else _selected(request))
 
 
@@ -66,13 +66,10 @@ def start_bulk(request: DeskRequest) -> HttpResponse:
         else {"decision": Decision.OVERRULE.value, "verdict": choice}
     )
     try:
-        told = BulkInput.model_validate(given)
-        bulk = begin_bulk(request.place.project, told, actor=request.place.actor)
-    except ValidationError as error:
-        return _form(request, selected, errors=complaints(error))
+        bulk = begin_bulk(request.place.project, read_input(BulkInput, given), actor=request.place.actor)
     except InvalidInput as error:
         return _form(request, selected, errors=error.errors)
-    return redirect("bulk", slug=request.place.project.slug, bulk_id=bulk.pk)
+    return go_back(request, "bulk", bulk.pk)
 
 
 def _selected(request: DeskRequest) -> list[Review]:
@@ -115,13 +112,7 @@ def bulk_list(request: DeskRequest) -> HttpResponse:
     project = request.place.project
     of_project = BulkDecision.objects.filter(project=project)
     rows = _counted(of_project, reader=request.place.actor).order_by("-created_at", "-id")
-    page = page_before(rows, request, among=of_project)
-    context = {
-        "bulks": page.rows,
-        "older": page.last.pk if page.last else "",
-        "before": request.GET.get("before", ""),
-    }
-    return list_response(request, "reviews/bulk/list.html", context)
+    return list_response(request, "reviews/bulk/list.html", listed(request, rows, called="bulks", among=of_project))
 
 
 def _counted(rows: QuerySet[BulkDecision], *, reader: Actor) -> QuerySet[BulkDecision]:
@@ -169,4 +160,4 @@ def take_back_bulk(request: DeskRequest, bulk_id: UUID) -> HttpResponse:
     if not _may_undo(request, bulk):
         raise PermissionDenied
     undo_bulk(bulk, actor=request.place.actor)
-    return redirect("bulk", slug=request.place.project.slug, bulk_id=bulk.pk)
+    return go_back(request, "bulk", bulk.pk)

@@ -5,11 +5,10 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.http import Http404, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
-from pydantic import ValidationError
 
 from notebook_app.public import name_of
 from reflection_app.core.errors import InvalidInput, NotFound
@@ -19,7 +18,7 @@ from reflection_app.reviews.models import About, Comment
 from reflection_app.reviews.views.comments import Thread, opened_thread, thread_of
 from reflection_app.teams.notifications import comments_seen_by
 from reflection_app.web.access import DeskRequest, Place, get_review_for, get_run_for, project_page
-from reflection_app.web.forms import complaints
+from reflection_app.web.acting import read_input, typed_text
 from reflection_app.web.middleware import post_only
 
 PAGES = {About.REVIEW: "review", About.RUN: "run", About.ENTRY: "entry"}
@@ -27,10 +26,7 @@ PAGES = {About.REVIEW: "review", About.RUN: "run", About.ENTRY: "entry"}
 
 def get_comment_for(place: Place, comment_id: UUID) -> Comment:
     """The project's comment, where the reader may see it. Raises Http404."""
-    comment = comments_seen_by(place.actor.label, project_id=place.project.pk).filter(pk=comment_id).first()
-    if comment is None:
-        raise Http404("no such comment")
-    return comment
+    return get_object_or_404(comments_seen_by(place.actor.label, project_id=place.project.pk), pk=comment_id)
 
 
 @project_page(Permission.READ_QUEUE, post=Permission.REVIEW)
@@ -55,11 +51,11 @@ def comments(request: DeskRequest, about: str, about_id: UUID) -> HttpResponse:
 
 
 def _add(request: DeskRequest, about: About, about_id: UUID, *, title: str) -> HttpResponse:
-    typed = request.POST.get("text", "").replace("\r\n", "\n")
+    typed = typed_text(request, "text")
     try:
-        told = CommentInput.model_validate({"text": typed})
-        comment = add_comment(request.place.project, about, about_id, told, actor=request.place.actor)
-    except (ValidationError, InvalidInput) as error:
+        comment = read_input(CommentInput, {"text": typed})
+        added = add_comment(request.place.project, about, about_id, comment, actor=request.place.actor)
+    except InvalidInput as error:
         thread = thread_of(request, about, about_id, typed=typed, errors=_said(error))
         if request.headers.get("HX-Request"):
             return render(request, "reviews/comments/_problem.html", {"thread": thread}, status=400)
@@ -68,7 +64,7 @@ def _add(request: DeskRequest, about: About, about_id: UUID, *, title: str) -> H
         raise Http404("gone meanwhile") from None
     if request.headers.get("HX-Request"):
         return _list(request, thread_of(request, about, about_id))
-    return redirect(_address_of(request.place, comment))
+    return redirect(_address_of(request.place, added))
 
 
 @project_page(Permission.REVIEW)
@@ -81,13 +77,12 @@ def edit(request: DeskRequest, comment_id: UUID) -> HttpResponse:
         if comment.deleted_at or not is_author(comment, request.place.actor):
             return redirect(context["back"])
         return render(request, "reviews/comments/edit.html", context)
-    typed = request.POST.get("text", "").replace("\r\n", "\n")
+    typed = typed_text(request, "text")
     try:
-        edit_comment(comment, CommentInput.model_validate({"text": typed}), actor=request.place.actor)
-    except (ValidationError, InvalidInput) as error:
-        return render(
-            request, "reviews/comments/edit.html", context | {"typed": typed, "errors": _said(error)}, status=400
-        )
+        edit_comment(comment, read_input(CommentInput, {"text": typed}), actor=request.place.actor)
+    except InvalidInput as error:
+        context |= {"typed": typed, "errors": _said(error)}
+        return render(request, "reviews/comments/edit.html", context, status=400)
     return redirect(context["back"])
 
 
@@ -123,10 +118,8 @@ def _thing_address(place: Place, about: About, about_id: UUID) -> str:
     return reverse(PAGES[about], args=(place.project.slug, about_id))
 
 
-def _said(error: ValidationError | InvalidInput) -> list[str]:
-    if isinstance(error, InvalidInput):
-        return [str(problem["message"]) for problem in error.errors] or [str(error)]
-    return [problem["message"] for problem in complaints(error)]
+def _said(error: InvalidInput) -> list[str]:
+    return [str(problem["message"]) for problem in error.errors] or [str(error)]
 
 
 def _list(request: DeskRequest, thread: Thread) -> HttpResponse:

@@ -14,7 +14,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from reflection_app.core.errors import ActionError, AskedAlready, Conflict, InvalidInput, ReviewLeaseLost
 from reflection_app.core.ids import id_from
@@ -32,7 +32,15 @@ from reflection_app.reviews.deciding import decide_review
 from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import About, Review
 from reflection_app.reviews.own_work import OwnWorkRefused, allows_own_work, is_own, nobody_else_may, why_refused
-from reflection_app.reviews.pages.moving import NONE, address_of_next, claim_order, claimable, held_by, next_for
+from reflection_app.reviews.pages.moving import (
+    NONE,
+    address_of_next,
+    claim_order,
+    claimable,
+    held_by,
+    lease_token_in,
+    next_for,
+)
 from reflection_app.reviews.queue import SortedFilter
 from reflection_app.reviews.views.assigning import assigning_of, with_draft
 from reflection_app.reviews.views.comments import opened_thread, thread_of
@@ -52,6 +60,7 @@ from reflection_app.reviews.views.queue import carried
 from reflection_app.runs.models import Run
 from reflection_app.teams.notifications import MAY_REVIEW
 from reflection_app.web.access import DeskRequest, get_review_for, get_run_for, project_page
+from reflection_app.web.acting import go_back, read_input, typed_text
 from reflection_app.web.forms import Typed, blame, complaints, read_typed
 from reflection_app.web.middleware import post_only
 
@@ -169,18 +178,18 @@ def claim(request: DeskRequest, review_id: UUID) -> HttpResponse:
     if was_typed:
         review = get_review_for(request.place, review_id)
         return show(request, review, form=replace(form, lease_token=str(review.lease_token)))
-    return redirect("review", slug=request.place.project.slug, review_id=review.pk)
+    return go_back(request, "review", review.pk)
 
 
 @project_page(Permission.REVIEW)
 @post_only(page="review")
 def release(request: DeskRequest, review_id: UUID) -> HttpResponse:
     review = get_review_for(request.place, review_id)
-    token = _token(request)
+    token = lease_token_in(request)
     if token is not None:
         release_review(review, lease_token=token, actor=request.place.actor)
         messages.info(request, _("Given back to the queue."))
-    return redirect("reviews", slug=request.place.project.slug)
+    return go_back(request, "reviews")
 
 
 @project_page(Permission.REVIEW)
@@ -191,7 +200,7 @@ def heartbeat(request: DeskRequest, review_id: UUID) -> HttpResponse:
     A page that only heard of a change asks to `look`, which moves nothing.
     """
     review = get_review_for(request.place, review_id)
-    token = _token(request)
+    token = lease_token_in(request)
     context: dict[str, Any] = {"review": review, "token": token}
     try:
         if token is not None:
@@ -202,10 +211,6 @@ def heartbeat(request: DeskRequest, review_id: UUID) -> HttpResponse:
     return render(request, "reviews/_lease.html", context)
 
 
-def _token(request: DeskRequest) -> UUID | None:
-    return id_from(request.POST.get("lease_token", ""))
-
-
 # Going on without a new page: an open page fetches the likely next item, and the answer to a decision claims it.
 
 
@@ -214,7 +219,7 @@ def _token(request: DeskRequest) -> UUID | None:
 def peek(request: DeskRequest) -> HttpResponse:
     """The item that likely comes after `besides`, as its holder will see it; 204 where none does. Claims nothing."""
     if not wants_item(request):
-        return redirect("reviews", slug=request.place.project.slug)
+        return go_back(request, "reviews")
     review = _likely(request, carried(request).filter)
     if review is None:
         return HttpResponse(status=204)
@@ -252,7 +257,7 @@ def _whole(request: DeskRequest, review_id: UUID) -> str:
 
 def _likely(request: DeskRequest, asked: SortedFilter) -> Review | None:
     """With all that its page shows."""
-    besides = _besides(request)
+    besides = id_from(request.GET.get("besides", "")) or NONE
     review = held_by(request, besides=besides) or likely_next(
         request.place.project,
         actor=request.place.actor,
@@ -261,13 +266,6 @@ def _likely(request: DeskRequest, asked: SortedFilter) -> Review | None:
         order=claim_order(asked),
     )
     return get_review_for(request.place, review.pk) if review else None
-
-
-def _besides(request: DeskRequest) -> UUID:
-    try:
-        return UUID(request.GET.get("besides", ""))
-    except ValueError:
-        return NONE
 
 
 # Deciding a review in the browser.
@@ -305,7 +303,7 @@ def decide(request: DeskRequest, review_id: UUID) -> HttpResponse:
             return show(request, now_is, form=form, problem=in_other_tab, status=409)
         return show(request, now_is, form=form, problem=problem, status=problem.status)
     if request.POST.get("then") == "queue":
-        return redirect("reviews", slug=request.place.project.slug)
+        return go_back(request, "reviews")
     remember(request, review, decided)
     return go_on(request)
 
@@ -318,17 +316,15 @@ def decide(request: DeskRequest, review_id: UUID) -> HttpResponse:
 def assign(request: DeskRequest, review_id: UUID) -> HttpResponse:
     """Keeps the review for somebody, or for nobody; a refusal comes back with what was typed."""
     review = get_review_for(request.place, review_id)
-    typed = {"to": request.POST.get("to") or None, "note": _note(request)}
+    typed = {"to": request.POST.get("to") or None, "note": typed_text(request, "note")}
     try:
-        told = assign_review(review, AssignInput.model_validate(typed), actor=request.place.actor)
-    except (ValidationError, ActionError) as error:
-        problem = _problem(error)
+        told = assign_review(review, _read(AssignInput, typed), actor=request.place.actor)
+    except ActionError as problem:
         return show(request, review, form=prefilled(review), problem=problem, status=problem.status)
+    done = _("It is assigned to nobody now.")
     if told.assignee:
-        messages.success(request, _("Assigned to %(name)s.") % {"name": told.assignee.get_username()})
-    else:
-        messages.success(request, _("It is assigned to nobody now."))
-    return redirect("review", slug=request.place.project.slug, review_id=review.pk)
+        done = _("Assigned to %(name)s.") % {"name": told.assignee.get_username()}
+    return go_back(request, "review", review.pk, done=done)
 
 
 @project_page(Permission.REVIEW)
@@ -337,32 +333,29 @@ def hand_over_page(request: DeskRequest, review_id: UUID) -> HttpResponse:
     """Gives the review to somebody else, with what was typed into its decision; a refusal loses none of it."""
     review = get_review_for(request.place, review_id)
     form = read_decision(request.POST, review)
-    note = with_draft(_note(request), form, review=review)
+    note = with_draft(typed_text(request, "note"), form, review=review)
     typed = {"lease_token": form.lease_token, "to": request.POST.get("to", ""), "note": note}
     try:
-        told = hand_over(review, HandOverInput.model_validate(typed), actor=request.place.actor)
-    except (ValidationError, ActionError) as error:
+        told = hand_over(review, _read(HandOverInput, typed), actor=request.place.actor)
+    except ActionError as problem:
         now_is = get_review_for(request.place, review_id)
-        problem = _problem(error)
         return show(request, now_is, form=form, problem=problem, status=problem.status)
     assert told.assignee is not None
-    messages.success(request, _("Handed over to %(name)s.") % {"name": told.assignee.get_username()})
-    return redirect("reviews", slug=request.place.project.slug)
+    done = _("Handed over to %(name)s.") % {"name": told.assignee.get_username()}
+    return go_back(request, "reviews", done=done)
 
 
-def _note(request: DeskRequest) -> str:
-    return request.POST.get("note", "").replace("\r\n", "\n")
-
-
-def _problem(error: ValidationError | ActionError) -> ActionError:
-    if isinstance(error, ValidationError):
-        errors = complaints(error)
-        if any(one["field"] == "to" for one in errors):
-            return InvalidInput(_("Choose to whom."), errors=errors)
-        if any(one["field"] == "lease_token" for one in errors):
-            return Conflict(_("You do not hold this review. Claim it first; nothing was changed."))
-        return InvalidInput(_("Nothing was changed."), errors=errors)
-    return error
+def _read[Read: BaseModel](model: type[Read], typed: dict[str, Any]) -> Read:
+    """Raises InvalidInput; Conflict where what is missing is the hold on the review."""
+    try:
+        return read_input(model, typed, refusal=_("Nothing was changed."))
+    except InvalidInput as error:
+        wrong = {one["field"] for one in error.errors}
+        if "to" in wrong:
+            raise InvalidInput(_("Choose to whom."), errors=error.errors) from None
+        if "lease_token" in wrong:
+            raise Conflict(_("You do not hold this review. Claim it first; nothing was changed.")) from None
+        raise
 
 
 # Asking for a review of an attempt.
@@ -380,23 +373,15 @@ def ask_page(request: DeskRequest, run_id: UUID) -> HttpResponse:
         return _show(request, run, Typed(dict.fromkeys(FIELDS, "") | {"attempt": asked_about[:10]}))
     typed = read_typed(request.POST, FIELDS)
     try:
-        wanted = AskInput.model_validate(typed.given(*FIELDS))
-        opened = ask_for_review(run, wanted, actor=request.place.actor)
-    except ValidationError as error:
-        blame(typed, complaints(error))
+        opened = ask_for_review(run, read_input(AskInput, typed.given(*FIELDS)), actor=request.place.actor)
     except InvalidInput as error:
         blame(typed, error.errors)
+        return _show(request, run, typed, status=400)
     except AskedAlready as problem:
         return _show(request, run, typed, problem=problem, status=problem.status)
-    else:
-        messages.success(request, _said(request, opened))
-        return redirect("run", slug=request.place.project.slug, run_id=run.pk)
-    return _show(request, run, typed, status=400)
-
-
-def _said(request: DeskRequest, opened: list[Review]) -> str:
     address = reverse("review", args=(request.place.project.slug, opened[0].pk))
-    return format_html('{} <a href="{}">{}</a>', _("It waits in the queue."), address, _("Open the review"))
+    done = format_html('{} <a href="{}">{}</a>', _("It waits in the queue."), address, _("Open the review"))
+    return go_back(request, "run", run.pk, done=done)
 
 
 def _show(

@@ -24,6 +24,7 @@ from reflection_app.reviews.queue import QueueSort, QueueView, SortedFilter, hel
 from reflection_app.reviews.views.item import UndoOffer
 from reflection_app.reviews.views.queue import ORDERS, AskedQueue, beside, carried, count_up_to, order_of
 from reflection_app.web.access import DeskRequest, get_review_for, project_page
+from reflection_app.web.acting import go_back
 from reflection_app.web.middleware import post_only
 
 # The id of no review.
@@ -53,8 +54,13 @@ def address_of_next(request: DeskRequest, review: Review | None) -> str:
         address = reverse("review", args=(slug, review.pk))
         return f"{address}?{asked.within}" if asked.within else address
     _say_why_none(request, asked)
-    address = reverse("reviews", args=(slug,))
-    return f"{address}?{asked.query}" if asked.query else address
+    return address_of_view(request)
+
+
+def address_of_view(request: DeskRequest) -> str:
+    """The view of the queue that the reader came from."""
+    address, query = reverse("reviews", args=(request.place.project.slug,)), carried(request).query
+    return f"{address}?{query}" if query else address
 
 
 def held_by(request: DeskRequest, *, besides: UUID = NONE) -> Review | None:
@@ -163,7 +169,7 @@ def undo(request: DeskRequest, review_id: UUID) -> HttpResponse:
     if undone.holder_id != request.user.pk:
         said = _("Taken back, with all that followed. It is with %(who)s again.") % {"who": undone.holder_label}
     messages.info(request, said)
-    return redirect("review", slug=request.place.project.slug, review_id=review.pk)
+    return go_back(request, "review", review.pk)
 
 
 # Skipping reviews in the browser, and taking that back.
@@ -177,9 +183,9 @@ def skip(request: DeskRequest, review_id: UUID) -> HttpResponse:
     if request.POST.get("undo"):
         unskip_review(review, actor=request.place.actor)
         messages.info(request, _("It comes to you again."))
-        return _back(request)
-    skip_review(review, actor=request.place.actor, lease_token=_token(request))
-    return _back(request) if request.POST.get("then") == "queue" else go_to_next(request)
+        return redirect(address_of_view(request))
+    skip_review(review, actor=request.place.actor, lease_token=lease_token_in(request))
+    return redirect(address_of_view(request)) if request.POST.get("then") == "queue" else go_to_next(request)
 
 
 @project_page(Permission.REVIEW)
@@ -189,14 +195,8 @@ def unskip(request: DeskRequest) -> HttpResponse:
     many = unskip_all(request.place.project, actor=request.place.actor)
     said = ngettext("%(many)s review comes to you again.", "%(many)s reviews come to you again.", many)
     messages.info(request, said % {"many": many})
-    return redirect("reviews", slug=request.place.project.slug)
+    return go_back(request, "reviews")
 
 
-def _back(request: DeskRequest) -> HttpResponse:
-    query = carried(request).query
-    address = reverse("reviews", args=(request.place.project.slug,))
-    return redirect(f"{address}?{query}" if query else address)
-
-
-def _token(request: DeskRequest) -> UUID | None:
+def lease_token_in(request: DeskRequest) -> UUID | None:
     return id_from(request.POST.get("lease_token", ""))

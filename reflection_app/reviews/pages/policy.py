@@ -4,9 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.contrib import messages
 from django.http import HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -23,6 +22,7 @@ from reflection_app.reviews.own_work import change_own_work
 from reflection_app.reviews.policy import change_policy, digest_of, read_rules, seen_lately
 from reflection_app.reviews.views.policy import PolicyForm, TrialView, form_of, in_words, read_policy_form, tried
 from reflection_app.web.access import DeskRequest, project_page
+from reflection_app.web.acting import go_back
 
 OWN_WORK = {
     OwnWork.NOBODY: gettext_lazy("Nobody decides on what they handed in themselves, or by a key that they made."),
@@ -42,7 +42,9 @@ def policy_page(request: DeskRequest) -> HttpResponse:
         return _page(request, form_of(saved, digest=digest_of(saved)), saved=saved)
     order = request.POST.get("do", "save")
     if order == "own_work":
-        return _allow_own_work(request)
+        change_own_work(request.place.project, request.POST.get("own_work", ""), actor=request.place.actor)
+        done = _("Saved. It holds from now on, for what is waiting as well.")
+        return go_back(request, "review_policy", done=done)
     form = read_policy_form(request.POST)
     if order not in {"save", "try"}:
         form.rearrange(order)
@@ -56,12 +58,6 @@ def policy_page(request: DeskRequest) -> HttpResponse:
     return _save(request, form, policy, saved=saved)
 
 
-def _allow_own_work(request: DeskRequest) -> HttpResponse:
-    change_own_work(request.place.project, request.POST.get("own_work", ""), actor=request.place.actor)
-    messages.success(request, _("Saved. It holds from now on, for what is waiting as well."))
-    return redirect("review_policy", slug=request.place.project.slug)
-
-
 def _save(request: DeskRequest, form: PolicyForm, policy: ReviewPolicy, *, saved: ReviewPolicy) -> HttpResponse:
     try:
         change_policy(request.place.project, policy, actor=request.place.actor, digest=form.digest)
@@ -73,8 +69,7 @@ def _save(request: DeskRequest, form: PolicyForm, policy: ReviewPolicy, *, saved
         holding = Project.objects.get(pk=request.place.project.pk).get_review_policy()
         form.digest = digest_of(holding)
         return _page(request, form, saved=holding, moved_on=True, status=409)
-    messages.success(request, _("Saved. Runs that are under way keep the policy they began with."))
-    return redirect("review_policy", slug=request.place.project.slug)
+    return go_back(request, "review_policy", done=_("Saved. Runs that are under way keep the policy they began with."))
 
 
 def _page(

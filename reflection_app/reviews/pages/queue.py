@@ -1,7 +1,6 @@
 """The queue of reviews: views of what waits for a person, and claiming the next of the view that is shown."""
 
 from typing import Any
-from uuid import UUID
 
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -34,6 +33,7 @@ from reflection_app.reviews.views.queue import (
 from reflection_app.runs.models import Question, QuestionState
 from reflection_app.runs.views.list import MODES
 from reflection_app.web.access import DeskRequest, project_page
+from reflection_app.web.filters import names_in
 from reflection_app.web.list_pages import list_response
 from reflection_app.web.middleware import post_only
 
@@ -51,7 +51,7 @@ def queue(request: DeskRequest) -> HttpResponse:
     asked = read_queue(request.GET)
     after = id_from(request.GET.get("after", ""))
     page = queue_page(project, asked.filter, actor=actor, after=after)
-    counts = count_views(project, actor=actor)
+    counts, rows = count_views(project, actor=actor), Review.objects.filter(project=project)
     context = {
         "asked": asked,
         "filter": asked.filter,
@@ -61,7 +61,7 @@ def queue(request: DeskRequest) -> HttpResponse:
         "rows": page.rows,
         "next_page": page.last,
         "after": after,
-        "matches": _matches(request, asked) if asked.filter.is_narrowed else None,
+        "matches": count_up_to(rows.filter(asked.filter.where(actor))) if asked.filter.is_narrowed else None,
         "waiting": counts[QueueView.ALL],
         "now": timezone.now(),
     }
@@ -72,28 +72,20 @@ def queue(request: DeskRequest) -> HttpResponse:
 
 def _around(project: Project, asked: AskedQueue) -> dict[str, Any]:
     """What the form of filters offers."""
-    first = Review.objects.filter(project=project).filter(pk__in=_first_waiting(project))
+    waiting = Review.objects.filter(project=project, state__in=OPEN).order_by(*IN_ORDER)
+    first = Review.objects.filter(project=project, pk__in=list(waiting.values_list("pk", flat=True)[:LOOKED_AT]))
     holders = Review.objects.filter(held(timezone.now()), project=project).order_by("holder_label")
     return {
         "sorts": SORTS,
         "modes": MODES,
         "verdicts": list(Verdict),
-        "agents": _distinct(first, "run__task__agent"),
-        "kinds": _distinct(first, "run__task__kind"),
+        "agents": names_in(first, "run__task__agent", most=SUGGESTED),
+        "kinds": names_in(first, "run__task__kind", most=SUGGESTED),
         "holders": list(holders.values_list("holder_label", flat=True).distinct()[:SUGGESTED]),
         "has_more_filters": bool(
             asked.filter.model_dump(exclude={"view", "reason", "sort", "q"}, exclude_defaults=True) or asked.errors
         ),
     }
-
-
-def _first_waiting(project: Project) -> list[UUID]:
-    waiting = Review.objects.filter(project=project, state__in=OPEN)
-    return list(waiting.order_by(*IN_ORDER).values_list("pk", flat=True)[:LOOKED_AT])
-
-
-def _distinct(reviews: Any, field: str) -> list[str]:
-    return list(reviews.exclude(**{field: ""}).order_by(field).values_list(field, flat=True).distinct()[:SUGGESTED])
 
 
 def _reasons(asked: AskedQueue, counts: dict[str, int]) -> list[Tab]:
@@ -110,11 +102,6 @@ def _reasons(asked: AskedQueue, counts: dict[str, int]) -> list[Tab]:
         for reason in ReviewReason
         if counts[f"reason_{reason.value}"] or reason is chosen
     ]
-
-
-def _matches(request: DeskRequest, asked: AskedQueue) -> int:
-    project, actor = request.place.project, request.place.actor
-    return count_up_to(Review.objects.filter(asked.filter.where(actor), project=project))
 
 
 def _questions(project: Project) -> Any:

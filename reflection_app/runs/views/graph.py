@@ -9,7 +9,9 @@ from unicodedata import east_asian_width
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from reflection_app.core.registry import OUTCOMES, STEP_STATES, VERDICTS
 from reflection_app.loops.graph_words import Edge, EdgeKind, Graph, Node, NodeKind
+from reflection_app.loops.verdicts import Outcome, Verdict
 from reflection_app.runs.models import Run
 from reflection_app.runs.recorded_steps import graph_of_run
 from reflection_app.web.labels import in_words
@@ -32,6 +34,25 @@ ARRIVAL = 20
 LONGEST_LABEL, LONGEST_DETAIL, LONGEST_CAPTION = 19, 22, 26
 # Lanes between two columns, so that edges that go side by side stay apart.
 LANES, LANE = 3, 5
+
+# More than these nobody follows with their eyes; the newest are drawn.
+MOST_DRAWN = 240
+# In pixels. A taller drawing would push task and answer off the first screen: the reader opens it.
+TALLEST_OPEN = 340
+ICONS = {
+    NodeKind.TASK: "inbox",
+    NodeKind.ATTEMPT: "pen",
+    NodeKind.VALIDATION: "scale",
+    NodeKind.REFLECTION: "chat",
+    NodeKind.TOOL_CALL: "tool",
+    NodeKind.TOOL_FAILURE: "warning",
+    NodeKind.REVIEW: "person",
+    NodeKind.PLAN: "plan",
+    NodeKind.ROUTE: "question",
+    NodeKind.TURNS: "chat",
+    NodeKind.STEP: "info",
+    NodeKind.OUTCOME: "stop",
+}
 
 Points = tuple[tuple[int, int], ...]
 
@@ -60,6 +81,37 @@ class Box:
     @property
     def detail(self) -> str:
         return fitted(detail_of(self.node), LONGEST_DETAIL)
+
+    @property
+    def icon(self) -> str:
+        node = self.node
+        if node.kind is NodeKind.OUTCOME:
+            return "check" if node.verdict == Outcome.SUCCEEDED else "stop"
+        if node.state in STEP_STATES and STEP_STATES[node.state].icon:
+            return STEP_STATES[node.state].icon
+        return VERDICTS[node.verdict].icon if node.verdict in VERDICTS else ICONS[node.kind]
+
+    @property
+    def tone(self) -> str:
+        """Its colour; the icon and the words say the same."""
+        node = self.node
+        if node.kind is NodeKind.OUTCOME:
+            return OUTCOMES[node.verdict].tone if node.verdict in OUTCOMES else "warn"
+        if node.state in {"started", "waiting"}:
+            return STEP_STATES[node.state].tone
+        if node.verdict == Verdict.REVISE:
+            return "warn"
+        return "bad" if node.failed else "good" if node.verdict == Verdict.PASS else "plain"
+
+    @property
+    def marks(self) -> str:
+        """Classes for what a fork did."""
+        marks = {"inherited": self.node.is_inherited, "best": self.node.is_best, "parting": self.node.is_parting}
+        return " ".join(f"graph-{name}" for name, holds in marks.items() if holds)
+
+    @property
+    def title(self) -> str:
+        return sentence_of(self.node)
 
 
 @dataclass(frozen=True)
@@ -122,7 +174,7 @@ def edge_words(edge: Edge) -> str:
 def detail_of(node: Node) -> str:
     """What is written below a node's label: how it stands, in words."""
     if node.state in {"started", "waiting", "abandoned"}:
-        return {"started": _("running"), "waiting": _("waiting"), "abandoned": _("stopped")}[node.state]
+        return str(STEP_STATES[node.state].words)
     score = _("score %(score)s") % {"score": f"{node.score:.0f}"} if node.score is not None else ""
     verdict = in_words(node.verdict.lower()) if node.kind is not NodeKind.OUTCOME else ""
     failed, edited = _("failed") if node.failed and not verdict else "", _("edited") if node.is_edited else ""
@@ -205,96 +257,6 @@ def _towards(corner: tuple[int, int], other: tuple[int, int], *, radius: int = 6
     return x + max(-radius, min(radius, dx // 2)), y + max(-radius, min(radius, dy // 2))
 
 
-# More than these nobody follows with their eyes; the newest are drawn.
-MOST_DRAWN = 240
-# In pixels. A taller drawing would push task and answer off the first screen: the reader opens it.
-TALLEST_OPEN = 340
-ICONS = {
-    NodeKind.TASK: "inbox",
-    NodeKind.ATTEMPT: "pen",
-    NodeKind.VALIDATION: "scale",
-    NodeKind.REFLECTION: "chat",
-    NodeKind.TOOL_CALL: "tool",
-    NodeKind.TOOL_FAILURE: "warning",
-    NodeKind.REVIEW: "person",
-    NodeKind.PLAN: "plan",
-    NodeKind.ROUTE: "question",
-    NodeKind.TURNS: "chat",
-    NodeKind.STEP: "info",
-    NodeKind.OUTCOME: "stop",
-}
-STATE_ICONS = {"started": "running", "waiting": "clock", "abandoned": "cross", "failed": "warning"}
-VERDICT_ICONS = {"PASS": "check", "REVISE": "repeat", "REJECT": "stop"}
-OUTCOME_TONES = {"succeeded": "good", "unverified": "plain", "cancelled": "plain", "rejected": "bad", "failed": "bad"}
-
-
-@dataclass(frozen=True)
-class DrawnNode:
-    """A node as it looks. Its icon and its words say what its colour says."""
-
-    box: Box
-
-    @property
-    def node(self) -> Node:
-        return self.box.node
-
-    @property
-    def icon(self) -> str:
-        node = self.node
-        if node.kind is NodeKind.OUTCOME:
-            return "check" if node.verdict == "succeeded" else "stop"
-        return STATE_ICONS.get(node.state) or VERDICT_ICONS.get(node.verdict) or ICONS[node.kind]
-
-    @property
-    def tone(self) -> str:
-        node = self.node
-        if node.kind is NodeKind.OUTCOME:
-            return OUTCOME_TONES.get(node.verdict, "warn")
-        if node.state in {"started", "waiting"}:
-            return {"started": "accent", "waiting": "wait"}[node.state]
-        if node.verdict == "REVISE":
-            return "warn"
-        return "bad" if node.failed else "good" if node.verdict == "PASS" else "plain"
-
-    @property
-    def marks(self) -> str:
-        """Classes for what a fork did."""
-        marks = {"inherited": self.node.is_inherited, "best": self.node.is_best, "parting": self.node.is_parting}
-        return " ".join(f"graph-{name}" for name, holds in marks.items() if holds)
-
-    @property
-    def title(self) -> str:
-        return sentence_of(self.node)
-
-    @property
-    def icon_x(self) -> int:
-        return self.box.x + 10
-
-    @property
-    def icon_y(self) -> int:
-        return self.box.y + (NODE_HEIGHT - 16) // 2
-
-    @property
-    def text_x(self) -> int:
-        return self.box.x + 34
-
-    @property
-    def label_y(self) -> int:
-        return self.box.y + (18 if self.box.detail else 26)
-
-    @property
-    def detail_y(self) -> int:
-        return self.box.y + 33
-
-    @property
-    def caption_x(self) -> int:
-        return self.box.x + ARRIVAL + 7
-
-    @property
-    def caption_y(self) -> int:
-        return self.box.y - 8
-
-
 @dataclass(frozen=True)
 class RunGraph:
     """The drawing of a graph, and what stands beside it. `left_out` steps of a very long run are not in it."""
@@ -316,14 +278,6 @@ class RunGraph:
     @property
     def not_drawn(self) -> int:
         return self.left_out + len(self.graph.nodes) - len(self.layout.boxes)
-
-    @cached_property
-    def nodes(self) -> list[DrawnNode]:
-        return [DrawnNode(box) for box in self.layout.boxes]
-
-    @property
-    def lines(self) -> tuple[Line, ...]:
-        return self.layout.lines
 
     @property
     def kinds(self) -> list[str]:
@@ -350,15 +304,15 @@ class RunGraph:
         """Each node that is drawn with its words and, in words, what came of it."""
         names = {node.id: sentence_of(node) for node in self.graph.nodes}
         edges: dict[str, list[Edge]] = defaultdict(list)
-        for line in self.lines:
+        for line in self.layout.lines:
             edges[line.edges[0].source] += line.edges
         return [
             (
-                drawn.node,
-                names[drawn.node.id],
-                [f"{edge_words(edge)} → {names[edge.target]}" for edge in edges[drawn.node.id]],
+                box.node,
+                names[box.node.id],
+                [f"{edge_words(edge)} → {names[edge.target]}" for edge in edges[box.node.id]],
             )
-            for drawn in self.nodes
+            for box in self.layout.boxes
         ]
 
 

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from django.utils.translation import gettext as _
 
+from reflection_app.core.registry import STEP_ICONS, STEP_STATES
 from reflection_app.loops.attempt_effects import (
     AskPerson,
     AskReviewer,
@@ -384,6 +385,13 @@ class StepLine:
             return (roles | CHOOSING_ROLES).get(self.step.role, "generate")
         names = {RunTests.kind: "tests", AskReviewer.kind: "review", RecordVerdict.kind: "verdict", Draw.kind: "draw"}
         return (names | AGENT_STEPS | CHOICES).get(self.step.kind, "audit")
+
+    @property
+    def icon(self) -> str:
+        """Of a step that goes on or broke off, how it stands; else what it is."""
+        if self.step.state in {StepState.STARTED, StepState.FAILED, StepState.ABANDONED}:
+            return STEP_STATES[self.step.state].icon
+        return STEP_ICONS.get(self.what, "chat")
 
     @property
     def turns_words(self) -> str:
