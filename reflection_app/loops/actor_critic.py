@@ -17,7 +17,7 @@ from reflection_app.loops.framing import frame_of, framed_task, sees_all_of, sho
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.requirement_checks import check_requirements, requirement_issues
-from reflection_app.loops.requirements import RequirementResult, RequirementsReport
+from reflection_app.loops.requirements import RequirementsReport
 from reflection_app.loops.task_spec import TaskSpec, Thresholds
 from reflection_app.loops.texts import cut, one_line
 from reflection_app.loops.values import Message, system, user
@@ -103,14 +103,10 @@ def question(*, objective: str, content: str, requirements: RequirementsReport |
 def _told(requirements: RequirementsReport, *, content: str) -> str:
     """What code found, in a frame of its own: what was found is quoted from the work, which must not speak in it."""
     told = "\n".join(
-        f"- {'met' if result.met else 'NOT met'}: {_shortened(_named(result))} (found: {_shortened(result.actual)})"
+        f"- {'met' if result.met else 'NOT met'}: {_shortened(result.in_words)} (found: {_shortened(result.actual)})"
         for result in requirements.results
     )
     return prompt("critic_requirements", told=told, frame=frame_of(told + content, name="check"))
-
-
-def _named(result: RequirementResult) -> str:
-    return result.expected if result.name in result.expected else f"{result.name}: {result.expected}"
 
 
 def _shortened(text: str) -> str:
@@ -184,9 +180,7 @@ async def actor_critic(spec: TaskSpec, run: Progress) -> Outcome:
 
 async def evaluate(spec: TaskSpec, run: Progress, *, attempt: int, content: str) -> Judgement:
     """The critic's verdict on an attempt, recorded. Where there are minimum requirements, code checks them first."""
-    requirements = None
-    if spec.requirements is not None:
-        requirements = check_requirements(spec.requirements, content, chain_of_thought=spec.chain_of_thought)
+    requirements = requirements_of(spec, content)
     answer = await ask(
         run,
         run.model_call(
@@ -201,6 +195,13 @@ async def evaluate(spec: TaskSpec, run: Progress, *, attempt: int, content: str)
     saw_all = sees_all_of(content)
     judgement = judge(answer, attempt=attempt, thresholds=spec.thresholds, saw_all=saw_all, requirements=requirements)
     return await run.record(judgement, key=f"attempt-{attempt}/verdict")
+
+
+def requirements_of(spec: TaskSpec, content: str) -> RequirementsReport | None:
+    """How `content` stands against the minimum requirements; None where the task has none."""
+    if spec.requirements is None:
+        return None
+    return check_requirements(spec.requirements, content, chain_of_thought=spec.chain_of_thought)
 
 
 def actor_messages(objective: str, earlier: list[Earlier]) -> tuple[Message, ...]:

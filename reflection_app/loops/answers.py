@@ -16,7 +16,7 @@ from reflection_app.loops.values import NO_ANSWER, Message, assistant, user
 
 # Getting a whole answer in prose: what is none is asked for again, what was cut off is asked to go on.
 #
-# Both a bounded number of times and within the run's limits. Answers of a given form are structured_answers.py's.
+# Both a bounded number of times and within the run's limits. Answers of a given form are what `ask` is for.
 
 MOST_REASKS = 2
 MOST_CONTINUATIONS = 2

@@ -10,6 +10,7 @@ from reflection_app.loops.attempt_effects import (
     Draw,
     KeepAttempt,
     RequestAudit,
+    ReviewDecision,
     ReviewReason,
 )
 from reflection_app.loops.chain_of_thought import asking_for_parts
@@ -20,6 +21,7 @@ from reflection_app.loops.lessons import Lessons, recall_for, with_lessons
 from reflection_app.loops.progress import LimitReached, Progress, strongest_judgements
 from reflection_app.loops.prompts import prompt, versions
 from reflection_app.loops.task_spec import Execution, ReviewRule, RuleAction, TaskSpec
+from reflection_app.loops.texts import cut_with
 from reflection_app.loops.tickets import Ticket, TicketDraft, Trigger
 from reflection_app.loops.values import Message, assistant, user
 from reflection_app.loops.verdicts import Issue, IssueCategory, Judgement, Outcome, Referee, Severity, Verdict
@@ -89,13 +91,20 @@ async def settle(spec: TaskSpec, run: Progress, judgement: Judgement, *, checkpo
     """
     if judgement.referee is Referee.PERSON:  # a person edited it, in a fork; nobody needs to be asked again
         return judgement
-    number = judgement.attempt
     waits = Waits(ReviewReason.CHECKPOINT, why=checkpoint) if checkpoint else await why_it_waits(spec, run, judgement)
     if waits is None:
         await draw_audit(spec, run, judgement)
         return judgement
+    await ask_reviewer(run, judgement, waits)
+    return run.judgements[-1]
+
+
+async def ask_reviewer(
+    run: Progress, judgement: Judgement, waits: Waits, *, number: int | None = None
+) -> ReviewDecision:
+    """What a person decides of a judgement, noted; `number` names the attempt after which it is asked."""
     review = AskReviewer(
-        key=f"attempt-{number}/review",
+        key=f"attempt-{number or judgement.attempt}/review",
         judgement=judgement,
         reason=waits.reason,
         why=waits.why,
@@ -103,9 +112,8 @@ async def settle(spec: TaskSpec, run: Progress, judgement: Judgement, *, checkpo
         reviewers=waits.reviewers,
     )
     decision = await run.perform(review)
-    decided = decision.judgement_of(number)
-    run.judgements.append(decided)
-    return decided
+    run.judgements.append(decision.judgement_of(judgement.attempt))
+    return decision
 
 
 async def draw_audit(spec: TaskSpec, run: Progress, judgement: Judgement) -> None:
@@ -375,9 +383,9 @@ def within(budget_tokens: int, *, task: Sequence[Message], turns: Sequence[Messa
 
 
 def _shortened(message: Message) -> Message:
-    if message.role != "assistant" or len(message.content) <= KEPT_OF_AN_ATTEMPT:
+    if message.role != "assistant":
         return message
-    return message.model_copy(update={"content": f"{message.content[:KEPT_OF_AN_ATTEMPT]}\n{CUT}"})
+    return message.model_copy(update={"content": cut_with(message.content, KEPT_OF_AN_ATTEMPT, note=CUT)})
 
 
 # Which prompts were changed since a run began.

@@ -7,8 +7,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator
 
 from reflection_app.loops.actor_critic import actor_critic
-from reflection_app.loops.after.error_reflection import error_reflection
-from reflection_app.loops.after.memory_reflection import memory_reflection
+from reflection_app.loops.after.reflectors import error_reflection, memory_reflection
 from reflection_app.loops.answer_reading import Clipped, Lenient, Share
 from reflection_app.loops.answer_schemas import SHARE, TEXT, closed_object, one_of
 from reflection_app.loops.answers import NoUsableAnswer, ask
@@ -30,6 +29,7 @@ from reflection_app.loops.prompts import prompt
 from reflection_app.loops.reflection_protocol import reflection_protocol
 from reflection_app.loops.reflexion import reflexion
 from reflection_app.loops.task_spec import OF_THE_DESK, Execution, Mode, TaskKind, TaskSpec
+from reflection_app.loops.texts import cut_with
 from reflection_app.loops.tool_loop import tool_loop
 from reflection_app.loops.values import Message, user
 from reflection_app.loops.verdicts import Ended, Outcome
@@ -151,7 +151,7 @@ async def classify(spec: TaskSpec, run: Progress) -> Classification:
 
 def question(objective: str) -> tuple[Message, ...]:
     """What the classifier is asked. The task cannot close its frame."""
-    shown = objective if len(objective) <= LONGEST_SHOWN else f"{objective[:LONGEST_SHOWN]}\n[The rest is not shown.]"
+    shown = cut_with(objective, LONGEST_SHOWN, note="[The rest is not shown.]")
     return (user(prompt("classify", objective=shown, frame=frame_of(objective))),)
 
 

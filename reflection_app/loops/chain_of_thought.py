@@ -1,6 +1,6 @@
 """Reasoning in five headed parts: what a model is asked for, and the parts read out of its answer.
 
-Models write headings in many ways; see `headings.py` for what is taken for one.
+Models write headings in many ways; `headings_in` says what is taken for one.
 """
 
 import re

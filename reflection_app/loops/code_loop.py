@@ -3,8 +3,8 @@
 After "External-Loop" of the design seeds and Reflexion (Shinn et al., 2023, arXiv:2303.11366) with given tests.
 """
 
-from reflection_app.loops.attempt_effects import AskReviewer, ReviewDecision, ReviewReason, RunTests
-from reflection_app.loops.attempts import end_by, make_attempt
+from reflection_app.loops.attempt_effects import ReviewDecision, ReviewReason, RunTests
+from reflection_app.loops.attempts import Waits, ask_reviewer, end_by, make_attempt
 from reflection_app.loops.code_answers import code_of
 from reflection_app.loops.code_tests import TestReport, TestResult
 from reflection_app.loops.progress import Progress
@@ -49,7 +49,7 @@ async def code_loop(spec: TaskSpec, run: Progress) -> Outcome:
             if not spec.review_policy.unsettled_waits:
                 run.why_unverified = " ".join(words_on_broken(report))
                 return Outcome.UNVERIFIED
-            decision = await _ask(judgement, report, run)
+            decision = await ask_reviewer(run, judgement, Waits(ReviewReason.BROKEN_TESTS, why=words_on_broken(report)))
             if decision.verdict is not Verdict.REVISE:
                 return Outcome.SUCCEEDED if decision.verdict is Verdict.PASS else Outcome.REJECTED
             messages = (*messages, assistant(answer or NO_ANSWER), user(sent_back(decision)))
@@ -65,20 +65,6 @@ def _wanted(spec: TaskSpec, code: str) -> tuple[str, ...] | None:
     if tests is None or not tests.script:
         return None
     return wanted_names(tests.script, code=code, entry_point=tests.entry_point, objective=spec.objective)
-
-
-async def _ask(judgement: Judgement, report: TestReport, run: Progress) -> ReviewDecision:
-    """What a person decides of an attempt that broken tests say nothing of."""
-    decision = await run.perform(
-        AskReviewer(
-            key=f"attempt-{judgement.attempt}/review",
-            judgement=judgement,
-            reason=ReviewReason.BROKEN_TESTS,
-            why=words_on_broken(report),
-        )
-    )
-    run.judgements.append(decision.judgement_of(judgement.attempt))
-    return decision
 
 
 def judge_tests(report: TestReport, *, attempt: int) -> Judgement:

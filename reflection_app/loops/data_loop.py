@@ -9,8 +9,9 @@ from reflection_app.loops.json_schema import Violation, violations
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.task_spec import TaskSpec
+from reflection_app.loops.tool_calls import format_issue
 from reflection_app.loops.values import NO_ANSWER, Message, assistant, system, user
-from reflection_app.loops.verdicts import Issue, IssueCategory, Judgement, Outcome, Referee, Severity, Verdict
+from reflection_app.loops.verdicts import Issue, Judgement, Outcome, Referee, Verdict
 
 MOST_VIOLATIONS = 50
 
@@ -44,7 +45,7 @@ def judge_data(spec: TaskSpec, answer: str, *, attempt: int) -> Judgement:
     try:
         found = violations(spec.output_schema, data_of(answer, chain_of_thought=spec.chain_of_thought))
     except NoData as error:
-        issues, score = [_issue(Violation(path="$", message=str(error)))], 0.0
+        issues, score = [format_issue(str(error), path="$")], 0.0
     else:
         issues, score = _issues(found), round(100 / (1 + len(found)), 2)
     return Judgement(
@@ -58,20 +59,11 @@ def judge_data(spec: TaskSpec, answer: str, *, attempt: int) -> Judgement:
 
 
 def _issues(found: Sequence[Violation]) -> list[Issue]:
-    issues = [_issue(violation) for violation in found[:MOST_VIOLATIONS]]
+    issues = [format_issue(violation.message, path=violation.path) for violation in found[:MOST_VIOLATIONS]]
     more = len(found) - MOST_VIOLATIONS
     if more > 0:
-        issues.append(_issue(Violation(path="", message=f"and {more:,} more")))
+        issues.append(format_issue(f"and {more:,} more", path=""))
     return issues
-
-
-def _issue(violation: Violation) -> Issue:
-    return Issue(
-        category=IssueCategory.FORMAT,
-        severity=Severity.HIGH,
-        description=violation.message,
-        path=violation.path,
-    )
 
 
 def violations_prompt(issues: Sequence[Issue]) -> str:

@@ -3,6 +3,8 @@
 import hashlib
 import re
 
+from reflection_app.loops.texts import cut_with
+
 # Text from tools and about tools inside a prompt: as data, in a frame that it cannot close.
 
 _OPENS = re.compile(r"<([a-z]+-[0-9a-f]{12})>")
@@ -14,9 +16,8 @@ def framed(text: str, *, name: str, most: int) -> str:
     No text can hold its own hash, so none can end its frame; and a replayed loop makes the same prompt again.
     """
     tag = frame_of(text, name=name)
-    left_out = len(text) - most
-    shown = text if left_out <= 0 else f"{text[:most]}\n[{left_out:,} more characters are not shown.]"
-    return f"<{tag}>\n{shown}\n</{tag}>"
+    note = f"[{len(text) - most:,} more characters are not shown.]"
+    return f"<{tag}>\n{cut_with(text, most, note=note)}\n</{tag}>"
 
 
 def inside_frames(text: str) -> str:
@@ -54,4 +55,4 @@ def sees_all_of(content: str) -> bool:
 
 def shown(content: str) -> str:
     """As much of the work as a model that judges is shown."""
-    return content if sees_all_of(content) else f"{content[:LONGEST_WORK]}\n[The rest of the work is not shown.]"
+    return cut_with(content, LONGEST_WORK, note="[The rest of the work is not shown.]")

@@ -6,8 +6,8 @@ succeeds only where a person says so or the kept code passes every test that not
 """
 
 from reflection_app.loops.actor_critic import actor_critic
-from reflection_app.loops.attempt_effects import AskReviewer, Pick, ReviewDecision, ReviewReason, RunTests
-from reflection_app.loops.attempts import draw_audit, make_attempt
+from reflection_app.loops.attempt_effects import Pick, ReviewReason, RunTests
+from reflection_app.loops.attempts import Waits, ask_reviewer, draw_audit, make_attempt
 from reflection_app.loops.code_answers import code_of
 from reflection_app.loops.code_loop import TESTS_TIMEOUT_S, sent_back, told_failures
 from reflection_app.loops.code_tests import CodeTests, TestReport
@@ -53,7 +53,9 @@ async def generated_tests_loop(spec: TaskSpec, run: Progress) -> Outcome:
             return _unverified(pick, run) if pick.against else Outcome.SUCCEEDED
         if not spec.review_policy.unsettled_waits:
             return Outcome.EXHAUSTED if pick.try_again else _unverified(pick, run)
-        decision = await _ask(pick, judgement, run, number=number)
+        decision = await ask_reviewer(
+            run, judgement, Waits(ReviewReason.UNSETTLED_PICK, why=pick.reasons), number=number
+        )
         if decision.verdict is not Verdict.REVISE:
             return Outcome.SUCCEEDED if decision.verdict is Verdict.PASS else Outcome.REJECTED
         # What a person sent back is no candidate any more: the evidence begins anew.
@@ -142,20 +144,6 @@ def _unverified(pick: Pick, run: Progress) -> Outcome:
     """The end of a run that keeps what nothing has shown to be right, the reason told with it."""
     run.why_unverified = f"Attempt {pick.attempt} is kept, unverified. {' '.join(pick.reasons)}"[:LONGEST_WHY]
     return Outcome.UNVERIFIED
-
-
-async def _ask(pick: Pick, judgement: Judgement, run: Progress, *, number: int) -> ReviewDecision:
-    """What a person decides of a pick that the evidence does not settle."""
-    decision = await run.perform(
-        AskReviewer(
-            key=f"attempt-{number}/review",
-            judgement=judgement,
-            reason=ReviewReason.UNSETTLED_PICK,
-            why=pick.reasons,
-        )
-    )
-    run.judgements.append(decision.judgement_of(judgement.attempt))
-    return decision
 
 
 def failures_prompt(report: TestReport, *, examples: int) -> str:

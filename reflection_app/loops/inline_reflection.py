@@ -15,6 +15,7 @@ from reflection_app.loops.progress import PriceUnknown, Progress
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.session_reflections import ANSWER_SCHEMA, KeptReflection, ReflectorAnswer, Trigger
 from reflection_app.loops.task_spec import TaskSpec
+from reflection_app.loops.texts import cut_middle
 from reflection_app.loops.values import Message, system, user
 from reflection_app.loops.verdicts import Outcome
 
@@ -46,15 +47,7 @@ def window(turns: Sequence[Turn], *, new_from: int) -> str:
 def _line(turn: Turn, *, longest: int) -> str:
     who = f"{turn.role} {turn.tool_name}".strip()
     mark = " FAILED" if turn.is_tool_failure else ""
-    return f"[{turn.seq}] {who}{mark}: {shortened(turn.content, longest)}"
-
-
-def shortened(text: str, longest: int) -> str:
-    """The beginning and the end of `text`: a tool's answer says what it is in front, and how it went at the end."""
-    if len(text) <= longest:
-        return text
-    half = longest // 2
-    return f"{text[:half]} […{len(text) - 2 * half} characters…] {text[-half:]}"
+    return f"[{turn.seq}] {who}{mark}: {cut_middle(turn.content, longest)}"
 
 
 def earlier_in_short(kept: Sequence[KeptReflection]) -> str:

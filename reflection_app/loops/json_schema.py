@@ -14,7 +14,7 @@ from urllib.parse import unquote
 import jsonschema_rs
 
 from reflection_app.loops.storable import storable
-from reflection_app.loops.texts import cut, word_set
+from reflection_app.loops.texts import cut, word_list, word_set
 from reflection_app.loops.values import Value
 
 # Whether checking a value against a JSON Schema stays affordable.
@@ -199,18 +199,9 @@ NO_PATTERN = (
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _HOLD_SCHEMAS = ("$defs", "definitions", "properties", "patternProperties", "dependentSchemas")
 _HOLD_LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
-_HOLD_ONE = (
-    "not",
-    "if",
-    "then",
-    "else",
-    "items",
-    "contains",
-    "additionalProperties",
-    "propertyNames",
-    "unevaluatedItems",
-    "unevaluatedProperties",
-    "contentSchema",
+_HOLD_ONE = word_list(
+    "not if then else items contains additionalProperties propertyNames unevaluatedItems "
+    "unevaluatedProperties contentSchema"
 )
 # Written out only where it is told: as text for each part, a long key above a long list would take gigabytes.
 type Place = tuple[str | int, ...]

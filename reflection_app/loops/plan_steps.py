@@ -120,15 +120,14 @@ class Work:
         """Whether every step of the newest plan was done."""
         return self.is_planned and not self.not_done
 
-    def told_done(self) -> str:
-        return told(self.done.values())
-
     def told_failed(self) -> str:
         return "\n\n".join(_told_failure(ran) for ran in self.left_undone) or "(none)"
 
     def so_far(self) -> str:
         """What the next planner is told; nothing before the first plan."""
-        return prompt("plan_again", done=self.told_done(), failed=self.told_failed()) + "\n" if self.is_planned else ""
+        if not self.is_planned:
+            return ""
+        return prompt("plan_again", done=told(self.done.values()), failed=self.told_failed()) + "\n"
 
     def as_answer(self) -> str:
         """The results themselves, for a run that was stopped before an answer was written from them."""

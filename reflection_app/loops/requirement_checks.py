@@ -72,15 +72,13 @@ WHOLE = "$"
 
 def check_count(count: CountRequirement, answer: CheckedAnswer) -> RequirementResult:
     """Whether there are as many as there must be."""
-    met, actual, place = _counted(count, answer)
-    return RequirementResult(
-        kind=RequirementKind.COUNT,
-        name=count.name.strip() or _what(count),
-        met=met,
-        expected=f"{_bounds(count)} {_what(count, is_one=(count.max or count.min) == 1)}",
-        actual=actual,
-        path=place,
-    )
+    expected = f"{_bounds(count)} {_what(count, is_one=(count.max or count.min) == 1)}"
+    return _result(RequirementKind.COUNT, count.name.strip() or _what(count), expected, _counted(count, answer))
+
+
+def _result(kind: RequirementKind, name: str, expected: str, found: Found) -> RequirementResult:
+    met, actual, path = found
+    return RequirementResult(kind=kind, name=name, met=met, expected=expected, actual=actual, path=path)
 
 
 def _counted(count: CountRequirement, answer: CheckedAnswer) -> Found:
@@ -205,15 +203,8 @@ def check_requirements(
 
 
 def _schema(schema: dict[str, Any], answer: CheckedAnswer) -> RequirementResult:
-    met, actual, path = (False, answer.no_data, "") if answer.no_data else _fit(schema, answer.data)
-    return RequirementResult(
-        kind=RequirementKind.SCHEMA,
-        name="schema",
-        met=met,
-        expected="data that fits the schema",
-        actual=actual,
-        path=path,
-    )
+    found = (False, answer.no_data, "") if answer.no_data else _fit(schema, answer.data)
+    return _result(RequirementKind.SCHEMA, "schema", "data that fits the schema", found)
 
 
 def _fit(schema: dict[str, Any], data: Any) -> Found:
@@ -229,15 +220,8 @@ def _fit(schema: dict[str, Any], data: Any) -> Found:
 
 
 def _field(path: str, answer: CheckedAnswer) -> RequirementResult:
-    met, actual, place = (False, answer.no_data, "") if answer.no_data else _is_there(path, answer)
-    return RequirementResult(
-        kind=RequirementKind.FIELD,
-        name=path,
-        met=met,
-        expected=f"{path} is there and not empty",
-        actual=actual,
-        path=place,
-    )
+    found = (False, answer.no_data, "") if answer.no_data else _is_there(path, answer)
+    return _result(RequirementKind.FIELD, path, f"{path} is there and not empty", found)
 
 
 def _is_there(path: str, answer: CheckedAnswer) -> Found:
@@ -274,11 +258,10 @@ def requirement_issues(report: RequirementsReport) -> tuple[Issue, ...]:
 
 def _issue(result: RequirementResult) -> Issue:
     is_form = result.kind is RequirementKind.SCHEMA
-    told = result.expected if result.name in result.expected else f"{result.name}: {result.expected}"
     return Issue(
         category=IssueCategory.FORMAT if is_form else IssueCategory.COMPLETENESS,
         severity=Severity.HIGH,
-        description=f"Minimum requirement not met: {told}. Found: {result.actual}.",
+        description=f"Minimum requirement not met: {result.in_words}. Found: {result.actual}.",
         suggested_fix=f"{FIXES[result.kind]}: {result.expected}",
         path=result.path,
     )

@@ -80,6 +80,11 @@ class RequirementResult(Value):
     actual: Text = ""
     path: Text = ""
 
+    @property
+    def in_words(self) -> str:
+        """What is required, with the requirement's name where that is not said anyway."""
+        return self.expected if self.name in self.expected else f"{self.name}: {self.expected}"
+
 
 class RequirementsReport(Value):
     results: tuple[RequirementResult, ...] = ()

@@ -68,7 +68,7 @@ class SchemaUnusable(Exception):
 def violations(arguments: dict[str, Any], *, schema: dict[str, Any]) -> tuple[Issue, ...]:
     """Every place where `arguments` do not fit `schema`, each with its path. Raises SchemaUnusable."""
     if is_too_deep(arguments):
-        return (_issue(f"it is nested more than {DEEPEST} levels deep", path="$"),)
+        return (format_issue(f"it is nested more than {DEEPEST} levels deep", path="$"),)
     # Servers describe their tools by whatever draft they know; what they use of it means the same in all of them.
     schema = {keyword: value for keyword, value in schema.items() if keyword != "$schema"}
     try:
@@ -76,7 +76,7 @@ def violations(arguments: dict[str, Any], *, schema: dict[str, Any]) -> tuple[Is
         found = json_schema.violations(schema, arguments)
     except json_schema.SchemaRefused as error:
         raise SchemaUnusable(str(error)) from None
-    return tuple(_issue(one.message, path=one.path) for one in found[:MOST_VIOLATIONS])
+    return tuple(format_issue(one.message, path=one.path) for one in found[:MOST_VIOLATIONS])
 
 
 def is_too_deep(value: Any) -> bool:
@@ -95,10 +95,6 @@ def _inside(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _issue(message: str, *, path: str) -> Issue:
-    return Issue(
-        category=IssueCategory.FORMAT,
-        severity=Severity.HIGH,
-        description=message or "it does not fit",
-        path=path,
-    )
+def format_issue(message: str, *, path: str) -> Issue:
+    description = message or "it does not fit"
+    return Issue(category=IssueCategory.FORMAT, severity=Severity.HIGH, description=description, path=path)

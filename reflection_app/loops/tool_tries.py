@@ -84,6 +84,12 @@ class Try:
     diagnosis: Diagnosis | None = None
 
     @property
+    def known_diagnosis(self) -> Diagnosis:
+        """The diagnosis of a try that failed and was closed."""
+        assert self.diagnosis is not None, "a failed try is closed with its diagnosis"
+        return self.diagnosis
+
+    @property
     def is_unheard(self) -> bool:
         """Whether no answer came back, so that nobody knows if the call was carried out."""
         return self.was_called and self.result.failure in {ToolFailure.TIMED_OUT, ToolFailure.UNREACHABLE}

@@ -71,13 +71,13 @@ from reflection_app.loops.effects import (
     Turns,
     Waiting,
 )
-from reflection_app.loops.inline_reflection import shortened
 from reflection_app.loops.lessons import RecallLessons
 from reflection_app.loops.merging import RecordMergeSuggestion
 from reflection_app.loops.progress import SHORTEST_CALL_S
 from reflection_app.loops.protocol.reports import KeptReport
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import TaskSpec
+from reflection_app.loops.texts import cut_middle
 from reflection_app.loops.tickets import Ticket
 from reflection_app.repairs.rows import find_similar_issues, is_ours, recall_fix
 from reflection_app.runs.journal import Journal, attempt_of
@@ -336,4 +336,4 @@ def turns_for(effect: AwaitTurns, *, run_id: Any) -> Turns | None:
 
 
 def _bounded(turn: Turn) -> Turn:
-    return turn.model_copy(update={"content": shortened(turn.content, LONGEST_TURN)})
+    return turn.model_copy(update={"content": cut_middle(turn.content, LONGEST_TURN)})

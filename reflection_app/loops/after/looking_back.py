@@ -34,12 +34,11 @@ from reflection_app.loops.attempt_effects import CallTool, Generate, Generation
 from reflection_app.loops.effect import EffectFailed
 from reflection_app.loops.effects import ReadSession, Turn
 from reflection_app.loops.framing import framed
-from reflection_app.loops.inline_reflection import shortened
 from reflection_app.loops.progress import Progress
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.session_reflections import AnyFinding, Finding
 from reflection_app.loops.storable import is_storable
-from reflection_app.loops.texts import at_most
+from reflection_app.loops.texts import at_most, cut_middle
 from reflection_app.loops.tool_calls import ToolResult, is_too_deep
 from reflection_app.loops.values import Message, assistant, user
 
@@ -317,7 +316,7 @@ LONGEST_FILE = 4_000_000
 
 def whole_text(turns: Sequence[Turn]) -> str:
     """All turns, oldest first; of a conversation that is longer than any file may be, the beginning and the end."""
-    return shortened("\n\n".join(line_of(turn) for turn in turns), LONGEST_FILE)
+    return cut_middle("\n\n".join(line_of(turn) for turn in turns), LONGEST_FILE)
 
 
 def shown_text(turns: Sequence[Turn]) -> str:
@@ -349,7 +348,7 @@ def line_of(turn: Turn, *, longest: int | None = None) -> str:
     """
     who = " ".join(f"{turn.role} {turn.tool_name}".split())[:120]
     mark = " FAILED" if turn.is_tool_failure else ""
-    said = turn.content if longest is None else shortened(turn.content, longest)
+    said = turn.content if longest is None else cut_middle(turn.content, longest)
     return f"[{turn.seq}] {who}{mark}: {INDENTED.join(said.splitlines())}"
 
 

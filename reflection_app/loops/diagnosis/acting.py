@@ -19,7 +19,6 @@ from reflection_app.loops.diagnosis.diagnoses import (
     Source,
 )
 from reflection_app.loops.diagnosis.diagnosing import diagnose, fix_in_words, given_up, permission_for
-from reflection_app.loops.diagnosis.diagnosing import diagnosis_in_words as diagnosis_of
 from reflection_app.loops.diagnosis.fallback_tools import may_stand_in
 from reflection_app.loops.effect import EffectFailed
 from reflection_app.loops.effects import RecordFixOutcome
@@ -173,7 +172,7 @@ class Calls:
     async def get_ready(self, number: int) -> None:
         """Asks the person and waits, as the diagnosis of the last try says. Raises Skipped or GivenUp."""
         tried, place = self.tries[-1], self.key("call", number - 1)
-        diagnosis = diagnosis_of(tried)
+        diagnosis = tried.known_diagnosis
         action, self._waited_s, self._may_repeat = diagnosis.action, 0.0, False
         if action.remedy is Remedy.SKIP or _is_too_long(tried):
             raise Skipped(given_up(tried))
@@ -213,7 +212,7 @@ class Calls:
 
         A remembered tool that changes something is one of the others: the actor chooses it or not.
         """
-        diagnosis = diagnosis_of(tried)
+        diagnosis = tried.known_diagnosis
         fallback = self.known_tools.get(diagnosis.action.fallback_tool or "")
         is_remembered = diagnosis.source is Source.FIX_PAIR
         if fallback is not None and is_remembered and not may_stand_in(fallback.name, called=tried.call.tool):
@@ -226,7 +225,7 @@ class Calls:
     def _advised(self) -> ToolCall | None:
         """The call that the diagnosis names, or None where the actor is to find one."""
         tried = self.tries[-1]
-        action = diagnosis_of(tried).action
+        action = tried.known_diagnosis.action
         tool = action.fallback_tool if action.remedy is Remedy.SWITCH_TOOL else tried.call.tool
         if tool is not None and action.modified_params is not None:
             call, spec = ToolCall(tool=tool, arguments=action.modified_params), self.known_tools.get(tool)
@@ -244,6 +243,6 @@ class Calls:
 
 def _is_too_long(tried: Try) -> bool:
     """Whether the service asks for more patience than makes sense."""
-    return diagnosis_of(tried).action.remedy is Remedy.RETRY_LATER and (
+    return tried.known_diagnosis.action.remedy is Remedy.RETRY_LATER and (
         (tried.result.retry_after_s or 0.0) > LONGEST_DELAY_S
     )

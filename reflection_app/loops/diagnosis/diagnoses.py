@@ -89,7 +89,7 @@ class FailedCall(Value):
 
 
 class Diagnosis(Value):
-    """`signature` is the error in a form in which alike errors are equal (diagnosis/signatures.py).
+    """`signature` is the error in a form in which alike errors are equal (diagnose.signature_of).
 
     `rule` names the rule of the table that fitted, `fix_pair` the pair that was remembered.
     """

@@ -290,7 +290,7 @@ def permission_for(tried: Try) -> Question:
     """What a person is asked where a call was refused."""
     arguments = json.dumps(tried.call.arguments, ensure_ascii=False)
     error = f"{tried.result.error}\n{tried.result.content}".strip()
-    diagnosis = diagnosis_in_words(tried)
+    diagnosis = tried.known_diagnosis
     needed = diagnosis.action.action[:LONGEST_SHOWN]
     return Question(
         kind=QuestionKind.PERMISSION,
@@ -307,17 +307,11 @@ def permission_for(tried: Try) -> Question:
 
 def given_up(tried: Try) -> str:
     """Why no further call is made, for the step or the run that ends with it."""
-    diagnosis = diagnosis_in_words(tried)
+    diagnosis = tried.known_diagnosis
     wrong = tried.issues[0].description if tried.issues else diagnosis.root_cause
     instead = diagnosis.action.alternative.strip()
     told = f"The tool {tried.call.tool} is not called again: {wrong} ({diagnosis.root_cause[:LONGEST_SHOWN]})"
     return f"{told} Instead: {instead[:LONGEST_SHOWN]}" if instead else told
-
-
-def diagnosis_in_words(tried: Try) -> Diagnosis:
-    """The diagnosis of a try that failed and was closed."""
-    assert tried.diagnosis is not None, "a failed try is closed with its diagnosis"
-    return tried.diagnosis
 
 
 def fix_in_words(diagnosis: Diagnosis, failed: ToolCall, made: ToolCall) -> str:

@@ -9,6 +9,8 @@ import re
 import unicodedata
 from typing import Any
 
+from reflection_app.loops.texts import word_list
+
 LONGEST_HEAD = 6_000
 LONGEST_TAIL = 2_000
 LONGEST_JSON = 100_000
@@ -17,29 +19,9 @@ MOST_TOLD = 12
 MOST_VALUES = 400
 
 # In the order in which they tell most. Whatever else a body holds is data.
-TELLING_KEYS = (
-    "status",
-    "status_code",
-    "statusCode",
-    "code",
-    "type",
-    "name",
-    "error",
-    "errors",
-    "exception",
-    "title",
-    "message",
-    "msg",
-    "Message",
-    "error_message",
-    "errmsg",
-    "error_description",
-    "detail",
-    "details",
-    "reason",
-    "loc",
-    "content",
-    "text",
+TELLING_KEYS = word_list(
+    "status status_code statusCode code type name error errors exception title message msg Message error_message "
+    "errmsg error_description detail details reason loc content text"
 )
 _NUMBERED = frozenset({"status", "status_code", "statusCode", "code"})
 # Bodies that are cut off, or printed the way Python prints a dict.

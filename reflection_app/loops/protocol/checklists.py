@@ -1,6 +1,6 @@
 """The quality checklists of the third design seed, computed: of reports and of revised outputs.
 
-That of a failed tool call is in diagnosis/checklist.py.
+That of a failed tool call is in diagnosis/diagnoses.py.
 """
 
 from collections.abc import Sequence

@@ -5,10 +5,12 @@ A step that fails does not stop the others. At a checkpoint the minimum requirem
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+from reflection_app.loops.actor_critic import requirements_of
 from reflection_app.loops.answers import Answer, complete_answer
 from reflection_app.loops.attempt_effects import AskPerson, HandedInRepair
-from reflection_app.loops.diagnosis.acting import GivenUp
+from reflection_app.loops.diagnosis.acting import GivenUp, call_with_diagnosis
 from reflection_app.loops.effect import EffectFailed, EffectTimedOut
 from reflection_app.loops.effects import ProposeEntry
 from reflection_app.loops.framing import framed
@@ -16,14 +18,13 @@ from reflection_app.loops.progress import PriceUnknown, Progress
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.making import first_messages
-from reflection_app.loops.protocol.reflecting import requirements_of
 from reflection_app.loops.protocol.reports import Proposal, ProposalKind
 from reflection_app.loops.protocol.rounds import Analysis, Made, SentBack, keep_stage
 from reflection_app.loops.protocol.stages import Executed, Planned, RepairKind, RepairStatus, RepairStep
-from reflection_app.loops.protocol.tool_repairs import ToolRepair, call_for, repair_by_tool
 from reflection_app.loops.questions import Choice, Question, QuestionKind
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.loops.texts import one_line
+from reflection_app.loops.tool_calls import ToolSpec
 from reflection_app.loops.tool_tries import task_of
 from reflection_app.loops.values import Message, system, user
 
@@ -62,6 +63,39 @@ def told_plan(planned: Planned, done: Sequence[Executed]) -> str:
         for number, step in enumerate(planned.repair_steps, start=1)
     ]
     return "\n".join(lines) or "Nothing has to be repaired first: do it better, by the ticket."
+
+
+# A repair step that a tool does: called as a model finds, and again as its diagnosis says.
+
+
+@dataclass(frozen=True)
+class ToolRepair:
+    """What the tool said, or why there is nothing that it said."""
+
+    output: str = ""
+    error: str = ""
+
+
+async def repair_by_tool(spec: TaskSpec, run: Progress, *, tool: str, task: str, base: str, attempt: int) -> ToolRepair:
+    """What came of calling one of the task's tools for `task`. Raises EffectFailed where no call makes sense."""
+    tools = tuple(one for one in spec.tools if one.name == tool)
+    if not tools:
+        return ToolRepair(error=f"The task has no tool named {tool!r}.")
+    return await call_for(run, tools=tools, task=task, base=base, attempt=attempt, fallbacks=spec.tools)
+
+
+async def call_for(
+    run: Progress,
+    *,
+    tools: tuple[ToolSpec, ...],
+    task: str,
+    base: str,
+    attempt: int,
+    fallbacks: tuple[ToolSpec, ...] = (),
+) -> ToolRepair:
+    tries = await call_with_diagnosis(run, task=task, tools=tools, base=base, attempt=attempt, fallbacks=fallbacks)
+    last = tries[-1]
+    return ToolRepair(output=last.result.content) if last.result.ok else ToolRepair(error=last.issues[0].description)
 
 
 # What an agent does not know is asked for: the project's knowledge tool first, then a person.

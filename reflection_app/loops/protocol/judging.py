@@ -5,11 +5,10 @@ output misses; and then the critic, or the requirements alone where there is non
 policy or a checkpoint says so.
 """
 
-from reflection_app.loops.actor_critic import evaluate
+from reflection_app.loops.actor_critic import evaluate, requirements_of
 from reflection_app.loops.answers import NoUsableAnswer
 from reflection_app.loops.attempts import settle
 from reflection_app.loops.progress import Progress
-from reflection_app.loops.protocol.reflecting import requirements_of
 from reflection_app.loops.protocol.rounds import Interruption, Judged, Made
 from reflection_app.loops.protocol.self_checks import is_content, judge_by
 from reflection_app.loops.requirement_checks import judge_requirements

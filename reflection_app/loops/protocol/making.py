@@ -6,6 +6,7 @@ and nobody judges it. A model that answers, but with nothing that is an answer, 
 """
 
 import json
+from dataclasses import replace
 
 from reflection_app.loops.actor_critic import actor_messages
 from reflection_app.loops.answers import NoAnswer
@@ -60,10 +61,10 @@ async def make(spec: TaskSpec, run: Progress, wanted: Made, *, last_good_step: s
             raise
         await keep_attempt(run, number=number, content="")
         message = str(failure)[:LONGEST_MESSAGE] or "the call failed"
-        return _with(wanted, broken=Interruption(BrokenBy.FAILED_CALL, phase, message, last_good_step))
+        return replace(wanted, interruption=Interruption(BrokenBy.FAILED_CALL, phase, message, last_good_step))
     if number not in run.unfinished and not (number in run.cut_off and is_resumable):
-        return _with(wanted, content=content)
-    return _with(wanted, content=content, broken=Interruption(BrokenBy.CUT_OFF, phase, TOO_LONG, phase))
+        return replace(wanted, content=content)
+    return replace(wanted, content=content, interruption=Interruption(BrokenBy.CUT_OFF, phase, TOO_LONG, phase))
 
 
 def messages_of(made: Made) -> tuple[Message, ...]:
@@ -73,18 +74,6 @@ def messages_of(made: Made) -> tuple[Message, ...]:
         return made.messages
     listed = "\n".join(f"- {one_line(text)}" for text in made.instructions)
     return (system(prompt("protocol_instructions", system=first.content, instructions=listed)), *rest)
-
-
-def _with(made: Made, *, content: str = "", broken: Interruption | None = None) -> Made:
-    return Made(
-        made.number,
-        content,
-        made.messages,
-        role=made.role,
-        interruption=broken,
-        checkpoint=made.checkpoint,
-        instructions=made.instructions,
-    )
 
 
 async def prefer_an_answer(run: Progress, *, empty: list[int]) -> None:

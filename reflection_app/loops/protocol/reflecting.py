@@ -8,6 +8,7 @@ import json
 
 from pydantic import model_validator
 
+from reflection_app.loops.actor_critic import requirements_of
 from reflection_app.loops.answer_reading import Lenient
 from reflection_app.loops.answer_schemas import TEXT, closed_object, texts
 from reflection_app.loops.answers import NoUsableAnswer, ask
@@ -21,8 +22,6 @@ from reflection_app.loops.protocol.error_classes import Said, SaidMany
 from reflection_app.loops.protocol.rounds import BrokenBy, Interruption, SentBack, framed_ticket, keep_stage
 from reflection_app.loops.protocol.self_checks import interruption_of, text_of, unknown_of
 from reflection_app.loops.protocol.stages import Classified, Explored, Reflected
-from reflection_app.loops.requirement_checks import check_requirements
-from reflection_app.loops.requirements import RequirementsReport
 from reflection_app.loops.task_spec import TaskSpec
 from reflection_app.loops.tool_tries import task_of
 from reflection_app.loops.values import Message, system, user
@@ -165,13 +164,6 @@ async def explore(spec: TaskSpec, run: Progress, back: SentBack) -> Explored:
         verdict=ticket.verdict.value,
         score=ticket.quality_score,
     )
-
-
-def requirements_of(spec: TaskSpec, content: str) -> RequirementsReport | None:
-    """How `content` stands against the minimum requirements; None where the task has none."""
-    if spec.requirements is None:
-        return None
-    return check_requirements(spec.requirements, content, chain_of_thought=spec.chain_of_thought)
 
 
 def _artifacts(handed_in: HandedIn | None) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from reflection_app.loops.progress import Progress
 from reflection_app.loops.protocol.error_classes import ErrorClass, item
 from reflection_app.loops.protocol.reports import Report
 from reflection_app.loops.protocol.stages import Classified, Output, Planned, Reflected, StageRecord, Submitted
+from reflection_app.loops.texts import cut_with
 from reflection_app.loops.tickets import Ticket, Trigger
 from reflection_app.loops.values import Message
 from reflection_app.loops.verdicts import Judgement
@@ -46,7 +47,6 @@ class Made:
     messages: tuple[Message, ...]
     role: str = "actor"
     is_ordered: bool = False
-    is_resumed: bool = False
     interruption: Interruption | None = None
     submitted: Submitted | None = None
     checkpoint: tuple[str, ...] = ()
@@ -177,5 +177,4 @@ def told_ticket(back: SentBack) -> str:
 
 
 def _listed(lines: list[str]) -> str:
-    text = "\n".join(lines)
-    return text if len(text) <= LONGEST_LISTED else f"{text[:LONGEST_LISTED]}\n- … and more."
+    return cut_with("\n".join(lines), LONGEST_LISTED, note="- … and more.")

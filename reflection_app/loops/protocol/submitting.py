@@ -5,7 +5,7 @@ What misses a minimum requirement is not: it goes round again with what remains.
 
 from collections.abc import Sequence
 
-from reflection_app.loops.actor_critic import actor_messages
+from reflection_app.loops.actor_critic import actor_messages, requirements_of
 from reflection_app.loops.answers import Answer, complete_answer, joined
 from reflection_app.loops.attempts import keep_attempt, told
 from reflection_app.loops.effect import EffectFailed, EffectTimedOut
@@ -14,7 +14,6 @@ from reflection_app.loops.progress import PriceUnknown, Progress
 from reflection_app.loops.prompts import prompt
 from reflection_app.loops.protocol.executing import keep_repair, told_outputs, told_plan
 from reflection_app.loops.protocol.making import TOO_LONG, first_messages, messages_of
-from reflection_app.loops.protocol.reflecting import requirements_of
 from reflection_app.loops.protocol.repair_plans import told_analysis
 from reflection_app.loops.protocol.rounds import (
     Analysis,
