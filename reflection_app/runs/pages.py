@@ -1,8 +1,6 @@
 """The list of runs: filtered and searched by its address alone, page by page from the newest."""
 
-from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode
 from uuid import UUID
 
 from django.contrib import messages
@@ -18,7 +16,6 @@ from reflection_app.adapters.live import UNTIL_ITS_PAGE_IS_OPEN_S, mark_watched
 from reflection_app.core.errors import ActionError, CannotFork, Conflict, InvalidInput
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.questions import Choice
-from reflection_app.loops.storable import storable
 from reflection_app.loops.verdicts import IssueCategory, Outcome, Severity
 from reflection_app.loops.verdicts import Verdict as LoopVerdict
 from reflection_app.notebook.views.entry import learned_from_run
@@ -41,50 +38,29 @@ from reflection_app.tasks.redo import why_no_redo
 from reflection_app.tasks.views import redo_form_of
 from reflection_app.web.access import DeskRequest, Place, get_run_for, get_step_for, project_page
 from reflection_app.web.forms import complaints
-from reflection_app.web.list_pages import list_response, page_before
+from reflection_app.web.list_pages import Filters, list_page, one_of, text_of
 from reflection_app.web.middleware import post_only
 
 LONGEST_SEARCH = 200
 STATES = (RunState.QUEUED, RunState.RUNNING, RunState.WAITING_REVIEW, RunState.WAITING_AGENT)
 
 
-@dataclass(frozen=True)
-class Filters:
-    """What of the address is understood; anything else in it is left aside."""
-
-    status: str = ""
-    mode: str = ""
-    q: str = ""
-
-    @property
-    def any(self) -> bool:
-        return bool(self.status or self.mode or self.q)
-
-    @property
-    def query(self) -> str:
-        given = {"status": self.status, "mode": self.mode, "q": self.q}
-        return urlencode({name: value for name, value in given.items() if value})
-
-
-def read_filters(request: DeskRequest) -> Filters:
-    status, mode = request.GET.get("status", ""), request.GET.get("mode", "")
-    known = {*RunState.values, *(outcome.value for outcome in Outcome)}
-    return Filters(
-        status=status if status in known else "",
-        mode=mode if mode in {mode.value for mode in (*MODES, *DESK_MODES)} else "",
-        q=storable(request.GET.get("q", "").strip())[:LONGEST_SEARCH],
-    )
+READ = {
+    "status": one_of((*RunState.values, *(outcome.value for outcome in Outcome))),
+    "mode": one_of([mode.value for mode in (*MODES, *DESK_MODES)]),
+    "q": text_of(LONGEST_SEARCH),
+}
 
 
 def filtered(runs: QuerySet[Run], filters: Filters) -> QuerySet[Run]:
-    if filters.status in RunState.values:
-        runs = runs.filter(state=filters.status)
-    elif filters.status:
-        runs = runs.filter(outcome=filters.status)
-    if filters.mode:
-        runs = runs.filter(mode=filters.mode)
-    if filters.q:
-        runs = runs.filter(Q(task__objective__icontains=filters.q) | Q(task__external_id__icontains=filters.q))
+    if filters["status"] in RunState.values:
+        runs = runs.filter(state=filters["status"])
+    elif filters["status"]:
+        runs = runs.filter(outcome=filters["status"])
+    if filters["mode"]:
+        runs = runs.filter(mode=filters["mode"])
+    if filters["q"]:
+        runs = runs.filter(Q(task__objective__icontains=filters["q"]) | Q(task__external_id__icontains=filters["q"]))
     return runs
 
 
@@ -94,24 +70,24 @@ def run_list(request: DeskRequest) -> HttpResponse:
     project = request.place.project
     behind = behind_figure(request)
     # The choice of the metrics has a mode of its own; it is part of what is behind the figure.
-    filters = Filters() if behind else read_filters(request)
+    filters = Filters.read({} if behind else request.GET, **READ)
     runs = filtered(runs_for_list(project), filters)
     if behind:
         runs = runs.filter(pk__in=behind.runs.values("pk"))
-    elif not filters.mode:
+    elif not filters["mode"]:
         runs = runs.filter(NOT_OF_THE_DESK)
-    page = page_before(runs, request, among=Run.objects.filter(project=project))
-    context = {
-        "runs": page.rows,
-        "older": page.last.pk if page.last else None,
-        "before": request.GET.get("before", ""),
-        "filters": behind or filters,
-        "behind": behind,
-        "states": STATES,
-        "outcomes": list(Outcome),
-        "modes": (*MODES, *DESK_MODES),
-    }
-    return list_response(request, "runs/list.html", context)
+    return list_page(
+        request,
+        "runs/list.html",
+        runs,
+        called="runs",
+        among=Run.objects.filter(project=project),
+        filters=behind or filters,
+        behind=behind,
+        states=STATES,
+        outcomes=list(Outcome),
+        modes=(*MODES, *DESK_MODES),
+    )
 
 
 # Forking a run in the browser.

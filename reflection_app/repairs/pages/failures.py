@@ -1,7 +1,6 @@
 """The pages of failed calls: the list, and one failure told as a post-mortem."""
 
 from dataclasses import dataclass
-from urllib.parse import urlencode
 from uuid import UUID
 
 from django.contrib import messages
@@ -36,7 +35,7 @@ from reflection_app.repairs.views import FailureShown
 from reflection_app.tasks.submission import invalid_input
 from reflection_app.web.access import DeskRequest, get_tool_failure_for, project_page
 from reflection_app.web.forms import Typed, blame, read_typed
-from reflection_app.web.list_pages import list_response, page_before
+from reflection_app.web.list_pages import Filters, list_page, list_response, one_of, text_of
 from reflection_app.web.middleware import post_only
 
 LONGEST_SEARCH = 200
@@ -50,66 +49,33 @@ FOLLOWS = {
 WENT = {"worked": True, "failed": False, "unknown": None}
 
 
-@dataclass(frozen=True)
-class Filters:
-    """What of the address is understood; anything else in it is left aside."""
-
-    q: str = ""
-    type: str = ""
-    went: str = ""
-    agent: str = ""
-
-    @property
-    def any(self) -> bool:
-        return bool(self.q or self.type or self.went or self.agent)
-
-    @property
-    def query(self) -> str:
-        return urlencode({name: value for name, value in vars(self).items() if value})
-
-
-def read_filters(request: DeskRequest) -> Filters:
-    kind, went = request.GET.get("type", ""), request.GET.get("went", "")
-    return Filters(
-        q=_searched(request, "q"),
-        type=kind if kind in set(ErrorType) else "",
-        went=went if went in WENT else "",
-        agent=_searched(request, "agent"),
-    )
-
-
-def _searched(request: DeskRequest, name: str) -> str:
-    return storable(request.GET.get(name, "").strip())[:LONGEST_SEARCH]
-
-
-def filtered(project: Project, filters: Filters) -> QuerySet[ToolFailure]:
-    """The project's failures that the filters leave, newest first."""
-    rows = ToolFailure.objects.filter(project=project).select_related("run").defer("run__spec")
-    if filters.q:
-        rows = rows.filter(Q(tool__icontains=filters.q) | Q(external_id=filters.q))
-    if filters.type:
-        rows = rows.filter(error_type=filters.type)
-    if filters.went:
-        wanted = WENT[filters.went]
-        rows = rows.filter(worked__isnull=True) if wanted is None else rows.filter(worked=wanted)
-    if filters.agent:
-        rows = rows.filter(agent=filters.agent)
-    return rows.order_by("-created_at", "-id")
+def filtered(rows: QuerySet[ToolFailure], filters: Filters) -> QuerySet[ToolFailure]:
+    if filters["q"]:
+        rows = rows.filter(Q(tool__icontains=filters["q"]) | Q(external_id=filters["q"]))
+    if filters["type"]:
+        rows = rows.filter(error_type=filters["type"])
+    if filters["went"]:
+        worked = WENT[filters["went"]]
+        rows = rows.filter(worked__isnull=True) if worked is None else rows.filter(worked=worked)
+    return rows.filter(agent=filters["agent"]) if filters["agent"] else rows
 
 
 @project_page()
 @require_safe
 def tool_failures(request: DeskRequest) -> HttpResponse:
-    filters, project = read_filters(request), request.place.project
-    page = page_before(filtered(project, filters), request, among=ToolFailure.objects.filter(project=project))
-    context = {
-        "failures": [FailureShown(row) for row in page.rows],
-        "older": page.last.pk if page.last else None,
-        "before": request.GET.get("before", ""),
-        "filters": filters,
-        "types": list(ErrorType),
-    }
-    return list_response(request, "repairs/failures/list.html", context)
+    own = ToolFailure.objects.filter(project=request.place.project)
+    searched = text_of(LONGEST_SEARCH)
+    filters = Filters.read(request.GET, q=searched, type=one_of(ErrorType), went=one_of(WENT), agent=searched)
+    return list_page(
+        request,
+        "repairs/failures/list.html",
+        filtered(own.select_related("run").defer("run__spec"), filters).order_by("-created_at", "-id"),
+        called="failures",
+        view=lambda rows: [FailureShown(row) for row in rows],
+        among=own,
+        filters=filters,
+        types=list(ErrorType),
+    )
 
 
 @project_page()

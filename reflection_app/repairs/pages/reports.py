@@ -1,12 +1,10 @@
 """Reflection reports: the list, one report as a post-mortem, its files, and the form that corrects its class."""
 
-from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode
 from uuid import UUID
 
 from django.contrib import messages
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 from django.http import Http404, HttpResponse, HttpResponseNotAllowed, JsonResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -19,7 +17,6 @@ from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.protocol.error_classes import ErrorClass
 from reflection_app.loops.protocol.reports import markdown_of
-from reflection_app.loops.storable import storable
 from reflection_app.notebook.views.entry import learned_from_report
 from reflection_app.repairs.instructions import InstructionInput, decide_instruction
 from reflection_app.repairs.models import AgentInstruction, InstructionState, Report
@@ -28,55 +25,11 @@ from reflection_app.repairs.views import CLASSES, ReportShown
 from reflection_app.tasks.submission import invalid_input
 from reflection_app.web.access import DeskRequest, Place, project_page
 from reflection_app.web.forms import Typed, blame, complaints, read_typed
-from reflection_app.web.list_pages import list_response, page_before
+from reflection_app.web.list_pages import Filters, id_of, list_page, one_of, text_of
 from reflection_app.web.middleware import post_only
 
 MOST_AGENTS = 100
 CORRECTION = ("type", "reason", "before")
-
-
-@dataclass(frozen=True)
-class Filters:
-    """What of the address is understood; anything else in it is left aside."""
-
-    type: str = ""
-    agent: str = ""
-    run: str = ""
-
-    @property
-    def any(self) -> bool:
-        return bool(self.type or self.agent or self.run)
-
-    @property
-    def query(self) -> str:
-        return urlencode({name: value for name, value in vars(self).items() if value})
-
-
-def read_filters(request: DeskRequest) -> Filters:
-    type_ = request.GET.get("type", "")
-    return Filters(
-        type=type_ if type_ in set(ErrorClass) else "",
-        agent=storable(request.GET.get("agent", ""))[:120],
-        run=_id(request.GET.get("run", "")),
-    )
-
-
-def _id(typed: str) -> str:
-    try:
-        return str(UUID(typed))
-    except ValueError:
-        return ""
-
-
-def filtered(project: Project, filters: Filters) -> QuerySet[Report]:
-    """The project's reports that fit, newest first."""
-    rows = Report.objects.filter(project=project).select_related("run__task", "attempt", "revised_attempt")
-    if filters.type:
-        holds = Q(corrected_type=filters.type) | Q(corrected_type__isnull=True, error_type=filters.type)
-        rows = rows.filter(holds)
-    wanted = {name: value for name, value in (("agent", filters.agent), ("run", filters.run)) if value}
-    rows = rows.filter(**wanted).defer("run__spec", "run__task__tests", "attempt__content", "revised_attempt__content")
-    return rows.prefetch_related("corrections").order_by("-created_at", "-id")
 
 
 def get_report_for(place: Place, reflection_id: str) -> Report:
@@ -92,20 +45,29 @@ def get_report_for(place: Place, reflection_id: str) -> Report:
 @project_page()
 @require_safe
 def report_list(request: DeskRequest) -> HttpResponse:
-    project, filters = request.place.project, read_filters(request)
-    page = page_before(
-        filtered(project, filters), request, among=Report.objects.filter(project=project), named_by="reflection_id"
+    project, own = request.place.project, Report.objects.filter(project=request.place.project)
+    filters = Filters.read(request.GET, type=one_of(ErrorClass), agent=text_of(120), run=id_of)
+    rows = own.filter(**{name: value for name, value in filters.given.items() if name != "type"})
+    if filters["type"]:
+        # What a person corrected holds instead of what was found.
+        found = Q(corrected_type__isnull=True, error_type=filters["type"])
+        rows = rows.filter(Q(corrected_type=filters["type"]) | found)
+    rows = rows.select_related("run__task", "attempt", "revised_attempt").prefetch_related("corrections")
+    return list_page(
+        request,
+        "repairs/reports/list.html",
+        rows.defer("run__spec", "run__task__tests", "attempt__content", "revised_attempt__content").order_by(
+            "-created_at", "-id"
+        ),
+        called="reports",
+        view=lambda reports: [ReportShown(row) for row in reports],
+        among=own,
+        named_by="reflection_id",
+        filters=filters,
+        classes=CLASSES,
+        agents=_agents(project),
+        undecided=undecided(project),
     )
-    context = {
-        "reports": [ReportShown(row) for row in page.rows],
-        "older": page.last.reflection_id if page.last else "",
-        "before": request.GET.get("before", ""),
-        "filters": filters,
-        "classes": CLASSES,
-        "agents": _agents(project),
-        "undecided": undecided(project),
-    }
-    return list_response(request, "repairs/reports/list.html", context)
 
 
 def _agents(project: Project) -> list[str]:

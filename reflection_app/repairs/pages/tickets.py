@@ -1,11 +1,8 @@
 """Rewind tickets: the list, and one ticket with all that whoever repairs the attempt has to know."""
 
-from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -13,76 +10,42 @@ from django.views.decorators.http import require_safe
 from pydantic import ValidationError
 
 from reflection_app.core.errors import InvalidInput
-from reflection_app.core.ids import id_from
 from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
-from reflection_app.loops.storable import storable
 from reflection_app.loops.tickets import Trigger
 from reflection_app.repairs.models import Ticket, TicketState
 from reflection_app.repairs.tickets import ClosingInput, close_ticket
 from reflection_app.tasks.redo import why_no_redo
 from reflection_app.web.access import DeskRequest, get_ticket_for, project_page
 from reflection_app.web.forms import complaints
-from reflection_app.web.list_pages import list_response, page_before
+from reflection_app.web.list_pages import Filters, id_of, list_page, one_of, text_of
 from reflection_app.web.middleware import post_only
 
 MOST_AGENTS = 100
 
 
-@dataclass(frozen=True)
-class Filters:
-    """What of the address is understood; anything else in it is left aside."""
-
-    state: str = ""
-    agent: str = ""
-    trigger: str = ""
-    run: str = ""
-
-    @property
-    def any(self) -> bool:
-        return bool(self.state or self.agent or self.trigger or self.run)
-
-    @property
-    def query(self) -> str:
-        given = {name: getattr(self, name) for name in ("state", "agent", "trigger", "run")}
-        return urlencode({name: value for name, value in given.items() if value})
-
-
-def read_filters(request: DeskRequest) -> Filters:
-    state, trigger = request.GET.get("state", ""), request.GET.get("trigger", "")
-    return Filters(
-        state=state if state in TicketState.values else "",
-        agent=storable(request.GET.get("agent", ""))[:120],
-        trigger=trigger if trigger in {known.value for known in Trigger} else "",
-        run=str(run) if (run := id_from(request.GET.get("run", ""))) else "",
-    )
-
-
-def filtered(project: Project, filters: Filters) -> QuerySet[Ticket]:
-    """The project's tickets that fit, newest first."""
-    columns = {"state": filters.state, "target_agent": filters.agent, "trigger": filters.trigger, "run": filters.run}
-    wanted = {name: value for name, value in columns.items() if value}
-    tickets = Ticket.objects.filter(project=project, **wanted).select_related("run__task", "attempt")
-    return tickets.defer("run__spec", "run__task__tests", "attempt__content").order_by("-created_at", "-id")
-
-
 @project_page()
 @require_safe
 def ticket_list(request: DeskRequest) -> HttpResponse:
-    project, filters = request.place.project, read_filters(request)
-    page = page_before(
-        filtered(project, filters), request, among=Ticket.objects.filter(project=project), named_by="ticket_id"
+    own = Ticket.objects.filter(project=request.place.project)
+    triggers = [trigger.value for trigger in Trigger]
+    filters = Filters.read(
+        request.GET, state=one_of(TicketState.values), agent=text_of(120), trigger=one_of(triggers), run=id_of
     )
-    context = {
-        "tickets": page.rows,
-        "older": page.last.ticket_id if page.last else "",
-        "before": request.GET.get("before", ""),
-        "filters": filters,
-        "states": list(TicketState),
-        "triggers": list(Trigger),
-        "agents": _agents(project),
-    }
-    return list_response(request, "repairs/tickets/list.html", context)
+    columns = {"target_agent" if name == "agent" else name: value for name, value in filters.given.items()}
+    tickets = own.filter(**columns).select_related("run__task", "attempt")
+    return list_page(
+        request,
+        "repairs/tickets/list.html",
+        tickets.defer("run__spec", "run__task__tests", "attempt__content").order_by("-created_at", "-id"),
+        called="tickets",
+        among=own,
+        named_by="ticket_id",
+        filters=filters,
+        states=list(TicketState),
+        triggers=list(Trigger),
+        agents=_agents(request.place.project),
+    )
 
 
 def _agents(project: Project) -> list[str]:
