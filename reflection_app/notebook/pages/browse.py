@@ -93,30 +93,16 @@ def _rows(request: DeskRequest, wanted: Listing, *, after: UUID | None) -> dict[
 
 def chips_of(asked: AskedNotebook) -> list[Chip]:
     """The filters in force, each with the query that leaves it out."""
-    wanted = asked.filter
-    said: dict[str, str] = {
+    wanted, empty = asked.filter, type(asked.filter)()
+    owner = {MINE: _("me"), NOBODY: _("nobody")}.get(wanted.owner, wanted.owner)
+    words: dict[str, str] = {
         "q": f"“{wanted.q}”" if wanted.q else "",
         "kind": str(KINDS[wanted.kind]) if wanted.kind else "",
-        "category": category_words(wanted.category),
-        "agent": wanted.agent,
+        "category": f"{field_words('category')}: {category_words(wanted.category)}" if wanted.category else "",
+        "agent": f"{field_words('agent')}: {wanted.agent}" if wanted.agent else "",
         "tag": f"#{wanted.tag}" if wanted.tag else "",
-        "owner": _owner_words(wanted.owner),
+        "owner": _("Owner: %(name)s") % {"name": owner} if owner else "",
         "flagged": _("Flagged") if wanted.flagged else "",
         "conflict": _("In a conflict") if wanted.conflict else "",
     }
-    empty = type(wanted)()
-    return [
-        Chip(name, _label(name, words), asked.query_with(**{name: getattr(empty, name)}))
-        for name, words in said.items()
-        if words
-    ]
-
-
-def _label(name: str, words: str) -> str:
-    if name in {"category", "agent"}:
-        return f"{field_words(name)}: {words}"
-    return _("Owner: %(name)s") % {"name": words} if name == "owner" else words
-
-
-def _owner_words(owner: str) -> str:
-    return {MINE: _("me"), NOBODY: _("nobody")}.get(owner, owner)
+    return [Chip(name, said, asked.query_with(**{name: getattr(empty, name)})) for name, said in words.items() if said]

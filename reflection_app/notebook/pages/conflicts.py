@@ -35,7 +35,7 @@ WORDS = ("name", "description", "content")
 
 
 @dataclass
-class Typed:
+class ConflictForm:
     """What was typed into the forms, kept where it was refused."""
 
     stays: UUID
@@ -81,7 +81,7 @@ def conflict_page(request: DeskRequest, conflict_id: UUID) -> HttpResponse:
     conflict = get_conflict_for(request.place, conflict_id)
     view = ConflictView(conflict)
     stays = id_from(request.GET.get("stays", "")) or view.likely_stays
-    typed = Typed(stays=stays, words=_words_of(conflict, stays))
+    typed = ConflictForm(stays=stays, words=_words_of(conflict, stays))
     if request.GET.get("words") == "suggestion" and conflict.suggestion:
         typed.words = {name: str(conflict.suggestion.get(name, "")) for name in WORDS}
         typed.opened = "merge"
@@ -144,7 +144,7 @@ def suggestion_part(request: DeskRequest, conflict_id: UUID) -> HttpResponse:
     return render(request, "notebook/_conflict_suggestion.html", context)
 
 
-def _show(request: DeskRequest, conflict: SeenConflict, typed: Typed) -> HttpResponse:
+def _show(request: DeskRequest, conflict: SeenConflict, typed: ConflictForm) -> HttpResponse:
     project = request.place.project
     newer, older = beside(conflict)
     view = ConflictView(conflict)
@@ -182,13 +182,13 @@ def _text(request: DeskRequest, name: str) -> str:
     return request.POST.get(name, "").replace("\r\n", "\n")
 
 
-def _typed(request: DeskRequest, conflict: SeenConflict, problem: ActionError) -> Typed:
+def _typed(request: DeskRequest, conflict: SeenConflict, problem: ActionError) -> ConflictForm:
     """What was typed, for showing it again."""
     stays = id_from(request.POST.get("stays", "")) or ConflictView(conflict).likely_stays
     has_words = "name" in request.POST
     words = {name: _text(request, name) for name in WORDS} if has_words else _words_of(conflict, stays)
     opened = {"merge": "merge" if has_words else "", "keep_both": "keep_both"}.get(request.POST.get("act", ""), "")
-    return Typed(stays=stays, words=words, reason=_text(request, "reason"), problem=problem, opened=opened)
+    return ConflictForm(stays=stays, words=words, reason=_text(request, "reason"), problem=problem, opened=opened)
 
 
 def _settlement(request: DeskRequest) -> SettleInput:

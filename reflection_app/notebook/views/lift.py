@@ -8,7 +8,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from notebook_app.public import Claim, Interval, KeptExposure, LessonLift, Measured, exposures_of, lift_of
+from notebook_app.public import Claim, Interval, LessonLift, Measured, exposures_of, lift_of
 from reflection_app.core.ids import id_from
 from reflection_app.core.models import Project
 from reflection_app.runs.models import Run
@@ -38,60 +38,6 @@ def points(difference: float) -> str:
     """`+12`, `−3` or `0`, in points of a hundred."""
     rounded = round(difference * 100)
     return f"+{rounded}" if rounded > 0 else f"−{-rounded}" if rounded < 0 else "0"
-
-
-def why_words(measured: Measured, claim: Claim) -> str:
-    """Why this is said of the lesson, and nothing more."""
-    look = measured.judged.decisive
-    if claim in BY_LOOK and look is not None:
-        said = _("At the look with %(size)s outcomes in the smaller arm.") % {"size": look.size}
-        if claim in {Claim.PERHAPS_HARMS, Claim.PERHAPS_HELPS}:
-            said += " " + _("Among so many lessons, one may look like this by chance.")
-        return said
-    if claim is Claim.NO_HELP:
-        return _("After %(looks)s looks, even the upper end of the interval is below 10 points.") % {
-            "looks": len(measured.judged.looks)
-        }
-    return needs_words(measured)
-
-
-def needs_words(measured: Measured) -> str:
-    """About how many more runs it takes until something can be told."""
-    needed = measured.needed
-    if not measured.outcomes.highest_share:
-        return _("Nothing is withheld, so nothing can be told.")
-    if needed.more_runs is None:
-        return _("Out of reach: it would take more than 100,000 runs. Withhold a larger share.")
-    runs = ngettext("Needs about one more run", "Needs about %(runs)s more runs", needed.more_runs) % {
-        "runs": f"{needed.more_runs:,}"
-    }
-    if needed.is_observed:
-        return (
-            runs
-            + " "
-            + _("if the difference is as large as it looks (%(points)s points).")
-            % {"points": points(needed.difference)}
-        )
-    return runs + " " + _("to find a difference of %(points)s points.") % {"points": round(needed.difference * 100)}
-
-
-def reason_words(measured: Measured) -> str:
-    """A reason for retiring the lesson, with its figures as they are now."""
-    difference = measured.difference
-    if difference is None:
-        return ""
-    said = (
-        _("First attempts succeeded less often with it: %(figures)s.")
-        if difference.estimate < 0
-        else _("It does not help: %(figures)s.")
-    )
-    figures = _("%(points)s points, 95 %% interval %(low)s to %(high)s, over %(runs)s runs") % {
-        "points": points(difference.estimate),
-        "low": points(difference.low),
-        "high": points(difference.high),
-        "runs": f"{measured.total:,}",
-    }
-    return said % {"figures": figures}
 
 
 EXPOSURES_SHOWN = 20
@@ -134,15 +80,49 @@ class LiftView:
 
     @property
     def why(self) -> str:
-        return why_words(self.measured, self.claim)
+        """Why this is said of the lesson, and nothing more."""
+        judged = self.measured.judged
+        if self.claim in BY_LOOK and judged.decisive is not None:
+            said = _("At the look with %(size)s outcomes in the smaller arm.") % {"size": judged.decisive.size}
+            if self.claim in {Claim.PERHAPS_HARMS, Claim.PERHAPS_HELPS}:
+                said += " " + _("Among so many lessons, one may look like this by chance.")
+            return said
+        if self.claim is Claim.NO_HELP:
+            said = _("After %(looks)s looks, even the upper end of the interval is below 10 points.")
+            return said % {"looks": len(judged.looks)}
+        return self.needs
 
     @property
     def needs(self) -> str:
-        return needs_words(self.measured)
+        """About how many more runs it takes until something can be told."""
+        needed = self.measured.needed
+        if not self.measured.outcomes.highest_share:
+            return _("Nothing is withheld, so nothing can be told.")
+        if needed.more_runs is None:
+            return _("Out of reach: it would take more than 100,000 runs. Withhold a larger share.")
+        runs = ngettext("Needs about one more run", "Needs about %(runs)s more runs", needed.more_runs)
+        if needed.is_observed:
+            until = _("if the difference is as large as it looks (%(points)s points).")
+            until %= {"points": points(needed.difference)}
+        else:
+            until = _("to find a difference of %(points)s points.") % {"points": round(needed.difference * 100)}
+        return f"{runs % {'runs': f'{needed.more_runs:,}'}} {until}"
 
     @property
     def reason(self) -> str:
-        return reason_words(self.measured)
+        """A reason for retiring the lesson, with its figures as they are now."""
+        difference = self.measured.difference
+        if difference is None:
+            return ""
+        figures = _("%(points)s points, 95 %% interval %(low)s to %(high)s, over %(runs)s runs") % {
+            "points": points(difference.estimate),
+            "low": points(difference.low),
+            "high": points(difference.high),
+            "runs": f"{self.measured.total:,}",
+        }
+        if difference.estimate < 0:
+            return _("First attempts succeeded less often with it: %(figures)s.") % {"figures": figures}
+        return _("It does not help: %(figures)s.") % {"figures": figures}
 
     @property
     def difference(self) -> str:
@@ -158,38 +138,21 @@ class LiftView:
         return Drawing.of(self.measured.difference) if self.measured.difference else None
 
 
-@dataclass(frozen=True)
-class LiftRow:
-    """One lesson of the list."""
-
-    lesson: LessonLift
-    view: LiftView
-
-
-@dataclass(frozen=True)
-class ExposureLine:
-    """One draw; `run` is the run of this project that it was for, None of an outside agent's work."""
-
-    exposure: KeptExposure
-    run: Run | None
-
-
-def rows_of(lessons: Iterable[LessonLift]) -> list[LiftRow]:
-    return [LiftRow(lesson, LiftView(lesson.measured, lesson.claim)) for lesson in lessons]
+def rows_of(lessons: Iterable[LessonLift]) -> list[dict[str, object]]:
+    return [{"lesson": lesson, "view": LiftView(lesson.measured, lesson.claim)} for lesson in lessons]
 
 
 def lift_context(project: Project, entry_id: UUID) -> dict[str, object]:
-    """What notebook/_lift.html shows of one entry: its lift by itself, and its newest draws."""
+    """What notebook/_lift.html shows of one entry: its lift by itself, and its newest draws.
+
+    A draw has the run of this project that it was for, and none where it was an outside agent's work.
+    """
     measured = lift_of(project.pk, entry_id, share=project.get_notebook().holdout_share)
     page = exposures_of(project.pk, entry_id, limit=EXPOSURES_SHOWN)
+    ids = {found for one in page.exposures if (found := id_from(one.subject))}
+    runs = Run.objects.select_related("task").defer("spec").filter(project=project).in_bulk(list(ids))
     return {
         "lift": LiftView(measured, measured.alone),
-        "exposure_lines": exposure_lines(project, page.exposures),
+        "exposure_lines": [{"exposure": one, "run": runs.get(id_from(one.subject))} for one in page.exposures],
         "has_more_exposures": page.last is not None,
     }
-
-
-def exposure_lines(project: Project, exposures: list[KeptExposure]) -> list[ExposureLine]:
-    ids = {found for one in exposures if (found := id_from(one.subject))}
-    runs = Run.objects.select_related("task").defer("spec").filter(project=project).in_bulk(list(ids))
-    return [ExposureLine(one, runs.get(id_from(one.subject))) for one in exposures]

@@ -240,19 +240,19 @@ class EntryForm:
 
     @property
     def fields(self) -> list[FormField]:
-        return [self._field(name) for name in names_of(self.kind)]
-
-    def _field(self, name: str) -> FormField:
-        is_list = name in lists_of(self.kind)
-        return FormField(
-            name,
-            field_words(name),
-            self.typed.get(name, ""),
-            errors=list(self.errors.get(name, [])),
-            is_short=name in SHORT,
-            is_list=is_list,
-            longest=LONGEST_LIST if is_list else LONGEST.get(name, LONGEST_FIELD),
-        )
+        lists = lists_of(self.kind)
+        return [
+            FormField(
+                name,
+                field_words(name),
+                self.typed.get(name, ""),
+                errors=list(self.errors.get(name, [])),
+                is_short=name in SHORT,
+                is_list=name in lists,
+                longest=LONGEST_LIST if name in lists else LONGEST.get(name, LONGEST_FIELD),
+            )
+            for name in names_of(self.kind)
+        ]
 
 
 def names_of(kind: EntryKind) -> list[str]:

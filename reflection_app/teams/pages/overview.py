@@ -102,18 +102,10 @@ class Week:
 
 
 def outcomes_of_week(project: Project) -> Week:
-    rows = (
-        Run.objects.filter(NOT_OF_THE_DESK, project=project, finished_at__gte=timezone.now() - WEEK)
-        .order_by()
-        .values_list(F("outcome"))
-        .annotate(Count("pk"))
-    )
+    """How many runs ended how, in the order of the outcomes, laid end to end on a bar of 100."""
+    ended = Run.objects.filter(NOT_OF_THE_DESK, project=project, finished_at__gte=timezone.now() - WEEK)
+    rows = ended.order_by().values_list(F("outcome")).annotate(Count("pk"))
     counts: dict[str, int] = {str(outcome): count for outcome, count in rows}
-    return shares_of(counts)
-
-
-def shares_of(counts: dict[str, int]) -> Week:
-    """The counts in the order of the outcomes, laid end to end on a bar of 100."""
     total = sum(counts.values())
     shares: list[Share] = []
     start = 0.0
