@@ -25,6 +25,10 @@ class PageQuery(BaseModel):
     limit: int = Field(default=50, ge=1, le=200, description="how many at most")
     cursor: str | None = Field(default=None, max_length=500, description="taken from `next` or `previous`")
 
+    def lookups(self, *names: str) -> dict[str, Any]:
+        """The parameters of these names that are given, which are fields of the row by the same names."""
+        return self.model_dump(exclude_none=True, include=set(names))
+
 
 @dataclass(frozen=True)
 class Order:

@@ -5,10 +5,10 @@ import math
 from collections.abc import Iterator
 from decimal import Decimal
 from itertools import islice
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 from weakref import WeakKeyDictionary
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from rest_framework.request import Request
 
 from reflection_app.api.problems import TooManyValues, UnsupportedBody
@@ -147,7 +147,23 @@ def _written(path: Path) -> str:
 class Answer(BaseModel):
     """A part of an answer. Every field is always there; what does not apply is null."""
 
-    model_config = ConfigDict(frozen=True, json_schema_serialization_defaults_required=True)
+    model_config = ConfigDict(
+        frozen=True, from_attributes=True, populate_by_name=True, json_schema_serialization_defaults_required=True
+    )
+
+    @classmethod
+    def from_row(cls, row: Any, **known: Any) -> Self:
+        """The answer by the attributes of `row`, but for the fields that are `known`. Aliases are names in `row`."""
+        return cls.model_validate(_RowWith(row, known) if known else row)
+
+
+class _RowWith:
+    def __init__(self, row: Any, known: dict[str, Any]) -> None:
+        self._row = row
+        self.__dict__ |= known
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._row, name)
 
 
 class PageAnswer(Answer):
@@ -157,9 +173,18 @@ class PageAnswer(Answer):
     previous: str | None = Field(description="the address of the page before")
 
 
-Money = Annotated[str, Field(pattern=r"^\d+(\.\d+)?$", examples=["0.00123400"])]
-
-
 def money(amount: Decimal) -> str:
     """The amount in USD, never with an exponent, which str() would give to small ones."""
     return f"{amount:.8f}"
+
+
+Money = Annotated[
+    str,
+    Field(pattern=r"^\d+(\.\d+)?$", examples=["0.00123400"]),
+    # A row that was just made has its default, a plain 0.
+    BeforeValidator(lambda amount: money(Decimal(amount)) if isinstance(amount, (Decimal, int)) else amount),
+]
+# Rows keep an empty text where there is none; answers say null.
+BlankIsNull = BeforeValidator(lambda value: value or None)
+TextOrNull = Annotated[str | None, BlankIsNull]
+Username = Annotated[str | None, BeforeValidator(lambda user: user.get_username() if user else None)]
