@@ -29,6 +29,10 @@ class PageQuery(BaseModel):
         """What was asked for beside the page, by the rows' names for it (a field's `serialization_alias`)."""
         return self.model_dump(exclude_none=True, by_alias=True, exclude={"limit", "cursor"})
 
+    def lookups(self, *names: str) -> dict[str, Any]:
+        """The parameters of these names that are given, which are fields of the row by the same names."""
+        return self.model_dump(exclude_none=True, include=set(names))
+
 
 @dataclass(frozen=True)
 class Order:

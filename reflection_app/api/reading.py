@@ -152,12 +152,24 @@ class Answer(BaseModel):
     )
 
     @classmethod
-    def from_row(cls, row: object, **beside: Any) -> Self:
+    def from_row(cls, row: Any, **beside: Any) -> Self:
         """The answer about a row, by its attributes; `beside` is what it has not, or what is told otherwise."""
-        sources = {n: str(field.validation_alias or n) for n, field in cls.model_fields.items() if field.is_required()}
-        return cls.model_validate(
-            {source: beside[name] if name in beside else getattr(row, source) for name, source in sources.items()}
-        )
+        if not beside:
+            return cls.model_validate(row)
+        sources = {name: field.validation_alias for name, field in cls.model_fields.items()}
+        known = {
+            alias if isinstance(alias := sources.get(name), str) else name: value for name, value in beside.items()
+        }
+        return cls.model_validate(_RowWith(row, known))
+
+
+class _RowWith:
+    def __init__(self, row: Any, known: dict[str, Any]) -> None:
+        self._row = row
+        self.__dict__ |= known
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._row, name)
 
 
 class PageAnswer(Answer):
@@ -167,21 +179,21 @@ class PageAnswer(Answer):
     previous: str | None = Field(description="the address of the page before")
 
 
-Money = Annotated[str, Field(pattern=r"^\d+(\.\d+)?$", examples=["0.00123400"])]
-
-
 def money(amount: Decimal) -> str:
     """The amount in USD, never with an exponent, which str() would give to small ones."""
     return f"{amount:.8f}"
 
 
-def _known(amount: Decimal | None) -> str | None:
-    return None if amount is None else money(amount)
-
-
+Money = Annotated[
+    str,
+    Field(pattern=r"^\d+(\.\d+)?$", examples=["0.00123400"]),
+    # A row that was just made has its default, a plain 0.
+    BeforeValidator(lambda amount: money(Decimal(amount)) if isinstance(amount, (Decimal, int)) else amount),
+]
 # Of fields that are read from rows' attributes: what the row keeps otherwise than the answer tells it.
-KnownCost = Annotated[Money | None, BeforeValidator(_known)]
 OrNull = BeforeValidator(lambda value: value or None)
+TextOrNull = Annotated[str | None, OrNull]
+Username = Annotated[str | None, BeforeValidator(lambda user: user.get_username() if user else None)]
 Related = BeforeValidator(lambda rows: list(rows.all()) if hasattr(rows, "all") else rows)
 
 

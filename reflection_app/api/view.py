@@ -1,17 +1,20 @@
 """The base of every view: JSON only, a key with a scope, and rows of the key's project alone."""
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 from uuid import UUID
 
 from django.db import DatabaseError
+from django.db.models import Model, QuerySet
 from pydantic import BaseModel, ConfigDict
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
+from reflection_app.api.pages import NEWEST_FIRST, Order, PageQuery, get_page
 from reflection_app.api.permissions import AlwaysJson, Permissions, needs, permission_for
 from reflection_app.api.rate_limits import Limit, Quota, TooManyRequests, buckets, limit_of_addresses, limit_of_keys
-from reflection_app.api.reading import read_query
+from reflection_app.api.reading import PageAnswer, read_query
 from reflection_app.api.waiting import note_told
 from reflection_app.core.audit import Actor, client_address, counted_address
 from reflection_app.core.errors import NotFound
@@ -42,9 +45,30 @@ class DeskView(APIView):
     http_method_names: ClassVar[list[str]] = ["get", "post", "head"]  # type: ignore[misc]
     content_negotiation_class = AlwaysJson
     permissions: ClassVar[Permissions] = needs()
-    post_query: ClassVar[type[BaseModel]] = NoParameters
+    # None where the call reads it itself, as those of api/actions.py do.
+    post_query: ClassVar[type[BaseModel] | None] = NoParameters
     # What the caller may still ask, once it is known who calls; None where that is not counted.
     quota: Quota | None = None
+    # Of the actions of a thing: finds it by the ids in the address, or raises NotFound.
+    get_object: Callable[..., Any]
+
+    @classmethod
+    def as_view(cls, actions: Mapping[str, str] | None = None, **initkwargs: Any) -> Any:
+        """As of DRF's viewsets: `{"get": "list"}` says which action answers which method at one address.
+
+        Each address is a view class of its own, unlike there: what walks over the routes, as the schema and the tests
+        do, finds at it just the methods that it has, with the permissions that they need.
+        """
+        if actions is None:
+            return super().as_view(**initkwargs)
+        calls: dict[str, Any] = {method: getattr(cls, name) for method, name in actions.items()}
+        declared = {
+            "permissions": needs(**{method: call.permission for method, call in calls.items()}),
+            "http_method_names": [*calls, *(["head"] if "get" in calls else [])],
+            "post_query": None,
+        }
+        at_address: Any = type(cls.__name__, (cls,), calls | declared)
+        return at_address.as_view(**initkwargs)
 
     def perform_authentication(self, request: Request) -> None:
         """Takes one request off what the key, or the address that shows none that works, may ask."""
@@ -66,7 +90,7 @@ class DeskView(APIView):
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
-        if request.method in {"POST", "PUT", "PATCH", "DELETE"}:
+        if request.method in {"POST", "PUT", "PATCH", "DELETE"} and self.post_query is not None:
             read_query(request, self.post_query)
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
@@ -86,6 +110,20 @@ class DeskView(APIView):
         permission = permission_for(self, request.method or "")
         scopes = GRANTS[permission].scopes if permission is not None else ()
         note_told(request.auth, scopes=scopes, ids=self.kwargs, answer=getattr(response, "data", None))
+
+    def page[M: Model, A: PageAnswer](
+        self,
+        answer: type[A],
+        rows: QuerySet[M],
+        query: PageQuery,
+        *,
+        order: Order = NEWEST_FIRST,
+        answers: Callable[[list[M]], Sequence[BaseModel]] | None = None,
+    ) -> A:
+        """The page of `rows` that the query names; `answers` makes the results where the rows alone do not."""
+        page = get_page(rows, request=self.request, query=query, order=order)
+        results = answers(page.rows) if answers else page.rows
+        return answer.model_validate({"results": results, "next": page.next, "previous": page.previous})
 
     @property
     def key(self) -> ApiKey:

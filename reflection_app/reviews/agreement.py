@@ -32,6 +32,10 @@ class PairAgreement:
     agreed: float
     kappa: float | None
 
+    @property
+    def reviewers(self) -> list[str]:
+        return [self.first, self.second]
+
 
 @dataclass(frozen=True)
 class PanelAgreement:

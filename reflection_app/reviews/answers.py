@@ -7,13 +7,13 @@ from uuid import UUID
 from django.db.models import QuerySet
 from pydantic import AwareDatetime, Field
 
-from reflection_app.api.reading import Answer, PageAnswer
+from reflection_app.api.reading import Answer, PageAnswer, TextOrNull, Username
 from reflection_app.core.audit import Actor
 from reflection_app.loops.attempt_effects import Decision, DirectorsDecision, ReviewReason
 from reflection_app.loops.verdicts import Issue
 from reflection_app.loops.verdicts import Verdict as VerdictName
-from reflection_app.reviews.models import About, Comment, PanelState, Review, ReviewState, is_hidden
-from reflection_app.runs.answers import VerdictAnswer, decisive_scores, verdict_answer
+from reflection_app.reviews.models import About, PanelState, Review, ReviewState, is_hidden
+from reflection_app.runs.answers import VerdictAnswer, decisive_scores
 from reflection_app.runs.models import Attempt
 
 # Panels as REST tells them: how many have spoken, and what they said once all have.
@@ -54,33 +54,19 @@ def panel_answers(reviews: Iterable[Review], *, reader: Actor | None) -> dict[UU
         if seat.panel is not None:
             spoken[seat.panel.pk].append(seat)
     return {
-        panel.pk: PanelAnswer(
-            id=panel.pk,
-            state=PanelState(panel.state),
-            wanted=panel.wanted,
-            given=len(spoken[panel.pk]),
-            agreed=panel.agreed,
-            opinions=[answer for seat in spoken[panel.pk] for answer in _opinion_answer(seat, reader=reader)],
+        panel.pk: PanelAnswer.from_row(
+            panel, given=len(spoken[panel.pk]), opinions=_opinion_answers(spoken[panel.pk], reader=reader)
         )
         for panel in panels.values()
     }
 
 
-def _opinion_answer(seat: Review, *, reader: Actor | None) -> list[OpinionAnswer]:
-    said = seat.get_opinion()
-    if said is None or seat.decided_at is None or is_hidden(seat, reader=reader):
-        return []
-    answer = OpinionAnswer(
-        review_id=seat.pk,
-        by=seat.decided_by_label,
-        decision=said.decision,
-        verdict=said.verdict,
-        score=said.score,
-        issues=list(said.issues),
-        reason=said.reason,
-        given_at=seat.decided_at,
-    )
-    return [answer]
+def _opinion_answers(seats: Iterable[Review], *, reader: Actor | None) -> list[OpinionAnswer]:
+    return [
+        OpinionAnswer.from_row(said, review_id=seat.pk, by=seat.decided_by_label, given_at=seat.decided_at)
+        for seat in seats
+        if (said := seat.get_opinion()) and seat.decided_at and not is_hidden(seat, reader=reader)
+    ]
 
 
 class ReviewedAttempt(Answer):
@@ -103,10 +89,12 @@ class DecisionAnswer(Answer):
         description="of a REJECT that the run waited for: what the decision amounts to"
     )
     attempt: int | None = Field(description="the attempt that the verdict is on: of an unsettled pick, the one picked")
-    verdict: VerdictAnswer | None
-    reason: str
-    decided_by: str
-    decided_by_key: UUID | None = Field(description="the key that decided; null where a person did")
+    verdict: VerdictAnswer | None = Field(validation_alias="decided_verdict")
+    reason: str = Field(validation_alias="decision_reason")
+    decided_by: str = Field(validation_alias="decided_by_label")
+    decided_by_key: UUID | None = Field(
+        validation_alias="decided_by_key_id", description="the key that decided; null where a person did"
+    )
     decided_at: AwareDatetime
 
 
@@ -123,11 +111,11 @@ class ReviewAnswer(Answer):
         description="of an unsettled pick, all attempts made so far; `attempt` is the one that the run would keep"
     )
     state: ReviewState
-    holder: str | None
+    holder: TextOrNull = Field(validation_alias="holder_label")
     lease_until: AwareDatetime | None = Field(description="a claimed review whose lease ran out can be claimed again")
-    assignee: str | None = Field(description="for whom it is kept: nobody else is given it as the next one")
+    assignee: Username = Field(description="for whom it is kept: nobody else is given it as the next one")
     note: str = Field(description="what the person or pipeline that asked for it, or assigned it, said")
-    note_by: str | None
+    note_by: TextOrNull = Field(validation_alias="note_by_label")
     created_at: AwareDatetime
     panel: PanelAnswer | None = Field(description="of a review that is one of several, or that settles their dispute")
     decision: DecisionAnswer | None = Field(
@@ -175,11 +163,11 @@ def review_answers(reviews: Sequence[Review], *, reader: Actor | None = None) ->
     candidates = _candidates({review.run_id for review in reviews if review.is_pick})
     panels = panel_answers(reviews, reader=reader)
     return [
-        _review_answer(
+        ReviewAnswer.from_row(
             review,
             candidates=candidates[review.run_id] if review.is_pick else [],
             panel=panels.get(review.panel_id) if review.panel_id else None,
-            reader=reader,
+            decision=None if is_hidden(review, reader=reader) else _decision_answer(review),
         )
         for review in reviews
     ]
@@ -194,47 +182,15 @@ def _candidates(runs: set[UUID]) -> dict[UUID, list[CandidateAnswer]]:
     decisive = decisive_scores(attempt.pk for attempt in attempts)
     for attempt in attempts:
         score, referee = decisive.get(attempt.pk, (None, None))
-        candidate = CandidateAnswer(number=attempt.number, content=attempt.content, score=score, referee=referee)
-        found[attempt.run_id].append(candidate)
+        found[attempt.run_id].append(CandidateAnswer.from_row(attempt, score=score, referee=referee))
     return found
-
-
-def _review_answer(
-    review: Review, *, candidates: list[CandidateAnswer], panel: PanelAnswer | None, reader: Actor | None
-) -> ReviewAnswer:
-    return ReviewAnswer(
-        id=review.pk,
-        run_id=review.run_id,
-        attempt=ReviewedAttempt(number=review.attempt.number, content=review.attempt.content),
-        verdict=verdict_answer(review.verdict),
-        reason=ReviewReason(review.reason),
-        why=review.why,
-        candidates=candidates,
-        state=ReviewState(review.state),
-        holder=review.holder_label or None,
-        lease_until=review.lease_until,
-        assignee=review.assignee.get_username() if review.assignee else None,
-        note=review.note,
-        note_by=review.note_by_label or None,
-        created_at=review.created_at,
-        panel=panel,
-        decision=None if is_hidden(review, reader=reader) else _decision_answer(review),
-    )
 
 
 def _decision_answer(review: Review) -> DecisionAnswer | None:
     if review.decision is None or review.decided_at is None:
         return None
-    return DecisionAnswer(
-        decision=Decision(review.decision),
-        directors_decision=review.directors_decision,
-        attempt=review.decided_verdict.attempt.number if review.decided_verdict else None,
-        verdict=verdict_answer(review.decided_verdict) if review.decided_verdict else None,
-        reason=review.decision_reason,
-        decided_by=review.decided_by_label,
-        decided_by_key=review.decided_by_key_id,
-        decided_at=review.decided_at,
-    )
+    verdict = review.decided_verdict
+    return DecisionAnswer.from_row(review, attempt=verdict.attempt.number if verdict else None)
 
 
 # Comments as REST tells them.
@@ -246,25 +202,12 @@ class CommentAnswer(Answer):
     id: UUID
     about: About
     about_id: UUID
-    author: str
+    author: str = Field(validation_alias="author_label")
     text: str = Field(description="Markdown; empty once it was taken back")
     created_at: AwareDatetime
     edited_at: AwareDatetime | None
-    taken_back_at: AwareDatetime | None
+    taken_back_at: AwareDatetime | None = Field(validation_alias="deleted_at")
 
 
 class CommentPage(PageAnswer):
     results: list[CommentAnswer]
-
-
-def comment_answer(comment: Comment) -> CommentAnswer:
-    return CommentAnswer(
-        id=comment.pk,
-        about=About(comment.about),
-        about_id=comment.about_id,
-        author=comment.author_label,
-        text=comment.text,
-        created_at=comment.created_at,
-        edited_at=comment.edited_at,
-        taken_back_at=comment.deleted_at,
-    )

@@ -2,21 +2,21 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 from django.db.models import QuerySet
 from django.db.models.expressions import RawSQL
-from pydantic import AwareDatetime, Field, JsonValue
+from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field, JsonValue
 
-from reflection_app.api.reading import Answer, Money, PageAnswer, money
+from reflection_app.api.reading import Answer, Money, OrNull, PageAnswer, TextOrNull, Username
 from reflection_app.loops import verdicts
 from reflection_app.loops.attempt_effects import AnswerFault, Generate
 from reflection_app.loops.attempts import changed_since
 from reflection_app.loops.code_tests import TestReport
 from reflection_app.loops.completeness.checks import CheckState, Completeness, SupplementsRun
 from reflection_app.loops.effects import RecordCompleteness, RecordSupplements
-from reflection_app.loops.protocol.stages import SubmitStatus, Submitted
+from reflection_app.loops.protocol.stages import SubmitStatus
 from reflection_app.loops.questions import Choice, QuestionKind
 from reflection_app.loops.requirements import RequirementsReport
 from reflection_app.loops.task_spec import Mode
@@ -24,9 +24,9 @@ from reflection_app.loops.values import Message
 from reflection_app.loops.verdicts import Feedback, Issue, Outcome, Referee
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.repairs.answers.reports import SentBack, sent_back_answer
-from reflection_app.runs.events import Event, EventType
-from reflection_app.runs.handing_in import NextAttempt, next_attempt_of
-from reflection_app.runs.models import VOID, Attempt, Question, QuestionState, Run, RunState, Step, StepState, Verdict
+from reflection_app.runs.events import EventType
+from reflection_app.runs.handing_in import next_attempt_of
+from reflection_app.runs.models import VOID, QuestionState, Run, RunState, Step, StepState, Verdict
 
 # In its own words, since putting them together takes Django a tenth of an answer's time.
 FORKS = """
@@ -69,7 +69,10 @@ class BestAttempt(Answer):
 
     number: int
     content: str
-    cut_off: bool = Field(description="whether it is the beginning of an answer that never came to its end")
+    cut_off: bool = Field(
+        validation_alias="is_cut_off",
+        description="whether it is the beginning of an answer that never came to its end",
+    )
     score: float | None
     referee: str | None = Field(description="who gave the score", examples=["tests"])
 
@@ -100,17 +103,19 @@ class RunAnswer(Answer):
     task_id: UUID
     mode: Mode
     state: RunState
-    outcome: Outcome | None = Field(description="null until the run has finished")
-    waiting_for: str | None = Field(description="what the run waits for, in the waiting states, or why it is put off")
-    waits_until: AwareDatetime | None = Field(description="when it goes on by itself, where it waits or is put off")
-    error: str | None = Field(description="why it failed, or why what it keeps is unverified where that is known")
+    outcome: Annotated[Outcome | None, OrNull] = Field(description="null until the run has finished")
+    waiting_for: TextOrNull = Field(description="what the run waits for, in the waiting states, or why it is put off")
+    waits_until: AwareDatetime | None = Field(
+        validation_alias="not_before", description="when it goes on by itself, where it waits or is put off"
+    )
+    error: TextOrNull = Field(description="why it failed, or why what it keeps is unverified where that is known")
     best_attempt: BestAttempt | None = Field(description="null until the run has finished")
-    attempts: int = Field(description="how many attempts were made so far")
+    attempts: int = Field(validation_alias="attempts_made", description="how many attempts were made so far")
     usage: Usage
     parent_id: UUID | None
     forked_from_step: int | None = Field(description="the first step that is not, or not unedited, the parent's")
-    fork_note: str | None = Field(description="why it was forked, and where else than asked")
-    forked_by: str | None
+    fork_note: TextOrNull = Field(description="why it was forked, and where else than asked")
+    forked_by: TextOrNull = Field(validation_alias="forked_by_label")
     forks: list[UUID] = Field(description="the runs that were forked from this one, oldest first")
     created_at: AwareDatetime
     started_at: AwareDatetime | None
@@ -171,45 +176,10 @@ def _run_answer(run: Run, *, decisive: dict[UUID, tuple[float, str]], forks: lis
     best = None
     if run.best_attempt is not None:
         score, referee = decisive.get(run.best_attempt.pk, (None, None))
-        best = BestAttempt(
-            number=run.best_attempt.number,
-            content=run.best_attempt.content,
-            cut_off=run.best_attempt.is_cut_off,
-            score=score,
-            referee=referee,
-        )
-    return RunAnswer(
-        id=run.pk,
-        task_id=run.task_id,
-        mode=Mode(run.mode),
-        state=RunState(run.state),
-        outcome=Outcome(run.outcome) if run.outcome else None,
-        waiting_for=run.waiting_for or None,
-        waits_until=run.not_before,
-        error=run.error or None,
-        best_attempt=best,
-        attempts=run.attempts_made,
-        usage=Usage(
-            prompt_tokens=run.prompt_tokens,
-            completion_tokens=run.completion_tokens,
-            estimated_tokens=run.estimated_tokens,
-            cached_tokens=run.cached_tokens,
-            reasoning_tokens=run.reasoning_tokens,
-            cost_usd=None if run.unpriced_calls else money(run.cost_usd),
-            known_cost_usd=money(run.cost_usd),
-            llm_calls=run.llm_calls,
-            unpriced_calls=run.unpriced_calls,
-            unmetered_calls=run.unmetered_calls,
-        ),
-        parent_id=run.parent_id,
-        forked_from_step=run.forked_from_step,
-        fork_note=run.fork_note or None,
-        forked_by=run.forked_by_label or None,
-        forks=forks,
-        created_at=run.created_at,
-        started_at=run.started_at,
-        finished_at=run.finished_at,
-    )
+        best = BestAttempt.from_row(run.best_attempt, score=score, referee=referee)
+    cost_usd = None if run.unpriced_calls else run.cost_usd
+    usage = Usage.from_row(run, cost_usd=cost_usd, known_cost_usd=run.cost_usd)
+    return RunAnswer.from_row(run, best_attempt=best, usage=usage, forks=forks)
 
 
 # What the last completeness check of a run found, and the run's statistics since, as REST tells them.
@@ -221,7 +191,7 @@ class ExecAnswer(Answer):
     used: bool
     attempted: int
     succeeded: int
-    success_rate: float
+    success_rate: Annotated[float, AfterValidator(lambda share: round(share, 4))]
 
 
 class RunCompleteness(Answer):
@@ -242,19 +212,10 @@ def completeness_of(run: Run) -> RunCompleteness | None:
         return None
     found = Completeness.model_validate(newest[RecordCompleteness.kind])
     done = newest.get(RecordSupplements.kind)
-    return RunCompleteness(
-        state=found.state,
-        analysis=found.analysis,
-        missing_aspects=list(found.missing_aspects),
+    return RunCompleteness.from_row(
+        found,
         supplements_count=len(found.supplements),
-        steps_ok=found.steps_ok,
-        exec=_exec(SupplementsRun.model_validate(done)) if done else None,
-    )
-
-
-def _exec(done: SupplementsRun) -> ExecAnswer:
-    return ExecAnswer(
-        used=done.used, attempted=done.attempted, succeeded=done.succeeded, success_rate=round(done.success_rate, 4)
+        exec=SupplementsRun.model_validate(done) if done else None,
     )
 
 
@@ -268,12 +229,15 @@ class StepAnswer(Answer):
     key: str = Field(examples=["attempt-1/answer"])
     kind: str = Field(examples=["generate"])
     state: StepState
-    role: str | None = Field(description="which model was asked, of a model call", examples=["actor"])
-    model: str | None
-    attempt: int | None
+    role: TextOrNull = Field(description="which model was asked, of a model call", examples=["actor"])
+    model: TextOrNull
+    attempt: int | None = Field(validation_alias="attempt_number")
     prompt_tokens: int
     completion_tokens: int
-    tokens_estimated: bool = Field(description="whether the provider told no tokens, so that the desk counted them")
+    tokens_estimated: bool = Field(
+        validation_alias="is_estimated",
+        description="whether the provider told no tokens, so that the desk counted them",
+    )
     cached_tokens: int | None = Field(description="null where the provider told none")
     reasoning_tokens: int | None
     cost_usd: Money | None = Field(description="null where it is not known")
@@ -284,10 +248,12 @@ class StepAnswer(Answer):
     tries: int = Field(description="how often it was tried: of a model call, the requests sent, also before a crash")
     request: JsonValue
     result: JsonValue
-    error: str | None
+    error: TextOrNull
     timed_out: bool
     is_inherited: bool = Field(description="copied from the run that this one was forked from, which paid for it")
-    edited_by: str | None = Field(description="who wrote the result in place of the recorded one")
+    edited_by: TextOrNull = Field(
+        validation_alias="edited_by_label", description="who wrote the result in place of the recorded one"
+    )
     started_at: AwareDatetime
     finished_at: AwareDatetime | None
 
@@ -299,17 +265,22 @@ class StepPage(PageAnswer):
 class VerdictAnswer(Answer):
     """One referee's judgement of an attempt."""
 
-    referee: str = Field(json_schema_extra={"enum": [referee.label for referee in verdicts.Referee]})
+    referee: str = Field(
+        validation_alias="referee_label",
+        json_schema_extra={"enum": [referee.label for referee in verdicts.Referee]},
+    )
     verdict: verdicts.Verdict
     score: float = Field(description="0 to 100")
     confidence: float | None = Field(description="0 to 1, null where the referee gave none")
     issues: list[Issue]
     feedback: Feedback
-    tests: TestReport | None
-    requirements: RequirementsReport | None = Field(description="the task's minimum requirements, as code checked them")
+    tests: Annotated[TestReport | None, OrNull]
+    requirements: Annotated[RequirementsReport | None, OrNull] = Field(
+        description="the task's minimum requirements, as code checked them"
+    )
     completeness: float | None = Field(description="the critic's parts of the score, 0 to 100 each")
     correctness: float | None
-    given_by: str | None = Field(description="the person, where it was one")
+    given_by: Username = Field(description="the person, where it was one")
     created_at: AwareDatetime
 
 
@@ -318,10 +289,13 @@ class AttemptAnswer(Answer):
 
     number: int
     content: str
-    cut_off: bool = Field(description="whether it is the beginning of an answer that never came to its end")
+    cut_off: bool = Field(
+        validation_alias="is_cut_off",
+        description="whether it is the beginning of an answer that never came to its end",
+    )
     artifacts: list[dict[str, JsonValue]] = Field(description="what an outside agent handed in beside the content")
     self_check: dict[str, JsonValue] | None = Field(description="what an outside agent said of its own attempt")
-    verdicts: list[VerdictAnswer]
+    verdicts: Annotated[list[VerdictAnswer], BeforeValidator(lambda verdicts: verdicts.all())]
     created_at: AwareDatetime
 
 
@@ -340,71 +314,18 @@ class EventPage(PageAnswer):
     results: list[EventAnswer]
 
 
-def step_answer(step: Step) -> StepAnswer:
+def step_answers(steps: Iterable[Step]) -> list[StepAnswer]:
+    return [_step_answer(step) for step in steps]
+
+
+def _step_answer(step: Step) -> StepAnswer:
     told = step.result if step.kind == Generate.kind and isinstance(step.result, dict) else {}
-    return StepAnswer(
-        seq=step.seq,
-        key=step.key,
-        kind=step.kind,
-        state=StepState(step.state),
-        role=step.role or None,
-        model=step.model or None,
-        attempt=step.attempt_number,
-        prompt_tokens=step.prompt_tokens,
-        completion_tokens=step.completion_tokens,
-        tokens_estimated=step.is_estimated,
-        cached_tokens=step.cached_tokens,
-        reasoning_tokens=step.reasoning_tokens,
-        cost_usd=money(step.cost_usd) if step.cost_known else None,
-        cost_known=step.cost_known,
-        fault=AnswerFault(told["fault"]) if told.get("fault") else None,
+    return StepAnswer.from_row(
+        step,
+        cost_usd=step.cost_usd if step.cost_known else None,
+        fault=told.get("fault") or None,
         refusal=str(told.get("refusal") or "") or None,
-        duration_s=step.duration_s,
-        tries=step.tries,
-        request=step.request,
-        result=step.result,
-        error=step.error or None,
-        timed_out=step.timed_out,
-        is_inherited=step.is_inherited,
-        edited_by=step.edited_by_label or None,
-        started_at=step.started_at,
-        finished_at=step.finished_at,
     )
-
-
-def verdict_answer(row: Verdict) -> VerdictAnswer:
-    """The answer of `row`, whose `given_by` should have been fetched with it."""
-    return VerdictAnswer(
-        referee=row.referee_label,
-        verdict=verdicts.Verdict(row.verdict),
-        score=row.score,
-        confidence=row.confidence,
-        issues=row.issues,
-        feedback=Feedback.model_validate(row.feedback),
-        tests=row.get_tests(),
-        requirements=row.get_requirements(),
-        completeness=row.completeness,
-        correctness=row.correctness,
-        given_by=row.given_by.get_username() if row.given_by else None,
-        created_at=row.created_at,
-    )
-
-
-def attempt_answer(attempt: Attempt) -> AttemptAnswer:
-    """The answer of `attempt`, whose verdicts should have been prefetched."""
-    return AttemptAnswer(
-        number=attempt.number,
-        content=attempt.content,
-        cut_off=attempt.is_cut_off,
-        artifacts=attempt.artifacts,
-        self_check=attempt.self_check,
-        verdicts=[verdict_answer(row) for row in attempt.verdicts.all()],
-        created_at=attempt.created_at,
-    )
-
-
-def event_answer(event: Event) -> EventAnswer:
-    return EventAnswer(seq=event.seq, type=EventType(event.type), payload=event.payload, created_at=event.created_at)
 
 
 # Questions to people as REST tells them.
@@ -420,32 +341,15 @@ class QuestionAnswer(Answer):
     context: list[str] = Field(description="lines that help to answer")
     choices: list[Choice] = Field(description="what can be said to it")
     state: QuestionState
-    choice: Choice | None
+    choice: Annotated[Choice | None, OrNull]
     answer: str = Field(description="the person's words")
-    answered_by: str | None
+    answered_by: TextOrNull = Field(validation_alias="answered_by_label")
     answered_at: AwareDatetime | None
     created_at: AwareDatetime
 
 
 class QuestionPage(PageAnswer):
     results: list[QuestionAnswer]
-
-
-def question_answer(question: Question) -> QuestionAnswer:
-    return QuestionAnswer(
-        id=question.pk,
-        run_id=question.run_id,
-        kind=QuestionKind(question.kind),
-        text=question.text,
-        context=question.context,
-        choices=[Choice(choice) for choice in question.choices],
-        state=QuestionState(question.state),
-        choice=Choice(question.choice) if question.choice else None,
-        answer=question.answer,
-        answered_by=question.answered_by_label or None,
-        answered_at=question.answered_at,
-        created_at=question.created_at,
-    )
 
 
 # What an outside agent is told: the run, and the attempt that the run asks for next.
@@ -470,7 +374,7 @@ class LastSubmission(Answer):
 class NextAnswer(Answer):
     """The attempt that is asked for. `messages` is the whole conversation, `prompt` its newest part alone."""
 
-    attempt: int
+    attempt: int = Field(validation_alias="number")
     messages: list[Message]
     prompt: str
     verdict: LastVerdict | None = Field(description="null before the first attempt")
@@ -481,8 +385,8 @@ class NextAnswer(Answer):
 class Versions(Answer):
     """What the run began with: its loop, and each prompt by a hash of its words."""
 
-    loop: int
-    prompts: dict[str, str]
+    loop: int = Field(validation_alias="loop_version")
+    prompts: dict[str, str] = Field(validation_alias="prompt_versions")
     changed: list[str] = Field(description="prompts that read otherwise today, or are no more")
 
 
@@ -502,47 +406,23 @@ class HandedInAnswer(Answer):
 
 
 def run_with_next(run: Run) -> RunWithNext:
-    asked = next_attempt_of(run)
-    return RunWithNext(
-        **dict(run_answer(run)),
-        next=_next_answer(asked) if asked else None,
+    return RunWithNext.from_row(
+        run_answer(run),
+        next=_next_answer(run),
         completeness=completeness_of(run),
-        versions=_versions_of(run),
+        versions=Versions.from_row(run, changed=changed_since(run.prompt_versions)),
     )
 
 
 def handed_in_answer(run: Run) -> HandedInAnswer:
+    return HandedInAnswer(run=run_answer(run), next=_next_answer(run))
+
+
+def _next_answer(run: Run) -> NextAnswer | None:
     asked = next_attempt_of(run)
-    return HandedInAnswer(run=run_answer(run), next=_next_answer(asked) if asked else None)
-
-
-def _versions_of(run: Run) -> Versions:
-    recorded = run.prompt_versions
-    return Versions(loop=run.loop_version, prompts=recorded, changed=changed_since(recorded))
-
-
-def _next_answer(asked: NextAttempt) -> NextAnswer:
-    return NextAnswer(
-        attempt=asked.number,
-        messages=list(asked.messages),
-        prompt=asked.prompt,
-        verdict=_last_verdict(asked.verdict) if asked.verdict else None,
-        ticket=sent_back_answer(asked.ticket) if asked.ticket else None,
-        submission=_last_submission(asked.submitted) if asked.submitted else None,
+    if asked is None:
+        return None
+    submission = asked.submitted and LastSubmission.from_row(
+        asked.submitted, status=SubmitStatus.of(is_ready=asked.submitted.ready_for_re_evaluation)
     )
-
-
-def _last_submission(submitted: Submitted) -> LastSubmission:
-    return LastSubmission(
-        status=SubmitStatus.of(is_ready=submitted.ready_for_re_evaluation),
-        remaining_issues=list(submitted.remaining_issues),
-    )
-
-
-def _last_verdict(row: Verdict) -> LastVerdict:
-    return LastVerdict(
-        verdict=VerdictName(row.verdict),
-        score=row.score,
-        issues=row.issues,
-        feedback=Feedback.model_validate(row.feedback),
-    )
+    return NextAnswer.from_row(asked, ticket=asked.ticket and sent_back_answer(asked.ticket), submission=submission)

@@ -1,13 +1,11 @@
 """Sessions as REST tells them."""
 
-from collections.abc import Sequence
 from uuid import UUID
 
 from pydantic import AwareDatetime, Field, JsonValue
 
-from reflection_app.api.reading import Answer, PageAnswer
+from reflection_app.api.reading import Answer, PageAnswer, TextOrNull
 from reflection_app.loops.session_reflections import Finding, KeptReflection, Trigger
-from reflection_app.sessions.models import Transcript, TranscriptTurn
 from reflection_app.sessions.recording import SessionState
 
 
@@ -28,7 +26,7 @@ class ReflectionAnswer(Answer):
     issues: list[SessionIssueAnswer]
     suggestions: list[str]
     confidence: float | None
-    problem: str | None
+    problem: TextOrNull
 
 
 class TranscriptLine(Answer):
@@ -39,8 +37,8 @@ class TranscriptLine(Answer):
     external_id: str | None
     objective: str
     agent: str
-    turns: int
-    ended: bool
+    turns: int = Field(validation_alias="turns_made")
+    ended: bool = Field(validation_alias="is_ended")
     metadata: dict[str, JsonValue]
     created_at: AwareDatetime
     ended_at: AwareDatetime | None
@@ -55,7 +53,7 @@ class TranscriptAnswer(TranscriptLine):
 
     reflections: list[ReflectionAnswer]
     reflection_pending: bool
-    note: str | None = Field(description="why no more reflections are made, where that is so")
+    note: TextOrNull = Field(description="why no more reflections are made, where that is so")
 
 
 class TurnsAnswer(Answer):
@@ -65,7 +63,7 @@ class TurnsAnswer(Answer):
     reflection: ReflectionAnswer | None = Field(description="the newest one that no answer has told of")
     pending: bool = Field(description="whether a reflection is being made")
     ended: bool
-    note: str | None = Field(description="why no more reflections are made, where that is so")
+    note: TextOrNull = Field(description="why no more reflections are made, where that is so")
 
 
 class TurnAnswer(Answer):
@@ -82,65 +80,25 @@ class TurnPage(PageAnswer):
     results: list[TurnAnswer]
 
 
-def transcript_line(row: Transcript) -> TranscriptLine:
-    return TranscriptLine(
-        id=row.pk,
-        run_id=row.run_id,
-        external_id=row.external_id,
-        objective=row.objective,
-        agent=row.agent,
-        turns=row.turns_made,
-        ended=row.is_ended,
-        metadata=row.metadata,
-        created_at=row.created_at,
-        ended_at=row.ended_at,
-    )
-
-
-def transcript_lines(rows: Sequence[Transcript]) -> list[TranscriptLine]:
-    return [transcript_line(row) for row in rows]
-
-
 def transcript_answer(state: SessionState) -> TranscriptAnswer:
-    return TranscriptAnswer(
-        **dict(transcript_line(state.transcript)),
-        reflections=[reflection_answer(kept) for kept in state.reflections],
+    return TranscriptAnswer.from_row(
+        state.transcript,
+        reflections=[_reflection_answer(kept) for kept in state.reflections],
         reflection_pending=state.is_pending,
-        note=state.note or None,
+        note=state.note,
     )
 
 
 def turns_answer(state: SessionState, *, newest: KeptReflection | None) -> TurnsAnswer:
     return TurnsAnswer(
         turns=state.transcript.turns_made,
-        reflection=reflection_answer(newest) if newest else None,
+        reflection=_reflection_answer(newest) if newest else None,
         pending=state.is_pending,
         ended=state.transcript.is_ended,
-        note=state.note or None,
+        note=state.note,
     )
 
 
-def reflection_answer(kept: KeptReflection) -> ReflectionAnswer:
-    said = kept.reflection
-    issues = said.issues if said else ()
-    return ReflectionAnswer(
-        number=kept.number,
-        turn=kept.turn,
-        trigger=kept.trigger,
-        on_track=said.on_track if said else None,
-        observations=list(said.observations) if said else [],
-        issues=[SessionIssueAnswer.model_validate(issue.model_dump()) for issue in issues],
-        suggestions=list(said.suggestions) if said else [],
-        confidence=said.confidence if said else None,
-        problem=kept.problem or None,
-    )
-
-
-def turn_answer(row: TranscriptTurn) -> TurnAnswer:
-    return TurnAnswer(
-        seq=row.seq,
-        message=row.message,
-        tool_name=row.tool_name,
-        is_tool_failure=row.is_tool_failure,
-        created_at=row.created_at,
-    )
+def _reflection_answer(kept: KeptReflection) -> ReflectionAnswer:
+    said = dict(kept.reflection or {"on_track": None, "confidence": None})
+    return ReflectionAnswer.from_row(kept, **{"observations": (), "issues": (), "suggestions": ()} | said)

@@ -4,19 +4,19 @@ import zlib
 from typing import Any, ClassVar, Literal
 from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import QuerySet
 from django.http import HttpResponse
-from pydantic import AwareDatetime, BaseModel, Field
+from pydantic import AliasPath, AwareDatetime, Field
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from reflection_app.api.actions import change, read
 from reflection_app.api.idempotency import idempotent, replayed
-from reflection_app.api.pages import BY_SEQ, NEWEST_FIRST, PageQuery, get_page
+from reflection_app.api.pages import BY_SEQ, PageQuery
 from reflection_app.api.permissions import needs
 from reflection_app.api.problems import UnsupportedBody
-from reflection_app.api.reading import Answer, read_input, read_query
-from reflection_app.api.schema import described_get, described_post
-from reflection_app.api.view import DeskView, NoParameters, Nothing, get_run_for, get_transcript_for
+from reflection_app.api.reading import Answer
+from reflection_app.api.view import DeskView, Nothing, get_run_for, get_transcript_for
 from reflection_app.api.waiting import WaitQuery, wait_until_settled
 from reflection_app.core.errors import ActionError, InvalidInput
 from reflection_app.core.permissions import Permission
@@ -26,8 +26,6 @@ from reflection_app.sessions.answers import (
     TurnPage,
     TurnsAnswer,
     transcript_answer,
-    transcript_lines,
-    turn_answer,
     turns_answer,
 )
 from reflection_app.sessions.models import Reflector, Transcript, TranscriptTurn
@@ -64,66 +62,48 @@ class TranscriptFilters(PageQuery):
     agent: str | None = Field(default=None, max_length=120)
 
 
-class TranscriptList(DeskView):
-    permissions = needs(get=Permission.READ, post=Permission.HAND_IN)
+class Transcripts(DeskView):
+    def get_object(self, transcript_id: UUID) -> Transcript:
+        return get_transcript_for(self.project, transcript_id)
 
-    @described_get("list_transcripts", summary="Sessions, newest first", query=TranscriptFilters, answer=TranscriptPage)
-    def get(self, request: Request) -> Response:
-        query = read_query(request, TranscriptFilters)
-        wanted = query.model_dump(exclude_none=True, include={"external_id", "agent"})
-        rows = Transcript.objects.filter(project=self.project, **wanted)
-        page = get_page(rows, request=request, query=query, order=NEWEST_FIRST)
-        return Response(page.with_results(transcript_lines(page.rows)))
+    @read("list_transcripts", "Sessions, newest first", may=Permission.READ)
+    def list(self, query: TranscriptFilters) -> TranscriptPage:
+        wanted = query.lookups("external_id", "agent")
+        return self.page(TranscriptPage, Transcript.objects.filter(project=self.project, **wanted), query)
 
-    @described_post(
+    @change(
         "open_transcript",
-        summary="Hand in a session, whole or its beginning",
-        body=TranscriptSubmission,
-        answers={201: TranscriptAnswer},
+        "Hand in a session, whole or its beginning",
+        may=Permission.HAND_IN,
+        what="session",
+        status=201,
         examples=EXAMPLES,
     )
-    @idempotent
-    def post(self, request: Request) -> Response:
-        submission = read_input(request, TranscriptSubmission, what="session")
-        opened = open_transcript(self.project, submission, actor=self.actor)
-        return Response(transcript_answer(session_state(opened)).model_dump(mode="json"), 201)
+    def create(self, body: TranscriptSubmission) -> TranscriptAnswer:
+        return transcript_answer(session_state(open_transcript(self.project, body, actor=self.actor)))
 
+    @read("get_transcript", "One session, reflected on", may=Permission.READ)
+    def retrieve(self, transcript: Transcript) -> TranscriptAnswer:
+        return transcript_answer(session_state(transcript))
 
-class TranscriptDetail(DeskView):
-    permissions = needs(get=Permission.READ)
+    @read("list_turns", "The turns of a session", may=Permission.READ)
+    def turns(self, transcript: Transcript, query: PageQuery) -> TurnPage:
+        return self.page(TurnPage, TranscriptTurn.objects.filter(transcript=transcript), query, order=BY_SEQ)
 
-    @described_get("get_transcript", summary="One session, reflected on", answer=TranscriptAnswer, problems=(404,))
-    def get(self, request: Request, transcript_id: UUID) -> Response:
-        read_query(request, NoParameters)
-        transcript = get_transcript_for(self.project, transcript_id)
-        return Response(transcript_answer(session_state(transcript)).model_dump(mode="json"))
-
-
-class TranscriptTurns(DeskView):
-    permissions = needs(get=Permission.READ, post=Permission.HAND_IN)
-    post_query: ClassVar[type[BaseModel]] = WaitQuery
-
-    @described_get("list_turns", summary="The turns of a session", query=PageQuery, answer=TurnPage, problems=(404,))
-    def get(self, request: Request, transcript_id: UUID) -> Response:
-        query = read_query(request, PageQuery)
-        turns = TranscriptTurn.objects.filter(transcript=get_transcript_for(self.project, transcript_id))
-        page = get_page(turns, request=request, query=query, order=BY_SEQ)
-        return Response(page.with_results([turn_answer(turn) for turn in page.rows]))
-
-    @described_post(
+    @change(
         "add_turns",
-        summary="Add turns to a session, and be told what was reflected on it",
-        body=TurnsInput,
-        query=WaitQuery,
+        "Add turns to a session, and be told what was reflected on it",
+        may=Permission.HAND_IN,
+        what="list of turns",
         answers={200: TurnsAnswer},
-        problems=(404, 409),
+        problems=(409,),
         examples=TURNS_EXAMPLES,
+        once=False,
     )
-    def post(self, request: Request, transcript_id: UUID) -> Response:
-        query = read_query(request, WaitQuery)
-        added = self._add(request, transcript_id=transcript_id)
+    def add_turns(self, transcript: Transcript, query: WaitQuery, body: TurnsInput) -> Response:
+        added = self._add_turns(self.request, transcript=transcript, body=body)
         is_repeated = added.data["is_repeated"] or bool(replayed(added))
-        transcript = get_transcript_for(self.project, transcript_id)
+        transcript = self.get_object(transcript.pk)
         state = session_state(transcript)
         # Outside of the transaction that took the turns: the reflecting begins only when that has committed.
         if query.wait and state.is_pending and state.run is not None:
@@ -133,37 +113,28 @@ class TranscriptTurns(DeskView):
         return Response(turns_answer(state, newest=newest).model_dump(mode="json"), headers=replayed(added))
 
     @idempotent
-    def _add(self, request: Request, transcript_id: UUID) -> Response:
-        given = read_input(request, TurnsInput, what="list of turns")
-        added = add_turns(get_transcript_for(self.project, transcript_id), given, actor=self.actor)
+    def _add_turns(self, request: Request, transcript: Transcript, body: TurnsInput) -> Response:
+        added = add_turns(transcript, body, actor=self.actor)
         return Response({"before": added.before, "is_repeated": added.is_repeated})
 
-
-class EndTranscript(DeskView):
-    permissions = needs(post=Permission.HAND_IN)
-    post_query: ClassVar[type[BaseModel]] = WaitQuery
-
-    @described_post(
+    @change(
         "end_transcript",
-        summary="Say that a session has ended",
-        body=Nothing,
-        query=WaitQuery,
+        "Say that a session has ended",
+        may=Permission.HAND_IN,
         answers={200: TranscriptAnswer},
-        problems=(404,),
+        once=False,
     )
-    def post(self, request: Request, transcript_id: UUID) -> Response:
-        query = read_query(request, WaitQuery)
-        ended = self._end(request, transcript_id=transcript_id)
-        transcript = get_transcript_for(self.project, transcript_id)
+    def end(self, transcript: Transcript, query: WaitQuery, body: Nothing) -> Response:
+        ended = self._end(self.request, transcript=transcript)
+        transcript = self.get_object(transcript.pk)
         if query.wait and transcript.run_id is not None:
             wait_until_settled(transcript.run_id, key=self.key, longest_s=query.wait)
         answer = transcript_answer(session_state(transcript))
         return Response(answer.model_dump(mode="json"), headers=replayed(ended))
 
     @idempotent
-    def _end(self, request: Request, transcript_id: UUID) -> Response:
-        read_input(request, Nothing, what="body")
-        end_transcript(get_transcript_for(self.project, transcript_id), actor=self.actor)
+    def _end(self, request: Request, transcript: Transcript) -> Response:
+        end_transcript(transcript, actor=self.actor)
         return Response({})
 
 
@@ -187,8 +158,8 @@ class FoundAnswer(Answer):
 
 class ReflectorAnswer(Answer):
     kind: Literal["errors", "memory"]
-    run_id: UUID = Field(description="the run that looks back, with its steps and its cost")
-    outcome: str | None = Field(description="null while it looks back")
+    run_id: UUID = Field(validation_alias="fork_id", description="the run that looks back, with its steps and its cost")
+    outcome: str | None = Field(validation_alias=AliasPath("fork", "outcome"), description="null while it looks back")
     score: float | None = Field(description="of the work, 0 to 100, by the error reflector")
     found: int
     added: int = Field(description="how many became new entries of the notebook")
@@ -204,53 +175,27 @@ class ReflectorsAnswer(Answer):
     pending: bool
 
 
-class RunReflectors(DeskView):
-    permissions = needs(get=Permission.READ)
+class Reflectors(DeskView):
+    def get_object(self, **ids: UUID) -> QuerySet[Reflector]:
+        """Of a run or of a session, whichever the address names."""
+        if "run_id" in ids:
+            rows = Reflector.objects.filter(run=get_run_for(self.project, **ids))
+        else:
+            rows = Reflector.objects.filter(transcript=get_transcript_for(self.project, **ids))
+        return rows.select_related("fork").defer("fork__spec").order_by("kind")
 
-    @described_get(
-        "get_run_reflectors",
-        summary="What those who look back at a run found",
-        answer=ReflectorsAnswer,
-        problems=(404,),
-    )
-    def get(self, request: Request, run_id: UUID) -> Response:
-        read_query(request, NoParameters)
-        return _answered(Q(run=get_run_for(self.project, run_id)))
+    @read("get_run_reflectors", "What those who look back at a run found", may=Permission.READ)
+    def of_run(self, rows: QuerySet[Reflector]) -> ReflectorsAnswer:
+        return reflectors_answer(rows)
 
-
-class TranscriptReflectors(DeskView):
-    permissions = needs(get=Permission.READ)
-
-    @described_get(
-        "get_transcript_reflectors",
-        summary="What those who look back at a session found",
-        answer=ReflectorsAnswer,
-        problems=(404,),
-    )
-    def get(self, request: Request, transcript_id: UUID) -> Response:
-        read_query(request, NoParameters)
-        return _answered(Q(transcript=get_transcript_for(self.project, transcript_id)))
+    @read("get_transcript_reflectors", "What those who look back at a session found", may=Permission.READ)
+    def of_transcript(self, rows: QuerySet[Reflector]) -> ReflectorsAnswer:
+        return reflectors_answer(rows)
 
 
-def _answered(about: Q) -> Response:
-    rows = Reflector.objects.filter(about).select_related("fork").defer("fork__spec").order_by("kind")
-    results = [reflector_answer(row) for row in rows]
-    pending = any(one.finished_at is None for one in results)
-    return Response(ReflectorsAnswer(results=results, pending=pending).model_dump(mode="json"))
-
-
-def reflector_answer(row: Reflector) -> ReflectorAnswer:
-    return ReflectorAnswer(
-        kind=row.kind,
-        run_id=row.fork_id,
-        outcome=row.fork.outcome,
-        score=row.score,
-        found=row.found,
-        added=row.added,
-        counted=row.counted,
-        findings=[_found(one) for one in row.findings],
-        finished_at=row.finished_at,
-    )
+def reflectors_answer(rows: QuerySet[Reflector]) -> ReflectorsAnswer:
+    results = [ReflectorAnswer.from_row(row, findings=[_found(one) for one in row.findings]) for row in rows]
+    return ReflectorsAnswer(results=results, pending=any(one.finished_at is None for one in results))
 
 
 def _found(one: dict[str, str]) -> FoundAnswer:

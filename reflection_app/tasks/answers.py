@@ -2,11 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import Annotated
 from uuid import UUID
 
-from pydantic import AwareDatetime, Field, JsonValue
+from pydantic import AwareDatetime, BeforeValidator, Field, JsonValue
 
-from reflection_app.api.reading import Answer, Money, PageAnswer, money
+from reflection_app.api.reading import Answer, Money, PageAnswer
 from reflection_app.loops.task_spec import Execution, Limits, Mode
 from reflection_app.runs.answers import RunAnswer, run_answers, runs_to_list
 from reflection_app.runs.models import Run
@@ -39,7 +40,7 @@ class TaskAnswer(Answer):
     tool_call: dict[str, JsonValue] | None
     files: list[str] = Field(description="the paths of the files that came with the task")
     chain_of_thought: bool
-    limits: LimitsAnswer
+    limits: Annotated[LimitsAnswer, BeforeValidator(Limits.model_validate)]
     metadata: dict[str, JsonValue]
     created_at: AwareDatetime
     run: RunAnswer | None = Field(description="the newest run, forks included: its `parent_id` says which they are")
@@ -60,13 +61,13 @@ def task_answers(tasks: Sequence[Task]) -> list[TaskAnswer]:
     newest = Run.objects.filter(task__in=tasks).order_by("task_id", "-created_at", "-id").distinct("task_id")
     by_task = {answer.task_id: answer for answer in run_answers(list(runs_to_list(newest)))}
     files = files_of(tasks)
-    return [_task_answer(task, run=by_task.get(task.pk), files=files[task.pk]) for task in tasks]
+    return [TaskAnswer.from_row(task, run=by_task.get(task.pk), files=files[task.pk]) for task in tasks]
 
 
 def submitted_answers(runs: Sequence[Run]) -> list[TaskAnswer]:
     """The answers of tasks just handed in, by their first runs; nothing is read again."""
     answered = zip(runs, run_answers(runs), strict=True)
-    return [_task_answer(run.task, run=answer, files=sorted(run.spec["file_names"])) for run, answer in answered]
+    return [TaskAnswer.from_row(run.task, run=answer, files=sorted(run.spec["file_names"])) for run, answer in answered]
 
 
 def files_of(tasks: Sequence[Task]) -> dict[UUID, list[str]]:
@@ -75,33 +76,3 @@ def files_of(tasks: Sequence[Task]) -> dict[UUID, list[str]]:
     for task_id, path in TaskFile.objects.filter(task__in=tasks).values_list("task_id", "path"):
         paths[task_id].append(path)
     return paths
-
-
-def _task_answer(task: Task, *, run: RunAnswer | None, files: list[str]) -> TaskAnswer:
-    limits = Limits.model_validate(task.limits)
-    cost_budget = limits.cost_budget_usd
-    return TaskAnswer(
-        id=task.pk,
-        external_id=task.external_id,
-        objective=task.objective,
-        kind=task.kind,
-        mode=Mode(task.mode),
-        agent=task.agent,
-        execution=Execution(task.execution),
-        output_schema=task.output_schema,
-        requirements=task.requirements,
-        phase=task.phase,
-        tools=task.tools,
-        tool_call=task.tool_call,
-        files=files,
-        chain_of_thought=task.chain_of_thought,
-        limits=LimitsAnswer(
-            max_iterations=limits.max_iterations,
-            token_budget=limits.token_budget,
-            time_budget_s=limits.time_budget_s,
-            cost_budget_usd=None if cost_budget is None else money(cost_budget),
-        ),
-        metadata=task.metadata,
-        created_at=task.created_at,
-        run=run,
-    )

@@ -5,21 +5,16 @@ from uuid import UUID
 
 from django.db import transaction
 from pydantic import Field
-from rest_framework.request import Request
-from rest_framework.response import Response
 
-from reflection_app.api.idempotency import idempotent
-from reflection_app.api.pages import NEWEST_FIRST, PageQuery, get_page
-from reflection_app.api.permissions import needs
-from reflection_app.api.reading import read_body, read_input, read_query
-from reflection_app.api.schema import described_get, described_post
-from reflection_app.api.view import DeskView, NoParameters, get_run_for, get_task_for
+from reflection_app.api.actions import change, read
+from reflection_app.api.pages import PageQuery
+from reflection_app.api.view import DeskView, get_run_for, get_task_for
 from reflection_app.core.errors import ActionError, InvalidInput, capped
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.values import Value
 from reflection_app.runs.answers import RunAnswer, run_answer
-from reflection_app.runs.models import NOT_OF_THE_DESK
+from reflection_app.runs.models import NOT_OF_THE_DESK, Run
 from reflection_app.tasks.answers import BatchAnswer, TaskAnswer, TaskPage, submitted_answers, task_answers
 from reflection_app.tasks.models import Task
 from reflection_app.tasks.redo import RedoInput, redo_run
@@ -74,59 +69,8 @@ class InvalidBatch(ActionError):
         self.errors = capped(errors)
 
 
-class TaskList(DeskView):
-    permissions = needs(get=Permission.READ, post=Permission.HAND_IN)
-
-    @described_get("list_tasks", summary="Tasks, newest first", query=TaskFilters, answer=TaskPage)
-    def get(self, request: Request) -> Response:
-        query = read_query(request, TaskFilters)
-        wanted = query.model_dump(exclude_none=True, include={"external_id", "kind", "agent", "mode"})
-        tasks = Task.objects.filter(project=self.project, **wanted).defer("tests")
-        if query.mode is None:
-            tasks = tasks.filter(NOT_OF_THE_DESK)
-        page = get_page(tasks, request=request, query=query, order=NEWEST_FIRST)
-        return Response(page.with_results(task_answers(page.rows)))
-
-    @described_post(
-        "submit_task", summary="Hand in a task", body=TaskSubmission, answers={201: TaskAnswer}, examples=EXAMPLES
-    )
-    @idempotent
-    def post(self, request: Request) -> Response:
-        run = submit_task(self.project, read_submission(read_body(request)), actor=self.actor)
-        return Response(submitted_answers([run])[0].model_dump(mode="json"), 201)
-
-
-class TaskBatch(DeskView):
-    permissions = needs(post=Permission.HAND_IN)
-
-    @described_post(
-        "submit_tasks",
-        summary="Hand in up to 500 tasks, all or none",
-        body=Batch,
-        answers={201: BatchAnswer},
-        examples={"Two tasks": {"tasks": list(EXAMPLES.values())}},
-    )
-    @idempotent
-    def post(self, request: Request) -> Response:
-        submissions = read_batch(read_body(request))
-        with transaction.atomic():
-            runs = [submit_task(self.project, submission, actor=self.actor) for submission in submissions]
-        answer = BatchAnswer(results=submitted_answers(runs))
-        return Response(answer.model_dump(mode="json"), 201)
-
-
-class TaskDetail(DeskView):
-    permissions = needs(get=Permission.READ)
-
-    @described_get("get_task", summary="One task with its newest run", answer=TaskAnswer, problems=(404,))
-    def get(self, request: Request, task_id: UUID) -> Response:
-        read_query(request, NoParameters)
-        task = get_task_for(self.project, task_id)
-        return Response(task_answers([task])[0].model_dump(mode="json"))
-
-
-def read_batch(body: Any) -> list[TaskSubmission]:
-    """The submissions of `body`. Raises InvalidInput, or InvalidBatch, which names every bad task by its index."""
+def read_batch(body: Any) -> Batch:
+    """The batch in `body`. Raises InvalidInput, or InvalidBatch, which names every bad task by its index."""
     items = body.get("tasks") if isinstance(body, dict) else None
     if not isinstance(items, list) or not 1 <= len(items) <= MOST_IN_A_BATCH or len(body) != 1:
         raise InvalidInput(
@@ -143,7 +87,43 @@ def read_batch(body: Any) -> list[TaskSubmission]:
             errors += [{"index": index, **problem} for problem in problems]
     if errors:
         raise InvalidBatch("Some tasks were not accepted; nothing was stored.", errors=errors)
-    return submissions
+    return Batch.model_construct(tasks=submissions)
+
+
+class Tasks(DeskView):
+    def get_object(self, task_id: UUID) -> Task:
+        return get_task_for(self.project, task_id)
+
+    @read("list_tasks", "Tasks, newest first", may=Permission.READ)
+    def list(self, query: TaskFilters) -> TaskPage:
+        wanted = query.lookups("external_id", "kind", "agent", "mode")
+        tasks = Task.objects.filter(project=self.project, **wanted).defer("tests")
+        if query.mode is None:
+            tasks = tasks.filter(NOT_OF_THE_DESK)
+        return self.page(TaskPage, tasks, query, answers=task_answers)
+
+    @read("get_task", "One task with its newest run", may=Permission.READ)
+    def retrieve(self, task: Task) -> TaskAnswer:
+        return task_answers([task])[0]
+
+    @change(
+        "submit_task", "Hand in a task", may=Permission.HAND_IN, reader=read_submission, status=201, examples=EXAMPLES
+    )
+    def create(self, body: TaskSubmission) -> TaskAnswer:
+        return submitted_answers([submit_task(self.project, body, actor=self.actor)])[0]
+
+    @change(
+        "submit_tasks",
+        "Hand in up to 500 tasks, all or none",
+        may=Permission.HAND_IN,
+        reader=read_batch,
+        status=201,
+        examples={"Two tasks": {"tasks": [*EXAMPLES.values()]}},
+    )
+    def create_batch(self, body: Batch) -> BatchAnswer:
+        with transaction.atomic():
+            runs = [submit_task(self.project, submission, actor=self.actor) for submission in body.tasks]
+        return BatchAnswer(results=submitted_answers(runs))
 
 
 # Ordering a finished run again, with instructions.
@@ -155,19 +135,18 @@ ORDERS = {
 
 
 class RedoRun(DeskView):
-    # The order counts as a person's word, as a review does: a pipeline that hands tasks in cannot pose as a reviewer.
-    permissions = needs(post=Permission.REVIEW)
+    def get_object(self, run_id: UUID) -> Run:
+        return get_run_for(self.project, run_id)
 
-    @described_post(
+    # The order counts as a person's word, as a review does: a pipeline that hands tasks in cannot pose as a reviewer.
+    @change(
         "redo_run",
-        summary="Order a finished run again, with instructions: a new run that begins with its answer",
-        body=RedoInput,
-        answers={201: RunAnswer},
-        problems=(404, 409),
+        "Order a finished run again, with instructions: a new run that begins with its answer",
+        may=Permission.REVIEW,
+        what="order",
+        status=201,
+        problems=(409,),
         examples=ORDERS,
     )
-    @idempotent
-    def post(self, request: Request, run_id: UUID) -> Response:
-        run = get_run_for(self.project, run_id)
-        redone = redo_run(run, read_input(request, RedoInput, what="order"), actor=self.actor)
-        return Response(run_answer(redone).model_dump(mode="json"), 201)
+    def redo(self, run: Run, body: RedoInput) -> RunAnswer:
+        return run_answer(redo_run(run, body, actor=self.actor))

@@ -7,7 +7,7 @@ from uuid import UUID
 from django.db.models import Exists, JSONField, OuterRef, Q, QuerySet, Subquery
 from pydantic import AwareDatetime, Field, JsonValue
 
-from reflection_app.api.reading import Answer, KnownCost, OrNull, PageAnswer
+from reflection_app.api.reading import Answer, Money, OrNull, PageAnswer
 from reflection_app.loops.completeness.checks import CheckState, Completeness
 from reflection_app.loops.diagnosis.diagnoses import (
     CorrectiveAction,
@@ -233,7 +233,7 @@ class CheckAnswer(CheckLine):
     steps_ok: bool | None = Field(description="whether all steps worked, which is apart from nothing being missing")
     error: str | None = Field(description="why it is unchecked")
     tokens: int
-    cost_usd: KnownCost = Field(description="null where the cost of some call is not known")
+    cost_usd: Money | None = Field(description="null where the cost of some call is not known")
 
 
 def checks_to_show(runs: QuerySet[Run]) -> QuerySet[Run]:

@@ -1,36 +1,23 @@
 """The review policy: read it, try another one on the last 30 days, put it in force."""
 
 from datetime import datetime, timedelta
-from typing import ClassVar
+from typing import Annotated
 from uuid import UUID
 
 from django.db import transaction
 from django.utils import timezone
-from pydantic import BaseModel, ConfigDict, Field
-from rest_framework.request import Request
-from rest_framework.response import Response
+from pydantic import AfterValidator, AliasPath, BaseModel, ConfigDict, Field
 
-from reflection_app.api.idempotency import idempotent
-from reflection_app.api.permissions import needs
-from reflection_app.api.reading import Answer, read_input, read_query
-from reflection_app.api.schema import described_get, described_post
-from reflection_app.api.view import DeskView, NoParameters
+from reflection_app.api.actions import change, read
+from reflection_app.api.reading import Answer
+from reflection_app.api.view import DeskView
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.models import OwnWork, Project
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.task_spec import ReviewPolicy
-from reflection_app.reviews.agreement import FEWEST_IN_COMMON, PairAgreement, agreement_of
+from reflection_app.reviews.agreement import FEWEST_IN_COMMON, agreement_of
 from reflection_app.reviews.own_work import change_own_work
-from reflection_app.reviews.policy import (
-    Counted,
-    Example,
-    PolicyInput,
-    PolicyTrial,
-    change_policy,
-    digest_of,
-    read_rules,
-    try_policy,
-)
+from reflection_app.reviews.policy import PolicyInput, change_policy, digest_of, read_rules, try_policy
 
 TRUSTED = {
     "rules": [
@@ -53,134 +40,84 @@ class PolicyAnswer(ReviewPolicy):
     own_work: OwnWork = Field(description="who may decide on what they, or a key that they made, handed in")
 
 
-class Tried(BaseModel):
+class Tried(Answer):
     """What one policy would have done. `by_rule` are the verdicts that each of its rules decided about."""
 
     waiting: int
     standing: int
     by_rule: list[int]
     opinions: int = Field(description="decisions asked of people: a verdict that waits for two counts twice")
-    audits: float = Field(description="how many of those that stand the audit is expected to draw")
+    audits: Annotated[float, AfterValidator(lambda expected: round(expected, 2))] = Field(
+        description="how many of those that stand the audit is expected to draw"
+    )
 
 
-class TriedVerdict(BaseModel):
-    verdict_id: UUID
-    run_id: UUID
-    attempt: int
-    verdict: str
-    score: float
-    confidence: float | None
-    agent: str
-    kind: str
+class TriedVerdict(Answer):
+    verdict_id: UUID = Field(validation_alias=AliasPath("verdict", "id"))
+    run_id: UUID = Field(validation_alias=AliasPath("verdict", "attempt", "run_id"))
+    attempt: int = Field(validation_alias=AliasPath("verdict", "attempt", "number"))
+    verdict: str = Field(validation_alias=AliasPath("verdict", "verdict"))
+    score: float = Field(validation_alias=AliasPath("verdict", "score"))
+    confidence: float | None = Field(validation_alias=AliasPath("verdict", "confidence"))
+    agent: str = Field(validation_alias=AliasPath("verdict", "attempt", "run", "task", "agent"))
+    kind: str = Field(validation_alias=AliasPath("verdict", "attempt", "run", "task", "kind"))
 
 
-class TrialAnswer(BaseModel):
+class TrialAnswer(Answer):
     """A random share follows from the verdict's id here, so that trying again gives the same figures."""
 
     since: datetime
     verdicts: int
     left_out: int = Field(description="older verdicts of those days that were not looked at")
-    tried: Tried
+    tried: Tried = Field(validation_alias="typed")
     saved: Tried
-    newly_waiting: int
-    no_longer_waiting: int
-    newly_waiting_examples: list[TriedVerdict]
-    no_longer_waiting_examples: list[TriedVerdict]
+    newly_waiting: int = Field(validation_alias="newly")
+    no_longer_waiting: int = Field(validation_alias="no_longer")
+    newly_waiting_examples: list[TriedVerdict] = Field(validation_alias="newly_waiting")
+    no_longer_waiting_examples: list[TriedVerdict] = Field(validation_alias="no_longer_waiting")
 
 
-class ReviewPolicyDetail(DeskView):
-    http_method_names: ClassVar[list[str]] = ["get", "put", "head"]  # type: ignore[misc]
-    permissions = needs(get=Permission.READ, put=Permission.CHANGE_SETTINGS)
+class ReviewPolicies(DeskView):
+    @read("get_review_policy", "Which verdicts wait for a person", may=Permission.READ)
+    def retrieve(self) -> PolicyAnswer:
+        return policy_answer(self.project)
 
-    @described_get("get_review_policy", summary="Which verdicts wait for a person", answer=PolicyAnswer)
-    def get(self, request: Request) -> Response:
-        read_query(request, NoParameters)
-        return Response(policy_answer(self.project))
-
-    @described_post(
+    @change(
         "put_review_policy",
-        summary="Put another review policy in force; of what is left out but the rules, the usual",
-        body=PolicyInput,
-        answers={200: PolicyAnswer},
+        "Put another review policy in force; of what is left out but the rules, the usual",
+        may=Permission.CHANGE_SETTINGS,
+        what="review policy",
         problems=(409,),
         examples=EXAMPLES,
     )
-    @idempotent
-    def put(self, request: Request) -> Response:
+    def update(self, body: PolicyInput) -> PolicyAnswer:
         """The first rule that fits a verdict decides. Runs under way keep the policy that they began with.
 
         A policy with a rule that lets verdicts stand must audit some: `audit_share` 0 is refused with it. Another
         `own_work` than the one that holds is refused to every key: that is said by people, at the desk.
         """
-        given = read_input(request, PolicyInput, what="review policy")
         with transaction.atomic():
-            changed = change_policy(self.project, given.policy, actor=self.actor, digest=given.digest)
-            if given.own_work is not None:
-                changed = change_own_work(changed, given.own_work, actor=self.actor)
-        return Response(policy_answer(changed))
+            changed = change_policy(self.project, body.policy, actor=self.actor, digest=body.digest)
+            if body.own_work is not None:
+                changed = change_own_work(changed, body.own_work, actor=self.actor)
+        return policy_answer(changed)
 
-
-class TryReviewPolicy(DeskView):
-    permissions = needs(post=Permission.READ)
-
-    @described_post(
+    @change(
         "try_review_policy",
-        summary="What a policy would have asked people on the last 30 days; nothing is changed",
-        body=PolicyInput,
-        answers={200: TrialAnswer},
+        "What a policy would have asked people on the last 30 days; nothing is changed",
+        may=Permission.READ,
+        what="review policy",
         examples={"Four rules": TRUSTED},
     )
-    @idempotent
-    def post(self, request: Request) -> Response:
-        policy = read_input(request, PolicyInput, what="review policy").policy
-        if errors := read_rules(policy):
+    def try_out(self, body: PolicyInput) -> TrialAnswer:
+        if errors := read_rules(body.policy):
             raise InvalidInput("The review policy would not be accepted.", errors=errors)
-        trial = try_policy(self.project.pk, policy, saved=self.project.get_review_policy())
-        return Response(trial_answer(trial).model_dump(mode="json"))
+        return TrialAnswer.from_row(try_policy(self.project.pk, body.policy, saved=self.project.get_review_policy()))
 
 
-def policy_answer(project: Project) -> dict[str, object]:
+def policy_answer(project: Project) -> PolicyAnswer:
     policy = project.get_review_policy()
-    return policy.model_dump(mode="json") | {"digest": digest_of(policy), "own_work": project.own_work}
-
-
-def trial_answer(trial: PolicyTrial) -> TrialAnswer:
-    return TrialAnswer(
-        since=trial.since,
-        verdicts=trial.verdicts,
-        left_out=trial.left_out,
-        tried=_tried(trial.typed),
-        saved=_tried(trial.saved),
-        newly_waiting=trial.newly,
-        no_longer_waiting=trial.no_longer,
-        newly_waiting_examples=[_example(one) for one in trial.newly_waiting],
-        no_longer_waiting_examples=[_example(one) for one in trial.no_longer_waiting],
-    )
-
-
-def _tried(counted: Counted) -> Tried:
-    return Tried(
-        waiting=counted.waiting,
-        standing=counted.standing,
-        by_rule=counted.by_rule,
-        opinions=counted.opinions,
-        audits=round(counted.audits, 2),
-    )
-
-
-def _example(example: Example) -> TriedVerdict:
-    verdict = example.verdict
-    task = verdict.attempt.run.task
-    return TriedVerdict(
-        verdict_id=verdict.pk,
-        run_id=verdict.attempt.run_id,
-        attempt=verdict.attempt.number,
-        verdict=verdict.verdict,
-        score=verdict.score,
-        confidence=verdict.confidence,
-        agent=task.agent,
-        kind=task.kind,
-    )
+    return PolicyAnswer(**dict(policy), digest=digest_of(policy), own_work=OwnWork(project.own_work))
 
 
 # How far blind reviewers agree.
@@ -217,30 +154,8 @@ class AgreementAnswer(Answer):
 
 
 class Agreement(DeskView):
-    permissions = needs(get=Permission.READ_METRICS)
-
-    @described_get(
-        "get_agreement",
-        summary="How far blind reviewers agree, beyond chance",
-        query=AgreementQuery,
-        answer=AgreementAnswer,
-    )
-    def get(self, request: Request) -> Response:
-        days = read_query(request, AgreementQuery).days
+    @read("get_agreement", "How far blind reviewers agree, beyond chance", may=Permission.READ_METRICS)
+    def retrieve(self, query: AgreementQuery) -> AgreementAnswer:
         now = timezone.now()
-        found = agreement_of(self.project.pk, since=now - timedelta(days=days), until=now)
-        answer = AgreementAnswer(
-            days=days,
-            panels=found.panels,
-            unanimous=found.unanimous,
-            agreed=found.agreed,
-            alpha=found.alpha,
-            alpha_ordinal=found.alpha_ordinal,
-            pairs=[_pair_answer(pair) for pair in found.pairs],
-            with_keys=found.with_keys,
-        )
-        return Response(answer.model_dump(mode="json"))
-
-
-def _pair_answer(pair: PairAgreement) -> PairAnswer:
-    return PairAnswer(reviewers=[pair.first, pair.second], panels=pair.panels, agreed=pair.agreed, kappa=pair.kappa)
+        found = agreement_of(self.project.pk, since=now - timedelta(days=query.days), until=now)
+        return AgreementAnswer.from_row(found, days=query.days)

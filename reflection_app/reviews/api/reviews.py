@@ -1,17 +1,14 @@
 """Reviews: the queue, and a reviewer's way through it: claim, heartbeat, decide or release."""
 
+from functools import partial
 from uuid import UUID
 
 from pydantic import Field
-from rest_framework.request import Request
-from rest_framework.response import Response
 
-from reflection_app.api.idempotency import idempotent
-from reflection_app.api.pages import NEWEST_FIRST, PageQuery, get_page
-from reflection_app.api.permissions import needs
-from reflection_app.api.reading import Answer, read_input, read_query
-from reflection_app.api.schema import described_get, described_post
-from reflection_app.api.view import DeskView, NoParameters, Nothing, get_review_for, get_run_for
+from reflection_app.api.actions import change, read
+from reflection_app.api.pages import PageQuery
+from reflection_app.api.reading import Answer
+from reflection_app.api.view import DeskView, Nothing, get_review_for, get_run_for
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.values import Value
 from reflection_app.reviews.answers import (
@@ -37,6 +34,7 @@ from reflection_app.reviews.deciding import decide_review, undo_decision
 from reflection_app.reviews.decisions import DecisionInput
 from reflection_app.reviews.models import Review, ReviewState
 from reflection_app.reviews.queue import QueueFilter
+from reflection_app.runs.models import Run
 
 DECISIONS = {
     "Approve": {"lease_token": "7f9c24e5-1d0b-4a0c-9f3e-2f1f0a4b6c8d", "decision": "approve"},
@@ -85,36 +83,32 @@ class LeaseInput(Value):
     lease_token: UUID
 
 
-class ReviewList(DeskView):
-    permissions = needs(get=Permission.READ_QUEUE)
+class SkipInput(Value):
+    """The token, where you hold the review: it is given back. With `undo`, the review comes to you again."""
 
-    @described_get("list_reviews", summary="Reviews, newest first", query=ReviewFilters, answer=ReviewPage)
-    def get(self, request: Request) -> Response:
-        query = read_query(request, ReviewFilters)
-        wanted = query.model_dump(exclude_none=True, include={"state", "run"})
+    lease_token: UUID | None = None
+    undo: bool = False
+
+
+class Reviews(DeskView):
+    def get_object(self, review_id: UUID) -> Review:
+        return get_review_for(self.project, review_id)
+
+    @read("list_reviews", "Reviews, newest first", may=Permission.READ_QUEUE)
+    def list(self, query: ReviewFilters) -> ReviewPage:
+        wanted = query.lookups("state", "run")
         reviews = reviews_to_show(Review.objects.filter(query.where(self.actor), project=self.project, **wanted))
-        page = get_page(reviews, request=request, query=query, order=NEWEST_FIRST)
-        return Response(page.with_results(review_answers(page.rows, reader=self.actor)))
+        return self.page(ReviewPage, reviews, query, answers=partial(review_answers, reader=self.actor))
 
+    @read("get_review", "One review", may=Permission.READ_QUEUE)
+    def retrieve(self, review: Review) -> ReviewAnswer:
+        return review_answer(review, reader=self.actor)
 
-class ReviewDetail(DeskView):
-    permissions = needs(get=Permission.READ_QUEUE)
-
-    @described_get("get_review", summary="One review", answer=ReviewAnswer, problems=(404,))
-    def get(self, request: Request, review_id: UUID) -> Response:
-        read_query(request, NoParameters)
-        return Response(
-            review_answer(get_review_for(self.project, review_id), reader=self.actor).model_dump(mode="json")
-        )
-
-
-class ClaimReview(DeskView):
-    permissions = needs(post=Permission.REVIEW)
-
-    @described_post(
+    @change(
         "claim_review",
-        summary="Hold the next review, or a certain one",
-        body=ClaimInput,
+        "Hold the next review, or a certain one",
+        may=Permission.REVIEW,
+        what="claim",
         answers={200: ClaimAnswer, 204: None},
         problems=(404, 409),
         examples={
@@ -123,113 +117,97 @@ class ClaimReview(DeskView):
             "A certain one": {"review_id": "01890a5d-ac96-774b-bcce-b302099a8057"},
         },
     )
-    @idempotent
-    def post(self, request: Request) -> Response:
-        review = self.claim(read_input(request, ClaimInput, what="claim"))
-        if review is None:
-            return Response(status=204)
-        assert review.lease_token is not None
-        claimed = ClaimAnswer(review=review_answer(review, reader=self.actor), lease_token=review.lease_token)
-        return Response(claimed.model_dump(mode="json"))
-
-    def claim(self, wanted: ClaimInput) -> Review | None:
-        if wanted.review_id is not None:
-            return claim_review(get_review_for(self.project, wanted.review_id), actor=self.actor)
-        among = wanted.among.where(self.actor) if wanted.among else None
-        return claim_next(self.project, actor=self.actor, among=among)
+    def claim(self, body: ClaimInput) -> ClaimAnswer | None:
+        if body.review_id is not None:
+            review: Review | None = claim_review(self.get_object(body.review_id), actor=self.actor)
+        else:
+            among = body.among.where(self.actor) if body.among else None
+            review = claim_next(self.project, actor=self.actor, among=among)
+        return ClaimAnswer.from_row(review, review=review_answer(review, reader=self.actor)) if review else None
 
 
-class Heartbeat(DeskView):
-    permissions = needs(post=Permission.REVIEW)
-
-    @described_post(
-        "keep_review",
-        summary="Hold a claimed review longer",
-        body=LeaseInput,
-        answers={200: HeartbeatAnswer},
-        problems=(404, 409),
-    )
-    @idempotent
-    def post(self, request: Request, review_id: UUID) -> Response:
-        review = get_review_for(self.project, review_id)
-        token = read_input(request, LeaseInput, what="heartbeat").lease_token
-        return Response(HeartbeatAnswer(lease_until=keep_review(review, lease_token=token)).model_dump(mode="json"))
+# What becomes of one review, mostly by whoever holds it.
 
 
-class Decide(DeskView):
-    permissions = needs(post=Permission.REVIEW)
+class HeldReview(Reviews):
+    @change("keep_review", "Hold a claimed review longer", may=Permission.REVIEW, what="heartbeat", problems=(409,))
+    def keep(self, review: Review, body: LeaseInput) -> HeartbeatAnswer:
+        return HeartbeatAnswer(lease_until=keep_review(review, lease_token=body.lease_token))
 
-    @described_post(
+    @change(
         "decide_review",
-        summary="Approve or overrule the verdict, or decide what becomes of a REJECT; the run goes on",
-        body=DecisionInput,
-        answers={200: ReviewAnswer},
-        problems=(404, 409),
+        "Approve or overrule the verdict, or decide what becomes of a REJECT; the run goes on",
+        may=Permission.REVIEW,
+        what="decision",
+        problems=(409,),
         examples=DECISIONS,
     )
-    @idempotent
-    def post(self, request: Request, review_id: UUID) -> Response:
-        review = get_review_for(self.project, review_id)
-        decided = decide_review(review, read_input(request, DecisionInput, what="decision"), actor=self.actor)
-        return Response(review_answer(decided, reader=self.actor).model_dump(mode="json"))
+    def decide(self, review: Review, body: DecisionInput) -> ReviewAnswer:
+        return review_answer(decide_review(review, body, actor=self.actor), reader=self.actor)
 
-
-class Release(DeskView):
-    permissions = needs(post=Permission.REVIEW)
-
-    @described_post(
+    @change(
         "release_review",
-        summary="Give a claimed review back to the queue",
-        body=LeaseInput,
-        answers={200: ReviewAnswer},
-        problems=(404, 409),
+        "Give a claimed review back to the queue",
+        may=Permission.REVIEW,
+        what="release",
+        problems=(409,),
     )
-    @idempotent
-    def post(self, request: Request, review_id: UUID) -> Response:
-        review = get_review_for(self.project, review_id)
-        token = read_input(request, LeaseInput, what="release").lease_token
-        release_review(review, lease_token=token, actor=self.actor)
-        return Response(
-            review_answer(get_review_for(self.project, review_id), reader=self.actor).model_dump(mode="json")
-        )
+    def release(self, review: Review, body: LeaseInput) -> ReviewAnswer:
+        release_review(review, lease_token=body.lease_token, actor=self.actor)
+        return review_answer(self.get_object(review.pk), reader=self.actor)
 
-
-# Assigning reviews to people, and handing over one that is held.
-
-
-class AssignReview(DeskView):
-    permissions = needs(post=Permission.REVIEW)
-
-    @described_post(
+    @change(
         "assign_review",
-        summary="Keep a review for a member, or for nobody",
-        body=AssignInput,
-        answers={200: ReviewAnswer},
-        problems=(404, 409),
+        "Keep a review for a member, or for nobody",
+        may=Permission.REVIEW,
+        what="assignment",
+        problems=(409,),
         examples={"To a member": {"to": "anna", "note": "You know this agent."}, "To nobody": {"to": None}},
     )
-    @idempotent
-    def post(self, request: Request, review_id: UUID) -> Response:
-        review = get_review_for(self.project, review_id)
-        assign_review(review, read_input(request, AssignInput, what="assignment"), actor=self.actor)
-        return Response(review_answer(get_review_for(self.project, review_id)).model_dump(mode="json"))
+    def assign(self, review: Review, body: AssignInput) -> ReviewAnswer:
+        assign_review(review, body, actor=self.actor)
+        return review_answer(self.get_object(review.pk))
 
-
-class HandOver(DeskView):
-    permissions = needs(post=Permission.REVIEW)
-
-    @described_post(
+    @change(
         "hand_over_review",
-        summary="Give a review that you hold to a member",
-        body=HandOverInput,
-        answers={200: ReviewAnswer},
-        problems=(404, 409),
+        "Give a review that you hold to a member",
+        may=Permission.REVIEW,
+        what="handing over",
+        problems=(409,),
     )
-    @idempotent
-    def post(self, request: Request, review_id: UUID) -> Response:
-        review = get_review_for(self.project, review_id)
-        hand_over(review, read_input(request, HandOverInput, what="handing over"), actor=self.actor)
-        return Response(review_answer(get_review_for(self.project, review_id)).model_dump(mode="json"))
+    def hand_over(self, review: Review, body: HandOverInput) -> ReviewAnswer:
+        hand_over(review, body, actor=self.actor)
+        return review_answer(self.get_object(review.pk))
+
+    @change(
+        "skip_review",
+        "Pass a review over: it is not given to you as the next one again, and others still get it",
+        may=Permission.REVIEW,
+        what="skip",
+        problems=(409,),
+        examples={"Skip": {}, "Take it back": {"undo": True}},
+    )
+    def skip(self, review: Review, body: SkipInput) -> ReviewAnswer:
+        if body.undo:
+            unskip_review(review, actor=self.actor)
+        else:
+            skip_review(review, actor=self.actor, lease_token=body.lease_token)
+        return review_answer(self.get_object(review.pk))
+
+    @change(
+        "undo_decision",
+        "Take a decision back with everything that followed from it; the review is yours again",
+        may=Permission.REVIEW,
+        problems=(409,),
+    )
+    def undo(self, review: Review, body: Nothing) -> ClaimAnswer:
+        """The run waits as before the decision: its ticket, later attempts and proposals go. What they had cost stays
+        on the run's totals. Refused with the reason once the agent or a pipeline has been told, a tool outside of the
+        desk was called, or somebody has built on it: then fork the run from the step of the review. Only the key that
+        decided, and keys with the scope admin, take a decision back.
+        """
+        undone = undo_decision(review, actor=self.actor)
+        return ClaimAnswer.from_row(undone, review=review_answer(self.get_object(review.pk)))
 
 
 # Asking for a review of an attempt, whatever the policy says.
@@ -248,81 +226,20 @@ class AskedAnswer(Answer):
 
 
 class AskForReview(DeskView):
-    # To ask is to decide nothing: a pipeline that hands tasks in may.
-    permissions = needs(post=Permission.ASK_FOR_REVIEW)
+    def get_object(self, run_id: UUID) -> Run:
+        return get_run_for(self.project, run_id)
 
-    @described_post(
+    # To ask is to decide nothing: a pipeline that hands tasks in may.
+    @change(
         "ask_for_review",
-        summary="Ask for a review of an attempt that has a verdict; the run does not wait for it",
-        body=AskInput,
-        answers={201: AskedAnswer},
-        problems=(404, 409),
+        "Ask for a review of an attempt that has a verdict; the run does not wait for it",
+        may=Permission.ASK_FOR_REVIEW,
+        what="request",
+        status=201,
+        problems=(409,),
         examples=ASKED,
     )
-    @idempotent
-    def post(self, request: Request, run_id: UUID) -> Response:
-        run = get_run_for(self.project, run_id)
-        opened = ask_for_review(run, read_input(request, AskInput, what="request"), actor=self.actor)
-        found = reviews_to_show(Review.objects.filter(pk__in=[review.pk for review in opened]))
-        rows = list(found.order_by("created_at", "id"))
-        answer = AskedAnswer(reviews=review_answers(rows, reader=self.actor))
-        return Response(answer.model_dump(mode="json"), 201)
-
-
-# Skipping a review over REST, and taking that back.
-
-
-class SkipInput(Value):
-    """The token, where you hold the review: it is given back. With `undo`, the review comes to you again."""
-
-    lease_token: UUID | None = None
-    undo: bool = False
-
-
-class Skip(DeskView):
-    permissions = needs(post=Permission.REVIEW)
-
-    @described_post(
-        "skip_review",
-        summary="Pass a review over: it is not given to you as the next one again, and others still get it",
-        body=SkipInput,
-        answers={200: ReviewAnswer},
-        problems=(404, 409),
-        examples={"Skip": {}, "Take it back": {"undo": True}},
-    )
-    @idempotent
-    def post(self, request: Request, review_id: UUID) -> Response:
-        review = get_review_for(self.project, review_id)
-        told = read_input(request, SkipInput, what="skip")
-        if told.undo:
-            unskip_review(review, actor=self.actor)
-        else:
-            skip_review(review, actor=self.actor, lease_token=told.lease_token)
-        return Response(review_answer(get_review_for(self.project, review_id)).model_dump(mode="json"))
-
-
-# Taking a decision back over REST.
-
-
-class Undo(DeskView):
-    permissions = needs(post=Permission.REVIEW)
-
-    @described_post(
-        "undo_decision",
-        summary="Take a decision back with everything that followed from it; the review is yours again",
-        body=Nothing,
-        answers={200: ClaimAnswer},
-        problems=(404, 409),
-    )
-    @idempotent
-    def post(self, request: Request, review_id: UUID) -> Response:
-        """The run waits as before the decision: its ticket, later attempts and proposals go. What they had cost stays
-        on the run's totals. Refused with the reason once the agent or a pipeline has been told, a tool outside of the
-        desk was called, or somebody has built on it: then fork the run from the step of the review. Only the key that
-        decided, and keys with the scope admin, take a decision back.
-        """
-        read_input(request, Nothing, what="body")
-        undone = undo_decision(get_review_for(self.project, review_id), actor=self.actor)
-        assert undone.lease_token is not None
-        review = review_answer(get_review_for(self.project, review_id))
-        return Response(ClaimAnswer(review=review, lease_token=undone.lease_token).model_dump(mode="json"))
+    def ask(self, run: Run, body: AskInput) -> AskedAnswer:
+        opened = [review.pk for review in ask_for_review(run, body, actor=self.actor)]
+        found = reviews_to_show(Review.objects.filter(pk__in=opened)).order_by("created_at", "id")
+        return AskedAnswer(reviews=review_answers([*found], reader=self.actor))
