@@ -1,20 +1,18 @@
 """The forms of answers about metrics."""
 
-from collections.abc import Mapping, Sequence
 from datetime import date, datetime
+from typing import Annotated
 from uuid import UUID
 
 from pydantic import Field
 
-from reflection_app.api.reading import Answer, Money, PageAnswer, money
+from reflection_app.api.reading import Answer, KnownCost, OrNull, PageAnswer, part
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.verdicts import Outcome, Verdict
-from reflection_app.metrics.calibration import Bin, Calibration, CriticCalibration, JudgementSource
+from reflection_app.metrics.calibration import CriticCalibration, JudgementSource
 from reflection_app.metrics.critics import CalibrationFigures, Judging
-from reflection_app.metrics.definitions import Bar, Chosen, Figure, Metrics, Point, Unit
-from reflection_app.metrics.review_figures import Overruled, ReviewFigures
-from reflection_app.metrics.statistics import Interval
-from reflection_app.runs.models import Run, RunState
+from reflection_app.metrics.definitions import Metrics, Unit
+from reflection_app.runs.models import RunState
 
 BY_NAME = "by name; `GET /metrics/definitions` tells the formula of each"
 
@@ -37,7 +35,7 @@ class PointAnswer(Answer):
     """A piece of the period: an hour of up to two days, a day of up to 92, else a week."""
 
     start: str = Field(examples=["2026-03-04", "2026-03-04T12:00Z"])
-    values: dict[str, float | None]
+    values: dict[str, Annotated[float | None, part("value")]] = Field(validation_alias="figures")
 
 
 class SpendAnswer(Answer):
@@ -46,7 +44,9 @@ class SpendAnswer(Answer):
     calls: int
     prompt_tokens: int
     completion_tokens: int
-    cost_usd: Money | None = Field(description="at least this where not all is known, null where nothing is")
+    cost_usd: KnownCost = Field(
+        validation_alias="known_cost_usd", description="at least this where not all is known, null where nothing is"
+    )
     is_known: bool = Field(description="whether the price of every call was known")
 
 
@@ -54,7 +54,9 @@ class TaskSpendAnswer(Answer):
     task_id: UUID
     objective: str
     tokens: int
-    cost_usd: Money | None = Field(description="at least this where not all is known, null where nothing is")
+    cost_usd: KnownCost = Field(
+        validation_alias="known_cost_usd", description="at least this where not all is known, null where nothing is"
+    )
     is_known: bool = Field(description="whether the price of every call was known")
 
 
@@ -111,8 +113,8 @@ class RunBehindAnswer(Answer):
     task_id: UUID
     mode: Mode
     state: RunState
-    outcome: Outcome | None
-    attempts: int
+    outcome: Annotated[Outcome | None, OrNull]
+    attempts: int = Field(validation_alias="attempts_made")
     created_at: datetime
     finished_at: datetime | None
 
@@ -133,99 +135,11 @@ class DefinitionsAnswer(Answer):
 
 def metrics_answer(found: Metrics) -> MetricsAnswer:
     counted = sum(bar.count for bar in found.bars["modes"])
-    return MetricsAnswer(
-        chosen=chosen_answer(found.chosen),
-        figures=_figures(found.figures),
-        before=_figures(found.before),
+    return MetricsAnswer.from_row(
+        found,
         mode_usage={bar.key: bar.count / counted for bar in found.bars["modes"]},
-        most_common_failure_types=_bars(found.bars["failures"]),
-        points=_points(found.points),
-        bars={family: _bars(bars) for family, bars in found.bars.items()},
-        spend=[
-            SpendAnswer(
-                role=one.role,
-                model=one.model,
-                calls=one.calls,
-                prompt_tokens=one.prompt_tokens,
-                completion_tokens=one.completion_tokens,
-                cost_usd=None if one.known_cost_usd is None else money(one.known_cost_usd),
-                is_known=one.is_known,
-            )
-            for one in found.spend
-        ],
-        dearest_tasks=[
-            TaskSpendAnswer(
-                task_id=UUID(one.task_id),
-                objective=one.objective,
-                tokens=one.tokens,
-                cost_usd=None if one.known_cost_usd is None else money(one.known_cost_usd),
-                is_known=one.is_known,
-            )
-            for one in found.dearest_tasks
-        ],
-        choices={name: list(values) for name, values in found.choices.items()},
+        most_common_failure_types=found.bars["failures"],
     )
-
-
-def review_metrics_answer(found: ReviewFigures) -> ReviewMetricsAnswer:
-    return ReviewMetricsAnswer(
-        chosen=chosen_answer(found.chosen),
-        figures=_figures(found.figures),
-        before=_figures(found.before),
-        points=_points(found.points),
-        ages=_bars(found.ages),
-        by_reviewer=[_overruled(one) for one in found.by_reviewer],
-        by_key=[_overruled(one) for one in found.by_key],
-        by_critic=[_overruled(one) for one in found.by_critic],
-        reasons=dict(found.reasons),
-    )
-
-
-def run_behind(run: Run) -> RunBehindAnswer:
-    return RunBehindAnswer(
-        id=run.pk,
-        task_id=run.task_id,
-        mode=Mode(run.mode),
-        state=RunState(run.state),
-        outcome=Outcome(run.outcome) if run.outcome else None,
-        attempts=run.attempts_made,
-        created_at=run.created_at,
-        finished_at=run.finished_at,
-    )
-
-
-def chosen_answer(chosen: Chosen) -> ChosenAnswer:
-    return ChosenAnswer(**vars(chosen))
-
-
-def _figure(figure: Figure) -> FigureAnswer:
-    return FigureAnswer(
-        value=figure.value,
-        unit=figure.unit,
-        of=figure.of,
-        low=figure.low,
-        high=figure.high,
-        is_at_least=figure.is_at_least,
-    )
-
-
-def _figures(figures: Mapping[str, Figure]) -> dict[str, FigureAnswer]:
-    return {name: _figure(figure) for name, figure in figures.items()}
-
-
-def _bars(bars: Sequence[Bar]) -> list[BarAnswer]:
-    return [BarAnswer(key=bar.key, count=bar.count) for bar in bars]
-
-
-def _points(points: Sequence[Point]) -> list[PointAnswer]:
-    return [
-        PointAnswer(start=point.start, values={name: figure.value for name, figure in point.figures.items()})
-        for point in points
-    ]
-
-
-def _overruled(one: Overruled) -> OverruledAnswer:
-    return OverruledAnswer(name=one.name, decided=one.decided, overruled=one.overruled, share=_figure(one.share))
 
 
 # The forms of answers about calibration.
@@ -314,45 +228,7 @@ def calibration_answer(found: CalibrationFigures, judging: Judging) -> Calibrati
 
 
 def _critic(one: CriticCalibration) -> CriticAnswer:
-    figures = one.calibration
-    shares = ("agreed", "kappa", "precision", "recall", "false_pass", "false_fail")
-    return CriticAnswer(
-        source=one.critic.source,
-        model=one.critic.model,
-        prompt_version=one.critic.version,
-        pairs=figures.pairs,
-        worth=figures.worth,
-        **{name: _interval(getattr(figures, name)) for name in shares},
-        matrix=[
-            MatrixCellAnswer(critic=Verdict(cell.critic), people=Verdict(cell.people), seen=cell.seen, share=cell.share)
-            for cell in figures.matrix
-        ],
-        by_verdict=[
-            VerdictFiguresAnswer(
-                verdict=Verdict(of.verdict), precision=_interval(of.precision), recall=_interval(of.recall)
-            )
-            for of in figures.by_verdict
-        ],
-        reliability=_reliability(figures),
+    critic = one.critic
+    return CriticAnswer.from_row(
+        one.calibration, source=critic.source, model=critic.model, prompt_version=critic.version
     )
-
-
-def _reliability(figures: Calibration) -> ReliabilityAnswer:
-    found = figures.reliability
-    return ReliabilityAnswer(
-        pairs=found.pairs,
-        error=found.error,
-        overconfidence=_interval(found.overconfidence),
-        bins=[_bin(one) for one in found.bins],
-    )
-
-
-def _bin(one: Bin) -> BinAnswer:
-    right = RangeAnswer(estimate=one.right.estimate, low=one.right.low, high=one.right.high)
-    return BinAnswer(low=one.low, high=one.high, seen=one.seen, share=one.share, confidence=one.confidence, right=right)
-
-
-def _interval(interval: Interval | None) -> RangeAnswer | None:
-    if interval is None:
-        return None
-    return RangeAnswer(estimate=interval.estimate, low=interval.low, high=interval.high)

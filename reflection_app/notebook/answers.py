@@ -2,28 +2,24 @@
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from django.contrib.auth.models import User
-from pydantic import AwareDatetime, Field
+from pydantic import AwareDatetime, BeforeValidator, Field
 
 from notebook_app.public import (
     KEPT,
-    Arm,
     Change,
     Claim,
     EntryKind,
     EntryState,
-    FieldDiff,
-    Interval,
     KeptEntry,
     KeptExposure,
     LessonLift,
-    Look,
     level_of,
 )
-from reflection_app.api.reading import Answer, PageAnswer
+from reflection_app.api.reading import Answer, OrNull, PageAnswer
 from reflection_app.core.ids import id_from
 from reflection_app.notebook.bulk import BulkResult
 
@@ -51,9 +47,11 @@ class EntryAnswer(Answer):
         "also how sure it is (`sureness`, 0 to 1) and by which `signs`"
     )
     is_flagged: bool = Field(description="nobody is told it before a curator has looked at what screening found")
-    merged_into: UUID | None = Field(description="where merged or superseded, the entry that holds instead")
+    merged_into: UUID | None = Field(
+        validation_alias="merged_into_id", description="where merged or superseded, the entry that holds instead"
+    )
     reason: str
-    decided_by: str | None
+    decided_by: Annotated[str | None, OrNull]
     decided_at: AwareDatetime | None
     recalled: int = Field(description="how often it was given to somebody at work")
     last_recalled_at: AwareDatetime | None
@@ -79,7 +77,7 @@ class VersionAnswer(Answer):
     state: EntryState
     words: dict[str, Any] = Field(description="what it said then, and its labels")
     reason: str
-    by: str
+    by: str = Field(validation_alias="by_label")
     evidence: dict[str, Any] = Field(description="ids by kind of thing that the change rests on")
     created_at: AwareDatetime
 
@@ -128,7 +126,7 @@ class BulkCurationItem(Answer):
     entry_id: UUID
     is_done: bool
     version: int | None = Field(description="the version after the change; null where nothing had to be changed")
-    why: str | None = Field(description="why it was refused")
+    why: Annotated[str | None, OrNull] = Field(description="why it was refused")
 
 
 class BulkCurationAnswer(Answer):
@@ -146,78 +144,15 @@ def entry_answers(entries: Sequence[KeptEntry]) -> list[EntryAnswer]:
     """The entries in their order, with the names of their owners; one query for all."""
     owners = {entry.owner_id for entry in entries if entry.owner_id is not None}
     names = dict(User.objects.filter(pk__in=owners).values_list("pk", "username")) if owners else {}
-    return [_answer(entry, names) for entry in entries]
-
-
-def _answer(entry: KeptEntry, names: dict[int, str]) -> EntryAnswer:
-    return EntryAnswer(
-        id=entry.id,
-        kind=entry.kind,
-        state=entry.state,
-        version=entry.version,
-        name=entry.name,
-        description=entry.description,
-        content=entry.content,
-        details=entry.details,
-        agent=entry.agent,
-        category=entry.category,
-        tags=list(entry.tags),
-        owner=names.get(entry.owner_id) if entry.owner_id is not None else None,
-        source=entry.source,
-        occurrences=entry.occurrences,
-        last_seen_at=entry.last_seen_at,
-        flags=list(entry.flags),
-        is_flagged=entry.is_flagged,
-        merged_into=entry.merged_into_id,
-        reason=entry.reason,
-        decided_by=entry.decided_by or None,
-        decided_at=entry.decided_at,
-        recalled=entry.recalled,
-        last_recalled_at=entry.last_recalled_at,
-        created_at=entry.created_at,
-        updated_at=entry.updated_at,
-    )
+    return [EntryAnswer.from_row(entry, owner=names.get(entry.owner_id or 0)) for entry in entries]
 
 
 def version_answer(row: Any) -> VersionAnswer:
-    return VersionAnswer(
-        number=row.number,
-        change=Change(row.change),
-        state=EntryState(row.state),
-        words={name: row.kept[name] for name in KEPT if name in row.kept},
-        reason=row.reason,
-        by=row.by_label,
-        evidence=row.evidence,
-        created_at=row.created_at,
-    )
-
-
-def diff_answer(before: int, after: int, fields: Sequence[FieldDiff]) -> VersionDiffAnswer:
-    return VersionDiffAnswer(
-        before=before,
-        after=after,
-        fields=[
-            FieldDiffAnswer(
-                field=one.field,
-                before=one.before,
-                after=one.after,
-                pieces=[PieceAnswer.model_validate({"kind": piece.kind, "text": piece.text}) for piece in one.pieces],
-            )
-            for one in fields
-        ],
-    )
+    return VersionAnswer.from_row(row, words={name: row.kept[name] for name in KEPT if name in row.kept})
 
 
 def bulk_answer(result: BulkResult) -> BulkCurationAnswer:
-    return BulkCurationAnswer(
-        id=result.id,
-        done=result.done,
-        refused=len(result.items) - result.done,
-        items=[
-            BulkCurationItem(entry_id=item.entry_id, is_done=item.is_done, version=item.version, why=item.why or None)
-            for item in result.items
-        ],
-    )
+    return BulkCurationAnswer.from_row(result, refused=len(result.items) - result.done)
 
 
 # Lessons' lift and draws as REST tells them.
@@ -244,7 +179,9 @@ class LookAnswer(Answer):
 
     number: int
     size: int = Field(description="outcomes of the smaller arm")
-    level: float = Field(description="how likely this look may be wrong; all looks together: 5 %")
+    level: Annotated[float, BeforeValidator(level_of)] = Field(
+        validation_alias="number", description="how likely this look may be wrong; all looks together: 5 %"
+    )
     p_value: float = Field(description="Fisher's exact test, two-sided")
     says: str = Field(description="helps, harms or open")
 
@@ -285,8 +222,8 @@ class ExposureAnswer(Answer):
     score: float
     share: float
     draw: float
-    withheld: bool
-    counted: bool
+    withheld: bool = Field(validation_alias="is_withheld")
+    counted: bool = Field(validation_alias="is_counted")
     succeeded: bool | None = Field(description="how the first attempt went; null while nothing tells")
     settled_at: datetime | None
     created_at: datetime
@@ -299,17 +236,12 @@ class ExposurePageAnswer(Answer):
 
 def lift_answer(lesson: LessonLift) -> LiftAnswer:
     measured = lesson.measured
-    return LiftAnswer(
-        entry_id=lesson.entry_id,
-        name=lesson.name,
-        kind=lesson.kind,
-        state=lesson.state,
-        recalled=lesson.recalled,
-        given=_arm(measured.given, measured.given_rate),
-        withheld=_arm(measured.withheld, measured.withheld_rate),
-        difference=_interval(measured.difference),
-        claim=lesson.claim,
-        looks=[_look(look) for look in measured.judged.looks],
+    return LiftAnswer.from_row(
+        lesson,
+        given=ArmAnswer.from_row(measured.given, rate=measured.given_rate),
+        withheld=ArmAnswer.from_row(measured.withheld, rate=measured.withheld_rate),
+        difference=measured.difference,
+        looks=measured.judged.looks,
         next_look_at=measured.judged.next_size,
         needs_runs=measured.needed.more_runs,
         needs_runs_for_difference=measured.needed.difference,
@@ -319,36 +251,4 @@ def lift_answer(lesson: LessonLift) -> LiftAnswer:
 
 def exposure_answer(one: KeptExposure, *, runs: Collection[UUID]) -> ExposureAnswer:
     run_id = id_from(one.subject)
-    return ExposureAnswer(
-        id=one.id,
-        subject=one.subject,
-        run_id=run_id if run_id in runs else None,
-        entry_version=one.entry_version,
-        rank=one.rank,
-        score=one.score,
-        share=one.share,
-        draw=one.draw,
-        withheld=one.is_withheld,
-        counted=one.is_counted,
-        succeeded=one.succeeded,
-        settled_at=one.settled_at,
-        created_at=one.created_at,
-    )
-
-
-def _arm(arm: Arm, rate: Interval | None) -> ArmAnswer:
-    return ArmAnswer(outcomes=arm.outcomes, successes=arm.successes, rate=_interval(rate))
-
-
-def _interval(found: Interval | None) -> IntervalAnswer | None:
-    return IntervalAnswer(estimate=found.estimate, low=found.low, high=found.high) if found else None
-
-
-def _look(look: Look) -> LookAnswer:
-    return LookAnswer(
-        number=look.number,
-        size=look.size,
-        level=level_of(look.number),
-        p_value=look.p_value,
-        says=look.says.value,
-    )
+    return ExposureAnswer.from_row(one, run_id=run_id if run_id in runs else None)

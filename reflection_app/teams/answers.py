@@ -1,13 +1,13 @@
 """Webhooks and what they are sent, as REST tells them; a secret once, where it was made."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from pydantic import AwareDatetime, Field
 
-from reflection_app.api.reading import Answer, PageAnswer
+from reflection_app.api.reading import Answer, OrNull, PageAnswer, Related, part
 from reflection_app.teams.import_tools import Imported
-from reflection_app.teams.models import Delivery, DeliveryState, DeliveryTry, Secret, Tool, ToolKind, Webhook
+from reflection_app.teams.models import DeliveryState, ToolKind
 
 type State = Literal["on", "failing", "paused", "off"]
 
@@ -22,9 +22,13 @@ class WebhookAnswer(Answer):
     state: State = Field(description="failing: nothing arrives; after a day of that it is paused by itself")
     is_enabled: bool
     paused_at: AwareDatetime | None
-    pause_reason: str | None = Field(description="why, where the desk paused it or switched it off by itself")
+    pause_reason: Annotated[str | None, OrNull] = Field(
+        description="why, where the desk paused it or switched it off by itself"
+    )
     failing_since: AwareDatetime | None
-    former_secret_until: AwareDatetime | None = Field(description="until when the secret before this one signs, too")
+    former_secret_until: AwareDatetime | None = Field(
+        validation_alias="former_until", description="until when the secret before this one signs, too"
+    )
     created_at: AwareDatetime
     updated_at: AwareDatetime
 
@@ -49,7 +53,7 @@ class TryAnswer(Answer):
     number: int
     status: int | None = Field(description="null where no answer came")
     answer: str = Field(description="the beginning of the body")
-    error: str | None
+    error: Annotated[str | None, OrNull]
     duration_s: float
     created_at: AwareDatetime
 
@@ -63,8 +67,10 @@ class DeliveryAnswer(Answer):
     state: DeliveryState
     tries: int
     next_at: AwareDatetime | None = Field(description="when it is tried next")
-    run_id: UUID | None = Field(description="of whose event it tells; null of a test, or where the run was deleted")
-    again: UUID | None = Field(description="the delivery that it repeats")
+    run_id: Annotated[UUID | None, part("run_id")] = Field(
+        validation_alias="event", description="of whose event it tells; null of a test, or where the run was deleted"
+    )
+    again: UUID | None = Field(validation_alias="again_id", description="the delivery that it repeats")
     created_at: AwareDatetime
     delivered_at: AwareDatetime | None
 
@@ -77,68 +83,7 @@ class DeliveryDetailAnswer(DeliveryAnswer):
     """One message with its content and every try."""
 
     payload: dict[str, Any] | None = Field(description="null before it was first sent")
-    log: list[TryAnswer]
-
-
-def state_of(webhook: Webhook) -> State:
-    if not webhook.is_enabled:
-        return "off"
-    if webhook.paused_at is not None:
-        return "paused"
-    return "failing" if webhook.failing_since is not None else "on"
-
-
-def webhook_answer(webhook: Webhook) -> WebhookAnswer:
-    return WebhookAnswer(
-        id=webhook.pk,
-        url=webhook.url,
-        description=webhook.description,
-        events=webhook.events,
-        state=state_of(webhook),
-        is_enabled=webhook.is_enabled,
-        paused_at=webhook.paused_at,
-        pause_reason=webhook.pause_reason or None,
-        failing_since=webhook.failing_since,
-        former_secret_until=webhook.former_until,
-        created_at=webhook.created_at,
-        updated_at=webhook.updated_at,
-    )
-
-
-def delivery_answer(delivery: Delivery) -> DeliveryAnswer:
-    """Ask for the delivery with its event."""
-    return DeliveryAnswer(**_facts(delivery))
-
-
-def delivery_detail(delivery: Delivery) -> DeliveryDetailAnswer:
-    log = [_try(one) for one in delivery.log.all()]
-    return DeliveryDetailAnswer(**_facts(delivery), payload=delivery.payload, log=log)
-
-
-def _facts(delivery: Delivery) -> dict[str, Any]:
-    return {
-        "id": delivery.pk,
-        "message_id": delivery.message_id,
-        "type": delivery.type,
-        "state": DeliveryState(delivery.state),
-        "tries": delivery.tries,
-        "next_at": delivery.next_at,
-        "run_id": delivery.event.run_id if delivery.event else None,
-        "again": delivery.again_id,
-        "created_at": delivery.created_at,
-        "delivered_at": delivery.delivered_at,
-    }
-
-
-def _try(one: DeliveryTry) -> TryAnswer:
-    return TryAnswer(
-        number=one.number,
-        status=one.status,
-        answer=one.answer,
-        error=one.error or None,
-        duration_s=one.duration_s,
-        created_at=one.created_at,
-    )
+    log: Annotated[list[TryAnswer], Related]
 
 
 # Tools and secrets as REST tells them; of a secret everything but its value.
@@ -190,29 +135,6 @@ class SecretPage(PageAnswer):
     results: list[SecretAnswer]
 
 
-def tool_answer(tool: Tool) -> ToolAnswer:
-    return ToolAnswer(
-        id=tool.pk,
-        name=tool.name,
-        kind=ToolKind(tool.kind),
-        description=tool.description,
-        parameters=tool.parameters,
-        config=tool.config,
-        timeout_s=tool.timeout_s,
-        is_enabled=tool.is_enabled,
-        created_at=tool.created_at,
-        updated_at=tool.updated_at,
-    )
-
-
 def import_answer(imported: Imported) -> ToolImportAnswer:
-    return ToolImportAnswer(
-        added=imported.added,
-        updated=imported.updated,
-        unchanged=imported.unchanged,
-        skipped=[SkippedTool(name=name, why=why) for name, why in imported.skipped],
-    )
-
-
-def secret_answer(secret: Secret) -> SecretAnswer:
-    return SecretAnswer(id=secret.pk, name=secret.name, origin=secret.origin, created_at=secret.created_at)
+    skipped = [SkippedTool(name=name, why=why) for name, why in imported.skipped]
+    return ToolImportAnswer.from_row(imported, skipped=skipped)

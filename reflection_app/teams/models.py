@@ -101,6 +101,15 @@ class Webhook(models.Model):
     def __str__(self) -> str:
         return self.url
 
+    @property
+    def state(self) -> str:
+        """`failing`: nothing arrives; after a day of that it is paused by itself."""
+        if not self.is_enabled:
+            return "off"
+        if self.paused_at is not None:
+            return "paused"
+        return "failing" if self.failing_since is not None else "on"
+
 
 class DeliveryState(models.TextChoices):
     WAITING = "waiting", "Waiting"

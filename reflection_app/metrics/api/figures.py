@@ -4,18 +4,14 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Annotated
 from uuid import UUID
 
-from django.http import HttpResponse
+from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
-from rest_framework.request import Request
-from rest_framework.response import Response
 
-from reflection_app.api.pages import NEWEST_FIRST, PageQuery, get_page
-from reflection_app.api.permissions import needs
-from reflection_app.api.reading import Answer, PageAnswer, read_query
-from reflection_app.api.schema import described_get
-from reflection_app.api.view import DeskView, NoParameters
+from reflection_app.api.pages import PageQuery
+from reflection_app.api.reading import Answer, PageAnswer
+from reflection_app.api.viewset import DeskViewSet, answers_get, answers_list
 from reflection_app.core.errors import InvalidInput
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.storable import storable
@@ -29,16 +25,15 @@ from reflection_app.metrics.answers import (
     RunsBehindPage,
     calibration_answer,
     metrics_answer,
-    review_metrics_answer,
-    run_behind,
 )
 from reflection_app.metrics.critics import Judging, calibration_figures
 from reflection_app.metrics.definitions import DEFINITIONS, LONGEST_DAYS, Chosen, ChosenHour
 from reflection_app.metrics.figures import metrics_of
 from reflection_app.metrics.models import RefereeMeasurement
 from reflection_app.metrics.referees import RefereeQuality
-from reflection_app.metrics.review_figures import as_csv, review_figures
+from reflection_app.metrics.review_figures import ReviewFigures, as_csv, review_figures
 from reflection_app.metrics.runs_behind import OF_REVIEWS, runs_behind, runs_behind_reviews
+from reflection_app.runs.models import Run
 
 # Which runs the metrics are asked of, as query parameters say it.
 
@@ -84,16 +79,8 @@ def chosen_by(query: ChosenQuery) -> Chosen:
     return chosen
 
 
-def read_chosen(request: Request) -> Chosen:
-    """The choice that the request names. Raises InvalidInput."""
-    return chosen_by(read_query(request, ChosenQuery))
-
-
 def _wrong(name: str, message: str) -> InvalidInput:
     return InvalidInput(_("There are no metrics of such a period."), errors=[{"field": name, "message": message}])
-
-
-CSV = "text/csv"
 
 
 class BehindQuery(ChosenQuery, PageQuery):
@@ -108,76 +95,65 @@ class BehindQuery(ChosenQuery, PageQuery):
     )
 
 
-class MetricsOfRuns(DeskView):
-    permissions = needs(get=Permission.READ_METRICS)
+class Figures(DeskViewSet):
+    @answers_get(
+        "get_metrics",
+        Permission.READ_METRICS,
+        summary="The metrics of a period",
+        query=ChosenQuery,
+        answer=MetricsAnswer,
+    )
+    def of_runs(self, query: ChosenQuery) -> MetricsAnswer:
+        return metrics_answer(metrics_of(self.project.pk, chosen_by(query)))
 
-    @described_get("get_metrics", summary="The metrics of a period", query=ChosenQuery, answer=MetricsAnswer)
-    def get(self, request: Request) -> Response:
-        found = metrics_of(self.project.pk, read_chosen(request))
-        return Response(metrics_answer(found).model_dump(mode="json"))
-
-
-class MetricsTable(DeskView):
-    permissions = needs(get=Permission.READ_METRICS)
-
-    @described_get(
+    @answers_get(
         "get_metrics_table",
+        Permission.READ_METRICS,
         summary="The same as lines of a table, in CSV",
         query=ChosenQuery,
         answer=str,
-        media_type=CSV,
+        media_type="text/csv",
     )
-    def get(self, request: Request) -> HttpResponse:
+    def table(self, query: ChosenQuery) -> str:
         """A cell that a spreadsheet would take for a formula begins with an apostrophe."""
-        found = metrics_of(self.project.pk, read_chosen(request))
-        return HttpResponse(as_csv(found), content_type=f"{CSV}; charset=utf-8")
+        return as_csv(metrics_of(self.project.pk, chosen_by(query)))
 
-
-class MetricsOfReviews(DeskView):
-    permissions = needs(get=Permission.READ_METRICS)
-
-    @described_get(
+    @answers_get(
         "get_review_metrics",
+        Permission.READ_METRICS,
         summary="The queue of reviews as it is, and the decisions of a period",
         query=ChosenQuery,
         answer=ReviewMetricsAnswer,
     )
-    def get(self, request: Request) -> Response:
+    def of_reviews(self, query: ChosenQuery) -> ReviewFigures:
         """What people say blindly is in none of it before all of them have spoken."""
-        found = review_figures(self.project.pk, read_chosen(request))
-        return Response(review_metrics_answer(found).model_dump(mode="json"))
+        return review_figures(self.project.pk, chosen_by(query))
 
-
-class MetricsRuns(DeskView):
-    permissions = needs(get=Permission.READ_METRICS)
-
-    @described_get(
+    @answers_list(
         "list_runs_behind_metrics",
+        Permission.READ_METRICS,
         summary="The runs that a figure, or a bar, was counted from, newest first",
         query=BehindQuery,
         answer=RunsBehindPage,
     )
-    def get(self, request: Request) -> Response:
-        query = read_query(request, BehindQuery)
+    def runs(self, query: BehindQuery) -> QuerySet[Run]:
         behind = runs_behind_reviews if query.figure in OF_REVIEWS else runs_behind
         try:
             runs = behind(self.project.pk, _of_hour(chosen_by(query), query.hour), query.figure, query.key)
         except ValueError as error:
             wrong = [{"field": "figure", "message": str(error)}]
             raise InvalidInput(_("There are no runs behind that."), errors=wrong) from None
-        shown = runs.defer("spec", "edited_prompts")
-        page = get_page(shown, request=request, query=query, order=NEWEST_FIRST)
-        return Response(page.with_results([run_behind(run) for run in page.rows]))
+        return runs.defer("spec", "edited_prompts")
 
-
-class MetricDefinitions(DeskView):
-    permissions = needs(get=Permission.READ_METRICS)
-
-    @described_get("get_metric_definitions", summary="What each figure of runs is", answer=DefinitionsAnswer)
-    def get(self, request: Request) -> Response:
-        read_query(request, NoParameters)
+    @answers_get(
+        "get_metric_definitions",
+        Permission.READ_METRICS,
+        summary="What each figure of runs is",
+        answer=DefinitionsAnswer,
+    )
+    def definitions(self) -> DefinitionsAnswer:
         results = [DefinitionAnswer(name=one.name, unit=one.unit, definition=one.formula) for one in DEFINITIONS]
-        return Response(DefinitionsAnswer(results=results).model_dump(mode="json"))
+        return DefinitionsAnswer(results=results)
 
 
 def _of_hour(chosen: Chosen, hour: int | None) -> Chosen:
@@ -197,7 +173,7 @@ class MeasurementAnswer(Answer):
     id: UUID
     name: str = Field(description="the file of recorded runs")
     figures: RefereeQuality
-    measured_by: str
+    measured_by: str = Field(validation_alias="by_label")
     created_at: datetime
 
 
@@ -205,27 +181,15 @@ class MeasurementPage(PageAnswer):
     results: list[MeasurementAnswer]
 
 
-class RefereeMeasurements(DeskView):
-    permissions = needs(get=Permission.READ_METRICS)
-
-    @described_get(
+class RefereeMeasurements(DeskViewSet):
+    @answers_list(
         "list_referee_measurements",
+        Permission.READ_METRICS,
         summary="How often the attempt that is kept is right, as measured on recorded runs",
-        query=PageQuery,
         answer=MeasurementPage,
     )
-    def get(self, request: Request) -> Response:
-        query = read_query(request, PageQuery)
-        rows = RefereeMeasurement.objects.filter(project=self.project)
-        page = get_page(rows, request=request, query=query, order=NEWEST_FIRST)
-        return Response(page.with_results([_answer(row) for row in page.rows]))
-
-
-def _answer(row: RefereeMeasurement) -> MeasurementAnswer:
-    figures = RefereeQuality.model_validate(row.figures)
-    return MeasurementAnswer(
-        id=row.pk, name=row.name, figures=figures, measured_by=row.by_label, created_at=row.created_at
-    )
+    def list(self, _query: PageQuery) -> QuerySet[RefereeMeasurement]:
+        return RefereeMeasurement.objects.filter(project=self.project)
 
 
 # How far each critic can be believed.
@@ -241,20 +205,17 @@ class CalibrationQuery(BaseModel):
     kind: Name = Field(default="", max_length=60, description="of tasks of this type")
 
 
-class Calibration(DeskView):
-    permissions = needs(get=Permission.READ_METRICS)
-
-    @described_get(
+class Calibration(DeskViewSet):
+    @answers_get(
         "get_calibration",
+        Permission.READ_METRICS,
         summary="What critics said against what people said, critic by critic",
         query=CalibrationQuery,
         answer=CalibrationAnswer,
     )
-    def get(self, request: Request) -> Response:
+    def detail(self, query: CalibrationQuery) -> CalibrationAnswer:
         """Verdicts weigh by how likely a policy was to put them before people. What several people judge blindly
         counts once it is settled. Imported judgements have no day or agent, so all of them count."""
-        asked = read_query(request, CalibrationQuery)
-        chosen = chosen_by(ChosenQuery(**asked.model_dump()))
+        chosen = chosen_by(ChosenQuery(**query.model_dump()))
         judging = Judging(chosen.since, chosen.until, agent=chosen.agent, mode=chosen.mode, kind=chosen.kind)
-        found = calibration_figures(self.project.pk, judging)
-        return Response(calibration_answer(found, judging).model_dump(mode="json"))
+        return calibration_answer(calibration_figures(self.project.pk, judging), judging)

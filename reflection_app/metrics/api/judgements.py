@@ -3,16 +3,13 @@
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
+from django.db.models import QuerySet
 from pydantic import Field, model_validator
-from rest_framework.request import Request
-from rest_framework.response import Response
 
-from reflection_app.api.idempotency import idempotent
-from reflection_app.api.pages import NEWEST_FIRST, PageQuery, get_page
-from reflection_app.api.permissions import needs
-from reflection_app.api.reading import Answer, PageAnswer, read_input, read_query
-from reflection_app.api.schema import described_get, described_post
-from reflection_app.api.view import DeskView, NoParameters, Nothing
+from reflection_app.api.pages import PageQuery
+from reflection_app.api.reading import Answer, PageAnswer, Related
+from reflection_app.api.view import Nothing
+from reflection_app.api.viewset import DeskViewSet, answers_get, answers_list, answers_post
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.storable import Text
 from reflection_app.loops.values import Value
@@ -103,8 +100,8 @@ class PersonSaidAnswer(Answer):
 class JudgedItemAnswer(Answer):
     id: UUID
     external_id: str
-    critics: list[CriticSaidAnswer]
-    people: list[PersonSaidAnswer]
+    critics: Annotated[list[CriticSaidAnswer], Related] = Field(validation_alias="critic_judgements")
+    people: Annotated[list[PersonSaidAnswer], Related] = Field(validation_alias="persons_judgements")
     majority: Verdict | None = Field(description="what more than half of the people said")
 
 
@@ -112,70 +109,59 @@ class JudgedItemPage(PageAnswer):
     results: list[JudgedItemAnswer]
 
 
-class JudgedItems(DeskView):
-    permissions = needs(get=Permission.READ_METRICS)
-
-    @described_get(
+class JudgedItems(DeskViewSet):
+    @answers_list(
         "list_judged_items",
+        Permission.READ_METRICS,
         summary="What was judged elsewhere, newest first",
-        query=PageQuery,
         answer=JudgedItemPage,
+        shown=lambda rows: [_item(row) for row in rows],
     )
-    def get(self, request: Request) -> Response:
-        query = read_query(request, PageQuery)
-        rows = judged_items(self.project.pk).defer("content")
-        page = get_page(rows, request=request, query=query, order=NEWEST_FIRST)
-        return Response(page.with_results([_item(row) for row in page.rows]))
+    def list(self, _query: PageQuery) -> QuerySet[JudgedItem]:
+        return judged_items(self.project.pk).defer("content")
 
 
-class JudgementImports(DeskView):
-    permissions = needs(post=Permission.IMPORT_JUDGEMENTS)
+def _item(item: JudgedItem) -> JudgedItemAnswer:
+    agreed = majority(one.verdict for one in item.persons_judgements.all())
+    return JudgedItemAnswer.from_row(item, majority=agreed or None)
 
-    @described_post(
+
+class Imports(DeskViewSet):
+    @answers_post(
         "preview_judgements",
+        Permission.IMPORT_JUDGEMENTS,
         summary="Read judgements from elsewhere into an import, and see what it would do",
         body=JudgementsInput,
-        answers={201: JudgementImportAnswer},
+        what="import",
+        most_values=MOST_VALUES,
+        answer=JudgementImportAnswer,
+        status=201,
         examples={"A row": {"name": "labels of May", "rows": [ROW]}},
     )
-    @idempotent
-    def post(self, request: Request) -> Response:
-        given = read_input(request, JudgementsInput, what="import", most_values=MOST_VALUES)
+    def preview(self, given: JudgementsInput) -> JudgementImportAnswer:
         rows = read_lines(given.lines.encode()) if given.lines is not None else read_values(given.rows or ())
-        found = preview_judgements(self.project, rows, name=given.name, actor=self.actor)
-        return Response(_import(found).model_dump(mode="json"), 201)
+        return _import(preview_judgements(self.project, rows, name=given.name, actor=self.actor))
 
-
-class JudgementImportDetail(DeskView):
-    permissions = needs(get=Permission.IMPORT_JUDGEMENTS)
-
-    @described_get(
+    @answers_get(
         "get_judgement_import",
+        Permission.IMPORT_JUDGEMENTS,
         summary="What an import of judgements would do, or what it did",
         answer=JudgementImportAnswer,
         problems=(404,),
     )
-    def get(self, request: Request, judgements_id: UUID) -> Response:
-        read_query(request, NoParameters)
-        found = get_judgement_import(self.project, judgements_id)
-        return Response(_import(found).model_dump(mode="json"))
+    def detail(self, judgements_id: UUID) -> JudgementImportAnswer:
+        return _import(get_judgement_import(self.project, judgements_id))
 
-
-class ApplyJudgements(DeskView):
-    permissions = needs(post=Permission.IMPORT_JUDGEMENTS)
-
-    @described_post(
+    @answers_post(
         "apply_judgements",
+        Permission.IMPORT_JUDGEMENTS,
         summary="Carry an import of judgements out",
         body=Nothing,
-        answers={200: JudgementImportAnswer},
+        answer=JudgementImportAnswer,
         problems=(404,),
     )
-    @idempotent
-    def post(self, request: Request, judgements_id: UUID) -> Response:
-        read_input(request, Nothing, what="body")
-        found = apply_judgements(self.project, judgements_id, actor=self.actor)
-        return Response(_import(found).model_dump(mode="json"))
+    def apply(self, judgements_id: UUID) -> JudgementImportAnswer:
+        return _import(apply_judgements(self.project, judgements_id, actor=self.actor))
 
 
 def _import(found: Shown) -> JudgementImportAnswer:
@@ -199,24 +185,4 @@ def _import(found: Shown) -> JudgementImportAnswer:
             for one in found.planned[:MOST_LINES]
         ],
         refused=[RefusedLine(line=one.line, message=one.reason) for one in found.refused[:MOST_LINES]],
-    )
-
-
-def _item(item: JudgedItem) -> JudgedItemAnswer:
-    critics, people = item.critic_judgements.all(), item.persons_judgements.all()
-    agreed = majority(one.verdict for one in people)
-    return JudgedItemAnswer(
-        id=item.pk,
-        external_id=item.external_id,
-        critics=[
-            CriticSaidAnswer(
-                model=one.model,
-                prompt_version=one.prompt_version,
-                verdict=Verdict(one.verdict),
-                confidence=one.confidence,
-            )
-            for one in critics
-        ],
-        people=[PersonSaidAnswer(name=one.name, verdict=Verdict(one.verdict)) for one in people],
-        majority=Verdict(agreed) if agreed else None,
     )

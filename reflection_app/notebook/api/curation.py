@@ -1,22 +1,16 @@
 """Deciding on one entry: approve, reject, retire, reopen, clear, restore, label, merge, split, take back."""
 
-from collections.abc import Callable
+from functools import partial
+from typing import Any
 from uuid import UUID
 
-from rest_framework.request import Request
-from rest_framework.response import Response
-
-from notebook_app.public import KeptEntry
-from reflection_app.api.idempotency import idempotent
-from reflection_app.api.reading import read_input
-from reflection_app.api.schema import described_post
 from reflection_app.api.view import Nothing
-from reflection_app.loops.values import Value
+from reflection_app.api.viewset import DeskViewSet, answers_post
+from reflection_app.core.permissions import Permission
 from reflection_app.notebook import curating
 from reflection_app.notebook.answers import BulkCurationAnswer, EntryAnswer, UndoneAnswer, bulk_answer, entry_answer
-from reflection_app.notebook.api.entries import CuratingView, get_entry_for
+from reflection_app.notebook.api.entries import get_entry_for
 from reflection_app.notebook.bulk import BulkCuration, curate_together, undo_together
-from reflection_app.notebook.curating import merge_entries, split_entry, supersede_entry, undo_curation
 from reflection_app.notebook.input import (
     CurationInput,
     MergeInput,
@@ -31,205 +25,146 @@ from reflection_app.notebook.input import (
 OTHER = "01890a5d-ac96-774b-bcce-b302099a8058"
 
 
-class _OneEntry(CuratingView):
-    """Reads what is told, does it to the entry, and answers with the entry that it leads to."""
-
-    def changed[T: Value](
-        self,
-        request: Request,
-        entry_id: UUID,
-        schema: type[T],
-        act: Callable[..., KeptEntry],
-        *,
-        what: str,
-        status: int = 200,
-    ) -> Response:
-        get_entry_for(self.project, entry_id)
-        entry = act(self.project, entry_id, read_input(request, schema, what=what), actor=self.actor)
-        return Response(entry_answer(entry).model_dump(mode="json"), status)
+on_entry = partial(answers_post, permission=Permission.CURATE, answer=EntryAnswer, problems=(404, 409))
 
 
-class ApproveEntry(_OneEntry):
-    @described_post(
+class Curation(DeskViewSet):
+    def check_found(self, **ids: Any) -> None:
+        get_entry_for(self.project, **ids)
+
+    @on_entry(
         "approve_entry",
         summary="Approve an entry: from now on it is told",
         body=CurationInput,
-        answers={200: EntryAnswer},
-        problems=(404, 409),
+        what="approval",
         examples={"As it was seen": {"expected_version": 2}},
     )
-    @idempotent
-    def post(self, request: Request, entry_id: UUID) -> Response:
+    def approve(self, told: CurationInput, entry_id: UUID) -> EntryAnswer:
         """Needs the scope `reviews:write` besides. A key cannot approve what it proposed itself."""
-        return self.changed(request, entry_id, CurationInput, curating.approve_entry, what="approval")
+        return entry_answer(curating.approve_entry(self.project, entry_id, told, actor=self.actor))
 
-
-class RejectEntry(_OneEntry):
-    @described_post(
+    @on_entry(
         "reject_entry",
         summary="Reject an entry: found again it is counted and stays rejected",
         body=CurationInput,
-        answers={200: EntryAnswer},
-        problems=(404, 409),
+        what="rejection",
     )
-    @idempotent
-    def post(self, request: Request, entry_id: UUID) -> Response:
+    def reject(self, told: CurationInput, entry_id: UUID) -> EntryAnswer:
         """Needs the scope `reviews:write` besides."""
-        return self.changed(request, entry_id, CurationInput, curating.reject_entry, what="rejection")
+        return entry_answer(curating.reject_entry(self.project, entry_id, told, actor=self.actor))
 
-
-class RetireEntry(_OneEntry):
-    @described_post(
+    @on_entry(
         "retire_entry",
         summary="Retire an approved entry, with a reason: it is told nobody any more",
         body=CurationInput,
-        answers={200: EntryAnswer},
-        problems=(404, 409),
+        what="retirement",
         examples={"With a reason": {"reason": "The tool was replaced."}},
     )
-    @idempotent
-    def post(self, request: Request, entry_id: UUID) -> Response:
+    def retire(self, told: CurationInput, entry_id: UUID) -> EntryAnswer:
         """Needs the scope `reviews:write` besides."""
-        return self.changed(request, entry_id, CurationInput, curating.retire_entry, what="retirement")
+        return entry_answer(curating.retire_entry(self.project, entry_id, told, actor=self.actor))
 
-
-class ReopenEntry(_OneEntry):
-    @described_post(
+    @on_entry(
         "reopen_entry",
         summary="Make a rejected, retired or merged entry a proposal once more",
         body=CurationInput,
-        answers={200: EntryAnswer},
-        problems=(404, 409),
+        what="reopening",
     )
-    @idempotent
-    def post(self, request: Request, entry_id: UUID) -> Response:
+    def reopen(self, told: CurationInput, entry_id: UUID) -> EntryAnswer:
         """What a merged one had lent the other is taken from there. Needs the scope `reviews:write` besides."""
-        return self.changed(request, entry_id, CurationInput, curating.reopen_entry, what="reopening")
+        return entry_answer(curating.reopen_entry(self.project, entry_id, told, actor=self.actor))
 
-
-class ClearEntry(_OneEntry):
-    @described_post(
+    @on_entry(
         "clear_entry",
         summary="Say that what screening found in an entry was looked at and is harmless",
         body=CurationInput,
-        answers={200: EntryAnswer},
-        problems=(404, 409),
+        what="clearing",
     )
-    @idempotent
-    def post(self, request: Request, entry_id: UUID) -> Response:
+    def clear(self, told: CurationInput, entry_id: UUID) -> EntryAnswer:
         """Other words are screened anew. Needs the scope `reviews:write` besides."""
-        return self.changed(request, entry_id, CurationInput, curating.clear_flags, what="clearing")
+        return entry_answer(curating.clear_flags(self.project, entry_id, told, actor=self.actor))
 
-
-class RestoreEntry(_OneEntry):
-    @described_post(
+    @on_entry(
         "restore_entry",
         summary="Give an entry the words of an earlier version; its state stays",
         body=RestoreInput,
-        answers={200: EntryAnswer},
-        problems=(404, 409),
+        what="restoring",
         examples={"The first": {"version": 1}},
     )
-    @idempotent
-    def post(self, request: Request, entry_id: UUID) -> Response:
+    def restore(self, told: RestoreInput, entry_id: UUID) -> EntryAnswer:
         """Needs the scope `reviews:write` besides."""
-        return self.changed(request, entry_id, RestoreInput, curating.restore_entry, what="restoring")
+        return entry_answer(curating.restore_entry(self.project, entry_id, told, actor=self.actor))
 
-
-class TagEntry(_OneEntry):
-    @described_post(
+    @on_entry(
         "tag_entry",
         summary="Give an entry exactly these tags",
         body=TagsInput,
-        answers={200: EntryAnswer},
-        problems=(404, 409),
+        what="tags",
         examples={"Two tags": {"tags": ["billing", "dates"]}},
     )
-    @idempotent
-    def post(self, request: Request, entry_id: UUID) -> Response:
+    def tag(self, told: TagsInput, entry_id: UUID) -> EntryAnswer:
         """Needs the scope `reviews:write` besides."""
-        return self.changed(request, entry_id, TagsInput, curating.tag_entry, what="tags")
+        return entry_answer(curating.tag_entry(self.project, entry_id, told, actor=self.actor))
 
-
-class OwnEntry(_OneEntry):
-    @described_post(
+    @on_entry(
         "own_entry",
         summary="Say which member looks after an entry, or that nobody does",
         body=OwnerInput,
-        answers={200: EntryAnswer},
-        problems=(404, 409),
+        what="owner",
         examples={"A member": {"owner": "anna"}, "Nobody": {"owner": None}},
     )
-    @idempotent
-    def post(self, request: Request, entry_id: UUID) -> Response:
+    def own(self, told: OwnerInput, entry_id: UUID) -> EntryAnswer:
         """Needs the scope `reviews:write` besides."""
-        return self.changed(request, entry_id, OwnerInput, curating.own_entry, what="owner")
+        return entry_answer(curating.own_entry(self.project, entry_id, told, actor=self.actor))
 
-
-class MergeEntry(_OneEntry):
-    @described_post(
+    @on_entry(
         "merge_entry",
         summary="Merge an entry into another, which gets its occurrences and evidence; answers with that one",
         body=MergeInput,
-        answers={200: EntryAnswer},
-        problems=(404, 409),
+        what="merge",
         examples={
             "As the other says it": {"into": OTHER},
             "In other words": {"into": OTHER, "words": {"content": "Both of it."}},
         },
     )
-    @idempotent
-    def post(self, request: Request, entry_id: UUID) -> Response:
+    def merge(self, told: MergeInput, entry_id: UUID) -> EntryAnswer:
         """Needs the scope `reviews:write` besides."""
-        return self.changed(request, entry_id, MergeInput, merge_entries, what="merge")
+        return entry_answer(curating.merge_entries(self.project, entry_id, told, actor=self.actor))
 
-
-class SupersedeEntry(_OneEntry):
-    @described_post(
+    @on_entry(
         "supersede_entry",
         summary="Let another entry hold instead of this one, which is retired; answers with the other",
         body=SupersedeInput,
-        answers={200: EntryAnswer},
-        problems=(404, 409),
+        what="superseding",
         examples={"The other holds": {"by": OTHER, "reason": "The interface was changed."}},
     )
-    @idempotent
-    def post(self, request: Request, entry_id: UUID) -> Response:
+    def supersede(self, told: SupersedeInput, entry_id: UUID) -> EntryAnswer:
         """Occurrences and evidence stay where they are. Needs the scope `reviews:write` besides."""
-        return self.changed(request, entry_id, SupersedeInput, supersede_entry, what="superseding")
+        return entry_answer(curating.supersede_entry(self.project, entry_id, told, actor=self.actor))
 
-
-class SplitEntry(_OneEntry):
-    @described_post(
+    @on_entry(
         "split_entry",
         summary="Make a part of an entry a new one; answers with the new one",
         body=SplitInput,
-        answers={201: EntryAnswer},
-        problems=(404, 409),
+        what="split",
+        status=201,
         examples={"A rule of its own": {"into": {"kind": "rule", "name": "Dates", "content": "Write 2026-01-31."}}},
     )
-    @idempotent
-    def post(self, request: Request, entry_id: UUID) -> Response:
+    def split(self, told: SplitInput, entry_id: UUID) -> EntryAnswer:
         """Needs the scope `reviews:write` besides."""
-        return self.changed(request, entry_id, SplitInput, split_entry, what="split", status=201)
+        return entry_answer(curating.split_entry(self.project, entry_id, told, actor=self.actor))
 
-
-class UndoEntry(CuratingView):
-    @described_post(
+    @on_entry(
         "undo_entry_change",
         summary="Take the last change of an entry back: words, labels and state as before",
         body=UndoInput,
-        answers={200: UndoneAnswer},
-        problems=(404, 409),
+        what="undo",
+        answer=UndoneAnswer,
     )
-    @idempotent
-    def post(self, request: Request, entry_id: UUID) -> Response:
+    def undo(self, told: UndoInput, entry_id: UUID) -> UndoneAnswer:
         """Only the key that made the change, and keys with the scope admin. Needs `reviews:write` besides."""
-        get_entry_for(self.project, entry_id)
-        told = read_input(request, UndoInput, what="undo")
-        undone = undo_curation(self.project, entry_id, told, actor=self.actor)
-        answer = UndoneAnswer(entry=entry_answer(undone.entry), undone=undone.change, recalled=undone.recalled)
-        return Response(answer.model_dump(mode="json"))
+        undone = curating.undo_curation(self.project, entry_id, told, actor=self.actor)
+        return UndoneAnswer(entry=entry_answer(undone.entry), undone=undone.change, recalled=undone.recalled)
 
 
 # Curating many entries together, and taking that back.
@@ -243,33 +178,28 @@ EXAMPLES = {
 }
 
 
-class EntryBulk(CuratingView):
-    @described_post(
+class BulkCurations(DeskViewSet):
+    @answers_post(
         "curate_entries_together",
+        Permission.CURATE,
         summary="Curate up to 500 entries together with one reason; tells what became of each",
         body=BulkCuration,
-        answers={200: BulkCurationAnswer},
+        what="bulk change",
+        answer=BulkCurationAnswer,
         examples=EXAMPLES,
     )
-    @idempotent
-    def post(self, request: Request) -> Response:
+    def curate(self, told: BulkCuration) -> BulkCurationAnswer:
         """Each by itself: one that is refused keeps no other back. Needs the scope `reviews:write` besides."""
-        told = read_input(request, BulkCuration, what="bulk change")
-        result = curate_together(self.project, told, actor=self.actor)
-        return Response(bulk_answer(result).model_dump(mode="json"))
+        return bulk_answer(curate_together(self.project, told, actor=self.actor))
 
-
-class UndoEntryBulk(CuratingView):
-    @described_post(
+    @answers_post(
         "undo_entries_together",
+        Permission.CURATE,
         summary="Take a bulk change of entries back; what was changed since stays, and says so",
         body=Nothing,
-        answers={200: BulkCurationAnswer},
+        answer=BulkCurationAnswer,
         problems=(404, 409),
     )
-    @idempotent
-    def post(self, request: Request, entry_bulk_id: UUID) -> Response:
+    def undo(self, entry_bulk_id: UUID) -> BulkCurationAnswer:
         """Only the key that made it, and keys with the scope admin. Needs `reviews:write` besides."""
-        read_input(request, Nothing, what="body")
-        result = undo_together(self.project, entry_bulk_id, actor=self.actor)
-        return Response(bulk_answer(result).model_dump(mode="json"))
+        return bulk_answer(undo_together(self.project, entry_bulk_id, actor=self.actor))

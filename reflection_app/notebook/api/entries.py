@@ -1,21 +1,22 @@
 """The notebook's entries: listed, proposed, read and edited."""
 
+from collections.abc import Sequence
 from enum import StrEnum
-from typing import Any, ClassVar
+from typing import Any
 from uuid import UUID
 
+from django.db.models import QuerySet
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from notebook_app import public
 from notebook_app.public import KEPT, EntryFilter, EntryKind, EntryState, KeptEntry, Listing
-from reflection_app.api.idempotency import idempotent
 from reflection_app.api.pages import NEWEST_FIRST, Number, Order, PageQuery, get_page
-from reflection_app.api.permissions import needs
-from reflection_app.api.reading import read_input, read_query
-from reflection_app.api.schema import described_get, described_post
-from reflection_app.api.view import DeskView, NoParameters, get_run_for, get_transcript_for
+from reflection_app.api.reading import read_query
+from reflection_app.api.schema import described_get
+from reflection_app.api.view import get_run_for, get_transcript_for
+from reflection_app.api.viewset import DeskViewSet, answer_body, answers_get, answers_list, answers_post, needing
 from reflection_app.core.errors import InvalidInput, NotFound
 from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
@@ -23,12 +24,10 @@ from reflection_app.loops.storable import Moment, Text
 from reflection_app.notebook.answers import (
     EntryAnswer,
     EntryListPage,
-    EvidenceAnswer,
     EvidencePage,
     ProposalAnswer,
     VersionDiffAnswer,
     VersionPage,
-    diff_answer,
     entry_answer,
     entry_answers,
     version_answer,
@@ -36,13 +35,6 @@ from reflection_app.notebook.answers import (
 from reflection_app.notebook.curating import edit_entry, owner_named
 from reflection_app.notebook.input import EntryEdit, EntryInput, Version
 from reflection_app.notebook.proposing import propose_entry
-
-# The base of what decides on entries: a key that may only propose does not get this far.
-
-
-class CuratingView(DeskView):
-    permissions = needs(post=Permission.CURATE)
-
 
 PROPOSALS: dict[str, Any] = {
     "A mistake": {
@@ -90,62 +82,64 @@ class EntryQuery(PageQuery):
     sort: EntrySort = Field(default=EntrySort.NEWEST, description="`stale`: the approved, longest untold first")
 
 
-class EntryList(DeskView):
-    permissions = needs(get=Permission.READ_NOTEBOOK, post=Permission.PROPOSE_ENTRIES)
+def _entries(rows: Sequence[Any]) -> list[EntryAnswer]:
+    return entry_answers([public.shown(row) for row in rows])
 
+
+class Entries(DeskViewSet):
+    # Each sort has a cursor of its own.
+    @needing(Permission.READ_NOTEBOOK)
     @described_get(
         "list_entries", summary="Entries of the notebook, the newest first", query=EntryQuery, answer=EntryListPage
     )
-    def get(self, request: Request) -> Response:
+    def list(self, request: Request) -> Response:
         query = read_query(request, EntryQuery)
         wanted = _listing(self.project, query)
         listed = public.stale_rows if query.sort is EntrySort.STALE else public.entry_rows
         page = get_page(listed(self.project.pk, wanted), request=request, query=query, order=ORDERS[query.sort])
-        return Response(page.with_results(entry_answers([public.shown(row) for row in page.rows])))
+        return Response(page.with_results(_entries(page.rows)))
 
-    @described_post(
+    @answers_post(
         "propose_entry",
+        Permission.PROPOSE_ENTRIES,
         summary="Propose an entry; what the notebook has already is counted there",
         body=EntryInput,
-        answers={200: ProposalAnswer, 201: ProposalAnswer},
+        what="entry",
+        answer=ProposalAnswer,
+        statuses=(200, 201),
         examples=PROPOSALS,
     )
-    @idempotent
-    def post(self, request: Request) -> Response:
+    def propose(self, given: EntryInput) -> Response:
         """201 where it is new, 200 where it was known. It is told to nobody before somebody has approved it.
 
         What differs in case, spaces and punctuation alone is the same; mistakes are the same whatever their numbers and
         ids. The same evidence is counted once; a proposal without evidence is an occurrence of its own.
         """
-        told = propose_entry(self.project, read_input(request, EntryInput, what="entry"), actor=self.actor)
-        answer = ProposalAnswer(entry=entry_answer(told.entry), is_new=told.is_new, is_counted=told.is_counted)
-        return Response(answer.model_dump(mode="json"), 201 if told.is_new else 200)
+        told = propose_entry(self.project, given, actor=self.actor)
+        answer = ProposalAnswer.from_row(told, entry=entry_answer(told.entry))
+        return Response(answer_body(ProposalAnswer, answer), 201 if told.is_new else 200)
 
+    def check_found(self, **ids: Any) -> None:
+        if ids:
+            get_entry_for(self.project, **ids)
 
-class EntryDetail(CuratingView):
-    http_method_names: ClassVar[list[str]] = ["get", "patch", "head"]  # type: ignore[misc]
-    permissions = needs(get=Permission.READ_NOTEBOOK, patch=Permission.CURATE)
+    @answers_get("get_entry", Permission.READ_NOTEBOOK, summary="One entry", answer=EntryAnswer, problems=(404,))
+    def detail(self, entry_id: UUID) -> EntryAnswer:
+        return entry_answer(get_entry_for(self.project, entry_id))
 
-    @described_get("get_entry", summary="One entry", answer=EntryAnswer, problems=(404,))
-    def get(self, request: Request, entry_id: UUID) -> Response:
-        read_query(request, NoParameters)
-        return Response(entry_answer(get_entry_for(self.project, entry_id)).model_dump(mode="json"))
-
-    @described_post(
+    @answers_post(
         "edit_entry",
+        Permission.CURATE,
         summary="Say an entry in other words, or label it otherwise; its state stays",
         body=EntryEdit,
-        answers={200: EntryAnswer},
+        what="edit",
+        answer=EntryAnswer,
         problems=(404, 409),
         examples={"Other words": {"content": "Read gross_total.", "reason": "Shorter", "expected_version": 2}},
     )
-    @idempotent
-    def patch(self, request: Request, entry_id: UUID) -> Response:
+    def edit(self, told: EntryEdit, entry_id: UUID) -> EntryAnswer:
         """What is left out stays. Needs the scope `reviews:write` besides, as every decision on an entry does."""
-        get_entry_for(self.project, entry_id)
-        told = read_input(request, EntryEdit, what="edit")
-        entry = edit_entry(self.project, entry_id, told, actor=self.actor)
-        return Response(entry_answer(entry).model_dump(mode="json"))
+        return entry_answer(edit_entry(self.project, entry_id, told, actor=self.actor))
 
 
 def get_entry_for(project: Project, entry_id: UUID) -> KeptEntry:
@@ -196,24 +190,6 @@ def _resting_on(project: Project, query: EntryQuery) -> tuple[dict[str, str], ..
 NEWEST_VERSION_FIRST = Order(("number",), descending=True, position=TypeAdapter(tuple[Number]))
 
 
-class EntryVersions(DeskView):
-    permissions = needs(get=Permission.READ_NOTEBOOK)
-
-    @described_get(
-        "list_entry_versions",
-        summary="What an entry was: who changed it how and why, the newest first",
-        query=PageQuery,
-        answer=VersionPage,
-        problems=(404,),
-    )
-    def get(self, request: Request, entry_id: UUID) -> Response:
-        query = read_query(request, PageQuery)
-        get_entry_for(self.project, entry_id)
-        rows = public.version_rows(self.project.pk, entry_id)
-        page = get_page(rows, request=request, query=query, order=NEWEST_VERSION_FIRST)
-        return Response(page.with_results([version_answer(row) for row in page.rows]))
-
-
 class TwoVersions(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -221,18 +197,29 @@ class TwoVersions(BaseModel):
     after: Version | None = Field(default=None, description="the last one, where left out")
 
 
-class EntryVersionDiff(DeskView):
-    permissions = needs(get=Permission.READ_NOTEBOOK)
+class EntryHistory(DeskViewSet):
+    @answers_list(
+        "list_entry_versions",
+        Permission.READ_NOTEBOOK,
+        summary="What an entry was: who changed it how and why, the newest first",
+        answer=VersionPage,
+        order=NEWEST_VERSION_FIRST,
+        shown=lambda rows: [version_answer(row) for row in rows],
+        problems=(404,),
+    )
+    def versions(self, _query: PageQuery, entry_id: UUID) -> QuerySet[Any]:
+        get_entry_for(self.project, entry_id)
+        return public.version_rows(self.project.pk, entry_id)
 
-    @described_get(
+    @answers_get(
         "compare_entry_versions",
+        Permission.READ_NOTEBOOK,
         summary="What one version of an entry says otherwise than another, field by field",
         query=TwoVersions,
         answer=VersionDiffAnswer,
         problems=(404,),
     )
-    def get(self, request: Request, entry_id: UUID) -> Response:
-        query = read_query(request, TwoVersions)
+    def diff(self, query: TwoVersions, entry_id: UUID) -> dict[str, Any]:
         entry = get_entry_for(self.project, entry_id)
         after = query.after or entry.version
         before = query.before or max(after - 1, 1)
@@ -241,60 +228,41 @@ class EntryVersionDiff(DeskView):
         if missing := {before, after} - kept.keys():
             raise NotFound(f"The entry has no version {min(missing)}.")
         fields = public.diff_of(kept[before], kept[after], fields=KEPT)
-        return Response(diff_answer(before, after, fields).model_dump(mode="json"))
+        return {"before": before, "after": after, "fields": fields}
 
-
-class EntryEvidence(DeskView):
-    permissions = needs(get=Permission.READ_NOTEBOOK)
-
-    @described_get(
+    @answers_list(
         "list_entry_evidence",
+        Permission.READ_NOTEBOOK,
         summary="Where what an entry says was found, the newest first",
-        query=PageQuery,
         answer=EvidencePage,
         problems=(404,),
     )
-    def get(self, request: Request, entry_id: UUID) -> Response:
-        query = read_query(request, PageQuery)
+    def evidence(self, _query: PageQuery, entry_id: UUID) -> QuerySet[Any]:
         get_entry_for(self.project, entry_id)
-        rows = public.evidence_rows(self.project.pk, entry_id)
-        page = get_page(rows, request=request, query=query, order=NEWEST_FIRST)
-        found = [EvidenceAnswer(id=row.pk, refs=row.refs, created_at=row.created_at) for row in page.rows]
-        return Response(page.with_results(found))
+        return public.evidence_rows(self.project.pk, entry_id)
 
 
-class _EntriesOf(DeskView):
-    permissions = needs(get=Permission.READ_NOTEBOOK)
-    order: ClassVar[Order] = ORDERS[EntrySort.NEWEST]
-
-    def listed(self, request: Request, query: PageQuery, resting_on: tuple[dict[str, str], ...]) -> Response:
-        rows = public.entry_rows(self.project.pk, Listing(resting_on=resting_on))
-        page = get_page(rows, request=request, query=query, order=self.order)
-        return Response(page.with_results(entry_answers([public.shown(row) for row in page.rows])))
-
-
-class RunEntries(_EntriesOf):
-    @described_get(
+class EntriesOf(DeskViewSet):
+    @answers_list(
         "list_run_entries",
+        Permission.READ_NOTEBOOK,
         summary="The entries of the notebook that rest on a run",
-        query=PageQuery,
         answer=EntryListPage,
+        shown=_entries,
         problems=(404,),
     )
-    def get(self, request: Request, run_id: UUID) -> Response:
-        query = read_query(request, PageQuery)
+    def of_run(self, _query: PageQuery, run_id: UUID) -> QuerySet[Any]:
         run = get_run_for(self.project, run_id)
-        return self.listed(request, query, ({"run": str(run.pk)},))
+        return public.entry_rows(self.project.pk, Listing(resting_on=({"run": str(run.pk)},)))
 
-
-class TranscriptEntries(_EntriesOf):
-    @described_get(
+    @answers_list(
         "list_transcript_entries",
+        Permission.READ_NOTEBOOK,
         summary="The entries of the notebook that rest on a session",
-        query=PageQuery,
         answer=EntryListPage,
+        shown=_entries,
         problems=(404,),
     )
-    def get(self, request: Request, transcript_id: UUID) -> Response:
-        query = read_query(request, PageQuery)
-        return self.listed(request, query, rests_on_transcript(self.project, transcript_id))
+    def of_transcript(self, _query: PageQuery, transcript_id: UUID) -> QuerySet[Any]:
+        resting_on = rests_on_transcript(self.project, transcript_id)
+        return public.entry_rows(self.project.pk, Listing(resting_on=resting_on))

@@ -6,17 +6,12 @@ from collections import Counter
 from typing import Annotated, Literal
 from uuid import UUID
 
-from django.http import HttpResponse
 from pydantic import BaseModel, ConfigDict, Field, model_validator
-from rest_framework.request import Request
-from rest_framework.response import Response
 
 from notebook_app.public import EntryState, HandedIn, Import, every_entry, json_lines
-from reflection_app.api.idempotency import idempotent
-from reflection_app.api.permissions import needs
-from reflection_app.api.reading import Answer, read_input, read_query
-from reflection_app.api.schema import described_get, described_post
-from reflection_app.api.view import DeskView, NoParameters, Nothing
+from reflection_app.api.reading import Answer
+from reflection_app.api.view import Nothing
+from reflection_app.api.viewset import DeskViewSet, answers_get, answers_post
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.values import Value
 from reflection_app.notebook.proposing import apply_import, get_import, preview_import
@@ -88,50 +83,42 @@ class ImportAnswer(Answer):
     problems: list[ImportProblem]
 
 
-class NotebookImports(DeskView):
-    permissions = needs(post=Permission.IMPORT_ENTRIES)
-
-    @described_post(
+class Imports(DeskViewSet):
+    @answers_post(
         "preview_import",
+        Permission.IMPORT_ENTRIES,
         summary="Read files into an import, and see what it would do",
         body=ImportInput,
-        answers={201: ImportAnswer},
+        what="import",
+        answer=ImportAnswer,
+        status=201,
         examples=EXAMPLES,
     )
-    @idempotent
-    def post(self, request: Request) -> Response:
-        given = read_input(request, ImportInput, what="import")
+    def preview(self, given: ImportInput) -> ImportAnswer:
         files = [HandedIn(file.name, file.bytes()) for file in given.files]
-        found = preview_import(self.project, files, actor=self.actor)
-        return Response(import_answer(found).model_dump(mode="json"), 201)
+        return import_answer(preview_import(self.project, files, actor=self.actor))
 
-
-class NotebookImport(DeskView):
-    permissions = needs(get=Permission.IMPORT_ENTRIES)
-
-    @described_get(
-        "get_import", summary="What an import would do, or how far it is", answer=ImportAnswer, problems=(404,)
-    )
-    def get(self, request: Request, import_id: UUID) -> Response:
-        read_query(request, NoParameters)
-        return Response(import_answer(get_import(self.project, import_id)).model_dump(mode="json"))
-
-
-class ApplyImport(DeskView):
-    permissions = needs(post=Permission.IMPORT_ENTRIES)
-
-    @described_post(
-        "apply_import",
-        summary="Carry an import out",
-        body=Nothing,
-        answers={202: ImportAnswer},
+    @answers_get(
+        "get_import",
+        Permission.IMPORT_ENTRIES,
+        summary="What an import would do, or how far it is",
+        answer=ImportAnswer,
         problems=(404,),
     )
-    @idempotent
-    def post(self, request: Request, import_id: UUID) -> Response:
-        read_input(request, Nothing, what="body")
-        found = apply_import(self.project, import_id, actor=self.actor)
-        return Response(import_answer(found).model_dump(mode="json"), 202)
+    def detail(self, import_id: UUID) -> ImportAnswer:
+        return import_answer(get_import(self.project, import_id))
+
+    @answers_post(
+        "apply_import",
+        Permission.IMPORT_ENTRIES,
+        summary="Carry an import out",
+        body=Nothing,
+        answer=ImportAnswer,
+        status=202,
+        problems=(404,),
+    )
+    def apply(self, import_id: UUID) -> ImportAnswer:
+        return import_answer(apply_import(self.project, import_id, actor=self.actor))
 
 
 class ExportQuery(BaseModel):
@@ -140,39 +127,29 @@ class ExportQuery(BaseModel):
     state: EntryState | None = Field(default=None, description="only the entries in this state")
 
 
-class NotebookExport(DeskView):
-    permissions = needs(get=Permission.RECALL)
-
-    @described_get(
+class Export(DeskViewSet):
+    @answers_get(
         "export_notebook",
+        Permission.RECALL,
         summary="All entries as JSON lines, oldest first",
         query=ExportQuery,
         answer=str,
         media_type="application/jsonl",
     )
-    def get(self, request: Request) -> HttpResponse:
-        query = read_query(request, ExportQuery)
-        lines = json_lines(every_entry(self.project.pk, state=query.state or ""))
-        return HttpResponse("".join(lines), content_type="application/jsonl; charset=utf-8")
+    def lines(self, query: ExportQuery) -> str:
+        return "".join(json_lines(every_entry(self.project.pk, state=query.state or "")))
 
 
 def import_answer(found: Import) -> ImportAnswer:
-    return ImportAnswer(
-        id=found.id,
+    counts = found.counts or Counter(found.would)
+    return ImportAnswer.from_row(
+        found,
         state=found.state.value,
-        total=found.total,
-        done=found.done,
-        counts={name: many for name, many in (found.counts or Counter(found.would)).items() if name != "done"},
+        counts={name: many for name, many in counts.items() if name != "done"},
         entries=[
-            ImportLine(
-                file=one.item.file,
-                kind=one.item.kind.value,
-                name=one.item.name,
-                step=one.step.value,
-                entry_id=one.entry.pk if one.entry else None,
-                changes=list(one.changes),
+            ImportLine.from_row(
+                one.item, step=one.step.value, entry_id=one.entry.pk if one.entry else None, changes=one.changes
             )
             for one in found.planned[:MOST_LINES]
         ],
-        problems=[ImportProblem(file=one.file, where=one.where, message=one.message) for one in found.problems],
     )

@@ -8,8 +8,6 @@ from django.db import transaction
 from django.http import Http404
 from django.utils.translation import gettext as _
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
-from rest_framework.request import Request
-from rest_framework.response import Response
 from rest_framework.utils.urls import replace_query_param
 
 from notebook_app.public import (
@@ -33,11 +31,8 @@ from notebook_app.public import (
     withhold,
 )
 from reflection_app.adapters.llm.question_vectors import query_vector
-from reflection_app.api.idempotency import idempotent
-from reflection_app.api.permissions import needs
-from reflection_app.api.reading import Answer, read_input, read_query
-from reflection_app.api.schema import described_get, described_post
-from reflection_app.api.view import DeskView
+from reflection_app.api.reading import Answer
+from reflection_app.api.viewset import DeskViewSet, answers_get, answers_post
 from reflection_app.core.ids import id_from
 from reflection_app.core.models import Project
 from reflection_app.core.permissions import Permission
@@ -116,28 +111,31 @@ class RecallAnswer(Answer):
     text: str = Field(description="the entries ready for a prompt, inside a boundary that none of them can close")
 
 
-class Recall(DeskView):
-    permissions = needs(get=Permission.RECALL, post=Permission.RECALL)
-
-    @described_get(
-        "recall", summary="What the notebook has on a text, best first", query=RecallQuery, answer=RecallAnswer
+class Recall(DeskViewSet):
+    @answers_get(
+        "recall",
+        Permission.RECALL,
+        summary="What the notebook has on a text, best first",
+        query=RecallQuery,
+        answer=RecallAnswer,
     )
-    def get(self, request: Request) -> Response:
-        return _answered(self.project, read_query(request, RecallQuery))
+    def by_query(self, asked: Asked) -> RecallAnswer:
+        return _answered(self.project, asked)
 
-    @described_post(
+    @answers_post(
         "recall_for_text",
+        Permission.RECALL,
         summary="What the notebook has on a long text, such as a whole objective",
         body=RecallInput,
-        answers={200: RecallAnswer},
+        what="question",
+        answer=RecallAnswer,
         examples={"Before a booking": {"q": "Change the flights of reservation EHGLP3.", "for": "booking-agent/771"}},
     )
-    @idempotent
-    def post(self, request: Request) -> Response:
-        return _answered(self.project, read_input(request, RecallInput, what="question"))
+    def by_body(self, asked: Asked) -> RecallAnswer:
+        return _answered(self.project, asked)
 
 
-def _answered(project: Project, asked: Asked) -> Response:
+def _answered(project: Project, asked: Asked) -> RecallAnswer:
     given = asked.model_dump()
     vector = query_vector(given["q"])
     among = EntryFilter(
@@ -149,14 +147,15 @@ def _answered(project: Project, asked: Asked) -> Response:
     found = recall(project.pk, given["q"], vector=vector, among=among, limit=asked.limit)
     told = _told(project, found, subject=given["for"].strip())
     why = "" if found.used_meaning else _why_not(is_asked=vector is not None)
-    answer = RecallAnswer(
-        entries=[_entry_answer(one) for one in told],
+    return RecallAnswer(
+        entries=[
+            RecalledAnswer.from_row(one.entry, score=one.score, words=one.words, likeness=one.likeness) for one in told
+        ],
         withheld=len(found.entries) - len(told),
         used_meaning=found.used_meaning,
         why_not_meaning=why,
         text=bounded([told_of(one.entry) for one in told], boundary=new_boundary()),
     )
-    return Response(answer.model_dump(mode="json"))
 
 
 @transaction.atomic
@@ -194,24 +193,6 @@ def _why_not(*, is_asked: bool) -> str:
     return _("No vector of the question could be had in time, or the desk has no embedding model; found by its words.")
 
 
-def _entry_answer(one: RecalledEntry) -> RecalledAnswer:
-    entry = one.entry
-    return RecalledAnswer(
-        id=entry.id,
-        version=entry.version,
-        kind=entry.kind,
-        name=entry.name,
-        description=entry.description,
-        content=entry.content,
-        category=entry.category,
-        tags=list(entry.tags),
-        occurrences=entry.occurrences,
-        score=one.score,
-        words=list(one.words),
-        likeness=one.likeness,
-    )
-
-
 # The rules prompt: what the notebook says most often, as text for a system prompt.
 
 
@@ -240,45 +221,29 @@ class RulesPromptAnswer(Answer):
     text: str = Field(description="put it into the system prompt as it stands; empty where there is nothing to tell")
     boundary: str = Field(description="the token in both markers, random in every answer")
     entries: list[RuleAnswer] = Field(description="those in the text, the first told first")
-    left_out_flagged: int = Field(description="approved entries left out until a curator has looked at them")
-    left_out_too_long: int = Field(description="entries that did not fit")
+    left_out_flagged: int = Field(
+        validation_alias="flagged_count", description="approved entries left out until a curator has looked at them"
+    )
+    left_out_too_long: int = Field(validation_alias="too_long", description="entries that did not fit")
 
 
-class RulesPromptView(DeskView):
-    permissions = needs(get=Permission.RECALL)
-
-    @described_get(
+class Rules(DeskViewSet):
+    @answers_get(
         "get_rules_prompt",
+        Permission.RECALL,
         summary="The most frequent and useful entries as text for a system prompt, inside a boundary",
         query=RulesQuery,
         answer=RulesPromptAnswer,
     )
-    def get(self, request: Request) -> Response:
-        query = read_query(request, RulesQuery)
+    def prompt(self, query: RulesQuery) -> RulesPrompt:
         usual = self.project.get_notebook()
-        found = rules_prompt(
+        return rules_prompt(
             self.project.pk,
             most=query.n or usual.rules_most,
             least_occurrences=query.min_occurrences or usual.rules_least_occurrences,
             kinds=(query.kind,) if query.kind else (),
             agent=query.agent,
         )
-        return Response(_answer(found).model_dump(mode="json"))
-
-
-def _answer(found: RulesPrompt) -> RulesPromptAnswer:
-    return RulesPromptAnswer(
-        text=found.text,
-        boundary=found.boundary,
-        entries=[
-            RuleAnswer(
-                id=entry.id, version=entry.version, kind=entry.kind, name=entry.name, occurrences=entry.occurrences
-            )
-            for entry in found.entries
-        ],
-        left_out_flagged=found.flagged_count,
-        left_out_too_long=found.too_long,
-    )
 
 
 # What lessons do to first attempts, the draws behind it, and outcomes of work that is no run of the desk.
@@ -305,81 +270,67 @@ class OutcomeAnswer(Answer):
     lessons: int
 
 
-class Lift(DeskView):
-    permissions = needs(get=Permission.READ_LIFT)
-
-    @described_get(
+class Lift(DeskViewSet):
+    @answers_get(
         "get_notebook_lift",
+        Permission.READ_LIFT,
         summary="What each lesson does to first attempts, by name",
         query=LiftQuery,
         answer=LiftPageAnswer,
     )
-    def get(self, request: Request) -> Response:
-        query = read_query(request, LiftQuery)
+    def lessons(self, query: LiftQuery) -> LiftPageAnswer:
         share = self.project.get_notebook().holdout_share
         lessons = lift_of_all(self.project.pk, share=share, state=query.state)
         begin = _place_after(query.cursor, lessons)
         shown = lessons[begin : begin + query.limit]
         has_more = begin + query.limit < len(lessons)
-        answer = LiftPageAnswer(
+        return LiftPageAnswer(
             holdout_share=share,
             results=[lift_answer(lesson) for lesson in shown],
-            next=_next(request, shown[-1].entry_id) if has_more and shown else None,
+            next=self._next(shown[-1].entry_id) if has_more and shown else None,
         )
-        return Response(answer.model_dump(mode="json"))
 
-
-class EntryExposures(DeskView):
-    permissions = needs(get=Permission.RECALL)
-
-    @described_get(
+    @answers_get(
         "list_entry_exposures",
+        Permission.RECALL,
         summary="Who was given an entry, from whom it was withheld, and how it went, newest first",
         query=AfterQuery,
         answer=ExposurePageAnswer,
         problems=(404,),
     )
-    def get(self, request: Request, entry_id: UUID) -> Response:
-        query = read_query(request, AfterQuery)
+    def exposures(self, query: AfterQuery, entry_id: UUID) -> ExposurePageAnswer:
         if name_of(self.project.pk, entry_id=entry_id) is None:
             raise Http404("no such entry")
         page = exposures_of(self.project.pk, entry_id, limit=query.limit, after=query.cursor)
         named = {found for one in page.exposures if (found := id_from(one.subject))}
         runs = set(Run.objects.filter(project=self.project, pk__in=named).values_list("pk", flat=True))
-        answer = ExposurePageAnswer(
+        return ExposurePageAnswer(
             results=[exposure_answer(one, runs=runs) for one in page.exposures],
-            next=_next(request, page.last) if page.last else None,
+            next=self._next(page.last) if page.last else None,
         )
-        return Response(answer.model_dump(mode="json"))
 
-
-class Outcomes(DeskView):
-    permissions = needs(post=Permission.PROPOSE_ENTRIES)
-
-    @described_post(
+    @answers_post(
         "report_notebook_outcome",
+        Permission.PROPOSE_ENTRIES,
         summary="Tell how a first attempt went for which lessons were recalled",
         body=OutcomeInput,
-        answers={200: OutcomeAnswer},
+        what="outcome",
+        answer=OutcomeAnswer,
         problems=(404, 409),
     )
-    @idempotent
-    def post(self, request: Request) -> Response:
+    def report_outcome(self, told: OutcomeInput) -> OutcomeAnswer:
         """Of work that is no run of the desk: how runs went, the desk knows itself.
 
         Tell it of every piece of work that lessons were recalled for, whether it went well or not.
         """
-        told = read_input(request, OutcomeInput, what="outcome")
         lessons = report_outcome(self.project, told, actor=self.actor)
-        answer = OutcomeAnswer(for_=told.subject, succeeded=told.succeeded, lessons=lessons)
-        return Response(answer.model_dump(mode="json", by_alias=True))
+        return OutcomeAnswer(for_=told.subject, succeeded=told.succeeded, lessons=lessons)
+
+    def _next(self, last: UUID) -> str:
+        return str(replace_query_param(self.request.build_absolute_uri(), "cursor", str(last)))
 
 
 def _place_after(cursor: UUID | None, lessons: list[LessonLift]) -> int:
     """Where the page begins; at the first lesson where the one of the cursor is in this state no more."""
     places = (place for place, lesson in enumerate(lessons, start=1) if lesson.entry_id == cursor)
     return next(places, 0)
-
-
-def _next(request: Request, last: UUID) -> str:
-    return str(replace_query_param(request.build_absolute_uri(), "cursor", str(last)))

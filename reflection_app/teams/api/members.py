@@ -1,26 +1,22 @@
 """Who belongs to the key's project, and invitations to it."""
 
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import Annotated, Any
 from uuid import UUID
 
 from django.conf import settings
 from django.core.handlers.asgi import ASGIRequest
+from django.db.models import QuerySet
 from django.http import StreamingHttpResponse
 from django.urls import reverse
 from drf_spectacular.types import OpenApiTypes
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
-from rest_framework.request import Request
-from rest_framework.response import Response
 
-from reflection_app.api.idempotency import ShownOnce, idempotent
-from reflection_app.api.pages import NEWEST_FIRST, Number, Order, PageQuery, get_page
-from reflection_app.api.permissions import needs
-from reflection_app.api.reading import read_input, read_query
-from reflection_app.api.schema import described_get, described_post
-from reflection_app.api.view import DeskView, NoParameters
+from reflection_app.api.idempotency import ShownOnce
+from reflection_app.api.pages import Number, Order, PageQuery
+from reflection_app.api.reading import Answer, OrNull, part
+from reflection_app.api.viewset import DeskViewSet, answer_body, answers_get, answers_list, answers_post, get_row
 from reflection_app.core.audit import AuditEntry
-from reflection_app.core.errors import NotFound
 from reflection_app.core.models import Membership, Role
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.storable import Moment
@@ -41,15 +37,18 @@ OLDEST_FIRST = Order(("created_at", "id"), descending=False, position=TypeAdapte
 BIGGEST_ID = 2**31 - 1
 
 
-class MemberAnswer(BaseModel):
+class MemberAnswer(Answer):
     user_id: int
-    name: str
+    name: Annotated[str, part("username")] = Field(validation_alias="user")
     role: Role
     invited_by_key: UUID | None = Field(
-        description="the key whose invitation made them a member, until a person gives them a role; they go with it"
+        validation_alias="invited_by_key_id",
+        description="the key whose invitation made them a member, until a person gives them a role; they go with it",
     )
-    is_active: bool = Field(description="false where the account is switched off")
-    since: datetime
+    is_active: Annotated[bool, part("is_active")] = Field(
+        validation_alias="user", description="false where the account is switched off"
+    )
+    since: datetime = Field(validation_alias="created_at")
 
 
 class MemberPage(BaseModel):
@@ -72,11 +71,11 @@ class InvitationInput(Value):
     days: int = Field(default=USUAL_DAYS, ge=1, le=MOST_DAYS, description="how long the link works")
 
 
-class InvitationAnswer(BaseModel):
+class InvitationAnswer(Answer):
     id: UUID
     role: Role
     email: str
-    created_by: str
+    created_by: str = Field(validation_alias="created_by_label")
     created_at: datetime
     expires_at: datetime
 
@@ -91,87 +90,37 @@ class InvitationPage(BaseModel):
     previous: str | None
 
 
-class MemberList(DeskView):
-    permissions = needs(get=Permission.READ)
+class Members(DeskViewSet):
+    @answers_list(
+        "list_members",
+        Permission.READ,
+        summary="The members, the oldest first",
+        answer=MemberPage,
+        order=OLDEST_FIRST,
+    )
+    def list(self, _query: PageQuery) -> QuerySet[Membership]:
+        return Membership.objects.filter(project=self.project).select_related("user")
 
-    @described_get("list_members", summary="The members, the oldest first", query=PageQuery, answer=MemberPage)
-    def get(self, request: Request) -> Response:
-        query = read_query(request, PageQuery)
-        rows = Membership.objects.filter(project=self.project).select_related("user")
-        page = get_page(rows, request=request, query=query, order=OLDEST_FIRST)
-        return Response(page.with_results([member_answer(member) for member in page.rows]))
-
-
-class MemberDetail(DeskView):
-    http_method_names: ClassVar[list[str]] = ["patch", "delete"]  # type: ignore[misc]
-    permissions = needs(patch=Permission.MANAGE_MEMBERS, delete=Permission.MANAGE_MEMBERS)
-
-    @described_post(
+    @answers_post(
         "change_member",
+        Permission.MANAGE_MEMBERS,
         summary="Give a member another role; the last admin keeps theirs",
         body=RoleInput,
-        answers={200: MemberAnswer},
+        what="role",
+        answer=MemberAnswer,
         problems=(404, 409),
     )
-    @idempotent
-    def patch(self, request: Request, user_id: str) -> Response:
-        told = read_input(request, RoleInput, what="role")
-        member = change_role(self.project, _number(user_id), role=told.role, actor=self.actor)
-        return Response(member_answer(member).model_dump(mode="json"))
+    def change(self, told: RoleInput, user_id: str) -> Membership:
+        return change_role(self.project, _number(user_id), role=told.role, actor=self.actor)
 
-    @described_post(
+    @answers_post(
         "remove_member",
+        Permission.MANAGE_MEMBERS,
         summary="Remove a member; the last admin stays",
-        answers={204: None},
         problems=(404, 409),
     )
-    @idempotent
-    def delete(self, request: Request, user_id: str) -> Response:
+    def remove(self, user_id: str) -> None:
         remove_member(self.project, _number(user_id), actor=self.actor)
-        return Response(status=204)
-
-
-class InvitationList(DeskView):
-    permissions = needs(get=Permission.MANAGE_MEMBERS, post=Permission.MANAGE_MEMBERS)
-
-    @described_get("list_invitations", summary="Open invitations, newest first", query=PageQuery, answer=InvitationPage)
-    def get(self, request: Request) -> Response:
-        query = read_query(request, PageQuery)
-        rows = Invitation.objects.usable().filter(project=self.project)
-        page = get_page(rows, request=request, query=query, order=NEWEST_FIRST)
-        return Response(page.with_results([invitation_answer(invitation) for invitation in page.rows]))
-
-    @described_post(
-        "create_invitation",
-        summary="Make a link that makes one person a member",
-        body=InvitationInput,
-        answers={201: NewInvitationAnswer},
-        problems=(409,),
-    )
-    @idempotent
-    def post(self, request: Request) -> Response:
-        told = read_input(request, InvitationInput, what="invitation")
-        made = create_invitation(self.project, role=told.role, email=told.email, days=told.days, actor=self.actor)
-        link = settings.PUBLIC_URL + reverse("open_invitation", args=[made.secret])
-        kept = invitation_answer(made.invitation).model_dump(mode="json")
-        return ShownOnce(kept | {"link": link}, kept=kept | {"link": None}, status=201)
-
-
-class InvitationDetail(DeskView):
-    http_method_names: ClassVar[list[str]] = ["delete"]  # type: ignore[misc]
-    permissions = needs(delete=Permission.MANAGE_MEMBERS)
-
-    @described_post(
-        "revoke_invitation", summary="The link works no more; nothing changes where it was used", answers={204: None},
-        problems=(404,),
-    )  # fmt: skip
-    @idempotent
-    def delete(self, request: Request, invitation_id: UUID) -> Response:
-        invitation = Invitation.objects.filter(project=self.project, pk=invitation_id).first()
-        if invitation is None:
-            raise NotFound("There is no such invitation.")
-        revoke_invitation(invitation, actor=self.actor)
-        return Response(status=204)
 
 
 def _number(user_id: str) -> int:
@@ -180,26 +129,41 @@ def _number(user_id: str) -> int:
     return number if number <= BIGGEST_ID else 0
 
 
-def member_answer(member: Membership) -> MemberAnswer:
-    return MemberAnswer(
-        user_id=member.user.pk,
-        name=member.user.get_username(),
-        role=Role(member.role),
-        invited_by_key=member.invited_by_key_id,
-        is_active=member.user.is_active,
-        since=member.created_at,
+class Invitations(DeskViewSet):
+    @answers_list(
+        "list_invitations",
+        Permission.MANAGE_MEMBERS,
+        summary="Open invitations, newest first",
+        answer=InvitationPage,
     )
+    def list(self, _query: PageQuery) -> QuerySet[Invitation]:
+        return Invitation.objects.usable().filter(project=self.project)
 
-
-def invitation_answer(invitation: Invitation) -> InvitationAnswer:
-    return InvitationAnswer(
-        id=invitation.pk,
-        role=Role(invitation.role),
-        email=invitation.email,
-        created_by=invitation.created_by_label,
-        created_at=invitation.created_at,
-        expires_at=invitation.expires_at,
+    @answers_post(
+        "create_invitation",
+        Permission.MANAGE_MEMBERS,
+        summary="Make a link that makes one person a member",
+        body=InvitationInput,
+        what="invitation",
+        answer=NewInvitationAnswer,
+        status=201,
+        problems=(409,),
     )
+    def create(self, told: InvitationInput) -> ShownOnce:
+        made = create_invitation(self.project, role=told.role, email=told.email, days=told.days, actor=self.actor)
+        link = settings.PUBLIC_URL + reverse("open_invitation", args=[made.secret])
+        kept = answer_body(InvitationAnswer, made.invitation)
+        return ShownOnce(kept | {"link": link}, kept=kept | {"link": None}, status=201)
+
+    @answers_post(
+        "revoke_invitation",
+        Permission.MANAGE_MEMBERS,
+        summary="The link works no more; nothing changes where it was used",
+        problems=(404,),
+    )
+    def revoke(self, invitation_id: UUID) -> None:
+        rows = Invitation.objects.filter(project=self.project)
+        revoke_invitation(get_row(rows, "invitation", pk=invitation_id), actor=self.actor)
 
 
 # The audit trail, entry by entry.
@@ -209,11 +173,13 @@ class AuditQuery(AuditFilter, PageQuery):
     """The filters, and the page."""
 
 
-class AuditAnswer(BaseModel):
+class AuditAnswer(Answer):
     id: UUID
     created_at: datetime
-    actor: str = Field(description="a user name, `key <name>` or `system`, as it was then")
-    key_made_by: str | None = Field(
+    actor: str = Field(
+        validation_alias="actor_label", description="a user name, `key <name>` or `system`, as it was then"
+    )
+    key_made_by: Annotated[str | None, OrNull] = Field(
         description="of a key, the user who made it; null of people, and of keys made by the desk's command"
     )
     action: str
@@ -231,51 +197,38 @@ class AuditPage(BaseModel):
     previous: str | None
 
 
-class AuditEntryList(DeskView):
-    permissions = needs(get=Permission.READ_AUDIT)
-
-    @described_get(
-        "list_audit_entries", summary="Who did what to what, newest first", query=AuditQuery, answer=AuditPage
+class AuditEntries(DeskViewSet):
+    @answers_list(
+        "list_audit_entries",
+        Permission.READ_AUDIT,
+        summary="Who did what to what, newest first",
+        query=AuditQuery,
+        answer=AuditPage,
+        shown=lambda rows: [_audit_answer(row) for row in rows],
     )
-    def get(self, request: Request) -> Response:
-        query = read_query(request, AuditQuery)
-        rows = entries_for(self.project, query, reader=self.actor)
-        page = get_page(rows, request=request, query=query, order=NEWEST_FIRST)
-        return Response(page.with_results([audit_answer(entry) for entry in page.rows]))
+    def list(self, query: AuditQuery) -> QuerySet[AuditEntry]:
+        return entries_for(self.project, query, reader=self.actor)
 
 
-def audit_answer(entry: AuditEntry) -> AuditAnswer:
+def _audit_answer(entry: AuditEntry) -> AuditAnswer:
     hidden = is_hidden(entry)
-    return AuditAnswer(
-        id=entry.pk,
-        created_at=entry.created_at,
-        actor=entry.actor_label,
-        key_made_by=made_by(entry) or None,
-        action=entry.action,
-        target=entry.target,
-        target_id=entry.target_id,
-        before={} if hidden else entry.before,
-        after={} if hidden else entry.after,
-        is_hidden=hidden,
-        address=entry.address,
-    )
+    withheld: dict[str, Any] = {"before": {}, "after": {}} if hidden else {}
+    return AuditAnswer.from_row(entry, key_made_by=made_by(entry), is_hidden=hidden, **withheld)
 
 
 # The whole project as a file.
 
 
-class ProjectExport(DeskView):
-    permissions = needs(get=Permission.EXPORT_PROJECT)
-
-    @described_get(
+class Export(DeskViewSet):
+    @answers_get(
         "export_project",
+        Permission.EXPORT_PROJECT,
         summary="The whole project as a zip of JSON lines, without secrets; manage.py import_project takes it in",
         answer=OpenApiTypes.BINARY,
         media_type="application/zip",
     )
-    def get(self, request: Request) -> StreamingHttpResponse:
-        read_query(request, NoParameters)
+    def whole(self) -> StreamingHttpResponse:
         file = whole_file(self.project, actor=self.actor)
-        asked = request._request  # noqa: SLF001 - the documented way to Django's own request
+        asked = self.request._request  # noqa: SLF001 - the documented way to Django's own request
         body = PiecesOffTheLoop(file) if isinstance(asked, ASGIRequest) else Pieces(file)
         return StreamingHttpResponse(body, content_type="application/zip", headers=headers_of(self.project))

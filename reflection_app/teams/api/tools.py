@@ -1,19 +1,25 @@
 """The registry of tools: what a project's runs may call."""
 
-from typing import ClassVar
+from collections.abc import Sequence
 
+from django.db.models import QuerySet
 from pydantic import Field
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from reflection_app.api.idempotency import idempotent
-from reflection_app.api.pages import NEWEST_FIRST, PageQuery, get_page
-from reflection_app.api.permissions import needs
-from reflection_app.api.reading import read_body, read_input, read_query
-from reflection_app.api.schema import described_get, described_post
-from reflection_app.api.view import DeskView, NoParameters
-from reflection_app.core.errors import NotFound
-from reflection_app.core.models import Project
+from reflection_app.api.pages import PageQuery
+from reflection_app.api.reading import read_body
+from reflection_app.api.schema import described_post
+from reflection_app.api.viewset import (
+    DeskViewSet,
+    answer_body,
+    answers_get,
+    answers_list,
+    answers_post,
+    get_row,
+    needing,
+)
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.tool_calls import ToolSpec
 from reflection_app.teams.answers import (
@@ -23,8 +29,6 @@ from reflection_app.teams.answers import (
     ToolImportAnswer,
     ToolPage,
     import_answer,
-    secret_answer,
-    tool_answer,
 )
 from reflection_app.teams.import_tools import McpServerInput, fetch_tools, keep_tools, read_server
 from reflection_app.teams.models import Secret, Tool, ToolKind
@@ -65,68 +69,50 @@ class ToolFilters(PageQuery):
     is_enabled: bool | None = Field(default=None, description="only tools that runs may call, or only the others")
 
 
-def get_tool_for(project: Project, name: str) -> Tool:
-    """The tool. Raises NotFound."""
-    tool = Tool.objects.select_related("project").filter(project=project, name=name).first()
-    if tool is None:
-        raise NotFound("There is no such tool.")
-    return tool
+class Tools(DeskViewSet):
+    def get_tool(self, name: str) -> Tool:
+        """The tool. Raises NotFound."""
+        return get_row(Tool.objects.select_related("project").filter(project=self.project), "tool", name=name)
 
+    @answers_list("list_tools", Permission.READ, summary="Tools, newest first", query=ToolFilters, answer=ToolPage)
+    def list(self, query: ToolFilters) -> QuerySet[Tool]:
+        return Tool.objects.filter(project=self.project, **query.get_filters())
 
-class ToolList(DeskView):
-    permissions = needs(get=Permission.READ, post=Permission.CHANGE_TOOLS)
-
-    @described_get("list_tools", summary="Tools, newest first", query=ToolFilters, answer=ToolPage)
-    def get(self, request: Request) -> Response:
-        query = read_query(request, ToolFilters)
-        wanted = query.model_dump(exclude_none=True, include={"kind", "is_enabled"})
-        page = get_page(
-            Tool.objects.filter(project=self.project, **wanted), request=request, query=query, order=NEWEST_FIRST
-        )
-        return Response(page.with_results([tool_answer(tool) for tool in page.rows]))
-
-    @described_post(
-        "create_tool", summary="Register a tool", body=ToolInput, answers={201: ToolAnswer}, examples=EXAMPLES
+    @answers_post(
+        "create_tool",
+        Permission.CHANGE_TOOLS,
+        summary="Register a tool",
+        body=ToolInput,
+        what="tool",
+        answer=ToolAnswer,
+        status=201,
+        examples=EXAMPLES,
     )
-    @idempotent
-    def post(self, request: Request) -> Response:
-        tool = create_tool(self.project, read_input(request, ToolInput, what="tool"), actor=self.actor)
-        return Response(tool_answer(tool).model_dump(mode="json"), 201)
+    def create(self, given: ToolInput) -> Tool:
+        return create_tool(self.project, given, actor=self.actor)
 
+    @answers_get("get_tool", Permission.READ, summary="One tool", answer=ToolAnswer, problems=(404,))
+    def detail(self, name: str) -> Tool:
+        return self.get_tool(name)
 
-class ToolDetail(DeskView):
-    http_method_names: ClassVar[list[str]] = ["get", "patch", "delete", "head"]  # type: ignore[misc]
-    permissions = needs(get=Permission.READ, patch=Permission.CHANGE_TOOLS, delete=Permission.CHANGE_TOOLS)
-
-    @described_get("get_tool", summary="One tool", answer=ToolAnswer, problems=(404,))
-    def get(self, request: Request, name: str) -> Response:
-        read_query(request, NoParameters)
-        return Response(tool_answer(get_tool_for(self.project, name)).model_dump(mode="json"))
-
-    @described_post(
+    @answers_post(
         "change_tool",
+        Permission.CHANGE_TOOLS,
         summary="Change a tool; what is left out stays",
         body=ToolChange,
-        answers={200: ToolAnswer},
+        what="change",
+        answer=ToolAnswer,
         problems=(404,),
         examples={"Switch it off": {"is_enabled": False}},
     )
-    @idempotent
-    def patch(self, request: Request, name: str) -> Response:
-        change = read_input(request, ToolChange, what="change")
-        tool = change_tool(get_tool_for(self.project, name), change, actor=self.actor)
-        return Response(tool_answer(tool).model_dump(mode="json"))
+    def change(self, change: ToolChange, name: str) -> Tool:
+        return change_tool(self.get_tool(name), change, actor=self.actor)
 
-    @described_post("delete_tool", summary="Delete a tool", answers={204: None}, problems=(404,))
-    @idempotent
-    def delete(self, request: Request, name: str) -> Response:
-        delete_tool(get_tool_for(self.project, name), actor=self.actor)
-        return Response(status=204)
+    @answers_post("delete_tool", Permission.CHANGE_TOOLS, summary="Delete a tool", problems=(404,))
+    def delete_one(self, name: str) -> None:
+        delete_tool(self.get_tool(name), actor=self.actor)
 
-
-class ImportMcp(DeskView):
-    permissions = needs(post=Permission.CHANGE_TOOLS)
-
+    @needing(Permission.CHANGE_TOOLS)
     @described_post(
         "import_mcp_tools",
         summary="Register all tools of an MCP server",
@@ -134,60 +120,43 @@ class ImportMcp(DeskView):
         answers={200: ToolImportAnswer},
         examples={"A server": {"url": "https://mcp.example.com/mcp"}},
     )
-    def post(self, request: Request) -> Response:
+    def import_mcp(self, request: Request) -> Response:
         """Asks the server (within 10 s) before anything is written. Tools that came from it before are renewed."""
         server = read_server(read_body(request))
         found = fetch_tools(self.project, server)
-        return self.keep(request, server=server, found=found)
+        return self._keep(request, server=server, found=found)
 
     @idempotent
-    def keep(self, request: Request, *, server: McpServerInput, found: list[ToolSpec]) -> Response:
+    def _keep(self, _request: Request, *, server: McpServerInput, found: Sequence[ToolSpec]) -> Response:
         imported = keep_tools(self.project, server, found, actor=self.actor)
-        return Response(import_answer(imported).model_dump(mode="json"))
+        return Response(answer_body(ToolImportAnswer, import_answer(imported)))
 
 
-# Secrets of tools: their names and origins; values go in and never come out.
+class Secrets(DeskViewSet):
+    @answers_list("list_secrets", Permission.CHANGE_TOOLS, summary="Secrets without their values", answer=SecretPage)
+    def list(self, _query: PageQuery) -> QuerySet[Secret]:
+        return Secret.objects.filter(project=self.project).defer("ciphertext")
 
-
-class SecretList(DeskView):
-    permissions = needs(get=Permission.CHANGE_TOOLS, post=Permission.CHANGE_TOOLS)
-
-    @described_get("list_secrets", summary="Secrets without their values", query=PageQuery, answer=SecretPage)
-    def get(self, request: Request) -> Response:
-        query = read_query(request, PageQuery)
-        secrets = Secret.objects.filter(project=self.project).defer("ciphertext")
-        page = get_page(secrets, request=request, query=query, order=NEWEST_FIRST)
-        return Response(page.with_results([secret_answer(secret) for secret in page.rows]))
-
-    @described_post(
+    @answers_post(
         "save_secret",
+        Permission.CHANGE_TOOLS,
         summary="Keep a secret; one of the same name is replaced",
         body=SecretInput,
-        answers={201: SecretAnswer},
+        what="secret",
+        answer=SecretAnswer,
+        status=201,
         examples={
             "A token": {"name": "WEATHER_TOKEN", "origin": "https://api.example.com", "value": "the token itself"}
         },
     )
-    @idempotent
-    def post(self, request: Request) -> Response:
-        secret = save_secret(self.project, read_input(request, SecretInput, what="secret"), actor=self.actor)
-        return Response(secret_answer(secret).model_dump(mode="json"), 201)
+    def save(self, given: SecretInput) -> Secret:
+        return save_secret(self.project, given, actor=self.actor)
 
-
-class SecretDetail(DeskView):
-    http_method_names: ClassVar[list[str]] = ["delete"]  # type: ignore[misc]
-    permissions = needs(delete=Permission.CHANGE_TOOLS)
-
-    @described_post(
+    @answers_post(
         "delete_secret",
+        Permission.CHANGE_TOOLS,
         summary="Delete a secret; tools that name it fail from then on",
-        answers={204: None},
         problems=(404,),
     )
-    @idempotent
-    def delete(self, request: Request, name: str) -> Response:
-        secret = Secret.objects.filter(project=self.project, name=name).first()
-        if secret is None:
-            raise NotFound("There is no such secret.")
-        delete_secret(secret, actor=self.actor)
-        return Response(status=204)
+    def delete_one(self, name: str) -> None:
+        delete_secret(get_row(Secret.objects.filter(project=self.project), "secret", name=name), actor=self.actor)

@@ -1,20 +1,26 @@
 """Webhooks: addresses that are told of the project's events."""
 
-from typing import ClassVar
 from uuid import UUID
 
+from django.db.models import QuerySet
 from pydantic import Field
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from reflection_app.api.idempotency import idempotent, replayed
-from reflection_app.api.pages import NEWEST_FIRST, PageQuery, get_page
-from reflection_app.api.permissions import needs
-from reflection_app.api.reading import read_input, read_query
-from reflection_app.api.schema import described_get, described_post
-from reflection_app.api.view import DeskView, NoParameters, Nothing
-from reflection_app.core.errors import NotFound
-from reflection_app.core.models import Project
+from reflection_app.api.idempotency import ShownOnce, idempotent, replayed
+from reflection_app.api.pages import PageQuery
+from reflection_app.api.reading import read_input
+from reflection_app.api.schema import described_post
+from reflection_app.api.view import Nothing
+from reflection_app.api.viewset import (
+    DeskViewSet,
+    answer_body,
+    answers_get,
+    answers_list,
+    answers_post,
+    get_row,
+    needing,
+)
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.values import Value
 from reflection_app.teams.answers import (
@@ -24,9 +30,6 @@ from reflection_app.teams.answers import (
     NewSecretAnswer,
     WebhookAnswer,
     WebhookPage,
-    delivery_answer,
-    delivery_detail,
-    webhook_answer,
 )
 from reflection_app.teams.models import Delivery, DeliveryState, Webhook
 from reflection_app.teams.webhook_sending import TEST_DEADLINE_S, begin_test, redeliver, send_one
@@ -52,143 +55,103 @@ class Rotation(Value):
     overlap_h: float = Field(default=USUAL_OVERLAP_H, ge=0, le=LONGEST_OVERLAP_H, description="in hours")
 
 
-def get_webhook_for(project: Project, webhook_id: UUID) -> Webhook:
-    """The webhook. Raises NotFound."""
-    webhook = Webhook.objects.select_related("project").filter(project=project, pk=webhook_id).first()
-    if webhook is None:
-        raise NotFound("There is no such webhook.")
-    return webhook
+class DeskWebhooks(DeskViewSet):
+    def get_webhook(self, webhook_id: UUID) -> Webhook:
+        """The webhook. Raises NotFound."""
+        rows = Webhook.objects.select_related("project").filter(project=self.project)
+        return get_row(rows, "webhook", pk=webhook_id)
+
+    def get_delivery(self, webhook_id: UUID, delivery_id: UUID) -> Delivery:
+        """The webhook's delivery, with its event and webhook. Raises NotFound."""
+        rows = Delivery.objects.select_related("event", "webhook__project")
+        return get_row(rows.filter(webhook=self.get_webhook(webhook_id)), "delivery", pk=delivery_id)
 
 
-class TellingSecret(DeskView):
+class WebhookSecrets(DeskWebhooks):
     """Views whose answers hold a secret, which is not kept for those who ask again with the same idempotency key."""
 
-    new_secret: str | None = None
+    @answers_list("list_webhooks", Permission.MANAGE_WEBHOOKS, summary="Webhooks, newest first", answer=WebhookPage)
+    def list(self, _query: PageQuery) -> QuerySet[Webhook]:
+        return Webhook.objects.filter(project=self.project)
 
-    def kept(self, webhook: Webhook, secret: str, status: int) -> Response:
-        """The answer as it is kept, without the secret."""
-        self.new_secret = secret
-        return Response(NewSecretAnswer(webhook=webhook_answer(webhook), secret=None).model_dump(mode="json"), status)
-
-    def with_secret(self, response: Response) -> Response:
-        response.data = {**response.data, "secret": self.new_secret}
-        return response
-
-
-class WebhookList(TellingSecret):
-    permissions = needs(get=Permission.MANAGE_WEBHOOKS, post=Permission.MANAGE_WEBHOOKS)
-
-    @described_get("list_webhooks", summary="Webhooks, newest first", query=PageQuery, answer=WebhookPage)
-    def get(self, request: Request) -> Response:
-        query = read_query(request, PageQuery)
-        rows = Webhook.objects.filter(project=self.project)
-        page = get_page(rows, request=request, query=query, order=NEWEST_FIRST)
-        return Response(page.with_results([webhook_answer(webhook) for webhook in page.rows]))
-
-    @described_post(
+    @answers_post(
         "create_webhook",
+        Permission.MANAGE_WEBHOOKS,
         summary="Have an address told of events; answers its secret, once",
         body=WebhookInput,
-        answers={201: NewSecretAnswer},
+        what="webhook",
+        answer=NewSecretAnswer,
+        status=201,
         problems=(409,),
         examples=EXAMPLES,
     )
-    def post(self, request: Request) -> Response:
-        return self.with_secret(self.create(request))
+    def create(self, given: WebhookInput) -> Response:
+        return _with_secret(*create_webhook(self.project, given, actor=self.actor), status=201)
 
-    @idempotent
-    def create(self, request: Request) -> Response:
-        given = read_input(request, WebhookInput, what="webhook")
-        return self.kept(*create_webhook(self.project, given, actor=self.actor), 201)
-
-
-class WebhookDetail(DeskView):
-    http_method_names: ClassVar[list[str]] = ["get", "patch", "delete", "head"]  # type: ignore[misc]
-    permissions = needs(
-        get=Permission.MANAGE_WEBHOOKS, patch=Permission.MANAGE_WEBHOOKS, delete=Permission.MANAGE_WEBHOOKS
+    @answers_post(
+        "rotate_webhook_secret",
+        Permission.MANAGE_WEBHOOKS,
+        summary="A new secret, told once; the former signs beside it for a while",
+        body=Rotation,
+        what="rotation",
+        answer=NewSecretAnswer,
+        problems=(404,),
     )
+    def rotate(self, given: Rotation, webhook_id: UUID) -> Response:
+        webhook = self.get_webhook(webhook_id)
+        return _with_secret(*rotate_secret(webhook, actor=self.actor, overlap_h=given.overlap_h), status=200)
 
-    @described_get("get_webhook", summary="One webhook", answer=WebhookAnswer, problems=(404,))
-    def get(self, request: Request, webhook_id: UUID) -> Response:
-        read_query(request, NoParameters)
-        return Response(webhook_answer(get_webhook_for(self.project, webhook_id)).model_dump(mode="json"))
 
-    @described_post(
+def _with_secret(webhook: Webhook, secret: str, *, status: int) -> Response:
+    kept = answer_body(NewSecretAnswer, {"webhook": webhook, "secret": None})
+    return ShownOnce(kept | {"secret": secret}, kept=kept, status=status)
+
+
+class Webhooks(DeskWebhooks):
+    @answers_get(
+        "get_webhook", Permission.MANAGE_WEBHOOKS, summary="One webhook", answer=WebhookAnswer, problems=(404,)
+    )
+    def detail(self, webhook_id: UUID) -> Webhook:
+        return self.get_webhook(webhook_id)
+
+    @answers_post(
         "change_webhook",
+        Permission.MANAGE_WEBHOOKS,
         summary="Change a webhook; what is left out stays, and so does the secret",
         body=WebhookChange,
-        answers={200: WebhookAnswer},
+        what="change",
+        answer=WebhookAnswer,
         problems=(404,),
         examples={"Switch it off": {"is_enabled": False}},
     )
-    @idempotent
-    def patch(self, request: Request, webhook_id: UUID) -> Response:
-        change = read_input(request, WebhookChange, what="change")
-        webhook = change_webhook(get_webhook_for(self.project, webhook_id), change, actor=self.actor)
-        return Response(webhook_answer(webhook).model_dump(mode="json"))
+    def change(self, change: WebhookChange, webhook_id: UUID) -> Webhook:
+        return change_webhook(self.get_webhook(webhook_id), change, actor=self.actor)
 
-    @described_post("delete_webhook", summary="Delete a webhook and its log", answers={204: None}, problems=(404,))
-    @idempotent
-    def delete(self, request: Request, webhook_id: UUID) -> Response:
-        delete_webhook(get_webhook_for(self.project, webhook_id), actor=self.actor)
-        return Response(status=204)
+    @answers_post("delete_webhook", Permission.MANAGE_WEBHOOKS, summary="Delete a webhook and its log", problems=(404,))
+    def delete_one(self, webhook_id: UUID) -> None:
+        delete_webhook(self.get_webhook(webhook_id), actor=self.actor)
 
-
-class RotateSecret(TellingSecret):
-    permissions = needs(post=Permission.MANAGE_WEBHOOKS)
-
-    @described_post(
-        "rotate_webhook_secret",
-        summary="A new secret, told once; the former signs beside it for a while",
-        body=Rotation,
-        answers={200: NewSecretAnswer},
-        problems=(404,),
-    )
-    def post(self, request: Request, webhook_id: UUID) -> Response:
-        return self.with_secret(self.rotate(request, webhook_id=webhook_id))
-
-    @idempotent
-    def rotate(self, request: Request, webhook_id: UUID) -> Response:
-        given = read_input(request, Rotation, what="rotation")
-        webhook = get_webhook_for(self.project, webhook_id)
-        return self.kept(*rotate_secret(webhook, actor=self.actor, overlap_h=given.overlap_h), 200)
-
-
-class PauseWebhook(DeskView):
-    permissions = needs(post=Permission.MANAGE_WEBHOOKS)
-
-    @described_post(
+    @answers_post(
         "pause_webhook",
+        Permission.MANAGE_WEBHOOKS,
         summary="Send nothing there for now; what happens meanwhile waits",
         body=Nothing,
-        answers={200: WebhookAnswer},
+        answer=WebhookAnswer,
         problems=(404,),
     )
-    @idempotent
-    def post(self, request: Request, webhook_id: UUID) -> Response:
-        read_input(request, Nothing, what="body")
-        webhook = pause_webhook(get_webhook_for(self.project, webhook_id), actor=self.actor)
-        return Response(webhook_answer(webhook).model_dump(mode="json"))
+    def pause(self, webhook_id: UUID) -> Webhook:
+        return pause_webhook(self.get_webhook(webhook_id), actor=self.actor)
 
-
-class ResumeWebhook(DeskView):
-    permissions = needs(post=Permission.MANAGE_WEBHOOKS)
-
-    @described_post(
+    @answers_post(
         "resume_webhook",
+        Permission.MANAGE_WEBHOOKS,
         summary="Send there again, beginning with what has waited",
         body=Nothing,
-        answers={200: WebhookAnswer},
+        answer=WebhookAnswer,
         problems=(404,),
     )
-    @idempotent
-    def post(self, request: Request, webhook_id: UUID) -> Response:
-        read_input(request, Nothing, what="body")
-        webhook = resume_webhook(get_webhook_for(self.project, webhook_id), actor=self.actor)
-        return Response(webhook_answer(webhook).model_dump(mode="json"))
-
-
-# What a webhook was sent and is to be sent: the log, a test, and sending again.
+    def resume(self, webhook_id: UUID) -> Webhook:
+        return resume_webhook(self.get_webhook(webhook_id), actor=self.actor)
 
 
 class DeliveryFilters(PageQuery):
@@ -196,65 +159,43 @@ class DeliveryFilters(PageQuery):
     type: str | None = Field(default=None, max_length=30, description="such as run.finished")
 
 
-def get_delivery_for(webhook: Webhook, delivery_id: UUID) -> Delivery:
-    """The webhook's delivery, with its event and webhook. Raises NotFound."""
-    rows = Delivery.objects.select_related("event", "webhook__project").filter(webhook=webhook, pk=delivery_id)
-    delivery = rows.first()
-    if delivery is None:
-        raise NotFound("There is no such delivery.")
-    return delivery
-
-
-class DeliveryList(DeskView):
-    permissions = needs(get=Permission.MANAGE_WEBHOOKS)
-
-    @described_get(
+class Deliveries(DeskWebhooks):
+    @answers_list(
         "list_deliveries",
+        Permission.MANAGE_WEBHOOKS,
         summary="What a webhook was sent, and is to be sent, newest first",
         query=DeliveryFilters,
         answer=DeliveryPage,
         problems=(404,),
     )
-    def get(self, request: Request, webhook_id: UUID) -> Response:
-        query = read_query(request, DeliveryFilters)
-        webhook = get_webhook_for(self.project, webhook_id)
-        wanted = query.model_dump(exclude_none=True, include={"state", "type"})
-        rows = Delivery.objects.select_related("event").filter(webhook=webhook, **wanted).defer("payload")
-        page = get_page(rows, request=request, query=query, order=NEWEST_FIRST)
-        return Response(page.with_results([delivery_answer(delivery) for delivery in page.rows]))
+    def list(self, query: DeliveryFilters, webhook_id: UUID) -> QuerySet[Delivery]:
+        rows = Delivery.objects.select_related("event").defer("payload")
+        return rows.filter(webhook=self.get_webhook(webhook_id), **query.get_filters())
 
+    @answers_get(
+        "get_delivery",
+        Permission.MANAGE_WEBHOOKS,
+        summary="One message with every try",
+        answer=DeliveryDetailAnswer,
+        problems=(404,),
+    )
+    def detail(self, webhook_id: UUID, delivery_id: UUID) -> Delivery:
+        return self.get_delivery(webhook_id, delivery_id)
 
-class DeliveryDetail(DeskView):
-    permissions = needs(get=Permission.MANAGE_WEBHOOKS)
-
-    @described_get("get_delivery", summary="One message with every try", answer=DeliveryDetailAnswer, problems=(404,))
-    def get(self, request: Request, webhook_id: UUID, delivery_id: UUID) -> Response:
-        read_query(request, NoParameters)
-        delivery = get_delivery_for(get_webhook_for(self.project, webhook_id), delivery_id)
-        return Response(delivery_detail(delivery).model_dump(mode="json"))
-
-
-class Redeliver(DeskView):
-    permissions = needs(post=Permission.MANAGE_WEBHOOKS)
-
-    @described_post(
+    @answers_post(
         "redeliver",
+        Permission.MANAGE_WEBHOOKS,
         summary="Send a message again, with the same content and an id of its own",
         body=Nothing,
-        answers={202: DeliveryAnswer},
+        answer=DeliveryAnswer,
+        status=202,
         problems=(404, 409),
     )
-    @idempotent
-    def post(self, request: Request, webhook_id: UUID, delivery_id: UUID) -> Response:
+    def redeliver(self, webhook_id: UUID, delivery_id: UUID) -> Delivery:
         """Of a message that still waits, the next try is due at once; its id stays."""
-        read_input(request, Nothing, what="body")
-        delivery = get_delivery_for(get_webhook_for(self.project, webhook_id), delivery_id)
-        return Response(delivery_answer(redeliver(delivery, actor=self.actor)).model_dump(mode="json"), 202)
+        return redeliver(self.get_delivery(webhook_id, delivery_id), actor=self.actor)
 
-
-class TestWebhook(DeskView):
-    permissions = needs(post=Permission.MANAGE_WEBHOOKS)
-
+    @needing(Permission.MANAGE_WEBHOOKS)
     @described_post(
         "test_webhook",
         summary="Send a message of the type webhook.test at once, and see what comes back",
@@ -262,19 +203,19 @@ class TestWebhook(DeskView):
         answers={200: DeliveryDetailAnswer},
         problems=(404,),
     )
-    def post(self, request: Request, webhook_id: UUID) -> Response:
+    def test(self, request: Request, webhook_id: UUID) -> Response:
         """It is tried once, within 10 s, also where the webhook is paused or off."""
-        webhook = get_webhook_for(self.project, webhook_id)
-        begun = self.begin(request, webhook_id=webhook_id)
-        delivery = get_delivery_for(webhook, UUID(begun.data["id"]))
+        self.get_webhook(webhook_id)
+        begun = self._begin_test(request, webhook_id=webhook_id)
+        delivery = self.get_delivery(webhook_id, UUID(begun.data["id"]))
         # Not within the transaction of the idempotency key: nothing is held while a receiver is waited for.
         if not replayed(begun):
             send_one(delivery, deadline_s=TEST_DEADLINE_S)
-            delivery = get_delivery_for(webhook, delivery.pk)
-        return Response(delivery_detail(delivery).model_dump(mode="json"), headers=replayed(begun))
+            delivery = self.get_delivery(webhook_id, delivery.pk)
+        return Response(answer_body(DeliveryDetailAnswer, delivery), headers=replayed(begun))
 
     @idempotent
-    def begin(self, request: Request, webhook_id: UUID) -> Response:
+    def _begin_test(self, request: Request, webhook_id: UUID) -> Response:
         read_input(request, Nothing, what="body")
-        delivery = begin_test(get_webhook_for(self.project, webhook_id), actor=self.actor)
+        delivery = begin_test(self.get_webhook(webhook_id), actor=self.actor)
         return Response({"id": str(delivery.pk)})
