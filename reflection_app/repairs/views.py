@@ -55,15 +55,6 @@ CLASSES = [(one, NAMES[one], MEANINGS[one]) for one in ErrorClass]
 
 
 @dataclass(frozen=True)
-class Question:
-    """A question of the tree with its answer, and because of what."""
-
-    text: str
-    answer: str
-    because: str
-
-
-@dataclass(frozen=True)
 class ReportShown:
     row: Report
 
@@ -101,7 +92,8 @@ class ReportShown:
         return [step for step in told if step]
 
     @property
-    def questions(self) -> list[Question]:
+    def questions(self) -> list[tuple[str, str, str]]:
+        """The questions of the tree, each with its answer, and because of what."""
         return [_question(text) for text in classify(self.value.facts).path]
 
     @property
@@ -131,15 +123,17 @@ class ReportShown:
         return list(self.row.corrections.all())
 
 
-def _question(text: str) -> Question:
+def _question(text: str) -> tuple[str, str, str]:
     question, _mark, rest = text.partition("? ")
     answer, _colon, because = rest.partition(": ")
-    return Question(f"{question}?", answer, because)
+    return f"{question}?", answer, because
 
 
 # A failed call as pages show it: in the list, on its own page, and beside the call in a run.
 
 LONGEST_VALUE = 400
+# A parameter, and what it was before and after, as text.
+type Change = tuple[ChangedParam, str, str]
 RULE_SOURCES = {rule.id: rule.source for rule in RULES}
 
 
@@ -181,10 +175,9 @@ class FailureShown:
         return CorrectiveAction.model_validate(self.row.action) if self.row.action else None
 
     @property
-    def changes(self) -> list["ChangeShown"]:
+    def changes(self) -> list[Change]:
         """What the corrective action changes of the parameters."""
-        after = self.action.modified_params if self.action else None
-        return [ChangeShown(change) for change in changed_params(self.row.params, after)]
+        return self._changes_to(self.action.modified_params if self.action else None)
 
     @property
     def told(self) -> dict[str, Any]:
@@ -192,10 +185,13 @@ class FailureShown:
         return self.row.outcome if isinstance(self.row.outcome, dict) else {}
 
     @property
-    def told_changes(self) -> list["ChangeShown"]:
+    def told_changes(self) -> list[Change]:
         """What was done otherwise than it had failed, as it was told."""
-        after = self.told.get("params")
-        return [ChangeShown(change) for change in changed_params(self.row.params, after or None)]
+        return self._changes_to(self.told.get("params") or None)
+
+    def _changes_to(self, after: dict[str, Any] | None) -> list[Change]:
+        changes = changed_params(self.row.params, after)
+        return [(change, _written(change.before), _written(change.after)) for change in changes]
 
     @property
     def told_delay(self) -> float | None:
@@ -207,21 +203,6 @@ class FailureShown:
         return checklist_of(
             tool=row.tool, params=row.params, error_type=row.error_type, action=row.action, worked=row.worked
         )
-
-
-@dataclass(frozen=True)
-class ChangeShown:
-    """A parameter before and after, as text."""
-
-    change: ChangedParam
-
-    @property
-    def before(self) -> str:
-        return _written(self.change.before)
-
-    @property
-    def after(self) -> str:
-        return _written(self.change.after)
 
 
 def _written(value: Any) -> str:

@@ -159,19 +159,6 @@ WHY = {
 
 
 @dataclass(frozen=True)
-class FoundLine:
-    """One finding or memory, and what became of it."""
-
-    label: Words
-    title: str
-    cause: str
-    suggestion: str
-    became: Words
-    why: Words
-    entry: str
-
-
-@dataclass(frozen=True)
 class ReflectorCard:
     """One of the two: its run, and what it found."""
 
@@ -190,22 +177,23 @@ class ReflectorCard:
         return not self.is_under_way and self.row.fork.outcome != Outcome.SUCCEEDED
 
     @property
-    def lines(self) -> list[FoundLine]:
+    def lines(self) -> list[dict[str, Words]]:
+        """Its findings or memories, and what became of each."""
         return [_line(one) for one in self.row.findings]
 
 
-def _line(found: dict[str, str]) -> FoundLine:
+def _line(found: dict[str, str]) -> dict[str, Words]:
     label = CATEGORY_WORDS.get(found.get("category", "")) or TYPES.get(found.get("type", "")) or ""
     memory = found.get("description") or found.get("content", "")
-    return FoundLine(
-        label=label,
-        title=found.get("name") or found.get("description", ""),
-        cause=found.get("cause", "") if "cause" in found else memory,
-        suggestion=found.get("suggestion", ""),
-        became=BECAME.get(found.get("became", ""), ""),
-        why=WHY.get(found.get("why", ""), ""),
-        entry=found.get("entry") or "",
-    )
+    return {
+        "label": label,
+        "title": found.get("name") or found.get("description", ""),
+        "cause": found.get("cause", memory),
+        "suggestion": found.get("suggestion", ""),
+        "became": BECAME.get(found.get("became", ""), ""),
+        "why": WHY.get(found.get("why", ""), ""),
+        "entry": found.get("entry") or "",
+    }
 
 
 def cards_of(*, run: Run | None = None, transcript: Transcript | None = None) -> list[ReflectorCard]:

@@ -1,6 +1,6 @@
 """One review: what was attempted, what the critic said of it, and the form to decide with."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -117,27 +117,21 @@ def show(
     return render(request, f"{page}#item" if wants_item(request) else page, context, status=status)
 
 
-@dataclass(frozen=True)
-class OwnWorkRefusal:
-    """Why the reader may not decide, and what can be done about it."""
+def own_work_of(request: DeskRequest, review: Review) -> dict[str, Any] | None:
+    """Why the reader may not decide on work of their own, and what can be done about it.
 
-    why: str
-    nobody_else_may: bool
-    may_allow_it: bool
-
-
-def own_work_of(request: DeskRequest, review: Review) -> OwnWorkRefusal | None:
-    """Why the reader may not decide on work of their own; None where it is not theirs, or the project allows it."""
+    None where it is not theirs, or the project allows it.
+    """
     actor = request.place.actor
     if not review.is_open or not is_own(review.handed_in_by, actor=actor):
         return None
     if allows_own_work(review.project_id, actor=actor):
         return None
-    return OwnWorkRefusal(
-        why=why_refused(actor),
-        nobody_else_may=nobody_else_may(review),
-        may_allow_it=request.place.may(Permission.CHANGE_SETTINGS),
-    )
+    return {
+        "why": why_refused(actor),
+        "nobody_else_may": nobody_else_may(review),
+        "may_allow_it": request.place.may(Permission.CHANGE_SETTINGS),
+    }
 
 
 def wants_item(request: DeskRequest) -> bool:

@@ -20,7 +20,7 @@ from reflection_app.reviews.agreement import FEWEST_IN_COMMON, agreement_of, com
 from reflection_app.reviews.models import Panel, Review
 from reflection_app.reviews.own_work import change_own_work
 from reflection_app.reviews.policy import change_policy, digest_of, read_rules, seen_lately
-from reflection_app.reviews.views.policy import PolicyForm, TrialView, form_of, in_words, read_policy_form, tried
+from reflection_app.reviews.views.policy import PolicyForm, form_of, in_words, read_policy_form, tried
 from reflection_app.web.access import DeskRequest, project_page
 from reflection_app.web.acting import go_back
 
@@ -77,7 +77,7 @@ def _page(
     form: PolicyForm,
     *,
     saved: ReviewPolicy,
-    trial: TrialView | None = None,
+    trial: dict[str, Any] | None = None,
     moved_on: bool = False,
     status: int = 200,
 ) -> HttpResponse:

@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from reflection_app.core.permissions import Permission
+from reflection_app.core.registry import VERDICTS
 from reflection_app.loops.attempt_effects import Decision, DirectorsDecision
 from reflection_app.loops.verdicts import Referee, Verdict
 from reflection_app.reviews.deciding import taken_back_by_holder
@@ -42,11 +43,6 @@ FOLLOWS = {
     Verdict.PASS: gettext_lazy("The run succeeds."),
     Verdict.REVISE: gettext_lazy("The run goes on."),
     Verdict.REJECT: gettext_lazy("The run ends as rejected."),
-}
-WORDS = {
-    Verdict.PASS: gettext_lazy("Pass"),
-    Verdict.REVISE: gettext_lazy("Revise"),
-    Verdict.REJECT: gettext_lazy("Reject"),
 }
 
 
@@ -91,7 +87,7 @@ def _what(review: Review, decided: DecisionInput) -> tuple[str, Verdict]:
     # Of a verdict that was a person's or a test's, nobody is named.
     others = _("You agreed with the verdict: %(verdict)s.") if agreed else _("You overruled the verdict: %(verdict)s.")
     said = str((AGREED if agreed else OVERRULED).get(review.verdict.referee_label, others))
-    return said % {"verdict": WORDS[verdict]}, verdict
+    return said % {"verdict": VERDICTS[verdict].words}, verdict
 
 
 def _picked(review: Review, decided: DecisionInput) -> tuple[str, Verdict]:
@@ -163,9 +159,7 @@ class DecisionForm:
 
     @property
     def rows(self) -> tuple[dict[str, str], ...]:
-        """The issues, and some empty rows to add more without JavaScript."""
-        spare = min(SPARE_ROWS, MOST_ROWS - len(self.issues))
-        return (*self.issues, *({"category": "other", "severity": "medium"} for _ in range(spare)))
+        return with_spare_rows(self.issues)
 
     @property
     def said(self) -> str:
@@ -193,6 +187,12 @@ class DecisionForm:
     def given_issues(self) -> list[dict[str, str]]:
         """The rows that say something: one whose description was emptied is taken out."""
         return [issue for issue in self.issues if issue["description"] or issue["suggested_fix"]]
+
+
+def with_spare_rows(issues: tuple[dict[str, str], ...]) -> tuple[dict[str, str], ...]:
+    """The issues, and some empty rows to add more without JavaScript."""
+    spare = min(SPARE_ROWS, MOST_ROWS - len(issues))
+    return (*issues, *({"category": "other", "severity": "medium"} for _ in range(spare)))
 
 
 def prefilled(review: Review) -> DecisionForm:

@@ -18,20 +18,19 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.permissions import Permission
 from reflection_app.loops.attempt_effects import CallTool, Draw, ReviewDecision, ReviewReason
 from reflection_app.loops.code_tests import TestReport
-from reflection_app.loops.requirements import RequirementsReport
 from reflection_app.loops.task_spec import Execution, Mode, ReviewPolicy, ReviewRule
-from reflection_app.loops.verdicts import Verdict as verdicts_Verdict
+from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.repairs.views import failures_by_place
 from reflection_app.reviews.deciding import may_undo
 from reflection_app.reviews.decisions import goes_back
-from reflection_app.reviews.models import Panel, PanelState, Review, ReviewState, is_hidden
+from reflection_app.reviews.models import PanelState, Review, ReviewState, is_hidden
 from reflection_app.reviews.panels import majority
 from reflection_app.reviews.taking_back import why_it_stands
 from reflection_app.reviews.views.policy import in_words
 from reflection_app.runs.models import Attempt, Run, Step, StepState, Verdict
 from reflection_app.runs.views.attempts import AttemptCard, Left, what_is_left
-from reflection_app.runs.views.comparison import Rows, compared, tell_pick
-from reflection_app.runs.views.steps import CallShown, call_of_step, is_tool_run, place_of
+from reflection_app.runs.views.comparison import compared, tell_pick
+from reflection_app.runs.views.steps import call_of_step, is_tool_run, place_of
 from reflection_app.tasks.redo import redo_mode, why_no_redo
 from reflection_app.web.access import DeskRequest
 from reflection_app.web.rendering import LONGEST_LAID_OUT, hidden_in, render_markdown, revealed
@@ -42,51 +41,31 @@ MOST_SHOWN = 40
 LONGEST_GIST = 120
 
 
-@dataclass(frozen=True)
-class CallLine:
-    """One call with the attempt that it was made for, and the step of the plan where it is one's."""
+def calls_before(review: Review) -> dict[str, Any]:
+    """The run's last calls up to the attempt that is reviewed, and how many there were before those.
 
-    step: Step
-    call: CallShown
-    plan_place: str
-
-    @property
-    def gist(self) -> str:
-        """The beginning of the arguments, in one line."""
-        return json.dumps(self.call.arguments, ensure_ascii=False)[:LONGEST_GIST]
-
-    @property
-    def is_error(self) -> bool:
-        return self.call.ok is False or self.step.state == StepState.FAILED
-
-
-@dataclass(frozen=True)
-class CallLines:
-    """The last calls in their order, and how many there were before those."""
-
-    lines: tuple[CallLine, ...] = ()
-    left_out: int = 0
-
-    @property
-    def errors(self) -> int:
-        return sum(line.is_error for line in self.lines)
-
-
-def calls_before(review: Review) -> CallLines:
-    """The run's calls up to the attempt that is reviewed. Runs that were given no tools are not asked about."""
+    Runs that were given no tools are not asked about.
+    """
     if not review.run.spec.get("tools"):
-        return CallLines()
+        return {}
     made_at = Attempt.objects.filter(pk=review.attempt_id).annotate(at=F("step__seq")).values("at")
     steps = Step.objects.filter(run=review.run_id, kind=CallTool.kind, seq__lte=made_at)
     failures = failures_by_place(review.run)
     newest = list(steps.order_by("-seq")[: MOST_SHOWN + 1])
     left_out = steps.count() - MOST_SHOWN if len(newest) > MOST_SHOWN else 0
-    lines = []
-    for step in reversed(newest[:MOST_SHOWN]):
-        if (call := call_of_step(step)) is not None:
-            shown = replace(call, diagnosis=failures.get(step.key))
-            lines.append(CallLine(step, shown, place_of(step)))
-    return CallLines(tuple(lines), left_out)
+    lines = [
+        {
+            "step": step,
+            "call": replace(call, diagnosis=failures.get(step.key)),
+            "plan_place": place_of(step),
+            # The beginning of the arguments, in one line.
+            "gist": json.dumps(call.arguments, ensure_ascii=False)[:LONGEST_GIST],
+            "is_error": call.ok is False or step.state == StepState.FAILED,
+        }
+        for step in reversed(newest[:MOST_SHOWN])
+        if (call := call_of_step(step)) is not None
+    ]
+    return {"lines": lines, "left_out": left_out, "errors": sum(bool(line["is_error"]) for line in lines)}
 
 
 # The attempts before the one that is reviewed, with their verdicts, and what this one changed of any of them.
@@ -96,32 +75,7 @@ AGAINST, LAYOUT = "against", "layout"
 LAYOUTS = ("split", "unified")
 
 
-@dataclass(frozen=True)
-class EarlierAttempt:
-    """An attempt without its text, and the verdict that counts: the strongest referee's, of two equal the later."""
-
-    number: int
-    verdict: Verdict | None
-    is_compared: bool
-
-
-@dataclass(frozen=True)
-class ComparedAttempts:
-    """`layout` is empty where the width of the screen decides."""
-
-    earlier: int
-    later: int
-    rows: Rows
-    layout: str
-
-
-@dataclass(frozen=True)
-class EarlierAttempts:
-    attempts: tuple[EarlierAttempt, ...]
-    comparison: ComparedAttempts | None
-
-
-def earlier_attempts(review: Review, *, asked: dict[str, str]) -> EarlierAttempts:
+def earlier_attempts(review: Review, *, asked: dict[str, str]) -> dict[str, Any]:
     """Those before the review's own, the newest first, and the comparison that `asked`, the address, names.
 
     Without a name it is with the attempt right before; what no attempt has as its number counts as no name.
@@ -130,26 +84,26 @@ def earlier_attempts(review: Review, *, asked: dict[str, str]) -> EarlierAttempt
     before = Attempt.objects.filter(run=review.run_id, number__lt=number).order_by("-number")
     numbers = list(before.values_list("number", flat=True)) if number > 1 else []
     if not numbers:
-        return EarlierAttempts((), None)
+        return {}
     named = asked.get(AGAINST, "")
     against = next((one for one in numbers if str(one) == named), numbers[0])
     verdicts = _decisive(review)
-    attempts = tuple(EarlierAttempt(one, verdicts.get(one), is_compared=one == against) for one in numbers)
     content = Attempt.objects.values_list("content", flat=True).get(run=review.run_id, number=against)
     layout = asked.get(LAYOUT, "")
-    return EarlierAttempts(
-        attempts=attempts,
-        comparison=ComparedAttempts(
-            earlier=against,
-            later=number,
-            rows=compared(content, review.attempt.content),
-            layout=layout if layout in LAYOUTS else "",
-        ),
-    )
+    return {
+        "attempts": [{"number": one, "verdict": verdicts.get(one), "is_compared": one == against} for one in numbers],
+        "comparison": {
+            "earlier": against,
+            "later": number,
+            "rows": compared(content, review.attempt.content),
+            # Where the address names none, the width of the screen decides.
+            "layout": layout if layout in LAYOUTS else "",
+        },
+    }
 
 
 def _decisive(review: Review) -> dict[int, Verdict]:
-    """The verdict that counts of each earlier attempt, without what a list does not show."""
+    """The verdict that counts of each earlier attempt: the strongest referee's, of two equal the later."""
     rows = Verdict.objects.filter(attempt__run=review.run_id, attempt__number__lt=review.attempt.number)
     found: dict[int, list[Any]] = defaultdict(list)
     for row in rows.select_related("attempt").defer("tests", "feedback", "issues", "attempt__content"):
@@ -160,36 +114,17 @@ def _decisive(review: Review) -> dict[int, Verdict]:
 # Why an item is in the queue: the rule that asked, the draw that took it, and what the person who asked said.
 
 
-@dataclass(frozen=True)
-class Drawn:
-    """The recorded draw that took it: a number below the share."""
-
-    value: float
-    share: float
-
-
-@dataclass(frozen=True)
-class WhyHere:
-    """`rule` is None where no rule of the policy asked, and `draw` where nothing was drawn."""
-
-    number: int | None
-    rule: ReviewRule | None
-    draw: Drawn | None
-
-    @property
-    def rule_words(self) -> str:
-        return in_words(self.rule) if self.rule else ""
-
-
-def why_here(review: Review) -> WhyHere:
+def why_here(review: Review) -> dict[str, Any]:
     """What the run's own policy says, which is the one that asked; the project's may have changed since."""
     policy: ReviewPolicy = review.run.get_spec().review_policy
     number = review.rule
     rule = policy.rules[number - 1] if number and number <= len(policy.rules) else None
-    return WhyHere(number=number, rule=rule, draw=_draw_of(review, rule))
+    rule_words = in_words(rule) if rule else ""
+    return {"number": number, "rule": rule, "rule_words": rule_words, "draw": _draw_of(review, rule)}
 
 
-def _draw_of(review: Review, rule: ReviewRule | None) -> Drawn | None:
+def _draw_of(review: Review, rule: ReviewRule | None) -> dict[str, float] | None:
+    """The recorded draw that took it, a number below the share; None where nothing was drawn."""
     place = f"attempt-{review.attempt.number}"
     if rule is not None and rule.share < 1:
         key = f"{place}/rule-{review.rule}-draw"
@@ -201,63 +136,38 @@ def _draw_of(review: Review, rule: ReviewRule | None) -> Drawn | None:
     result = made.values_list("result", flat=True).first()
     if not isinstance(result, dict) or not {"value", "share"} <= result.keys():
         return None
-    return Drawn(value=float(result["value"]), share=float(result["share"]))
+    return {name: float(result[name]) for name in ("value", "share")}
 
 
 # A panel as the page of one of its reviews shows it: how many have spoken, and what its reader may know of it.
 
 
-@dataclass(frozen=True)
-class OpinionShown:
-    """What one person said at their seat."""
+def panel_of(review: Review, *, reader: Actor) -> dict[str, Any] | None:
+    """The panel of `review` as `reader` may know it; None where one person judges alone.
 
-    seat: Review
-    said: ReviewDecision
-    is_mine: bool
-
-
-@dataclass(frozen=True)
-class PanelShown:
-    """`opinions` are all of them once the last is in, and the reader's own until then."""
-
-    panel: Panel
-    is_adjudication: bool
-    given: int
-    opinions: tuple[OpinionShown, ...]
-    # The review that settles the dispute, where there is one.
-    adjudication: Review | None
-    has_spoken: bool
-
-    @property
-    def missing(self) -> int:
-        """How many more have to speak."""
-        return max(0, self.panel.wanted - self.given)
-
-    @property
-    def is_open(self) -> bool:
-        return self.panel.state == PanelState.OPEN
-
-
-def panel_of(review: Review, *, reader: Actor) -> PanelShown | None:
-    """The panel of `review` as `reader` may know it; None where one person judges alone."""
+    The opinions are all of them once the last is in, and the reader's own until then.
+    """
     panel = review.panel
     if panel is None:
         return None
     of_panel = Review.objects.filter(panel=panel).exclude(state=ReviewState.WITHDRAWN).select_related("panel")
     rows = list(of_panel.select_related("verdict", "decided_verdict").order_by("decided_at", "created_at", "id"))
     spoken = [(row, said) for row in rows if row.state == ReviewState.DECIDED and (said := row.get_opinion())]
-    return PanelShown(
-        panel=panel,
-        is_adjudication=review.reason == ReviewReason.ADJUDICATION,
-        given=len(spoken),
-        opinions=tuple(
-            OpinionShown(seat=seat, said=said, is_mine=seat.decided_by_label == reader.label)
+    return {
+        "panel": panel,
+        "is_open": panel.state == PanelState.OPEN,
+        "is_adjudication": review.reason == ReviewReason.ADJUDICATION,
+        "given": len(spoken),
+        "missing": max(0, panel.wanted - len(spoken)),
+        "opinions": [
+            {"seat": seat, "said": said, "is_mine": seat.decided_by_label == reader.label}
             for seat, said in spoken
             if not is_hidden(seat, reader=reader)
-        ),
-        adjudication=next((row for row in rows if row.reason == ReviewReason.ADJUDICATION), None),
-        has_spoken=any(seat.decided_by_label == reader.label for seat, _ in spoken),
-    )
+        ],
+        # The review that settles the dispute, where there is one.
+        "adjudication": next((row for row in rows if row.reason == ReviewReason.ADJUDICATION), None),
+        "has_spoken": any(seat.decided_by_label == reader.label for seat, _ in spoken),
+    }
 
 
 def majority_of(review: Review) -> ReviewDecision | None:
@@ -277,6 +187,7 @@ class Effects:
     """What follows from each verdict. `first` is what holds for all of them, where something does."""
 
     review: Review
+    # What its run has left, where that is known already.
     left: Left | None
 
     @cached_property
@@ -312,17 +223,18 @@ class Effects:
     @cached_property
     def by_agreeing(self) -> str:
         """What follows from leaving the verdict as it is."""
-        by = {
-            verdicts_Verdict.PASS: "by_pass",
-            verdicts_Verdict.REVISE: "by_revise",
-            verdicts_Verdict.REJECT: "by_reject",
-        }
-        return str(getattr(self, by[verdicts_Verdict(self.review.verdict.verdict)]))
+        match VerdictName(self.review.verdict.verdict):
+            case VerdictName.PASS:
+                return self.by_pass
+            case VerdictName.REVISE:
+                return self.by_revise
+            case VerdictName.REJECT:
+                return self.by_reject
 
     @cached_property
     def makes_new_run(self) -> bool:
         """Whether sending back what was accepted begins a run of its own."""
-        return goes_back(self.review, verdicts_Verdict.REVISE.value, self.review.run)
+        return goes_back(self.review, VerdictName.REVISE.value, self.review.run)
 
     @property
     def _recorded(self) -> str:
@@ -364,11 +276,6 @@ class Effects:
         return said % {"number": number}
 
 
-def effects_of(review: Review, *, left: Left | None) -> Effects:
-    """What decisions on `review` cause; `left` is what its run has left, where that is known already."""
-    return Effects(review, left)
-
-
 def is_external(run: Run) -> bool:
     return bool(run.spec.get("execution") == Execution.EXTERNAL)
 
@@ -377,31 +284,6 @@ LONGEST_ASKED = 1_500
 MOST_SIMILAR = 5
 # From here on the attempt scrolls in a box of its own, so that what is said of it stays within reach.
 LONG = 12_000
-
-
-@dataclass(frozen=True)
-class Tested:
-    """The tests of an attempt, those that failed apart: they are what a judge looks at first."""
-
-    report: TestReport
-
-    @property
-    def failing(self) -> TestReport:
-        return self.report.model_copy(update={"results": self.report.failures})
-
-    @property
-    def passing(self) -> TestReport:
-        passed = tuple(result for result in self.report.results if result.passed)
-        return self.report.model_copy(update={"results": passed})
-
-
-@dataclass(frozen=True)
-class SaidOfIt:
-    """The verdicts on the attempt, and what was checked of it by code."""
-
-    others: tuple[Verdict, ...]
-    tests: Tested | None
-    requirements: RequirementsReport | None
 
 
 def review_context(review: Review, *, asked: dict[str, str]) -> dict[str, Any]:
@@ -414,7 +296,7 @@ def review_context(review: Review, *, asked: dict[str, str]) -> dict[str, Any]:
         "project": review.project,
         "objective": render_markdown(run.task.objective),
         "left": left,
-        "effects": effects_of(review, left=left),
+        "effects": Effects(review, left),
         "why": why_here(review),
         "similar": _similar(review),
         "thresholds": run.get_spec().thresholds,
@@ -449,18 +331,30 @@ def _attempt(review: Review) -> dict[str, Any]:
     }
 
 
-def _said(review: Review, verdicts: tuple[Verdict, ...]) -> SaidOfIt:
-    """The newest tests and requirements, whichever verdict they came with. The one that is reviewed is shown apart."""
+def _said(review: Review, verdicts: tuple[Verdict, ...]) -> dict[str, Any]:
+    """The other verdicts on the attempt, and what code checked of it: the newest tests and requirements, whichever
+    verdict they came with.
+    """
     tested = next((verdict for verdict in reversed(verdicts) if verdict.tests), None)
     checked = next((verdict for verdict in reversed(verdicts) if verdict.requirements), None)
     report = tested.get_tests() if tested else None
-    # What a decision on this very review has added is told with the decision.
+    # The one that is reviewed is shown apart, and what a decision on it has added with the decision.
     apart = {review.verdict_id, review.decided_verdict_id}
-    return SaidOfIt(
-        others=tuple(verdict for verdict in verdicts if verdict.pk not in apart),
-        tests=Tested(report) if report else None,
-        requirements=checked.get_requirements() if checked else None,
-    )
+    return {
+        "others": [verdict for verdict in verdicts if verdict.pk not in apart],
+        "tests": _with_failures_apart(report) if report else None,
+        "requirements": checked.get_requirements() if checked else None,
+    }
+
+
+def _with_failures_apart(report: TestReport) -> dict[str, TestReport]:
+    """The tests that failed stand apart: they are what a judge looks at first."""
+    passed = tuple(result for result in report.results if result.passed)
+    return {
+        "report": report,
+        "failing": report.model_copy(update={"results": report.failures}),
+        "passing": report.model_copy(update={"results": passed}),
+    }
 
 
 def _similar(review: Review) -> list[SimilarEntry]:

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from reflection_app.core.models import Project
 from reflection_app.loops.task_spec import MOST_RULES, ReviewPolicy, ReviewRule, RuleAction
 from reflection_app.loops.verdicts import Verdict
-from reflection_app.reviews.policy import MOST_VERDICTS, TRIED_DAYS, Counted, PolicyTrial, try_policy
+from reflection_app.reviews.policy import MOST_VERDICTS, try_policy
 from reflection_app.web.forms import TypedField, complaints
 
 # A rule of the review policy in a sentence.
@@ -259,57 +259,15 @@ def _read_rule(data: QueryDict, path: str) -> RuleForm:
 # What trying a policy found, as its page tells it.
 
 
-@dataclass(frozen=True)
-class RuleLine:
-    """How many verdicts a rule decided about."""
-
-    number: int
-    words: str
-    many: int
-    lets_stand: bool
-
-
-@dataclass(frozen=True)
-class Column:
-    """What one policy would have done."""
-
-    counted: Counted
-
-    @property
-    def audits(self) -> int:
-        return round(self.counted.audits)
-
-    @property
-    def rules(self) -> list[RuleLine]:
-        return [
-            RuleLine(number, in_words(rule), many, rule.action is RuleAction.STAND)
-            for number, (rule, many) in enumerate(
-                zip(self.counted.policy.rules, self.counted.by_rule, strict=True), start=1
-            )
-        ]
-
-
-@dataclass(frozen=True)
-class TrialView:
-    trial: PolicyTrial
-    days: int = TRIED_DAYS
-    most: int = MOST_VERDICTS
-
-    @property
-    def typed(self) -> Column:
-        return Column(self.trial.typed)
-
-    @property
-    def saved(self) -> Column:
-        return Column(self.trial.saved)
-
-    @property
-    def draws(self) -> bool:
-        """Whether a random share was part of it."""
-        policies = (self.trial.typed.policy, self.trial.saved.policy)
-        return any(rule.share < 1 for policy in policies for rule in policy.rules)
-
-
-def tried(project: Project, policy: ReviewPolicy, *, saved: ReviewPolicy) -> TrialView:
-    """The typed policy tried beside the one that holds."""
-    return TrialView(try_policy(project.pk, policy, saved=saved))
+def tried(project: Project, policy: ReviewPolicy, *, saved: ReviewPolicy) -> dict[str, Any]:
+    """The typed policy tried beside the one that holds, with how many verdicts each of its rules decided about."""
+    trial = try_policy(project.pk, policy, saved=saved)
+    return {
+        "trial": trial,
+        "rules": [(in_words(rule), many) for rule, many in zip(policy.rules, trial.typed.by_rule, strict=True)],
+        "audits": round(trial.typed.audits),
+        "saved_audits": round(trial.saved.audits),
+        # Whether a random share was part of it.
+        "draws": any(rule.share < 1 for one in (policy, saved) for rule in one.rules),
+        "most": MOST_VERDICTS,
+    }

@@ -54,21 +54,16 @@ def what_is_left(run: Run) -> Left:
 # The five parts of an attempt that was asked for as a chain of thought, as its card shows them.
 
 
-@dataclass(frozen=True)
-class ThoughtPart:
-    """One part; `text` is None where the answer has no such part, and empty where it is a heading alone."""
+def parts_of(content: str, *, is_code: bool) -> list[tuple[str, SafeString | None]]:
+    """The five parts in their order; none where the answer has no part at all and is shown as it is.
 
-    name: str
-    text: SafeString | None
-
-
-def parts_of(content: str, *, is_code: bool) -> list[ThoughtPart]:
-    """The five parts in their order; none where the answer has no part at all and is shown as it is."""
+    The text of one is None where the answer has no such part, and empty where it is a heading alone.
+    """
     parts = parse_chain_of_thought(content)
     if parts is None:
         return []
     return [
-        ThoughtPart(name, None if not text else render_answer(text, is_code=is_code and name == "execute"))
+        (name, render_answer(text, is_code=is_code and name == "execute") if text else None)
         for name, text in parts.model_dump().items()
     ]
 
@@ -93,7 +88,7 @@ class AttemptCard:
         return f"attempt-{self.attempt.number}"
 
     @cached_property
-    def thought(self) -> list[ThoughtPart]:
+    def thought(self) -> list[tuple[str, SafeString | None]]:
         return parts_of(self.attempt.content, is_code=self.is_code) if self.is_thought else []
 
     @cached_property

@@ -1,7 +1,7 @@
 """The form of a fork: what it begins with for each kind of step, what was typed into it, and what that asks for."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
 from difflib import SequenceMatcher
 from functools import cached_property
@@ -24,16 +24,17 @@ from reflection_app.loops.attempt_effects import (
 )
 from reflection_app.loops.code_tests import TestReport, TestResult
 from reflection_app.loops.verdicts import Referee
-from reflection_app.reviews.views.decision import ISSUE_FIELDS, MOST_ROWS, SPARE_ROWS, read_issue_rows
+from reflection_app.reviews.views.decision import ISSUE_FIELDS, read_issue_rows, with_spare_rows
 from reflection_app.runs.models import VOID, Attempt, Run, Step, Verdict
 from reflection_app.runs.views.steps import StepLine
-from reflection_app.web.forms import SENTENCES, NotJson, TypedField, read_typed_json
+from reflection_app.web.forms import SENTENCES, NotJson, Typed, read_typed_json
 from reflection_app.web.rendering import LONGEST_COMPARED, marked
 from reflection_app.web.template_filters import pretty_json
 
 Kind = Literal["verdict", "decision", "answer", "data", "none"]
 LIMITS = ("max_iterations", "token_budget", "time_budget_s", "cost_budget_usd")
 FEEDBACK = ("strengths", "weaknesses", "suggestions")
+FIELDS = ("change", "verdict", "score", "whose", "reason", "text", "data", *FEEDBACK, "note", *LIMITS)
 MOST_MESSAGES = 200
 
 
@@ -50,17 +51,15 @@ def kind_of(step: Step | None) -> Kind:
     return named.get(step.kind, "data")
 
 
-@dataclass
-class ForkForm:
+@dataclass(kw_only=True)
+class ForkForm(Typed):
     """Texts as typed; the action reads them."""
 
     run: Run
     step: Step | None
     from_step: int
-    values: dict[str, str]
     issues: tuple[dict[str, str], ...] = ()
     messages: tuple[dict[str, str], ...] = ()
-    errors: dict[str, list[str]] = field(default_factory=dict)
 
     @property
     def kind(self) -> Kind:
@@ -71,19 +70,14 @@ class ForkForm:
         return bool(self.messages)
 
     @property
-    def fields(self) -> dict[str, TypedField]:
-        return {name: TypedField(name, value, self.errors.get(name, [])) for name, value in self.values.items()}
-
-    @property
     def general(self) -> list[str]:
+        """The problems that no field of the form shows."""
         shown = {*self.values, "issues", "messages"}
         return [message for name, found in self.errors.items() if name not in shown for message in found]
 
     @property
     def rows(self) -> tuple[dict[str, str], ...]:
-        """The issues, and some empty rows to add more without JavaScript."""
-        spare = min(SPARE_ROWS, MOST_ROWS - len(self.issues))
-        return (*self.issues, *({"category": "other", "severity": "medium"} for _ in range(spare)))
+        return with_spare_rows(self.issues)
 
     @property
     def recorded(self) -> dict[str, Any]:
@@ -99,8 +93,7 @@ class ForkForm:
     def blame(self, errors: Iterable[Mapping[str, str]]) -> None:
         """Puts each of the action's errors at the field that it is about."""
         for error in errors:
-            name, message = self._placed(error["field"], error["message"])
-            self.errors.setdefault(name, []).append(message)
+            self.add_error(*self._placed(error["field"], error["message"]))
 
     def _placed(self, path: str, message: str) -> tuple[str, str]:
         first, *rest = path.split(".")
@@ -123,11 +116,11 @@ class ForkForm:
 def prefilled(run: Run, step: Step | None, *, from_step: int) -> ForkForm:
     """The form of a step as it was recorded."""
     kind = kind_of(step)
-    form = ForkForm(run, step, from_step, values=_empty_values())
-    form.values["change"] = "result" if kind in {"verdict", "decision"} else "again"
+    form = ForkForm(run=run, step=step, from_step=from_step, values=dict.fromkeys(FIELDS, ""))
     recorded = form.recorded
     feedback = recorded.get("feedback") or {}
     form.values |= {
+        "change": "result" if kind in {"verdict", "decision"} else "again",
         "verdict": str(recorded.get("verdict", "")),
         "score": f"{recorded['score']:g}" if "score" in recorded else "",
         "reason": str(recorded.get("reason", "")),
@@ -140,11 +133,6 @@ def prefilled(run: Run, step: Step | None, *, from_step: int) -> ForkForm:
     )
     form.messages = _recorded_messages(run, step)
     return form
-
-
-def _empty_values() -> dict[str, str]:
-    names = ("change", "verdict", "score", "whose", "reason", "text", "data", *FEEDBACK, "note", *LIMITS)
-    return dict.fromkeys(names, "")
 
 
 def _recorded_messages(run: Run, step: Step | None) -> tuple[dict[str, str], ...]:

@@ -70,9 +70,7 @@ def may_hear_reviews(user: User | AnonymousUser, *, session_key: str | None, slu
     if not isinstance(user, User) or not is_logged_in(user, session_key=session_key):
         return Refusal.NOT_LOGGED_IN
     membership = get_membership_for(user, slug=slug)
-    if membership is None:
-        return Refusal.NOT_FOUND
-    return membership.project_id
+    return membership.project_id if membership else Refusal.NOT_FOUND
 
 
 def is_logged_in(user: User, *, session_key: str | None) -> bool:

@@ -17,7 +17,6 @@ from reflection_app.loops.attempt_effects import (
     Draw,
     Generate,
     KeepAttempt,
-    Pick,
     RecordPick,
     RecordVerdict,
     RequestAudit,
@@ -89,23 +88,10 @@ def protocol_what(step: Step) -> str:
     return ASKED_FOR.get(parts[-1], "") if is_protocols else ""
 
 
-def repair_place(step: Step) -> str:
-    """Which repair step a step of the journal belongs to, as a number counted from 1; empty for none."""
-    parts = step.key.split("/")
-    return next((part.removeprefix("repair-") for part in parts if part.startswith("repair-")), "")
-
-
-# How steps that choose show in a timeline: which attempt stands, which loop a task gets, and what led there.
+# What steps that choose are called: which attempt stands, which loop a task gets, and what led there.
 
 CHOICES = {RecordPick.kind: "pick", ChooseLoop.kind: "route"}
 CHOOSING_ROLES = {"tester": "write_tests", "classifier": "classify"}
-
-
-def pick_of(run: Run) -> Pick | None:
-    """The newest pick of a run whose code only tests by a model could check."""
-    picks = Step.objects.filter(run=run, kind=RecordPick.kind, state=StepState.DONE).order_by("-seq")
-    result = picks.values_list("result", flat=True).first()
-    return Pick.model_validate(result) if result else None
 
 
 # What a run was told of the notebook, and what chance kept from it.
@@ -140,28 +126,20 @@ class ToldLesson:
         return None if likeness is None else max(0, round(100 * likeness))
 
 
-@dataclass(frozen=True)
-class Told:
-    """`recalled` is None as long as the notebook was not asked."""
-
-    recalled: Lessons | None
-
-    @property
-    def given(self) -> list[ToldLesson]:
-        return [ToldLesson(lesson) for lesson in self.recalled.given] if self.recalled else []
-
-    @property
-    def withheld(self) -> list[ToldLesson]:
-        return [ToldLesson(lesson) for lesson in self.recalled.withheld] if self.recalled else []
-
-
-def told_to(run: Run) -> Told | None:
-    """What the run was told; None for runs that are told nothing."""
+def told_to(run: Run) -> dict[str, Any] | None:
+    """What was `recalled` for the run, once the notebook was asked; None for runs that are told nothing."""
     if run.spec.get("lessons") is None:
         return None
     steps = Step.objects.filter(run=run, kind=RecallLessons.kind, state=StepState.DONE)
     result = steps.values_list("result", flat=True).first()
-    return Told(Lessons.model_validate(result) if result else None)
+    if not result:
+        return {"recalled": None}
+    recalled = Lessons.model_validate(result)
+    return {
+        "recalled": recalled,
+        "given": [ToldLesson(lesson) for lesson in recalled.given],
+        "withheld": [ToldLesson(lesson) for lesson in recalled.withheld],
+    }
 
 
 # What an outside agent brings to a run, as the run's page shows it. All of it is a stranger's text.
@@ -205,19 +183,6 @@ def self_check_of(attempt: Attempt) -> list[tuple[str, Any]]:
     """What the agent said of its own attempt, without the answer to whether it is content, which stands apart."""
     check = attempt.self_check if isinstance(attempt.self_check, dict) else {}
     return [(name.replace("_", " "), value) for name, value in check.items() if name != "is_satisfactory"]
-
-
-def turns_words(step: Step) -> str:
-    """`turns 6 to 10`, or for which turn is waited."""
-    result = step.result if isinstance(step.result, dict) else {}
-    seqs = [turn["seq"] for turn in result.get("turns", ())]
-    if seqs:
-        if len(seqs) == 1:
-            return _("turn %(number)s") % {"number": seqs[0]}
-        return _("turns %(first)s to %(last)s") % {"first": seqs[0], "last": seqs[-1]}
-    if result.get("is_end"):
-        return _("its end")
-    return _("turn %(number)s") % {"number": step.request["after"] + step.request["count"]}
 
 
 # Calls of tools as pages show them: which tool, with what, and what it said. Read from steps and from attempts.
@@ -336,10 +301,6 @@ class StepLine:
         return f"step-{self.step.seq}"
 
     @property
-    def error_place(self) -> str:
-        return f"{self.place}-error"
-
-    @property
     def is_quiet(self) -> bool:
         """Bookkeeping that takes no time."""
         return self.step.kind in QUIET_KINDS | QUIET_TOOL_KINDS | QUIET_PROTOCOL_KINDS | CHOICES.keys()
@@ -395,8 +356,15 @@ class StepLine:
 
     @property
     def turns_words(self) -> str:
-        """Which turns of a session were taken, or are waited for."""
-        return turns_words(self.step)
+        """Which turns of a session were taken, `turns 6 to 10`, or for which is waited."""
+        result = self.step.result if isinstance(self.step.result, dict) else {}
+        seqs = [turn["seq"] for turn in result.get("turns", ())]
+        if len(seqs) > 1:
+            return _("turns %(first)s to %(last)s") % {"first": seqs[0], "last": seqs[-1]}
+        if not seqs and result.get("is_end"):
+            return _("its end")
+        number = seqs[0] if seqs else self.step.request["after"] + self.step.request["count"]
+        return _("turn %(number)s") % {"number": number}
 
     @property
     def messages(self) -> list[dict[str, Any]]:
@@ -455,7 +423,9 @@ class StepLine:
 
     @property
     def repair_place(self) -> str:
-        return repair_place(self.step)
+        """Which repair step it belongs to, as a number counted from 1; empty for none."""
+        parts = self.step.key.split("/")
+        return next((part.removeprefix("repair-") for part in parts if part.startswith("repair-")), "")
 
     @property
     def record(self) -> Any:

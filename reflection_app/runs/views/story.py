@@ -3,13 +3,14 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
+from typing import Any
 
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from reflection_app.loops.attempt_effects import Pick
+from reflection_app.loops.attempt_effects import Pick, RecordPick
 from reflection_app.loops.attempts import changed_since
 from reflection_app.loops.catalogue import LOOPS, VERSIONS, route_by_facts, version_of
 from reflection_app.loops.effects import ChooseLoop, Route
@@ -22,24 +23,11 @@ from reflection_app.runs.handing_in import NextAttempt, next_attempt_of
 from reflection_app.runs.lease import lease_end, silent_s
 from reflection_app.runs.models import Question, QuestionState, Run, RunState, Step, StepState
 from reflection_app.runs.views.attempts import AttemptCard, attempt_cards
-from reflection_app.runs.views.steps import StepLine, is_tool_run, pick_of
+from reflection_app.runs.views.steps import StepLine, is_tool_run
 from reflection_app.sessions.models import Transcript
 from reflection_app.sessions.recording import reflections_of
 from reflection_app.web.rendering import render_markdown
 from reflection_app.web.template_filters import money
-
-# Which loop an adaptive task got, and why, as the head of its run's page tells it.
-
-
-def chosen_loop(run: Run, spec: TaskSpec) -> Route | None:
-    """The loop that the task's kind, or what came with it, decided on; None where it was asked for or is not known."""
-    if run.task.mode != Mode.ADAPTIVE:
-        return None
-    if spec.mode is not Mode.ADAPTIVE:
-        return route_by_facts(spec, built=LOOPS)
-    step = Step.objects.filter(run=run, kind=ChooseLoop.kind).values_list("result", flat=True).first()
-    return Route.model_validate(step) if step else None
-
 
 # Where a run comes from: its parent, its forks, and the versions of loop and prompts that it began with.
 
@@ -48,53 +36,21 @@ MOST_FORKS = 50
 UNFINISHED = frozenset({Outcome.FAILED, Outcome.OVER_BUDGET, Outcome.TIMED_OUT, Outcome.EXHAUSTED, Outcome.CANCELLED})
 
 
-@dataclass(frozen=True)
-class PromptVersion:
-    name: str
-    recorded: str
-    today: str
-
-    @property
-    def is_changed(self) -> bool:
-        return self.recorded != self.today
-
-
-@dataclass(frozen=True)
-class Lineage:
-    run: Run
-    forks: tuple[Run, ...]
-    loop_today: int | None
-    prompts: tuple[PromptVersion, ...]
-
-    @property
-    def loop_changed(self) -> bool:
-        return self.loop_today != self.run.loop_version
-
-    @property
-    def changed(self) -> list[str]:
-        return changed_since(self.run.prompt_versions)
-
-
-def lineage_of(run: Run) -> Lineage:
+def lineage_of(run: Run) -> dict[str, Any]:
     """The run's forks, oldest first, and its versions, what was changed since first."""
     today, mode = versions(), Mode(run.spec["mode"])
-    prompts = [PromptVersion(name, recorded, today.get(name, "")) for name, recorded in run.prompt_versions.items()]
-    return Lineage(
-        run=run,
-        forks=tuple(Run.objects.filter(parent=run).defer("spec").order_by("created_at", "id")[:MOST_FORKS]),
-        loop_today=version_of(mode) if mode in VERSIONS else None,
-        prompts=tuple(sorted(prompts, key=lambda prompt: (not prompt.is_changed, prompt.name))),
-    )
-
-
-def go_on_from(run: Run) -> int | None:
-    """The step from which a fork goes on where an unfinished `run` stopped; None where it did not stop short."""
-    if run.outcome not in UNFINISHED or run.mode == Mode.INLINE_REFLECTION:
-        return None
-    last = Step.objects.filter(run=run).only("seq", "state").last()
-    if last is None:
-        return 1
-    return last.seq + 1 if last.state == StepState.DONE else last.seq
+    loop_today = version_of(mode) if mode in VERSIONS else None
+    prompts = [
+        {"name": name, "recorded": recorded, "today": (now := today.get(name, "")), "is_changed": recorded != now}
+        for name, recorded in run.prompt_versions.items()
+    ]
+    return {
+        "forks": list(Run.objects.filter(parent=run).defer("spec").order_by("created_at", "id")[:MOST_FORKS]),
+        "loop_today": loop_today,
+        "loop_changed": loop_today != run.loop_version,
+        "prompts": sorted(prompts, key=lambda prompt: (not prompt["is_changed"], prompt["name"])),
+        "changed": changed_since(run.prompt_versions),
+    }
 
 
 @dataclass(frozen=True)
@@ -139,8 +95,10 @@ class RunStory:
 
     @cached_property
     def pick(self) -> Pick | None:
-        """Which attempt stands by the evidence of tests that a model wrote."""
-        return pick_of(self.run)
+        """The newest pick: which attempt stands by the evidence of tests that a model wrote."""
+        picks = Step.objects.filter(run=self.run, kind=RecordPick.kind, state=StepState.DONE).order_by("-seq")
+        result = picks.values_list("result", flat=True).first()
+        return Pick.model_validate(result) if result else None
 
     @property
     def error(self) -> str:
@@ -153,7 +111,13 @@ class RunStory:
 
     @cached_property
     def route(self) -> Route | None:
-        return chosen_loop(self.run, self.spec)
+        """Which loop an adaptive task got, by its kind or by what came with it; None where it asked for one."""
+        if self.run.task.mode != Mode.ADAPTIVE:
+            return None
+        if self.spec.mode is not Mode.ADAPTIVE:
+            return route_by_facts(self.spec, built=LOOPS)
+        step = Step.objects.filter(run=self.run, kind=ChooseLoop.kind).values_list("result", flat=True).first()
+        return Route.model_validate(step) if step else None
 
     @cached_property
     def objective(self) -> SafeString:
@@ -186,8 +150,13 @@ class RunStory:
 
     @cached_property
     def go_on_from(self) -> int | None:
-        """Where a fork would go on, if the run stopped short."""
-        return go_on_from(self.run)
+        """The step from which a fork goes on where the unfinished run stopped; None where it did not stop short."""
+        if self.run.outcome not in UNFINISHED or self.run.mode == Mode.INLINE_REFLECTION:
+            return None
+        last = Step.objects.filter(run=self.run).only("seq", "state").last()
+        if last is None:
+            return 1
+        return last.seq + 1 if last.state == StepState.DONE else last.seq
 
     @property
     def waiting_review(self) -> Review | None:

@@ -1,0 +1,48 @@
+"""Every state that a page can meet has its look: an enum that grows has to grow here, too."""
+
+from enum import Enum
+
+import pytest
+
+from reflection_app.core.registry import REGISTRY, look_of
+from reflection_app.loops.attempt_effects import ReviewReason
+from reflection_app.loops.completeness.checks import CheckState
+from reflection_app.loops.diagnosis.diagnoses import ErrorType
+from reflection_app.loops.plans import PlanStepState
+from reflection_app.loops.protocol.stages import RepairStatus
+from reflection_app.loops.task_spec import Mode
+from reflection_app.loops.tickets import Trigger
+from reflection_app.loops.verdicts import Outcome, Referee, Verdict
+from reflection_app.repairs.models import InstructionState, TicketState
+from reflection_app.reviews.models import BulkState
+from reflection_app.runs.models import RunState, StepState
+
+ENUMS: dict[str, type[Enum]] = {
+    "outcome": Outcome,
+    "run": RunState,
+    "verdict": Verdict,
+    "mode": Mode,
+    "reason": ReviewReason,
+    "bulk": BulkState,
+    "ticket": TicketState,
+    "trigger": Trigger,
+    "instruction": InstructionState,
+    "tool_error": ErrorType,
+    "check": CheckState,
+    "plan_step": PlanStepState,
+    "stage_repair": RepairStatus,
+    "step": StepState,
+}
+
+
+@pytest.mark.parametrize("kind", ENUMS)
+def test_every_value_of_an_enum_has_its_look(kind: str) -> None:
+    assert {str(one.value) for one in ENUMS[kind]} <= REGISTRY[kind].keys()
+
+
+def test_every_referee_has_words() -> None:
+    assert {referee.label for referee in Referee} <= REGISTRY["referee"].keys()
+
+
+def test_what_no_enum_has_any_more_is_shown_as_it_is() -> None:
+    assert look_of("of old", "outcome").words == "of old"
