@@ -167,22 +167,15 @@ def _compared(rows: QuerySet[Review]) -> Iterator[Compared]:
     for row in newest.iterator(chunk_size=CHUNK):
         chance = _chance(row)
         if chance > 0:
-            yield Compared(_critic(row), _judged(row, weight=1 / chance), row["pk"])
-
-
-def _judged(row: dict[str, Any], *, weight: float) -> Judged:
-    return Judged(
-        critic=row["verdict__verdict"],
-        people=row["decided_verdict__verdict"],
-        weight=weight,
-        confidence=row["verdict__confidence"],
-        cluster=row["run_id"],
-    )
-
-
-def _critic(row: dict[str, Any]) -> Critic:
-    parts = [str(row[name])[:SHORT] for name in PROMPTS if row[name]]
-    return Critic(JudgementSource.DESK, model=row["critic"] or "", version="-".join(parts))
+            prompts = [str(row[name])[:SHORT] for name in PROMPTS if row[name]]
+            judged = Judged(
+                critic=row["verdict__verdict"],
+                people=row["decided_verdict__verdict"],
+                weight=1 / chance,
+                confidence=row["verdict__confidence"],
+                cluster=row["run_id"],
+            )
+            yield Compared(Critic(JudgementSource.DESK, row["critic"] or "", "-".join(prompts)), judged, row["pk"])
 
 
 def _chance(row: dict[str, Any]) -> float:
