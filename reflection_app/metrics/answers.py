@@ -10,7 +10,7 @@ from reflection_app.api.reading import Answer, Money, PageAnswer, money
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.verdicts import Outcome, Verdict
 from reflection_app.metrics.calibration import Bin, Calibration, CriticCalibration, JudgementSource
-from reflection_app.metrics.critics import CalibrationFigures, Judging
+from reflection_app.metrics.critics import CalibrationFigures
 from reflection_app.metrics.definitions import Bar, Chosen, Figure, Metrics, Point, Unit
 from reflection_app.metrics.review_figures import Overruled, ReviewFigures
 from reflection_app.metrics.statistics import Interval
@@ -300,10 +300,10 @@ class CalibrationAnswer(Answer):
     unjudged_items: int = Field(description="imported items that no person has judged")
 
 
-def calibration_answer(found: CalibrationFigures, judging: Judging) -> CalibrationAnswer:
+def calibration_answer(found: CalibrationFigures, chosen: Chosen) -> CalibrationAnswer:
     return CalibrationAnswer(
-        since=judging.since,
-        until=judging.until,
+        since=chosen.since,
+        until=chosen.until,
         critics=[_critic(one) for one in found.critics],
         waiting=found.drawn.waiting,
         withdrawn=found.drawn.withdrawn,

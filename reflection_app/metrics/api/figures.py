@@ -32,7 +32,7 @@ from reflection_app.metrics.answers import (
     review_metrics_answer,
     run_behind,
 )
-from reflection_app.metrics.critics import Judging, calibration_figures
+from reflection_app.metrics.critics import calibration_figures
 from reflection_app.metrics.definitions import DEFINITIONS, LONGEST_DAYS, Chosen, ChosenHour
 from reflection_app.metrics.figures import metrics_of
 from reflection_app.metrics.models import RefereeMeasurement
@@ -255,6 +255,5 @@ class Calibration(DeskView):
         counts once it is settled. Imported judgements have no day or agent, so all of them count."""
         asked = read_query(request, CalibrationQuery)
         chosen = chosen_by(ChosenQuery(**asked.model_dump()))
-        judging = Judging(chosen.since, chosen.until, agent=chosen.agent, mode=chosen.mode, kind=chosen.kind)
-        found = calibration_figures(self.project.pk, judging)
-        return Response(calibration_answer(found, judging).model_dump(mode="json"))
+        found = calibration_figures(self.project.pk, chosen)
+        return Response(calibration_answer(found, chosen).model_dump(mode="json"))

@@ -39,7 +39,6 @@ from reflection_app.metrics.views.choice import (
     Asked,
     Choice,
     filter_context,
-    judging_of,
     query_of,
     read_asked,
     read_choice,
@@ -69,7 +68,7 @@ IN_TABLE = ("agreed", "kappa", "false_pass", "false_fail", "reliability.error")
 @require_safe
 def calibration_page(request: DeskRequest) -> HttpResponse:
     project, asked = request.place.project, read_asked(request.GET)
-    found = calibration_figures(project.pk, judging_of(asked))
+    found = calibration_figures(project.pk, asked.chosen)
     choice = read_choice(request.GET, found)
     context = filter_context(asked, {}) | {
         "found": found,

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import Mode
 from reflection_app.metrics.calibration import VERDICTS, Critic, CriticCalibration
-from reflection_app.metrics.critics import CalibrationFigures, Judging
+from reflection_app.metrics.critics import CalibrationFigures
 from reflection_app.metrics.definitions import LONGEST_DAYS, Chosen, ChosenHour, Point
 from reflection_app.metrics.views.families import kind_words
 from reflection_app.metrics.views.words import mode_words
@@ -223,12 +223,6 @@ def read_choice(query: Mapping[str, str], found: CalibrationFigures) -> Choice:
     )
     said, people = (verdict if (verdict := query.get(name, "")) in VERDICTS else "" for name in ("said", "people"))
     return Choice(next(named, found.critics[0] if found.critics else None), said, people)
-
-
-def judging_of(asked: Asked) -> Judging:
-    """The verdicts of the period and the runs that the page's filters name."""
-    chosen = asked.chosen
-    return Judging(chosen.since, chosen.until, agent=chosen.agent, mode=chosen.mode, kind=chosen.kind)
 
 
 def query_of(asked: Asked, critic: Critic, **more: str) -> str:
