@@ -127,16 +127,16 @@ def shown_figures(
     return [
         Shown(
             name=name,
-            label=words.label,
-            meaning=words.meaning,
+            label=FIGURES[name].label,
+            meaning=FIGURES[name].meaning,
             value=figure_words(figure),
             interval=interval_words(figure),
             of=f"{figure.of:,}",
-            change=change(figure, before.get(name), better=words.better),
+            change=change(figure, before.get(name), better=FIGURES[name].better),
             href=runs_behind(name) if _leads_on(figure) else "",
         )
         for name in names
-        if (figure := figures.get(name)) and (words := FIGURES[name])
+        if (figure := figures.get(name))
     ]
 
 
