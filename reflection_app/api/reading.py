@@ -191,6 +191,7 @@ Money = Annotated[
     BeforeValidator(lambda amount: money(Decimal(amount)) if isinstance(amount, (Decimal, int)) else amount),
 ]
 # Of fields that are read from rows' attributes: what the row keeps otherwise than the answer tells it.
+KnownCost = Money | None
 OrNull = BeforeValidator(lambda value: value or None)
 TextOrNull = Annotated[str | None, OrNull]
 Username = Annotated[str | None, BeforeValidator(lambda user: user.get_username() if user else None)]

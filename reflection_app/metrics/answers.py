@@ -10,8 +10,8 @@ from reflection_app.api.reading import Answer, KnownCost, OrNull, PageAnswer, pa
 from reflection_app.loops.task_spec import Mode
 from reflection_app.loops.verdicts import Outcome, Verdict
 from reflection_app.metrics.calibration import CriticCalibration, JudgementSource
-from reflection_app.metrics.critics import CalibrationFigures, Judging
-from reflection_app.metrics.definitions import Metrics, Unit
+from reflection_app.metrics.critics import CalibrationFigures
+from reflection_app.metrics.definitions import Chosen, Metrics, Unit
 from reflection_app.runs.models import RunState
 
 BY_NAME = "by name; `GET /metrics/definitions` tells the formula of each"
@@ -214,10 +214,10 @@ class CalibrationAnswer(Answer):
     unjudged_items: int = Field(description="imported items that no person has judged")
 
 
-def calibration_answer(found: CalibrationFigures, judging: Judging) -> CalibrationAnswer:
+def calibration_answer(found: CalibrationFigures, chosen: Chosen) -> CalibrationAnswer:
     return CalibrationAnswer(
-        since=judging.since,
-        until=judging.until,
+        since=chosen.since,
+        until=chosen.until,
         critics=[_critic(one) for one in found.critics],
         waiting=found.drawn.waiting,
         withdrawn=found.drawn.withdrawn,

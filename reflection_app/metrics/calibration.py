@@ -5,9 +5,10 @@ reviewed: each pair weighs as many as its chance of being reviewed says.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import product
 from typing import NamedTuple
 from uuid import UUID
 
@@ -231,22 +232,15 @@ def _of_verdict(judged: Sequence[Judged], verdict: str) -> OfVerdict:
 
 def _matrix(judged: Sequence[Judged]) -> tuple[MatrixCell, ...]:
     """All nine cells, the critic's verdicts in rows."""
-    seen: dict[tuple[str, str], int] = {}
-    weights: dict[tuple[str, str], float] = {}
+    seen = Counter((one.critic, one.people) for one in judged)
+    weights: dict[tuple[str, str], float] = defaultdict(float)
     for one in judged:
-        pair = one.critic, one.people
-        seen[pair] = seen.get(pair, 0) + 1
-        weights[pair] = weights.get(pair, 0.0) + one.weight
+        weights[one.critic, one.people] += one.weight
     total = sum(weights.values())
     return tuple(
-        MatrixCell(critic, people, seen.get((critic, people), 0), _part(weights, (critic, people), total))
-        for critic in VERDICTS
-        for people in VERDICTS
+        MatrixCell(*pair, seen[pair], weights.get(pair, 0.0) / total if total else 0.0)
+        for pair in product(VERDICTS, VERDICTS)
     )
-
-
-def _part(weights: Mapping[tuple[str, str], float], pair: tuple[str, str], total: float) -> float:
-    return weights.get(pair, 0.0) / total if total else 0.0
 
 
 # What critics said beside what people said, critic by critic. Pure.

@@ -1,10 +1,9 @@
 """The figures of completeness checks in a project: what they found, what became of it, and what keeps recurring."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
-from typing import Any
 from uuid import UUID
 
 from django.db.models import Avg, Count, F, Max, Q, QuerySet, Sum
@@ -203,38 +202,37 @@ def recurring_supplements(project_id: UUID) -> list[Recurring]:
         .order_by("-runs", "-newest", "operation_key")[:MOST_SHOWN]
     )
     found = list(groups)
-    kinds = _kinds(project_id, {group["task_kind"] for group in found})
-    newest = _said_last(project_id, found)
-    return [
-        _recurring(
-            dict(group),
-            operation=newest[group["task_kind"], group["operation_key"]],
-            of_kind=kinds[group["task_kind"]],
+    kinds = _runs_by_kind(project_id, {group["task_kind"] for group in found})
+    operations = _said_last(project_id, {(group["task_kind"], group["operation_key"]) for group in found})
+    recurring = []
+    for group in found:
+        kind, key, done_runs = group["task_kind"], group["operation_key"], group["done_runs"]
+        all_runs, tokens_per_run = kinds.get(kind, (Side(), 0.0))
+        others = Side(max(0, all_runs.runs - done_runs), max(0, all_runs.succeeded - group["done_succeeded"]))
+        value = SupplementValue(
+            done=Side(done_runs, group["done_succeeded"]),
+            others=others,
+            tokens=group["tokens_sum"] or 0,
+            cost_usd=group["cost_sum"] or Decimal(0),
+            cost_known=not group["unpriced"],
+            tokens_per_run=tokens_per_run,
         )
-        for group in found
-    ]
+        counts = (group["found"], group["runs"], group["tried"], group["did"])
+        recurring.append(Recurring(kind, key, operations[kind, key], *counts, value))
+    return recurring
 
 
-def _said_last(project_id: UUID, groups: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], str]:
+def _said_last(project_id: UUID, groups: set[tuple[str, str]]) -> dict[tuple[str, str], str]:
     """Each group's operation in the words of its newest supplement."""
-    named = [(group["task_kind"], group["operation_key"]) for group in groups]
     rows = Supplement.objects.filter(
-        project=project_id, task_kind__in={kind for kind, _ in named}, operation_key__in={key for _, key in named}
+        project=project_id, task_kind__in={kind for kind, _ in groups}, operation_key__in={key for _, key in groups}
     )
     newest = rows.order_by("task_kind", "operation_key", "-created_at", "-id").distinct("task_kind", "operation_key")
     return {(kind, key): said for kind, key, said in newest.values_list("task_kind", "operation_key", "operation")}
 
 
-@dataclass(frozen=True)
-class _Kind:
-    """The checked runs of a kind of task that have ended."""
-
-    runs: int = 0
-    succeeded: int = 0
-    tokens_per_run: float = 0.0
-
-
-def _kinds(project_id: UUID, kinds: Iterable[str]) -> dict[str, _Kind]:
+def _runs_by_kind(project_id: UUID, kinds: Iterable[str]) -> dict[str, tuple[Side, float]]:
+    """The checked runs of each kind of task that have ended, with their mean tokens."""
     runs = Run.objects.filter(project=project_id, parent=None, state=RunState.FINISHED, task__kind__in=kinds)
     checked = runs.exclude(mode=Mode.COMPLETENESS_CHECK.value).filter(
         pk__in=CompletenessCheck.objects.filter(project=project_id).values("run")
@@ -248,26 +246,4 @@ def _kinds(project_id: UUID, kinds: Iterable[str]) -> dict[str, _Kind]:
             tokens=Avg(F("prompt_tokens") + F("completion_tokens")),
         )
     )
-    found = {row["kind"]: _Kind(row["total"], row["good"], float(row["tokens"] or 0)) for row in rows}
-    return {kind: found.get(kind, _Kind()) for kind in kinds}
-
-
-def _recurring(group: dict[str, Any], *, operation: str, of_kind: _Kind) -> Recurring:
-    done = Side(group["done_runs"], group["done_succeeded"])
-    return Recurring(
-        task_kind=group["task_kind"],
-        operation_key=group["operation_key"],
-        operation=operation,
-        found=group["found"],
-        runs=group["runs"],
-        attempted=group["tried"],
-        succeeded=group["did"],
-        value=SupplementValue(
-            done=done,
-            others=Side(max(0, of_kind.runs - done.runs), max(0, of_kind.succeeded - done.succeeded)),
-            tokens=group["tokens_sum"] or 0,
-            cost_usd=group["cost_sum"] or Decimal(0),
-            cost_known=not group["unpriced"],
-            tokens_per_run=of_kind.tokens_per_run,
-        ),
-    )
+    return {row["kind"]: (Side(row["total"], row["good"]), float(row["tokens"] or 0)) for row in rows}

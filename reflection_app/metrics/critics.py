@@ -6,7 +6,6 @@ forks, what a person edited, runs that do again what was judged before, scripts,
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -25,6 +24,7 @@ from reflection_app.metrics.calibration import (
     by_critic,
     compared_items,
 )
+from reflection_app.metrics.definitions import Chosen
 from reflection_app.reviews.models import OPEN, PanelState, Review, ReviewState
 from reflection_app.reviews.policy import Facts, cost_then, fitting
 from reflection_app.runs.models import Step
@@ -65,17 +65,6 @@ SHORT = 6
 
 
 @dataclass(frozen=True)
-class Judging:
-    """Which verdicts: given from `since` to `until`, both days included, in UTC. An empty text stands for all."""
-
-    since: date
-    until: date
-    agent: str = ""
-    mode: str = ""
-    kind: str = ""
-
-
-@dataclass(frozen=True)
 class Drawn:
     """`waiting` were put before people and are not decided; `withdrawn` never will be, for their runs have ended.
 
@@ -87,17 +76,17 @@ class Drawn:
     by_keys: int = 0
 
 
-def compared_verdicts(project_id: UUID, judging: Judging) -> list[Compared]:
+def compared_verdicts(project_id: UUID, chosen: Chosen) -> list[Compared]:
     """What people decided about the critics' verdicts, each verdict once, newest first; not those of open panels.
 
     What keys decided is no word of a person's. A panel on which a key sat counts by the people who agreed with it.
     """
-    return list(_compared(_asked_for_by_policy(project_id, judging)))
+    return list(_compared(_asked_for_by_policy(project_id, chosen)))
 
 
-def still_to_come(project_id: UUID, judging: Judging) -> Drawn:
+def still_to_come(project_id: UUID, chosen: Chosen) -> Drawn:
     """The verdicts that a policy put before people of which nothing is known."""
-    asked = _asked_for_by_policy(project_id, judging)
+    asked = _asked_for_by_policy(project_id, chosen)
     rows = asked.filter(decided_verdict__isnull=True)
     undecided = Q(panel__isnull=True, state__in=OPEN)
     unsettled = Q(panel__state__in=(PanelState.OPEN, PanelState.DISPUTED))
@@ -114,11 +103,11 @@ def still_to_come(project_id: UUID, judging: Judging) -> Drawn:
     )
 
 
-def _asked_for_by_policy(project_id: UUID, judging: Judging) -> QuerySet[Review]:
-    begin, end = (datetime.combine(day, time(), UTC) for day in (judging.since, judging.until + timedelta(days=1)))
-    chosen = {"run__task__agent": judging.agent, "run__mode": judging.mode}
+def _asked_for_by_policy(project_id: UUID, chosen: Chosen) -> QuerySet[Review]:
+    """Of the verdicts given in the period. Which model made the attempts plays no part here."""
+    wanted = {"run__task__agent": chosen.agent, "run__mode": chosen.mode}
     # The type that a classifier gave to a task is known of finished runs.
-    kind = Q(run__task__kind=judging.kind) | Q(run__figure__kind=judging.kind) if judging.kind else Q()
+    kind = Q(run__task__kind=chosen.kind) | Q(run__figure__kind=chosen.kind) if chosen.kind else Q()
     by_policy = Q(panel__isnull=True, reason__in=BY_POLICY) | Q(panel__reason__in=BY_POLICY)
     return Review.objects.filter(
         by_policy & kind,
@@ -130,9 +119,9 @@ def _asked_for_by_policy(project_id: UUID, judging: Judging) -> QuerySet[Review]
         verdict__referee=Referee.CRITIC.value,
         verdict__step__is_inherited=False,
         verdict__step__edited_by_label="",
-        verdict__created_at__gte=begin,
-        verdict__created_at__lt=end,
-        **{name: value for name, value in chosen.items() if value},
+        verdict__created_at__gte=chosen.begin,
+        verdict__created_at__lt=chosen.end,
+        **{name: value for name, value in wanted.items() if value},
     ).order_by()
 
 
@@ -167,22 +156,15 @@ def _compared(rows: QuerySet[Review]) -> Iterator[Compared]:
     for row in newest.iterator(chunk_size=CHUNK):
         chance = _chance(row)
         if chance > 0:
-            yield Compared(_critic(row), _judged(row, weight=1 / chance), row["pk"])
-
-
-def _judged(row: dict[str, Any], *, weight: float) -> Judged:
-    return Judged(
-        critic=row["verdict__verdict"],
-        people=row["decided_verdict__verdict"],
-        weight=weight,
-        confidence=row["verdict__confidence"],
-        cluster=row["run_id"],
-    )
-
-
-def _critic(row: dict[str, Any]) -> Critic:
-    parts = [str(row[name])[:SHORT] for name in PROMPTS if row[name]]
-    return Critic(JudgementSource.DESK, model=row["critic"] or "", version="-".join(parts))
+            prompts = [str(row[name])[:SHORT] for name in PROMPTS if row[name]]
+            judged = Judged(
+                critic=row["verdict__verdict"],
+                people=row["decided_verdict__verdict"],
+                weight=1 / chance,
+                confidence=row["verdict__confidence"],
+                cluster=row["run_id"],
+            )
+            yield Compared(Critic(JudgementSource.DESK, row["critic"] or "", "-".join(prompts)), judged, row["pk"])
 
 
 def _chance(row: dict[str, Any]) -> float:
@@ -223,8 +205,8 @@ class CalibrationFigures:
         ]
 
 
-def calibration_figures(project_id: UUID, judging: Judging) -> CalibrationFigures:
+def calibration_figures(project_id: UUID, chosen: Chosen) -> CalibrationFigures:
     """The figures of the project. What comes from elsewhere has no day or agent, so all of it counts."""
     items, undecided = compared_items(project_id)
-    rows = [*compared_verdicts(project_id, judging), *items]
-    return CalibrationFigures(by_critic(rows), rows, still_to_come(project_id, judging), undecided)
+    rows = [*compared_verdicts(project_id, chosen), *items]
+    return CalibrationFigures(by_critic(rows), rows, still_to_come(project_id, chosen), undecided)

@@ -277,7 +277,7 @@ class Definition:
             value = None
         elif not self.is_total:
             value = value / whole if whole else None
-        return replace(figure(self.name, value, whole, unit=self.unit), is_at_least=is_at_least)
+        return replace(figure(self.name, value, whole), is_at_least=is_at_least)
 
     def runs_behind(self) -> tuple[Q, Q]:
         """Over which runs it is computed, and which of them count in its favour; both select rows of RunFigure."""
@@ -550,10 +550,9 @@ def figures_of(sums: Sums) -> dict[str, Figure]:
     return {one.name: one.of(sums) for one in DEFINITIONS}
 
 
-def figure(name: str, value: float | None, of: int, *, unit: Unit) -> Figure:
-    """The figure, a share with its interval."""
+def figure(name: str, value: float | None, of: int) -> Figure:
+    """The figure of that name, a share with its interval."""
+    unit = FIGURES[name].unit
     # Reflections, checks and steps of one run hang together, so the interval of their shares is somewhat too narrow.
     bounds = wilson(value * of, of) if unit is Unit.SHARE and value is not None else None
-    if bounds is None:
-        return Figure(name=name, value=value, unit=unit, of=of)
-    return Figure(name=name, value=value, unit=unit, of=of, low=bounds.low, high=bounds.high)
+    return Figure(name, value, unit, of, *((bounds.low, bounds.high) if bounds else ()))

@@ -122,19 +122,21 @@ def _read(numbered: Iterable[tuple[int, Any]]) -> ReadRows:
     refused: list[Refused] = []
     for count, (line, value) in enumerate(numbered, start=1):
         if count > MOST_ROWS:
-            why = _("At most %(most)s rows in one import; put more into several.") % {"most": f"{MOST_ROWS:,}"}
-            raise InvalidInput(why, errors=[{"field": "rows", "message": why}])
+            raise _wrong(_("At most %(most)s rows in one import; put more into several.") % {"most": f"{MOST_ROWS:,}"})
         try:
             rows.append(NumberedRow(line, _row_of(value)))
         except ValueError as error:
             refused.append(Refused(line, _why(error)))
     if not rows and not refused:
-        why = _("There is no row in it.")
-        raise InvalidInput(why, errors=[{"field": "rows", "message": why}])
+        raise _wrong(_("There is no row in it."))
     told = tuple(_contradicting(rows))
     lines = {one.line for one in told}
     kept = tuple(row for row in rows if row.line not in lines)
     return ReadRows(kept, tuple(sorted((*refused, *told), key=lambda one: one.line)))
+
+
+def _wrong(why: str) -> InvalidInput:
+    return InvalidInput(why, errors=[{"field": "rows", "message": why}])
 
 
 def _row_of(value: Any) -> JudgementRow:
@@ -235,28 +237,19 @@ def held_items(project: Project, external_ids: Iterable[str]) -> dict[str, Held]
     return found
 
 
-def plan(project: Project, rows: Sequence[NumberedRow]) -> list[PlannedRow]:
-    """What each row would do, given what the project has and the rows before it."""
+def plan(project: Project, rows: Sequence[NumberedRow]) -> tuple[tuple[PlannedRow, ...], int]:
+    """What each row would do, given what the project has and the rows before it; and on how many of the rows' items
+    people would have said something then, without a majority."""
     held = held_items(project, (one.row.external_id for one in rows))
     planned = []
     for one in rows:
-        item = held.setdefault(one.row.external_id, Held())
+        row, item = one.row, held.setdefault(one.row.external_id, Held())
         planned.append(_planned(one, item))
-        _take(item, one.row)
-    return planned
-
-
-def split_items(project: Project, rows: Sequence[NumberedRow]) -> int:
-    """Of how many of the rows' items people would have said something and have no majority."""
-    held = held_items(project, (one.row.external_id for one in rows))
-    for one in rows:
-        _take(held.setdefault(one.row.external_id, Held()), one.row)
-    return sum(bool(item.people) and majority(item.people.values()) is None for item in held.values())
-
-
-def counted(planned: Iterable[PlannedRow]) -> Counter[RowStep]:
-    """How many rows of each step there are."""
-    return Counter(one.step for one in planned)
+        item.critics[row.critic.model, row.critic.prompt_version] = (row.critic.verdict.value, row.critic.confidence)
+        item.people.update((person.name, person.verdict.value) for person in row.people)
+        item.content = row.content or item.content
+    split = sum(bool(item.people) and majority(item.people.values()) is None for item in held.values())
+    return tuple(planned), split
 
 
 def _planned(one: NumberedRow, item: Held) -> PlannedRow:
@@ -275,12 +268,6 @@ def _planned(one: NumberedRow, item: Held) -> PlannedRow:
         if is_other
     ]
     return PlannedRow(one.line, one.row, RowStep.CHANGED if changes else RowStep.SAME, tuple(changes))
-
-
-def _take(item: Held, row: JudgementRow) -> None:
-    item.critics[row.critic.model, row.critic.prompt_version] = (row.critic.verdict.value, row.critic.confidence)
-    item.people.update((person.name, person.verdict.value) for person in row.people)
-    item.content = row.content or item.content
 
 
 LONGEST_NAME = 200
@@ -350,8 +337,8 @@ def apply_judgements(project: Project, import_id: UUID, *, actor: Actor) -> Show
 def _shown(row: JudgementImport, project: Project) -> Shown:
     refused = tuple(REFUSED.validate_python(row.outcome.get("refused", [])))
     rows: list[NumberedRow] = NUMBERED.validate_python(row.rows)
-    planned = tuple(plan(project, rows))
-    found = counted(planned)
+    planned, split = plan(project, rows)
+    found = Counter(one.step for one in planned)
     counts = {step.value: found[step] for step in RowStep} | {"refused": len(refused)}
     return Shown(
         id=row.pk,
@@ -360,7 +347,7 @@ def _shown(row: JudgementImport, project: Project) -> Shown:
         created_at=row.created_at,
         applied_at=row.applied_at,
         counts=counts if row.applied_at is None else row.outcome["counts"],
-        split=split_items(project, rows) if row.applied_at is None else row.outcome["split"],
+        split=split if row.applied_at is None else row.outcome["split"],
         planned=planned,
         refused=refused,
     )

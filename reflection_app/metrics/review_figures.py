@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from reflection_app.loops.attempt_effects import Decision
 from reflection_app.metrics.calibration import decided_about_critics
-from reflection_app.metrics.definitions import Bar, Chosen, Figure, Metrics, Point, Unit, figure
+from reflection_app.metrics.definitions import Bar, Chosen, Figure, Metrics, Point, figure
 from reflection_app.metrics.figures import Step, pieces_of
 from reflection_app.reviews.models import OPEN, PanelState, Review, ReviewState
 
@@ -151,25 +151,22 @@ def _queue(project_id: UUID, chosen: Chosen, *, now: datetime) -> tuple[dict[str
     oldest = min((row["oldest"] for row in by_age.values()), default=None)
     age_s = max(0.0, (now - oldest).total_seconds()) if oldest else None
     figures = {
-        "queue_length": figure("queue_length", length, length, unit=Unit.COUNT),
-        "oldest_age_s": figure("oldest_age_s", age_s, length, unit=Unit.SECONDS),
+        "queue_length": figure("queue_length", length, length),
+        "oldest_age_s": figure("oldest_age_s", age_s, length),
     }
     bars = [Bar(key=name, count=by_age[name]["count"] if name in by_age else 0) for name in (*AGES, OLDER)]
     return figures, tuple(bars) if length else ()
 
 
 def _figures(row: Mapping[str, Any]) -> dict[str, Figure]:
-    count, overruled = row["count"], row["overruled"]
-    times = {f"time_to_decision_{name}_s": row[name].total_seconds() if row[name] else None for name in ("p50", "p95")}
-    return {
-        "decided": figure("decided", count, count, unit=Unit.COUNT),
-        "overrule_rate": _share(overruled, count),
-        **{name: figure(name, seconds, count, unit=Unit.SECONDS) for name, seconds in times.items()},
+    count = row["count"]
+    values = {
+        "decided": count,
+        "overrule_rate": row["overruled"] / count if count else None,
+        "time_to_decision_p50_s": row["p50"].total_seconds() if row["p50"] else None,
+        "time_to_decision_p95_s": row["p95"].total_seconds() if row["p95"] else None,
     }
-
-
-def _share(overruled: int, decided: int) -> Figure:
-    return figure("overrule_rate", overruled / decided if decided else None, decided, unit=Unit.SHARE)
+    return {name: figure(name, value, count) for name, value in values.items()}
 
 
 NOTHING: Mapping[str, Any] = {"count": 0, "overruled": 0, "p50": None, "p95": None}
@@ -196,9 +193,10 @@ def _beginning(at: date, step: Step) -> datetime:
 def _overruled(rows: Iterable[Any]) -> tuple[Overruled, ...]:
     """By name, those of whom most was decided first."""
     counted = rows.annotate(count=Count("pk"), overruled=Count("pk", filter=OVERRULED))  # type: ignore[attr-defined]
+    found = counted.order_by("-count", "name").values_list("name", "count", "overruled")[:MOST_NAMES]
     return tuple(
-        Overruled(row["name"], row["count"], row["overruled"], _share(row["overruled"], row["count"]))
-        for row in counted.order_by("-count", "name")[:MOST_NAMES]
+        Overruled(name, count, overruled, figure("overrule_rate", overruled / count, count))
+        for name, count, overruled in found
     )
 
 
@@ -217,8 +215,7 @@ def as_csv(found: Metrics | ReviewFigures) -> str:
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(COLUMNS)
-    lines = _of_runs(found) if isinstance(found, Metrics) else _of_reviews(found)
-    writer.writerows([_cell(value) for value in line] for line in lines)
+    writer.writerows([_cell(value) for value in line] for line in _lines(found))
     return text.getvalue()
 
 
@@ -229,13 +226,18 @@ def _cell(value: object) -> str:
     return f"'{text}" if isinstance(value, str) and text.startswith(FORMULA_STARTS) else text
 
 
+def _lines(found: Metrics | ReviewFigures) -> Iterator[Line]:
+    several = [("figure", "", found.figures), ("figure_before", "", found.before)]
+    several += [("point", point.start, point.figures) for point in found.points]
+    for what, start, figures in several:
+        for name, one in figures.items():
+            yield (what, name, "", start, one.value, one.unit.value, one.of, one.low, one.high)
+    for family, bars in (found.bars if isinstance(found, Metrics) else {"ages": found.ages}).items():
+        yield from (("bar", family, bar.key, "", bar.count, "count", "", "", "") for bar in bars)
+    yield from _of_runs(found) if isinstance(found, Metrics) else _of_reviews(found)
+
+
 def _of_runs(metrics: Metrics) -> Iterator[Line]:
-    yield from _figure_lines("figure", metrics.figures)
-    yield from _figure_lines("figure_before", metrics.before)
-    for point in metrics.points:
-        yield from _figure_lines("point", point.figures, start=point.start)
-    for family, bars in metrics.bars.items():
-        yield from (_bar(family, bar) for bar in bars)
     for spend in metrics.spend:
         of = f"{spend.role}:{spend.model}"
         for name in ("calls", "prompt_tokens", "completion_tokens"):
@@ -247,25 +249,7 @@ def _of_runs(metrics: Metrics) -> Iterator[Line]:
 
 
 def _of_reviews(found: ReviewFigures) -> Iterator[Line]:
-    yield from _figure_lines("figure", found.figures)
-    yield from _figure_lines("figure_before", found.before)
-    for point in found.points:
-        yield from _figure_lines("point", point.figures, start=point.start)
-    yield from (_bar("ages", bar) for bar in found.ages)
-    for name, several in (
-        ("by_critic", found.by_critic),
-        ("by_reviewer", found.by_reviewer),
-        ("by_key", found.by_key),
-    ):
-        for one in several:
+    for by in ("by_critic", "by_reviewer", "by_key"):
+        for one in getattr(found, by):
             share = one.share
-            yield (name, "overrule_rate", one.name, "", share.value, share.unit.value, share.of, share.low, share.high)
-
-
-def _figure_lines(what: str, figures: Mapping[str, Figure], *, start: str = "") -> Iterator[Line]:
-    for name, one in figures.items():
-        yield (what, name, "", start, one.value, one.unit.value, one.of, one.low, one.high)
-
-
-def _bar(family: str, bar: Bar) -> Line:
-    return ("bar", family, bar.key, "", bar.count, "count", "", "", "")
+            yield (by, "overrule_rate", one.name, "", share.value, share.unit.value, share.of, share.low, share.high)

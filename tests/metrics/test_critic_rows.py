@@ -1,6 +1,7 @@
 """Which verdicts calibration is of, and what each weighs: by the journal's own draws, and nothing that was chosen."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -9,7 +10,8 @@ from reflection_app.core.audit import Actor
 from reflection_app.core.models import Project
 from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.metrics.calibration import Compared, JudgementSource
-from reflection_app.metrics.critics import Judging, compared_verdicts, still_to_come
+from reflection_app.metrics.critics import compared_verdicts, still_to_come
+from reflection_app.metrics.definitions import Chosen
 from reflection_app.metrics.figuring import figure_due
 from reflection_app.metrics.models import RunFigure
 from reflection_app.reviews.asking import AskInput, ask_for_review
@@ -32,9 +34,9 @@ def project() -> Project:
     return make_project()
 
 
-def judging(**more: str) -> Judging:
+def judging(**more: Any) -> Chosen:
     today = timezone.now().date()
-    return Judging(today - timedelta(days=1), today + timedelta(days=1), **more)
+    return Chosen(today - timedelta(days=1), today + timedelta(days=1), **more)
 
 
 def compared(project: Project) -> list[Compared]:
@@ -138,7 +140,7 @@ def test_what_is_undecided_is_counted_and_other_days_agents_and_projects_are_not
     assert len(compared(project)) == 1
     assert compared(make_project()) == []
     before = timezone.now().date() - timedelta(days=2)
-    assert compared_verdicts(project.pk, Judging(before, before)) == []
+    assert compared_verdicts(project.pk, Chosen(before, before)) == []
     for narrowed in (judging(agent="nobody"), judging(mode="reflexion"), judging(kind="reasoning")):
         assert compared_verdicts(project.pk, narrowed) == []
     decided.refresh_from_db()

@@ -7,11 +7,11 @@ from reflection_app.metrics.views.words import change, number_words, shown_figur
 
 
 def share(successes: int, of: int) -> Figure:
-    return figure("success_rate", successes / of, of, unit=Unit.SHARE)
+    return figure("success_rate", successes / of, of)
 
 
 def mean(value: float) -> Figure:
-    return figure("avg_iterations_to_success", value, 10, unit=Unit.MEAN)
+    return figure("avg_iterations_to_success", value, 10)
 
 
 def test_a_change_beyond_chance_is_better_or_worse_by_the_figures_own_direction() -> None:
@@ -48,7 +48,7 @@ def test_a_mean_changes_by_its_part(now: float, before: float, words: str, verdi
 
 
 def test_without_a_number_before_there_is_no_change() -> None:
-    nothing = figure("success_rate", None, 0, unit=Unit.SHARE)
+    nothing = figure("success_rate", None, 0)
     assert change(share(1, 2), nothing, better="up") is None
     assert change(share(1, 2), None, better="up") is None
     assert change(mean(1.0), mean(0.0), better="up") is None
@@ -81,5 +81,5 @@ def test_a_cost_of_nothing_leads_nowhere_and_a_share_of_nothing_to_its_whole(
     unit: Unit, value: float, leads: bool
 ) -> None:
     figure = Figure(name="cost_usd", value=value, unit=unit, of=3)
-    [shown] = shown_figures(["cost_usd"], {"cost_usd": figure}, {}, hrefs={"cost_usd": "/runs"})
+    [shown] = shown_figures(["cost_usd"], {"cost_usd": figure}, {}, lambda _name: "/runs")
     assert bool(shown.href) is leads

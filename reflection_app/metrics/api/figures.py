@@ -26,7 +26,7 @@ from reflection_app.metrics.answers import (
     calibration_answer,
     metrics_answer,
 )
-from reflection_app.metrics.critics import Judging, calibration_figures
+from reflection_app.metrics.critics import calibration_figures
 from reflection_app.metrics.definitions import DEFINITIONS, LONGEST_DAYS, Chosen, ChosenHour
 from reflection_app.metrics.figures import metrics_of
 from reflection_app.metrics.models import RefereeMeasurement
@@ -217,5 +217,4 @@ class Calibration(DeskViewSet):
         """Verdicts weigh by how likely a policy was to put them before people. What several people judge blindly
         counts once it is settled. Imported judgements have no day or agent, so all of them count."""
         chosen = chosen_by(ChosenQuery(**query.model_dump()))
-        judging = Judging(chosen.since, chosen.until, agent=chosen.agent, mode=chosen.mode, kind=chosen.kind)
-        return calibration_answer(calibration_figures(self.project.pk, judging), judging)
+        return calibration_answer(calibration_figures(self.project.pk, chosen), chosen)

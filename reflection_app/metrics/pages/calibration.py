@@ -1,6 +1,5 @@
 """How far each critic can be believed, with the reviews and items behind every cell."""
 
-from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -40,7 +39,6 @@ from reflection_app.metrics.views.choice import (
     Asked,
     Choice,
     filter_context,
-    judging_of,
     query_of,
     read_asked,
     read_choice,
@@ -65,40 +63,27 @@ SHOWN_OF_CELL = 100
 IN_TABLE = ("agreed", "kappa", "false_pass", "false_fail", "reliability.error")
 
 
-@dataclass(frozen=True)
-class CriticLine:
-    """A critic in the table of all. `figures` are texts with their intervals, in the table's order."""
-
-    name: str
-    critic: Critic
-    source: str
-    href: str
-    is_shown: bool
-    pairs: int
-    figures: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True)
-class BehindLine:
-    """One thing behind a figure: a review or an imported item."""
-
-    title: str
-    href: str
-    said: str
-    people: str
-    weight: float
-
-
 @csp_override(CHARTS_POLICY)
 @project_page(Permission.READ_METRICS)
 @require_safe
 def calibration_page(request: DeskRequest) -> HttpResponse:
     project, asked = request.place.project, read_asked(request.GET)
-    found = calibration_figures(project.pk, judging_of(asked))
+    found = calibration_figures(project.pk, asked.chosen)
     choice = read_choice(request.GET, found)
     context = filter_context(asked, {}) | {
         "found": found,
-        "lines": [_critic_line(one, asked, choice) for one in found.critics],
+        "lines": [
+            {
+                "name": critic_words(one.critic),
+                "critic": one.critic,
+                "source": str(SOURCES[one.critic.source]),
+                "href": query_of(asked, one.critic),
+                "is_shown": choice.shown is one,
+                "pairs": one.calibration.pairs,
+                "figures": [written(name, one.calibration) for name in IN_TABLE],
+            }
+            for one in found.critics
+        ],
         "may_import": member_may(request.place.membership, Permission.IMPORT_JUDGEMENTS),
     }
     if choice.shown is not None:
@@ -114,6 +99,7 @@ def _of_critic(
         return f"{page}?{query_of(asked, shown.critic, said=said, people=people)}#behind"
 
     behind = found.behind(shown.critic, said=choice.said, people=choice.people)
+    most = SHOWN_OF_CELL if choice.said or choice.people else SHOWN
     return {
         "critic": shown.critic,
         "critic_name": critic_words(shown.critic),
@@ -130,48 +116,30 @@ def _of_critic(
         "people": verdict_words(choice.people),
         "whole": query_of(asked, shown.critic),
         "behind_count": len(behind),
-        "behind": _behind_lines(project, behind[: SHOWN_OF_CELL if choice.said or choice.people else SHOWN]),
+        "behind": _behind_lines(project, shown.critic, behind[:most]),
     }
 
 
-def _critic_line(one: CriticCalibration, asked: Asked, choice: Choice) -> CriticLine:
-    figures = one.calibration
-    return CriticLine(
-        name=critic_words(one.critic),
-        critic=one.critic,
-        source=str(SOURCES[one.critic.source]),
-        href=query_of(asked, one.critic),
-        is_shown=choice.shown is one,
-        pairs=figures.pairs,
-        figures=tuple(written(name, figures) for name in IN_TABLE),
-    )
-
-
-def _behind_lines(project: Project, rows: list[Compared]) -> list[BehindLine]:
-    """The things with their titles, in the order of `rows`; what is gone meanwhile is left out."""
-    desk = [row.behind for row in rows if row.critic.source is JudgementSource.DESK]
-    titles = _review_titles(desk) if desk else _item_titles(project, [row.behind for row in rows])
-    page = "review" if desk else "judged_item"
+def _behind_lines(project: Project, critic: Critic, rows: list[Compared]) -> list[dict[str, Any]]:
+    """The reviews or imported items with their titles, in the order of `rows`; what is gone meanwhile is left out."""
+    ids = [row.behind for row in rows]
+    if critic.source is JudgementSource.DESK:
+        reviews = Review.objects.select_related("run__task").defer("run__spec", "opinion").filter(pk__in=ids)
+        page, titles = "review", {row.pk: row.run.task.title for row in reviews}
+    else:
+        items = JudgedItem.objects.filter(project=project, pk__in=ids)
+        page, titles = "judged_item", dict(items.values_list("pk", "external_id"))
     return [
-        BehindLine(
-            title=titles[row.behind],
-            href=reverse(page, args=[project.slug, row.behind]),
-            said=verdict_words(row.judged.critic),
-            people=verdict_words(row.judged.people),
-            weight=row.judged.weight,
-        )
+        {
+            "title": titles[row.behind],
+            "href": reverse(page, args=[project.slug, row.behind]),
+            "said": verdict_words(row.judged.critic),
+            "people": verdict_words(row.judged.people),
+            "weight": row.judged.weight,
+        }
         for row in rows
         if row.behind in titles
     ]
-
-
-def _review_titles(ids: list[UUID]) -> dict[UUID, str]:
-    rows = Review.objects.select_related("run__task").defer("run__spec", "opinion").filter(pk__in=ids)
-    return {row.pk: row.run.task.title for row in rows}
-
-
-def _item_titles(project: Project, ids: list[UUID]) -> dict[UUID, str]:
-    return dict(JudgedItem.objects.filter(project=project, pk__in=ids).values_list("pk", "external_id"))
 
 
 # Judgements from elsewhere: the items with what was said of them, and bringing some in.
@@ -258,30 +226,20 @@ def _majority(item: JudgedItem) -> str | None:
 def _handed_in(request: DeskRequest) -> tuple[ReadRows, str]:
     """The rows of the chosen file, and its name. Raises InvalidInput where it is missing or too large."""
     file = request.FILES.get("file")
-    if file is None:
-        raise _wrong(_("Choose a file."))
-    if (file.size or 0) > LARGEST_UPLOAD:
-        most = {"size": LARGEST_UPLOAD // 1_000_000}
-        raise _wrong(_("The file is larger than %(size)s MB; put its rows into several files.") % most)
-    return read_lines(file.read()), file.name or ""
-
-
-def _wrong(why: str) -> InvalidInput:
-    return InvalidInput(why, errors=[{"field": "file", "message": why}])
+    if file is not None and (file.size or 0) <= LARGEST_UPLOAD:
+        return read_lines(file.read()), file.name or ""
+    most = {"size": LARGEST_UPLOAD // 1_000_000}
+    too_large = _("The file is larger than %(size)s MB; put its rows into several files.") % most
+    why = _("Choose a file.") if file is None else too_large
+    raise InvalidInput(why, errors=[{"field": "file", "message": why}])
 
 
 def _context(found: Shown) -> dict[str, object]:
-    groups = [
-        (words, found.counts[step.value], [one for one in found.planned if one.step is step][:MOST_SHOWN])
-        for step, words in STEPS.items()
-        if found.counts[step.value] and found.applied_at is None
-    ]
-    return {
-        "found": found,
-        "groups": [
-            (words, many, [(one, ", ".join(str(CHANGES[name]) for name in one.changes)) for one in shown])
-            for words, many, shown in groups
-        ],
-        "refused": found.refused[:MOST_SHOWN],
-        "most_shown": MOST_SHOWN,
-    }
+    """Of each step the words, how many rows, and the first of them with what they change; nothing once applied."""
+    groups = []
+    for step, words in STEPS.items():
+        rows = [one for one in found.planned if one.step is step]
+        if rows and found.applied_at is None:
+            some = [(one, ", ".join(str(CHANGES[name]) for name in one.changes)) for one in rows[:MOST_SHOWN]]
+            groups.append((words, len(rows), some))
+    return {"found": found, "groups": groups, "refused": found.refused[:MOST_SHOWN], "most_shown": MOST_SHOWN}

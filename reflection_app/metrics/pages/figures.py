@@ -37,12 +37,30 @@ from reflection_app.metrics.views.run_charts import (
     tasks_chart,
     tokens_chart,
 )
-from reflection_app.metrics.views.words import ALL, Shown, share_words, shown_figures
-from reflection_app.metrics.views.words import COMPLETENESS as COMPLETENESS_HEADLINE
-from reflection_app.metrics.views.words import HEADLINE as RUN_HEADLINE
+from reflection_app.metrics.views.words import Shown, share_words, shown_figures
 from reflection_app.notebook.views.lift import CLAIMS, points
 from reflection_app.runs.models import NOT_OF_THE_DESK, Run, RunState
 from reflection_app.web.access import DeskRequest, project_page
+
+# The figures at a glance, those of completeness checks, and all of them in the order of the page.
+RUN_HEADLINE = (
+    "success_rate_with_reflection",
+    "success_rate_without_reflection",
+    "improvement_rate",
+    "avg_iterations_to_success",
+    "avg_latency_per_iteration_ms",
+    "cost_usd_per_success",
+)
+COMPLETENESS_HEADLINE = ("found_incomplete", "supplements_per_task", "exec_used", "exec_success_rate")
+ALL = (
+    *("runs", "success_rate", "success_on_first_try", "reflection_enabled_tasks"),
+    *("success_rate_with_reflection", "success_rate_without_reflection", "improvement_rate"),
+    *("reflection_effectiveness", "over_correction_rate"),
+    *("avg_iterations_per_task", "avg_iterations_to_success", "total_reasoning_attempts"),
+    *("avg_latency_per_iteration_ms", "avg_tokens_per_reflection", "tokens", "cost_usd", "cost_usd_per_success"),
+    *("found_incomplete", "supplements_per_task", "exec_used", "exec_attempted", "exec_succeeded"),
+    "exec_success_rate",
+)
 
 
 @dataclass(frozen=True)
@@ -64,11 +82,10 @@ def metrics_page(request: DeskRequest) -> HttpResponse:
         "nothing": _why_nothing(request, asked, metrics),
     }
     if not context["nothing"]:
-        hrefs = {name: links.runs(name) for name in metrics.figures}
         context |= {
-            "headline": shown_figures(RUN_HEADLINE, metrics.figures, metrics.before, hrefs=hrefs),
-            "completeness": shown_figures(COMPLETENESS_HEADLINE, metrics.figures, metrics.before, hrefs=hrefs),
-            "all_figures": shown_figures(ALL, metrics.figures, metrics.before, hrefs=hrefs),
+            "headline": shown_figures(RUN_HEADLINE, metrics.figures, metrics.before, links.runs),
+            "completeness": shown_figures(COMPLETENESS_HEADLINE, metrics.figures, metrics.before, links.runs),
+            "all_figures": shown_figures(ALL, metrics.figures, metrics.before, links.runs),
             "sections": _sections(metrics, links),
         }
     return render(request, "metrics/page.html", context)
@@ -318,7 +335,7 @@ def review_chart(quality: RefereeQuality) -> Chart:
 
 # The metrics of the review desk.
 
-HEADLINE = (
+REVIEW_HEADLINE = (
     *("queue_length", "oldest_age_s", "decided"),
     *("time_to_decision_p50_s", "time_to_decision_p95_s", "overrule_rate"),
 )
@@ -331,9 +348,8 @@ def review_metrics(request: DeskRequest) -> HttpResponse:
     project, asked = request.place.project, read_asked(request.GET)
     found = review_figures(project.pk, asked.chosen)
     links = Links(project.slug, asked.chosen)
-    hrefs = {name: links.runs(name) for name in found.figures}
     context = filter_context(asked, choices_of(project.pk, asked.chosen)) | {
-        "headline": shown_figures(HEADLINE, found.figures, found.before, hrefs=hrefs),
+        "headline": shown_figures(REVIEW_HEADLINE, found.figures, found.before, links.runs),
         "charts": _charts(found, links),
         "is_empty": not any(found.figures[name].value for name in ("queue_length", "decided") if name in found.figures),
     }

@@ -14,10 +14,10 @@ from django.utils.translation import gettext_lazy
 from reflection_app.loops.storable import storable
 from reflection_app.loops.task_spec import Mode
 from reflection_app.metrics.calibration import VERDICTS, Critic, CriticCalibration
-from reflection_app.metrics.critics import CalibrationFigures, Judging
+from reflection_app.metrics.critics import CalibrationFigures
 from reflection_app.metrics.definitions import LONGEST_DAYS, Chosen, ChosenHour, Point
+from reflection_app.metrics.views.families import kind_words
 from reflection_app.metrics.views.words import mode_words
-from reflection_app.web.labels import in_words
 
 PERIODS: dict[str, tuple[int, str | Promise]] = {
     "24h": (2, gettext_lazy("Since yesterday")),
@@ -29,6 +29,7 @@ USUAL = "30d"
 CUSTOM = "custom"
 LONGEST_TEXT = 200
 FILTERS = ("agent", "mode", "model", "kind")
+OF_PERIOD = frozenset({"period", "since", "until"})
 
 
 @dataclass(frozen=True)
@@ -58,8 +59,7 @@ class Asked:
     @property
     def unfiltered(self) -> str:
         """The address of the same period with all runs."""
-        kept = {"period", "since", "until"}
-        return urlencode({name: value for name, value in self.fields.items() if name in kept})
+        return urlencode({name: value for name, value in self.fields.items() if name in OF_PERIOD})
 
 
 def as_fields(chosen: Chosen) -> dict[str, str]:
@@ -137,70 +137,42 @@ def _day(text: str, *, otherwise: date) -> tuple[date, str]:
 # The filters above the metrics, as the pages of metrics show them.
 
 
-@dataclass(frozen=True)
-class Filter:
-    """One list to choose from; `options` are values with their words."""
-
-    name: str
-    label: str
-    anything: str
-    value: str
-    options: Sequence[tuple[str, str]]
-
-
-@dataclass(frozen=True)
-class Period:
-    name: str
-    words: str
-    query: str
-    is_chosen: bool
-
-
 def filter_context(asked: Asked, choices: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     """What metrics/_filters.html and metrics/_head.html show."""
-    chosen = asked.chosen
+    in_period = {name: text for name, text in asked.fields.items() if name in OF_PERIOD}
+    others = {name: text for name, text in asked.fields.items() if name not in OF_PERIOD}
     filters = (
-        Filter("agent", _("Agent"), _("Any agent"), chosen.agent, _options(choices, "agents", chosen.agent)),
-        Filter("mode", _("Mode"), _("Any mode"), chosen.mode, _modes(choices, chosen.mode)),
-        Filter("model", _("Model"), _("Any model"), chosen.model, _options(choices, "models", chosen.model)),
-        Filter("kind", _("Kind of task"), _("Any kind"), chosen.kind, _kinds(choices, chosen.kind)),
+        ("agent", _("Agent"), _("Any agent"), _options(choices, "agents", asked.chosen.agent)),
+        ("mode", _("Mode"), _("Any mode"), _options(choices, "modes", asked.chosen.mode)),
+        ("model", _("Model"), _("Any model"), _options(choices, "models", asked.chosen.model)),
+        ("kind", _("Kind of task"), _("Any kind"), _options(choices, "kinds", asked.chosen.kind)),
     )
     return {
         "asked": asked,
-        "filters": filters,
-        "periods": _periods(asked),
-        "period_fields": {name: text for name, text in asked.fields.items() if name in {"period", "since", "until"}},
-        "filter_fields": {
-            name: text for name, text in asked.fields.items() if name not in {"period", "since", "until"}
-        },
+        "filters": [
+            {"name": name, "label": label, "anything": anything, "value": getattr(asked.chosen, name), "options": found}
+            for name, label, anything, found in filters
+        ],
+        "periods": [
+            {"words": words, "query": urlencode({"period": name} | others), "is_chosen": asked.period == name}
+            for name, (_days, words) in PERIODS.items()
+        ],
+        "period_fields": in_period,
+        "filter_fields": others,
         "is_custom": asked.period == CUSTOM or bool(asked.errors),
     }
 
 
-def _periods(asked: Asked) -> list[Period]:
-    others = {name: text for name, text in asked.fields.items() if name not in {"period", "since", "until"}}
-    return [
-        Period(name, str(words), urlencode({"period": name} | others), is_chosen=asked.period == name)
-        for name, (_days, words) in PERIODS.items()
-    ]
-
-
-def _options(choices: Mapping[str, Sequence[str]], name: str, chosen: str) -> list[tuple[str, str]]:
-    """What there is to choose from, with what is chosen, even if no run has had it."""
-    there = [value for value in choices.get(name, ()) if value]
-    return [(value, value) for value in (there if not chosen or chosen in there else [*there, chosen])]
-
-
-def _modes(choices: Mapping[str, Sequence[str]], chosen: str) -> list[tuple[str, str]]:
-    order = [mode.value for mode in Mode]
-    found = [value for value, _words in _options(choices, "modes", chosen)]
-    return [
-        (mode, mode_words(mode)) for mode in sorted(found, key=lambda one: order.index(one) if one in order else 99)
-    ]
-
-
-def _kinds(choices: Mapping[str, Sequence[str]], chosen: str) -> list[tuple[str, str]]:
-    return [(value, in_words(value.replace("_", " "))) for value, _words in _options(choices, "kinds", chosen)]
+def _options(choices: Mapping[str, Sequence[str]], family: str, chosen: str) -> list[tuple[str, str]]:
+    """What there is to choose from with its words, and what is chosen, even if no run has had it."""
+    found = [value for value in choices.get(family, ()) if value]
+    if chosen and chosen not in found:
+        found.append(chosen)
+    if family == "modes":
+        order = [mode.value for mode in Mode]
+        found.sort(key=lambda one: order.index(one) if one in order else len(order))
+    words = {"modes": mode_words, "kinds": kind_words}.get(family, str)
+    return [(value, words(value)) for value in found]
 
 
 # The addresses of the runs behind a figure or a bar.
@@ -218,20 +190,15 @@ class Links:
 
     def of_points(self, points: Sequence[Point]) -> Iterator[tuple[Point, "Links"]]:
         """Each piece of the period with the links of its own hour or days."""
-        if points and "T" in points[0].start:
-            yield from self._of_hours(points)
-            return
-        starts = [date.fromisoformat(point.start[:10]) for point in points]
-        ends = [start - timedelta(days=1) for start in starts[1:]] + [self.chosen.until]
+        starts = [datetime.fromisoformat(point.start) for point in points]
+        ends = [(start - timedelta(days=1)).date() for start in starts[1:]] + [self.chosen.until]
         for point, start, end in zip(points, starts, ends, strict=True):
-            since = max(start, self.chosen.since)
-            yield point, replace(self, chosen=replace(self.chosen, since=since, until=max(since, end)))
-
-    def _of_hours(self, points: Sequence[Point]) -> Iterator[tuple[Point, "Links"]]:
-        for point in points:
-            at = datetime.fromisoformat(point.start)
-            of_day = vars(self.chosen) | {"since": at.date(), "until": at.date()}
-            yield point, replace(self, chosen=ChosenHour(**of_day, hour=at.hour))
+            if "T" in point.start:
+                of_day = vars(self.chosen) | {"since": start.date(), "until": start.date()}
+                yield point, replace(self, chosen=ChosenHour(**of_day, hour=start.hour))
+            else:
+                since = max(start.date(), self.chosen.since)
+                yield point, replace(self, chosen=replace(self.chosen, since=since, until=max(since, end)))
 
 
 # Which critic the page of calibration is about, as its address says it, and the addresses of others.
@@ -256,12 +223,6 @@ def read_choice(query: Mapping[str, str], found: CalibrationFigures) -> Choice:
     )
     said, people = (verdict if (verdict := query.get(name, "")) in VERDICTS else "" for name in ("said", "people"))
     return Choice(next(named, found.critics[0] if found.critics else None), said, people)
-
-
-def judging_of(asked: Asked) -> Judging:
-    """The verdicts of the period and the runs that the page's filters name."""
-    chosen = asked.chosen
-    return Judging(chosen.since, chosen.until, agent=chosen.agent, mode=chosen.mode, kind=chosen.kind)
 
 
 def query_of(asked: Asked, critic: Critic, **more: str) -> str:

@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from reflection_app.metrics.calibration import Calibration, Critic, JudgementSource
 from reflection_app.metrics.definitions import FIGURES, Figure, Unit
 from reflection_app.metrics.statistics import Interval, difference
+from reflection_app.notebook.views.lift import points as points_words
 from reflection_app.web.template_filters import at_least, duration, money
 
 MODES: dict[str, str | Promise] = {
@@ -87,24 +88,6 @@ def mode_words(mode: str) -> str:
 
 # Figures as cards and lines of a table: the number, its interval, and the change against the period before.
 
-HEADLINE = (
-    "success_rate_with_reflection",
-    "success_rate_without_reflection",
-    "improvement_rate",
-    "avg_iterations_to_success",
-    "avg_latency_per_iteration_ms",
-    "cost_usd_per_success",
-)
-COMPLETENESS = ("found_incomplete", "supplements_per_task", "exec_used", "exec_success_rate")
-ALL = (
-    *("runs", "success_rate", "success_on_first_try", "reflection_enabled_tasks"),
-    *("success_rate_with_reflection", "success_rate_without_reflection", "improvement_rate"),
-    *("reflection_effectiveness", "over_correction_rate"),
-    *("avg_iterations_per_task", "avg_iterations_to_success", "total_reasoning_attempts"),
-    *("avg_latency_per_iteration_ms", "avg_tokens_per_reflection", "tokens", "cost_usd", "cost_usd_per_success"),
-    *("found_incomplete", "supplements_per_task", "exec_used", "exec_attempted", "exec_succeeded"),
-    "exec_success_rate",
-)
 # A change of a mean has no interval here: below the first it is not worth an arrow, below the second no judgement.
 LEAST_RELATIVE_CHANGE = 0.005
 LEAST_TO_JUDGE = 0.1
@@ -135,24 +118,26 @@ class Shown:
 
 
 def shown_figures(
-    names: Iterable[str], figures: Mapping[str, Figure], before: Mapping[str, Figure], *, hrefs: Mapping[str, str]
+    names: Iterable[str],
+    figures: Mapping[str, Figure],
+    before: Mapping[str, Figure],
+    runs_behind: Callable[[str], str],
 ) -> list[Shown]:
-    """Those of `names` that there are, in this order."""
-    return [_shown(figures[name], before.get(name), href=hrefs.get(name, "")) for name in names if name in figures]
-
-
-def _shown(figure: Figure, before: Figure | None, *, href: str) -> Shown:
-    words = FIGURES[figure.name]
-    return Shown(
-        name=figure.name,
-        label=str(words.label),
-        meaning=str(words.meaning),
-        value=figure_words(figure),
-        interval=interval_words(figure),
-        of=f"{figure.of:,}",
-        change=change(figure, before, better=words.better),
-        href=href if _leads_on(figure) else "",
-    )
+    """Those of `names` that there are, in this order; `runs_behind` gives the address of the runs behind one."""
+    return [
+        Shown(
+            name=name,
+            label=FIGURES[name].label,
+            meaning=FIGURES[name].meaning,
+            value=figure_words(figure),
+            interval=interval_words(figure),
+            of=f"{figure.of:,}",
+            change=change(figure, before.get(name), better=FIGURES[name].better),
+            href=runs_behind(name) if _leads_on(figure) else "",
+        )
+        for name in names
+        if (figure := figures.get(name))
+    ]
 
 
 def _leads_on(figure: Figure) -> bool:
@@ -188,36 +173,24 @@ def _change_of_share(figure: Figure, before: Figure, *, better: str) -> Change:
     direction = "up" if points > 0 else "down"
     rounded = f"{abs(points):.0f}" if abs(points) >= 1 else f"{abs(points):.1f}"
     words = _("%(points)s points") % {"points": ("+" if points > 0 else "−") + rounded}
-    between = _between(figure, before)
-    if between is None:
+    now, then = (
+        Interval(one.value or 0.0, one.low, one.high) if one.low is not None and one.high is not None else None
+        for one in (figure, before)
+    )
+    if now is None or then is None:
         return Change(words=words, direction=direction, verdict="plain")
+    between = difference(now, then)
     note = _("95 %% interval of the change: %(low)s to %(high)s points") % {
-        "low": _signed(between.low),
-        "high": _signed(between.high),
+        "low": points_words(between.low),
+        "high": points_words(between.high),
     }
     if between.has_zero:
         return Change(words=words, direction=direction, verdict="plain", note=_("may be chance") + " · " + note)
     return Change(words=words, direction=direction, verdict=_verdict(direction, better=better), note=note)
 
 
-def _between(figure: Figure, before: Figure) -> Interval | None:
-    bounds = [
-        Interval(one.value, one.low, one.high)
-        for one in (figure, before)
-        if one.value is not None and one.low is not None and one.high is not None
-    ]
-    return difference(bounds[0], bounds[1]) if len(bounds) == 2 else None
-
-
-def _signed(share: float) -> str:
-    points = round(share * 100)
-    return f"+{points}" if points > 0 else f"−{-points}" if points < 0 else "0"
-
-
 def _verdict(direction: str, *, better: str) -> str:
-    if not better:
-        return "plain"
-    return "good" if direction == better else "bad"
+    return "plain" if not better else "good" if direction == better else "bad"
 
 
 # How the figures of calibration are named and written.

@@ -80,9 +80,7 @@ def figures_of_week(project: Project, *, is_scripted: bool) -> list[Shown]:
     figures, before = headline_of(project.pk, chosen)
     if not figures["runs"].value:
         return []
-    links = Links(project.slug, chosen)
-    hrefs = {name: links.runs(name) for name in FIGURES_SHOWN}
-    return shown_figures(FIGURES_SHOWN, figures, before, hrefs=hrefs)
+    return shown_figures(FIGURES_SHOWN, figures, before, Links(project.slug, chosen).runs)
 
 
 @dataclass(frozen=True)
