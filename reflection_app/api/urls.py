@@ -124,7 +124,7 @@ urlpatterns = [
     path("notebook/recall", recall.Recall.route(get="by_query", post="by_body"), name="api-recall"),
     path("notebook/lift", recall.Lift.route(get="lessons"), name="api-notebook-lift"),
     path("notebook/outcomes", recall.Lift.route(post="report_outcome"), name="api-notebook-outcomes"),
-    path("notebook/entries/<uuid:entry_id>/exposures", recall.EntryExposures.as_view(), name="api-entry-exposures"),
+    path("notebook/entries/<uuid:entry_id>/exposures", recall.Lift.route(get="exposures"), name="api-entry-exposures"),
     path("tools", tools.Tools.route(get="list", post="create"), name="api-tools"),
     path("tools/import-mcp", tools.Tools.route(post="import_mcp"), name="api-import-mcp"),
     path("tools/<slug:name>", tools.Tools.route(get="detail", patch="change", delete="delete_one"), name="api-tool"),
@@ -168,7 +168,11 @@ urlpatterns = [
         conflicts.Conflicts.route(post="settle"),
         name="api-conflict-settle",
     ),
-    path("notebook/conflicts/<uuid:conflict_id>/undo", conflicts.UnsettleConflict.as_view(), name="api-conflict-undo"),
+    path(
+        "notebook/conflicts/<uuid:conflict_id>/undo",
+        conflicts.Conflicts.route(post="unsettle"),
+        name="api-conflict-undo",
+    ),
     path(
         "notebook/conflicts/<uuid:conflict_id>/suggestion",
         conflicts.Conflicts.route(post="suggest_merge"),
@@ -189,16 +193,28 @@ urlpatterns = [
     path("notebook/entries/<uuid:entry_id>/tags", curation.Curation.route(post="tag"), name="api-entry-tags"),
     path("notebook/entries/<uuid:entry_id>/owner", curation.Curation.route(post="own"), name="api-entry-owner"),
     path("notebook/entries/<uuid:entry_id>/merge", curation.Curation.route(post="merge"), name="api-entry-merge"),
-    path("notebook/entries/<uuid:entry_id>/supersede", curation.SupersedeEntry.as_view(), name="api-entry-supersede"),
+    path(
+        "notebook/entries/<uuid:entry_id>/supersede",
+        curation.Curation.route(post="supersede"),
+        name="api-entry-supersede",
+    ),
     path("notebook/entries/<uuid:entry_id>/split", curation.Curation.route(post="split"), name="api-entry-split"),
     path("notebook/entries/<uuid:entry_id>/undo", curation.Curation.route(post="undo"), name="api-entry-undo"),
-    path("notebook/entries/<uuid:entry_id>/versions", entries.EntryVersions.as_view(), name="api-entry-versions"),
+    path(
+        "notebook/entries/<uuid:entry_id>/versions",
+        entries.EntryHistory.route(get="versions"),
+        name="api-entry-versions",
+    ),
     path(
         "notebook/entries/<uuid:entry_id>/versions/diff",
         entries.EntryHistory.route(get="diff"),
         name="api-entry-version-diff",
     ),
-    path("notebook/entries/<uuid:entry_id>/evidence", entries.EntryEvidence.as_view(), name="api-entry-evidence"),
+    path(
+        "notebook/entries/<uuid:entry_id>/evidence",
+        entries.EntryHistory.route(get="evidence"),
+        name="api-entry-evidence",
+    ),
     path("runs/<uuid:run_id>/entries", entries.EntriesOf.route(get="of_run"), name="api-run-entries"),
     path(
         "transcripts/<uuid:transcript_id>/entries",

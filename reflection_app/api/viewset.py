@@ -39,8 +39,9 @@ class DeskViewSet(DeskView):
         queries = [handler.query for method, handler in handlers.items() if method != "get"]
         permissions = needs(**{method: handler.permission for method, handler in handlers.items()})
         made = {**handlers, "permissions": permissions, "post_query": next(iter(queries), NoParameters)}
-        view: type[DeskView] = type(cls.__name__, (cls,), made)
-        return view.as_view()
+        view: Any = type(cls.__name__, (cls,), made)
+        at_path: Callable[..., HttpResponseBase] = view.as_view()
+        return at_path
 
     def check_found(self, **ids: Any) -> None:
         """Raises NotFound where it is to be said before a word on what is wrong with the body."""
