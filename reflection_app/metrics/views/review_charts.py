@@ -57,7 +57,7 @@ def ages_chart(found: ReviewFigures, links: Links) -> Chart:
         title=_("Waiting now, by age"),
         hint=_("Open reviews as they are at this moment, whatever the period."),
         figure=bars(marks, axis=count_axis(_("reviews"), marks)),
-        columns=(_("Has waited"), _("Reviews")),
+        columns=(_("Waiting time"), _("Reviews")),
         rows=() if is_empty else tuple((Cell(mark.label, mark.href), Cell(f"{mark.value:,}")) for mark in marks),
         empty=_("No review is waiting."),
     )
@@ -66,8 +66,8 @@ def ages_chart(found: ReviewFigures, links: Links) -> Chart:
 def decision_time_chart(found: ReviewFigures, links: Links) -> Chart:
     """How soon people decided, piece by piece of the period."""
     names = (
-        ("time_to_decision_p50_s", _("Half within"), "one", "solid"),
-        ("time_to_decision_p95_s", _("95 % within"), "three", "dash"),
+        ("time_to_decision_p50_s", _("Median"), "one", "solid"),
+        ("time_to_decision_p95_s", _("95th percentile"), "three", "dash"),
     )
     pieces = list(links.of_points(found.points))
     series = [
@@ -88,7 +88,7 @@ def decision_time_chart(found: ReviewFigures, links: Links) -> Chart:
         title=_("Time to decision"),
         hint=_("From when a review was opened to when somebody decided it."),
         figure=lines(series, axis=titled(_("hours"))),
-        columns=(_("From"), _("Half within"), _("95 % within"), _("Decided")),
+        columns=(_("From"), _("Median"), _("95th percentile"), _("Decided")),
         rows=rows,
         empty=_("Nobody has decided a review in this time."),
     )
@@ -109,7 +109,7 @@ def overrule_chart(found: ReviewFigures, links: Links) -> Chart:
     ]
     return Chart(
         name="overruled",
-        title=_("Overruled over time"),
+        title=_("Overrule rate over time"),
         hint=_("The share of decided reviews where people said otherwise than the verdict."),
         figure=lines([Series(words, "one", marks)], axis=share_axis()),
         columns=(_("From"), words, _("Decided")),

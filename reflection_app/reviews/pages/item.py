@@ -179,7 +179,7 @@ def release(request: DeskRequest, review_id: UUID) -> HttpResponse:
     token = _token(request)
     if token is not None:
         release_review(review, lease_token=token, actor=request.place.actor)
-        messages.info(request, _("Given back to the queue."))
+        messages.info(request, _("Released to the queue."))
     return redirect("reviews", slug=request.place.project.slug)
 
 
@@ -346,7 +346,7 @@ def hand_over_page(request: DeskRequest, review_id: UUID) -> HttpResponse:
         problem = _problem(error)
         return show(request, now_is, form=form, problem=problem, status=problem.status)
     assert told.assignee is not None
-    messages.success(request, _("Handed over to %(name)s.") % {"name": told.assignee.get_username()})
+    messages.success(request, _("Reassigned to %(name)s.") % {"name": told.assignee.get_username()})
     return redirect("reviews", slug=request.place.project.slug)
 
 

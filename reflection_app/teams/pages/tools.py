@@ -292,7 +292,7 @@ def switch_tool(request: DeskRequest, tool_id: UUID) -> HttpResponse:
     change_tool(tool, ToolChange(is_enabled=on), actor=request.place.actor)
     messages.success(
         request,
-        (_("%(name)s is switched on.") if on else _("%(name)s is switched off.")) % {"name": tool.name},
+        (_("%(name)s is enabled.") if on else _("%(name)s is disabled.")) % {"name": tool.name},
     )
     return redirect("tool", slug=request.place.project.slug, tool_id=tool.pk)
 
