@@ -37,7 +37,9 @@ def _read_pages() -> Iterator[None]:
 
     def reading(self: Client, **asked: Any) -> HttpResponseBase:
         response = request(self, **asked)
-        if not response.streaming and response.headers.get("Content-Type", "").startswith("text/html"):
+        headers = response.headers
+        is_page = headers.get("Content-Type", "").startswith("text/html") and "Content-Encoding" not in headers
+        if is_page and not response.streaming:
             response.content = read(response.content.decode()).encode()
         return response
 
