@@ -182,7 +182,7 @@ class ConflictSettled(Conflict):
 class StillStands(Conflict):
     """The decision cannot be taken back. `from_step` is where a fork begins that decides otherwise, if anywhere."""
 
-    title = gettext_noop("Cannot be taken back")
+    title = gettext_noop("Cannot be undone")
 
     def __init__(self, message: str, *, from_step: int | None = None) -> None:
         super().__init__(message)
@@ -199,4 +199,4 @@ class NotYours(ActionError):
     """Only who decided, and admins of the project, can take a decision back."""
 
     status = 403
-    title = gettext_noop("Not yours to take back")
+    title = gettext_noop("Not yours to undo")

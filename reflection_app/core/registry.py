@@ -90,13 +90,13 @@ REVIEW_REASONS: Looks = {
 BULK_STATES: Looks = {
     "running": Look(_("Under way")),
     "done": Look(_("Done")),
-    "undoing": Look(_("Being taken back")),
-    "undone": Look(_("Taken back")),
+    "undoing": Look(_("Undoing")),
+    "undone": Look(_("Undone")),
 }
 BULK_ITEM_STATES: Looks = {
     "pending": Look(_("Waiting")),
     "done": Look(_("Decided")),
-    "undone": Look(_("Taken back")),
+    "undone": Look(_("Undone")),
 }
 TICKET_STATES: Looks = {
     "open": Look(_("Open"), "clock", "wait"),

@@ -284,8 +284,8 @@ class BulkState(models.TextChoices):
 
     RUNNING = "running", "Running"
     DONE = "done", "Done"
-    UNDOING = "undoing", "Being taken back"
-    UNDONE = "undone", "Taken back"
+    UNDOING = "undoing", "Undoing"
+    UNDONE = "undone", "Undone"
 
 
 class BulkDecision(models.Model):
@@ -326,8 +326,8 @@ class BulkItemState(models.TextChoices):
     PENDING = "pending", "Pending"
     DONE = "done", "Decided"
     FAILED = "failed", "Not decided"
-    UNDONE = "undone", "Taken back"
-    KEPT = "kept", "Could not be taken back"
+    UNDONE = "undone", "Undone"
+    KEPT = "kept", "Could not be undone"
 
 
 class BulkItem(models.Model):

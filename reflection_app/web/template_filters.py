@@ -7,10 +7,10 @@ from decimal import Decimal
 from typing import Any
 
 from django.conf import settings
-from django.template import Library
+from django.template import Context, Library
 from django.utils import timezone
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -26,6 +26,26 @@ SENTENCE_END = re.compile(r"[.!?](?=\s)|\n")
 CLAUSE_END = re.compile(r":(?=\s)")
 LONG_SECONDS = re.compile(r"\b(\d{1,9}\.\d{2,}) ?s\b")
 MINUTE, HOUR, DAY = 60, 3600, 86_400
+# The other pages that an entry of the navigation or a tab stands for, by what is in their names. One that is not here
+# stands for its own page alone.
+BELOW = {
+    "calibration": r"judge",
+    "conflicts": r"conflict|^suggest_merge$",
+    "keys": r"^(create|revoke)_key$",
+    "members": r"member|invitation|^permissions$",
+    "metrics": r"_metrics|judge|^calibration$",
+    "mfa_index": r"^mfa_",
+    "notebook": r"^entry$",
+    "notebook_import": r"^notebook_import_shown$",
+    "notebook_inbox": r"notebook|entr|conflict|^(lift|rules_prompt|try_recall)$",
+    "reports": r"^(report|correct_class)$|instruction",
+    "reviews": r"^(agreement|review)$|bulk|^(?!ask_for_review$).*_review",
+    "runs": r"^(run|step|cancel_run|fork_run|redo_run|ask_for_review|compare_run)$",
+    "sessions": r"^session$",
+    "tickets": r"^(ticket|close_ticket)$",
+    "tools": r"tool|secret|^add_builtins$",
+    "webhooks": r"webhook|deliver",
+}
 
 
 @register.filter
@@ -216,3 +236,13 @@ def badge(value: str, kind: str) -> SafeString:
     """A state in its tone, with its icon and words."""
     found = look_of(value, kind)
     return format_html('<span class="badge badge-{}">{} {}</span>', found.tone, icon(found.icon), words(value, kind))
+
+
+@register.simple_tag(takes_context=True)
+def aria_current(context: Context, name: str) -> SafeString:
+    """The attribute that marks a link to the page `name`: as the page itself, or as what the page stands below."""
+    desk = context["desk"]
+    if desk.section == name:
+        return mark_safe(' aria-current="page"')
+    below = desk.is_settings if name == "settings" else name in BELOW and re.search(BELOW[name], desk.section)
+    return mark_safe(' aria-current="true"') if below else mark_safe("")

@@ -88,7 +88,7 @@ def test_whatever_way_a_pipeline_was_told_the_decision_stands(caller: Caller, re
     assert caller.get(route.format(**names)).status == 200
     refused = undo(reviewer, review)
     assert_problem(refused, 409)
-    assert refused.body["title"] == "Cannot be taken back"
+    assert refused.body["title"] == "Cannot be undone"
     assert "has been told" in refused.body["detail"]
     assert Review.objects.get(pk=review.pk).state == "decided"
 

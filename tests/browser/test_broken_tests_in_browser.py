@@ -37,7 +37,7 @@ def test_a_script_with_a_fault_is_kept_beside_what_is_wrong_with_it(visit: Calla
     page.get_by_label("Objective").fill("Write add(a, b).")
     typed = '{"script": "def test_it(:\\n    assert add(1, 2) == 3"}'
     page.locator("#id_tests").fill(typed)
-    page.get_by_role("button", name="Hand in and start").click()
+    page.get_by_role("button", name="Create and start").click()
     expect(page.get_by_text("script: line 1, column 13: invalid syntax")).to_be_visible()
     expect(page.locator("#id_tests")).to_have_value(typed)
     is_clean(page, widths=(1400, 390))

@@ -54,7 +54,7 @@ def test_log_in_hand_in_a_task_and_watch_it_to_its_end(visit: Visit, worker: Non
     page.get_by_role("link", name="New task").first.click()
     page.get_by_label("Objective").fill("Write parse_duration(text).")
     page.get_by_role("textbox", name="Tests").fill(DURATION_TESTS)
-    page.get_by_role("button", name="Hand in and start").click()
+    page.get_by_role("button", name="Create and start").click()
     expect(page.locator(".run-status .badge")).to_contain_text("Succeeded")
     expect(page.get_by_text("passed all tests")).to_be_visible()
     expect(page.locator(".attempt").first).to_contain_text("parse_duration")

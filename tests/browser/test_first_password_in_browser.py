@@ -33,7 +33,7 @@ def test_a_newcomer_chooses_a_password_and_is_in(visit: Callable[..., Visitor], 
     is_clean(page, f"first-password-{scheme}", widths=(1280, 360))
 
     page.get_by_label("New password", exact=True).fill(OWN)
-    page.get_by_label("The new password again").fill("another")
+    page.get_by_label("Confirm new password").fill("another")
     page.get_by_role("button", name="Set the password").click()
     expect(page.locator(".field-error")).to_contain_text("same password")
     is_clean(page, f"first-password-{scheme}-refused", widths=(1280, 360))
@@ -41,7 +41,7 @@ def test_a_newcomer_chooses_a_password_and_is_in(visit: Callable[..., Visitor], 
     visitor.go("/p/fresh/")
     expect(page.get_by_role("heading")).to_have_text("Choose a password")
     page.get_by_label("New password", exact=True).fill(OWN)
-    page.get_by_label("The new password again").fill(OWN)
+    page.get_by_label("Confirm new password").fill(OWN)
     page.get_by_role("button", name="Set the password").click()
     expect(page.get_by_role("heading", level=1)).not_to_have_text("Choose a password")
     assert page.url.endswith("/p/fresh/")

@@ -45,7 +45,7 @@ def test_a_claim_of_one_is_seen_by_the_other_without_reload(visit: Visit, projec
     expect(watching.locator(row(watching, reviews[0]))).to_contain_text(f"{first.username}, ")
     expect(watching.locator("#view-unclaimed .count")).to_have_text("2")
 
-    claiming.get_by_role("button", name="Give it back").click()
+    claiming.get_by_role("button", name="Release").click()
     expect(watching.locator(row(watching, reviews[0]))).not_to_contain_text(first.username)
     expect(watching.locator("#view-unclaimed .count")).to_have_text("3")
     assert watching.evaluate("window.sameDocument")

@@ -26,7 +26,7 @@ def opened(visit: Visit, review: Review, *, scheme: str = "light", claimed: bool
     page = visit(make_member(review.project), scheme=scheme).go(f"/p/{review.project.slug}/reviews/{review.pk}/")
     if claimed:
         page.get_by_role("button", name="Claim and decide").click()
-        expect(page.get_by_role("button", name="Give it back")).to_be_visible()
+        expect(page.get_by_role("button", name="Release")).to_be_visible()
     return page
 
 

@@ -348,7 +348,7 @@ def test_u_takes_back_what_a_key_has_just_decided_or_skipped(visit: Visit, proje
     assert page.evaluate("window.sameDocument")
     press(page, "u")
     painted(page, first)
-    expect(page.get_by_text("Taken back, with all that followed.")).to_be_visible()
+    expect(page.get_by_text("Undone, with all that followed.")).to_be_visible()
     assert state_of(first) == ("claimed", None)
     press(page, "s")
     painted(page, second)

@@ -42,7 +42,7 @@ def test_u_takes_the_decision_back_and_the_open_run_follows(visit: Callable[...,
 
     page.locator("h1").click()
     page.keyboard.press("u")
-    expect(page.get_by_text("Taken back, with all that followed.")).to_be_visible()
+    expect(page.get_by_text("Undone, with all that followed.")).to_be_visible()
     expect(page.get_by_label("Reason")).to_have_value("Half as long.")
     expect(bar).to_have_count(0)
     assert Review.objects.get(pk=review.pk).state == ReviewState.CLAIMED

@@ -100,7 +100,7 @@ def test_a_new_secret_is_shown_once(visit: Callable[..., Visitor]) -> None:
     page = visit(make_member(project, Role.ADMIN)).go(f"/p/desk/settings/webhooks/{webhook.pk}/")
     page.get_by_role("link", name="New secret").click()
     is_clean(page)
-    page.get_by_role("button", name="Make the secret").click()
+    page.get_by_role("button", name="Create secret").click()
     expect(page.locator("#secret")).to_contain_text("whsec_")
     is_clean(page)
     page.set_viewport_size(NARROW)

@@ -100,7 +100,7 @@ def test_who_came_by_a_link_and_has_no_password_sets_one(client: Client) -> None
 def test_a_lost_password_is_replaced_by_a_link_that_works_once(anna: User, server: MailServer) -> None:
     guest = Client()
     sent = guest.post("/account/password/lost/", {"email": "Anna@example.org"}, follow=True)
-    assert "Look into your mail" in sent.text
+    assert "Check your email" in sent.text
     [letter] = server.letters
     path = link_in(letter.get_content())
     page = guest.get(path, follow=True)

@@ -43,7 +43,7 @@ def test_what_was_selected_is_decided_together_and_its_progress_shown(client: Cl
     work_through(bulk.pk)
     part = client.get(address("bulk", project, bulk_id=bulk.pk), headers={"HX-Request": "true"})
     assert part.text.lstrip().startswith('<div id="bulk-progress">')
-    assert "Take all of it back" in part.text
+    assert "Undo all" in part.text
     assert "Agreed with all" in client.get(address("bulk_list", project)).text
 
 
@@ -103,7 +103,7 @@ def test_failures_are_listed_and_hostile_titles_and_reasons_do_nothing(client: C
     page = client.get(address("bulk", project, bulk_id=bulk.pk)).text
     assert "This review was withdrawn" in page
     assert "<script>alert(1)" not in page
-    assert "Take all of it back" not in page
+    assert "Undo all" not in page
 
 
 def test_who_only_looks_decides_nothing_and_others_bulk_is_not_taken_back(client: Client) -> None:

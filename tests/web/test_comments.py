@@ -112,7 +112,7 @@ def test_own_comments_are_edited_and_taken_back_and_an_admin_takes_back_any(clie
     texts = Comment.objects.order_by("created_at").values_list("text", flat=True)
     assert list(texts) == ["Better.", ""]
     page = client.get(thread(review)).content.decode()
-    assert "was taken back" in page
+    assert "was deleted" in page
     assert "Theirs." not in page
 
 
@@ -207,7 +207,7 @@ def test_the_notifications_of_nobody_and_of_a_project_that_was_left(client: Clie
     said(review, f"@{reader.username}")
     Membership.objects.filter(user=reader).delete()
     page = client.get("/notifications/").content.decode()
-    assert "Nothing to tell you" in page
+    assert "No notifications" in page
     assert "talked" not in page.lower()
 
 

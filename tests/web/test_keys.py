@@ -68,7 +68,7 @@ def test_a_member_who_is_no_admin_reads_the_keys_and_makes_none(client: Client) 
     logged_in(client, project, Role.CURATOR)
     page = client.get("/p/set/settings/keys/").text
     assert key.name in page
-    assert "Make the key" not in page
+    assert "Create key" not in page
     assert client.post("/p/set/settings/keys/new/", {"name": "x", "scopes": ["admin"]}).status_code == 403
     assert client.get(f"/p/set/settings/keys/{key.pk}/revoke/").status_code == 403
 

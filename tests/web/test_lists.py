@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 def test_an_empty_project_says_how_to_begin(client: Client) -> None:
     logged_in(client, make_project("empty"))
-    assert "Hand in the first task" in client.get("/p/empty/").text
+    assert "Create the first task" in client.get("/p/empty/").text
     assert "No runs yet" in client.get("/p/empty/runs/").text
     assert "Nothing waits for a review" in client.get("/p/empty/reviews/").text
     assert "No keys yet" in client.get("/p/empty/settings/keys/").text

@@ -246,7 +246,7 @@ def test_an_invitation_that_makes_no_sense_is_refused_at_its_field(admin: Client
 def test_staff_make_projects_and_are_their_admins(client: Client) -> None:
     staff = make_user("boss", is_staff=True)
     client.force_login(staff)
-    assert "Make a project" in client.get("/").text
+    assert "Create a project" in client.get("/").text
     page = client.post("/projects/new/", {"name": "Ärger & Söhne", "slug": ""}, follow=True)
     assert page.redirect_chain == [("/p/arger-sohne/settings/members/", 302)]
     assert Membership.objects.get(user=staff).role == Role.ADMIN

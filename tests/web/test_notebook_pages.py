@@ -86,7 +86,7 @@ def test_the_pages_say_what_to_do_when_there_is_nothing(client: Client, project:
     logged_in(client, project, Role.CURATOR)
     assert "Nothing waits for a curator" in client.get(INBOX).text
     assert "The notebook is empty" in client.get(PAGES).text
-    assert "Nothing is stale" in client.get(f"{PAGES}stale/").text
+    assert "No stale entries" in client.get(f"{PAGES}stale/").text
 
 
 def test_evidence_leads_to_what_is_in_this_project_only(client: Client, project: Project) -> None:

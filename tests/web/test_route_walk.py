@@ -101,7 +101,7 @@ def test_the_matrix_is_on_a_page_for_every_member(client: Client) -> None:
     project = make_project("shown")
     client.force_login(make_member(project, Role.VIEWER))
     page = client.get(reverse("permissions", kwargs={"slug": "shown"})).text
-    assert "make and revoke API keys" in page
+    assert "create and revoke API keys" in page
     assert "<code>notebook:write</code> and <code>reviews:write</code>" in page
     assert page.count('class="visually-hidden">yes</span>') == sum(
         len(Role) - grant.role.rank for grant in GRANTS.values()

@@ -45,7 +45,7 @@ def test_empty_pages_say_how_they_fill(admin: Client) -> None:
     for address in (LIST, SHEET):
         page = admin.get(address).text
         assert "/api/v1/tool-failures" in page
-        assert "Make a key in the settings" in page
+        assert "Create a key in the settings" in page
     assert "Cheat sheet</a>" in admin.get("/p/desk/tools/").text
 
 

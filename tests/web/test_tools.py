@@ -60,7 +60,7 @@ def test_a_member_sees_the_tools_and_no_way_to_change_them(client: Client, proje
     page = client.get("/p/desk/tools/").text
     assert "grep_search" in page
     assert "https://a.example:443" in page
-    for words in ("Keep a secret", "Add an HTTP tool", "/delete/"):
+    for words in ("Add a secret", "Add an HTTP tool", "/delete/"):
         assert words not in page
     tool = client.get(f"/p/desk/tools/{Tool.objects.get(name='python').pk}/").text
     assert "Runs a Python program" in tool
@@ -79,7 +79,7 @@ def test_an_http_tool_is_registered_changed_switched_off_and_deleted(admin: Clie
     admin.post(f"/p/desk/tools/{tool.pk}/edit/", TYPED | {"name": "weather", "method": "POST"})
     tool.refresh_from_db()
     assert (tool.name, tool.config["method"]) == ("weather", "POST")
-    assert "switched off" in admin.post(f"/p/desk/tools/{tool.pk}/switch/", {"is_enabled": "no"}, follow=True).text
+    assert "is disabled" in admin.post(f"/p/desk/tools/{tool.pk}/switch/", {"is_enabled": "no"}, follow=True).text
     tool.refresh_from_db()
     assert tool.is_enabled is False
     admin.post(f"/p/desk/tools/{tool.pk}/edit/", TYPED)

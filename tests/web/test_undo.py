@@ -50,7 +50,7 @@ def test_the_bar_says_what_was_decided_and_takes_it_back(reviewer: Client, revie
     page = reviewer.post(f"/p/desk/reviews/{review.pk}/undo/", follow=True).text
     review.refresh_from_db()
     assert review.state == ReviewState.CLAIMED
-    assert "Taken back, with all that followed." in page
+    assert "Undone, with all that followed." in page
     assert "Half as long." in page, "what was decided is in the form"
     assert 'name="verdict" value="REVISE" data-key="2" checked' in page
     assert f'value="{review.lease_token}"' in page

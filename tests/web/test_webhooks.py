@@ -39,7 +39,7 @@ def test_the_form_offers_every_event_that_can_be_told() -> None:
 
 
 def test_a_webhook_is_added_and_its_secret_shown_once(client: Client, project: Project) -> None:
-    assert "Nobody is told yet" in text_of(client, "webhooks")
+    assert "No webhooks yet" in text_of(client, "webhooks")
     with Receiver() as receiver:
         typed = {"url": receiver.url, "description": "CI", "events": ["run.finished", "run.waiting"]}
         response = client.post(reverse("new_webhook", args=("desk",)), typed)
@@ -76,7 +76,7 @@ def test_it_is_changed_paused_resumed_switched_and_deleted(client: Client, proje
         assert client.post(reverse("edit_webhook", args=("desk", webhook.pk)), changed).status_code == 302
         webhook.refresh_from_db()
         assert (webhook.url, webhook.description, webhook.events) == (receiver.url + "/x", "new", ["run.waiting"])
-    for to, shown in (("paused", "Resume"), ("resumed", "Pause"), ("off", "Switch on"), ("on", "Switch off")):
+    for to, shown in (("paused", "Resume"), ("resumed", "Pause"), ("off", "Enable"), ("on", "Disable")):
         assert client.post(address, {"to": to}).status_code == 302
         assert f">{shown}<" in text_of(client, "webhook", webhook.pk)
     assert client.post(address, {"to": "the moon"}).status_code == 400
@@ -95,7 +95,7 @@ def test_a_test_shows_what_came_back_as_text(client: Client, project: Project) -
     assert "<img src=x" not in page
     assert "&lt;img src=x" in page
     assert "webhook.test" in page
-    assert "given up" in page
+    assert "</svg> failed" in page
 
 
 def test_the_log_is_narrowed_and_a_message_sent_again(client: Client, project: Project) -> None:
@@ -127,7 +127,7 @@ def test_a_new_secret_is_shown_once_and_hours_that_are_none_are_refused(client: 
     shown = client.get(client.post(address, {"overlap_h": "2"})["Location"]).content.decode()
     found = set(SECRET.findall(shown)) - {"whsec_", old}
     assert len(found) == 1
-    assert "Former secret signs until" in shown
+    assert "Previous secret valid until" in shown
 
 
 def test_why_the_desk_switched_it_off_is_said(client: Client, project: Project) -> None:

@@ -55,7 +55,7 @@ def ages_chart(found: ReviewFigures, links: Links) -> Chart:
         title=str(family.title),
         hint=_("Open reviews as they are at this moment, whatever the period."),
         figure=bars(marks, axis=count_axis(_("reviews"), marks)),
-        columns=(_("Has waited"), _("Reviews")),
+        columns=(_("Waiting time"), _("Reviews")),
         rows=() if is_empty else tuple((Cell(mark.label, mark.href), Cell(f"{mark.value:,}")) for mark in marks),
         empty=_("No review is waiting."),
     )
@@ -74,20 +74,20 @@ class OfWhom:
 
 CRITICS = OfWhom(
     "critics",
-    gettext_lazy("Overruled, by critic"),
+    gettext_lazy("Overrule rate by critic"),
     gettext_lazy("Of each model's verdicts that people decided about, with its interval of 95 %."),
     gettext_lazy("Model"),
     gettext_lazy("Nobody has decided about a model's verdict in this time."),
 )
 REVIEWERS = OfWhom(
     "reviewers",
-    gettext_lazy("Overruled, by reviewer"),
+    gettext_lazy("Overrule rate by reviewer"),
     gettext_lazy("How often each person said otherwise. What they get to see differs, so this is no ranking."),
     gettext_lazy("Reviewer"),
 )
 KEYS = OfWhom(
     "keys",
-    gettext_lazy("Overruled, by key"),
+    gettext_lazy("Overrule rate by key"),
     gettext_lazy("Decided by programs. It is in no other figure here: those are of people."),
     gettext_lazy("API key"),
 )

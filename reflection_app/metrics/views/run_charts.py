@@ -86,14 +86,14 @@ DECISION_TIME = Course(
     gettext_lazy("From when a review was opened to when somebody decided it."),
     NONE_DECIDED,
     (
-        Line("time_to_decision_p50_s", gettext_lazy("Half within"), behind=("decided", "")),
-        Line("time_to_decision_p95_s", gettext_lazy("95 % within"), "three", "dash", behind=("decided", "")),
+        Line("time_to_decision_p50_s", gettext_lazy("Median"), behind=("decided", "")),
+        Line("time_to_decision_p95_s", gettext_lazy("95th percentile"), "three", "dash", behind=("decided", "")),
     ),
     is_of_reviews=True,
 )
 OVERRULED = Course(
     "overruled",
-    gettext_lazy("Overruled over time"),
+    gettext_lazy("Overrule rate over time"),
     gettext_lazy("The share of decided reviews where people said otherwise than the verdict."),
     NONE_DECIDED,
     (Line("overrule_rate", gettext_lazy("Overruled"), behind=("overrule_rate", "yes")),),

@@ -297,7 +297,7 @@ def undo_many(request: DeskRequest, bulk_id: UUID) -> HttpResponse:
     result = undo_together(request.place.project, bulk_id, actor=request.place.actor)
     forget_last(request)
     failed = [item for item in result.items if not item.is_done]
-    messages.success(request, _("Taken back: %(count)s.") % {"count": result.done})
+    messages.success(request, _("Undone: %(count)s.") % {"count": result.done})
     for name, why in _named(request, failed):
         messages.warning(request, f"{name}: {why}")
     return _list_again(request)

@@ -137,7 +137,7 @@ CHANGES: dict[str, Words] = {
     "imported": _("imported it"),
     "superseded": _("let another one hold instead"),
     "released": _("gave back what was merged into it"),
-    "undone": _("took the last change back"),
+    "undone": _("undid the last change"),
 }
 # The fields of every entry, and those that a kind has of its own (notebook_app/kinds.py).
 FIELDS: dict[str, Words] = {

@@ -93,7 +93,7 @@ def take_back(request: DeskRequest, comment_id: UUID) -> HttpResponse:
     take_back_comment(comment, actor=request.place.actor, is_admin=request.place.may(Permission.UNDO_OTHERS))
     if request.headers.get("HX-Request"):
         return _list(request, thread_of(request, About(comment.about), comment.about_id))
-    messages.success(request, _("The comment was taken back."))
+    messages.success(request, _("The comment was deleted."))
     return redirect(_address_of(request.place, comment))
 
 

@@ -182,7 +182,7 @@ def release(request: DeskRequest, review_id: UUID) -> HttpResponse:
     token = lease_token_in(request)
     if token is not None:
         release_review(review, lease_token=token, actor=request.place.actor)
-        messages.info(request, _("Given back to the queue."))
+        messages.info(request, _("Released to the queue."))
     return go_back(request, "reviews")
 
 
@@ -335,7 +335,7 @@ def hand_over_page(request: DeskRequest, review_id: UUID) -> HttpResponse:
         now_is = get_review_for(request.place, review_id)
         return show(request, now_is, form=form, problem=problem, status=problem.status)
     assert told.assignee is not None
-    done = _("Handed over to %(name)s.") % {"name": told.assignee.get_username()}
+    done = _("Reassigned to %(name)s.") % {"name": told.assignee.get_username()}
     return go_back(request, "reviews", done=done)
 
 

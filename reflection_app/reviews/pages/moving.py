@@ -165,9 +165,9 @@ def undo(request: DeskRequest, review_id: UUID) -> HttpResponse:
         offer = UndoOffer(str(problem), problem.from_step)
         context = {"review": review, "run": review.run, "undo": offer}
         return render(request, "reviews/not_undone.html", context, status=problem.status)
-    said = _("Taken back, with all that followed. Decide anew: what was decided is in the form.")
+    said = _("Undone, with all that followed. Decide anew: what was decided is in the form.")
     if undone.holder_id != request.user.pk:
-        said = _("Taken back, with all that followed. It is with %(who)s again.") % {"who": undone.holder_label}
+        said = _("Undone, with all that followed. It is with %(who)s again.") % {"who": undone.holder_label}
     messages.info(request, said)
     return go_back(request, "review", review.pk)
 

@@ -284,7 +284,7 @@ PERMISSIONS: Mapping[Permission, Promise] = MappingProxyType(
         Permission.CHANGE_TOOLS: gettext_lazy("add, change, try and delete tools and their secrets"),
         Permission.CHANGE_SETTINGS: gettext_lazy("change limits, the review policy and how the project learns"),
         Permission.MANAGE_MEMBERS: gettext_lazy("invite and remove members, and change their roles"),
-        Permission.MANAGE_KEYS: gettext_lazy("make and revoke API keys"),
+        Permission.MANAGE_KEYS: gettext_lazy("create and revoke API keys"),
         Permission.MANAGE_WEBHOOKS: gettext_lazy("add, change and test webhooks"),
         Permission.EXPORT_PROJECT: gettext_lazy("take the whole project along"),
         Permission.DELETE_DATA: gettext_lazy("decide how long things are kept, and delete the project"),

@@ -267,7 +267,7 @@ def switch_tool(request: DeskRequest, tool_id: UUID) -> HttpResponse:
     tool = get_tool_for(request.place, tool_id)
     on = request.POST.get("is_enabled") == "yes"
     change_tool(tool, ToolChange(is_enabled=on), actor=request.place.actor)
-    said = _("%(name)s is switched on.") if on else _("%(name)s is switched off.")
+    said = _("%(name)s is enabled.") if on else _("%(name)s is disabled.")
     return back_to(request, "tool", tool.pk, message=said % {"name": tool.name})
 
 

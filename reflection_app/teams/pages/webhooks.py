@@ -51,7 +51,7 @@ GROUPS: tuple[tuple[Promise, dict[EventType, Promise]], ...] = (
     (
         _("Runs"),
         {
-            EventType.RUN_CREATED: _("a run was handed in"),
+            EventType.RUN_CREATED: _("a run was created"),
             EventType.RUN_WAITING: _("a run waits for a person or the agent"),
             EventType.RUN_RESUMED: _("a run goes on after waiting"),
             EventType.RUN_FINISHED: _("a run has ended, with its outcome"),
@@ -68,7 +68,7 @@ GROUPS: tuple[tuple[Promise, dict[EventType, Promise]], ...] = (
             EventType.REVIEW_ASSIGNED: _("a review was given to somebody"),
             EventType.REVIEW_OPINION: _("one of several reviewers has spoken, not what they said"),
             EventType.REVIEW_DECIDED: _("a review was decided"),
-            EventType.REVIEW_UNDONE: _("a decision was taken back"),
+            EventType.REVIEW_UNDONE: _("a decision was undone"),
             EventType.COMMENT_ADDED: _("somebody commented"),
         },
     ),
@@ -76,7 +76,7 @@ GROUPS: tuple[tuple[Promise, dict[EventType, Promise]], ...] = (
         _("Tickets, reports and questions"),
         {
             EventType.TICKET_ISSUED: _("an attempt was sent back"),
-            EventType.TICKET_STARTED: _("a ticket was taken up"),
+            EventType.TICKET_STARTED: _("a ticket was picked up"),
             EventType.TICKET_ENDED: _("a ticket has ended"),
             EventType.REPORT_KEPT: _("a reflection report was written"),
             EventType.QUESTION_ASKED: _("an agent asks a person"),
