@@ -697,7 +697,7 @@ class Migration(migrations.Migration):
                 ('user_label', models.CharField(max_length=200)),
                 ('address', models.GenericIPAddressField(null=True)),
                 ('decision', models.JSONField()),
-                ('state', models.CharField(choices=[('running', 'Running'), ('done', 'Done'), ('undoing', 'Being taken back'), ('undone', 'Taken back')], default='running', max_length=8)),
+                ('state', models.CharField(choices=[('running', 'Running'), ('done', 'Done'), ('undoing', 'Undoing'), ('undone', 'Undone')], default='running', max_length=8)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('finished_at', models.DateTimeField(blank=True, null=True)),
                 ('api_key', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='bulk_decisions', to='reflection_app.apikey')),
@@ -815,7 +815,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('position', models.PositiveIntegerField()),
-                ('state', models.CharField(choices=[('pending', 'Pending'), ('done', 'Decided'), ('failed', 'Not decided'), ('undone', 'Taken back'), ('kept', 'Could not be taken back')], default='pending', max_length=8)),
+                ('state', models.CharField(choices=[('pending', 'Pending'), ('done', 'Decided'), ('failed', 'Not decided'), ('undone', 'Undone'), ('kept', 'Could not be undone')], default='pending', max_length=8)),
                 ('error', models.TextField(blank=True, default='')),
                 ('bulk', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='items', to='reflection_app.bulkdecision')),
                 ('review', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='bulk_items', to='reflection_app.review')),
