@@ -8,10 +8,9 @@ from kombu.exceptions import OperationalError
 from pytest_django.fixtures import Settings
 
 from reflection_app.core.models import IdempotentAnswer
-from reflection_app.runs.jobs import queue_length, sweep, tidy
+from reflection_app.runs.jobs import MOST_BESIDE_A_QUEUE, find_unclaimed, queue_length, sweep, tidy
 from reflection_app.runs.models import Run
 from reflection_app.runs.queueing import Outage, enqueue
-from reflection_app.runs.sweep import MOST_BESIDE_A_QUEUE, find_unclaimed
 from tests.factories import make_api_key, make_project, submit
 
 

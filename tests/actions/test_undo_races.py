@@ -15,8 +15,8 @@ from reflection_app.reviews.deciding import undo_decision
 from reflection_app.reviews.models import Review
 from reflection_app.runs import journal_writes
 from reflection_app.runs.advance import advance
+from reflection_app.runs.jobs import take_back_expired
 from reflection_app.runs.models import Attempt, Run, RunState, Step
-from reflection_app.runs.sweep import take_back_expired
 from tests.actions.test_races import check_it_is_consistent
 from tests.actions.test_reviews import together
 from tests.actions.test_undo_decision import BAD, person, waiting

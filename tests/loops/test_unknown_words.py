@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reflection_app.loops.protocol.unknown_words import LONGEST_QUOTE, said_unknown
+from reflection_app.loops.protocol.classification import LONGEST_QUOTE, said_unknown
 from tests.pace import within
 
 SAID = (

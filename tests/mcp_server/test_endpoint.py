@@ -9,7 +9,7 @@ import httpx2
 import pytest
 from mcp import Client, MCPError
 
-from reflection_app.api.mcp.catalogue import TOOLS
+from reflection_app.api.mcp.server import TOOLS
 from reflection_app.core.audit import AuditEntry
 from reflection_app.loops.diagnosis.diagnoses import ErrorType
 from reflection_app.repairs.models import ToolFailure

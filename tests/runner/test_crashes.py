@@ -13,11 +13,11 @@ from reflection_app.runs import advance as advancing
 from reflection_app.runs import journal_writes, performing
 from reflection_app.runs.advance import advance
 from reflection_app.runs.events import Event
+from reflection_app.runs.jobs import find_unclaimed, take_back_expired
 from reflection_app.runs.journal import Journal
 from reflection_app.runs.lease import LeaseLost, claim, keeper
 from reflection_app.runs.models import Attempt, Run, RunState, Step, StepState, Verdict
 from reflection_app.runs.resuming import cancel_run
-from reflection_app.runs.sweep import find_unclaimed, take_back_expired
 from tests.critiques import critique
 from tests.runner.scripts import RIGHT, WRONG, code_run, scripted_run
 

@@ -12,8 +12,8 @@ from reflection_app.core.models import Project
 from reflection_app.runs import journal_writes
 from reflection_app.runs.advance import advance
 from reflection_app.runs.events import Event
+from reflection_app.runs.jobs import take_back_expired
 from reflection_app.runs.models import Attempt, Run, RunState, Step, Verdict
-from reflection_app.runs.sweep import take_back_expired
 from reflection_app.teams.tools import ToolInput, create_tool
 from tests.critiques import critique
 from tests.factories import make_project

@@ -25,9 +25,9 @@ from reflection_app.repairs.models import (
 from reflection_app.runs import journal_writes
 from reflection_app.runs.advance import advance
 from reflection_app.runs.events import Event
+from reflection_app.runs.jobs import take_back_expired
 from reflection_app.runs.models import Question, Run, RunState
 from reflection_app.runs.resuming import AnswerInput, answer_question
-from reflection_app.runs.sweep import take_back_expired
 from tests.critiques import critique
 from tests.factories import make_project
 from tests.loops.completeness.scenes import checked, wanted

@@ -13,8 +13,8 @@ from reflection_app.runs.events import Event
 from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import fork_run
 from reflection_app.runs.handing_in import AttemptInput, hand_in_attempt
+from reflection_app.runs.jobs import take_back_expired
 from reflection_app.runs.models import Attempt, Run, RunState, Step, Verdict
-from reflection_app.runs.sweep import take_back_expired
 from tests.factories import make_project
 from tests.runner.scripts import RIGHT, TESTS, WRONG, scripted_run
 from tests.runner.test_crashes import Killed, killing_after, let_lease_run_out

@@ -17,9 +17,9 @@ from reflection_app.runs import lessons as runner_lessons
 from reflection_app.runs.advance import advance
 from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import fork_run
+from reflection_app.runs.jobs import take_back_expired
 from reflection_app.runs.lessons import recall_lessons
 from reflection_app.runs.models import Run, Step
-from reflection_app.runs.sweep import take_back_expired
 from reflection_app.tasks.redo import RedoInput, redo_run
 from tests.critiques import critique
 from tests.factories import make_project

@@ -13,9 +13,9 @@ from notebook_app.changing import lock_notebook
 from notebook_app.models import Entry, Evidence
 from reflection_app.runs import journal_writes
 from reflection_app.runs.advance import advance
+from reflection_app.runs.jobs import take_back_expired
 from reflection_app.runs.lease import keeper
 from reflection_app.runs.models import Run, RunState, Step
-from reflection_app.runs.sweep import take_back_expired
 from tests.looking_back import ended_run, forks_of
 from tests.pace import PATIENCE_S
 from tests.runner.test_crashes import Killed, counted_calls, killing_after, let_lease_run_out

@@ -18,9 +18,9 @@ from reflection_app.runs.advance import advance, end_run
 from reflection_app.runs.events import Event, EventType
 from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import fork_run
+from reflection_app.runs.jobs import take_back_expired
 from reflection_app.runs.models import Run, RunState, Step
 from reflection_app.runs.resuming import cancel_run
-from reflection_app.runs.sweep import take_back_expired
 from reflection_app.sessions import reflectors
 from reflection_app.sessions.models import Reflector
 from reflection_app.sessions.rows import name_of_finding

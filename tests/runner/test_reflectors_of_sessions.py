@@ -15,8 +15,8 @@ from reflection_app.core.models import Project
 from reflection_app.runs import journal_writes
 from reflection_app.runs.advance import advance
 from reflection_app.runs.events import Event, EventType
+from reflection_app.runs.jobs import take_back_expired
 from reflection_app.runs.models import Run, Step
-from reflection_app.runs.sweep import take_back_expired
 from reflection_app.sessions.looked_back_at import readable_files, turns_of
 from reflection_app.sessions.models import Reflector, Transcript, TranscriptTurn
 from reflection_app.sessions.recording import (

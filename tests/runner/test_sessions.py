@@ -11,9 +11,9 @@ from reflection_app.core.errors import TurnsConflict
 from reflection_app.runs import journal_writes, performing
 from reflection_app.runs.advance import advance
 from reflection_app.runs.events import Event
+from reflection_app.runs.jobs import take_back_expired
 from reflection_app.runs.models import Run, RunState, Step
 from reflection_app.runs.resuming import cancel_run
-from reflection_app.runs.sweep import take_back_expired
 from reflection_app.sessions.models import Transcript, TranscriptTurn
 from reflection_app.sessions.recording import (
     TranscriptSubmission,

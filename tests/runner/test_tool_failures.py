@@ -27,9 +27,9 @@ from reflection_app.runs.events import Event
 from reflection_app.runs.fork_input import ForkInput
 from reflection_app.runs.forks import fork_run
 from reflection_app.runs.handing_in import AttemptInput, hand_in_attempt
+from reflection_app.runs.jobs import take_back_expired
 from reflection_app.runs.models import Question, Run, RunState, Step, StepState
 from reflection_app.runs.resuming import AnswerInput, answer_question
-from reflection_app.runs.sweep import take_back_expired
 from tests.factories import make_project
 from tests.loops.tool_playing import call_text
 from tests.outgoing.conftest import loopback

@@ -13,8 +13,8 @@ from reflection_app.runs import advance as advancing
 from reflection_app.runs import journal_writes, tool_calling
 from reflection_app.runs.advance import advance
 from reflection_app.runs.events import Event
+from reflection_app.runs.jobs import take_back_expired
 from reflection_app.runs.models import Attempt, Question, Run, Step, StepState, Verdict
-from reflection_app.runs.sweep import take_back_expired
 from reflection_app.teams.tools import ToolInput, create_tool
 from tests.critiques import critique
 from tests.factories import make_project

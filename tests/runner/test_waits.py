@@ -12,12 +12,12 @@ from reflection_app.loops.attempt_effects import Wait
 from reflection_app.loops.effect import Performed
 from reflection_app.runs.advance import advance
 from reflection_app.runs.following import consequences
+from reflection_app.runs.jobs import find_unclaimed
 from reflection_app.runs.journal import Journal
 from reflection_app.runs.lease import Lease, claim
 from reflection_app.runs.models import Run, RunState, Step, StepState
 from reflection_app.runs.performing import wait_for
 from reflection_app.runs.resuming import cancel_run
-from reflection_app.runs.sweep import find_unclaimed
 from tests.factories import make_project, submit
 from tests.runner.scripts import code_run
 

@@ -19,9 +19,9 @@ from reflection_app.runs import journal_writes, performing
 from reflection_app.runs import lease as leases
 from reflection_app.runs.advance import advance
 from reflection_app.runs.events import Event
+from reflection_app.runs.jobs import MOST_BESIDE_A_QUEUE, find_unclaimed, take_back_expired
 from reflection_app.runs.lease import claim, keeper, lapsed, silent_s
 from reflection_app.runs.models import Attempt, Run, RunState, Step
-from reflection_app.runs.sweep import MOST_BESIDE_A_QUEUE, find_unclaimed, take_back_expired
 from tests.critiques import critique
 from tests.pace import PATIENCE_S
 from tests.runner.scripts import RIGHT, code_run, scripted_run
@@ -225,7 +225,7 @@ def test_a_lease_that_was_renewed_since_it_was_looked_at_is_not_taken_back(
         Run.objects.update(lease_until=leases.lease_end())
         return found
 
-    monkeypatch.setattr("reflection_app.runs.sweep.lapsed", and_renewed)
+    monkeypatch.setattr("reflection_app.runs.jobs.lapsed", and_renewed)
     assert take_back_expired() == []
     silent_run.refresh_from_db()
     assert silent_run.state == RunState.RUNNING

@@ -13,9 +13,9 @@ from reflection_app.loops.verdicts import Verdict as VerdictName
 from reflection_app.runs import journal_writes
 from reflection_app.runs.advance import advance
 from reflection_app.runs.events import Event
+from reflection_app.runs.jobs import MOST_DEATHS, take_back_expired
 from reflection_app.runs.lease import claim
 from reflection_app.runs.models import Attempt, Run, RunState, Step, StepState, Verdict
-from reflection_app.runs.sweep import MOST_DEATHS, take_back_expired
 from tests.critiques import critique
 from tests.openai_server import OpenAIServer, Reply
 from tests.runner.scripts import RIGHT, code_run, scripted_run
