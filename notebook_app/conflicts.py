@@ -200,27 +200,23 @@ def settle_conflict(project_id: UUID, conflict_id: UUID, told: Settling, *, by: 
             last = entries[entry_id].versions.order_by("-number").first()
             raise ChangedMeanwhile(version=entries[entry_id].version, by=last.by_label if last else "")
     if told.how is not Settlement.KEPT_BOTH:
-        _take_away(project_id, conflict, told, by=by)
+        # Merges one into the other, or lets one hold instead of it; keeps what is needed to take that back.
+        both = {conflict.first_id, conflict.second_id}
+        if told.stays not in both:
+            raise Refused(_("one of the two entries of the conflict"), field="stays")
+        (gone,) = both - {told.stays}
+        if told.how is Settlement.MERGED:
+            merge(project_id, gone_id=gone, into_id=told.stays, by=by, reason=told.reason, **told.words)
+        elif told.words:
+            raise Refused(_("only a merge is put into other words"), field="words")
+        else:
+            supersede(project_id, gone_id=gone, by_id=told.stays, by=by, reason=told.reason)
+        conflict.why |= {"gone": str(gone)}
     conflict.why |= {"hashes": [hash_of(text_of(entries[one])) for one in (conflict.first_id, conflict.second_id)]}
     conflict.state, conflict.settlement, conflict.reason = ConflictState.SETTLED, told.how, told.reason[:LONGEST_REASON]
     conflict.settled_by_label, conflict.settled_at = by.label[:200], timezone.now()
     conflict.save()
     return conflict
-
-
-def _take_away(project_id: UUID, conflict: Conflict, told: Settling, *, by: By) -> None:
-    """Merges one into the other, or lets one hold instead of it; keeps what is needed to take that back."""
-    both = {conflict.first_id, conflict.second_id}
-    if told.stays not in both:
-        raise Refused(_("one of the two entries of the conflict"), field="stays")
-    (gone,) = both - {told.stays}
-    if told.how is Settlement.MERGED:
-        merge(project_id, gone_id=gone, into_id=told.stays, by=by, reason=told.reason, **told.words)
-    elif told.words:
-        raise Refused(_("only a merge is put into other words"), field="words")
-    else:
-        supersede(project_id, gone_id=gone, by_id=told.stays, by=by, reason=told.reason)
-    conflict.why |= {"gone": str(gone)}
 
 
 @transaction.atomic
@@ -242,16 +238,12 @@ def unsettle_conflict(project_id: UUID, conflict_id: UUID, *, by: By, reason: st
             raise ChangedMeanwhile(version=gone.version, by=last.by_label if last else "")
         undo(project_id, gone.pk, number=last.number, by=by, reason=reason)
     else:
-        _check_both_hold(conflict)
+        for entry in (conflict.first, conflict.second):
+            if entry.state not in HOLDING:
+                raise NotPossibleNow(change=Change.REOPENED.value, state=entry.state)
     reopen(Conflict.objects.filter(pk=conflict.pk))
     conflict.refresh_from_db()
     return conflict
-
-
-def _check_both_hold(conflict: Conflict) -> None:
-    for entry in (conflict.first, conflict.second):
-        if entry.state not in HOLDING:
-            raise NotPossibleNow(change=Change.REOPENED.value, state=entry.state)
 
 
 def _found(project_id: UUID, conflict_id: UUID) -> Conflict:

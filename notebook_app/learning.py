@@ -78,7 +78,12 @@ def _learned(
     again = next((entry for entry in told if entry.pk in known or _says_the_same(proposal, entry)), None)
     if again is not None:
         return Learned(Became.REFUSED, again.pk, WhyRefused.TOLD)
-    counted = _counted_for(known, work)
+    # The entry that has evidence of some of this work already from somebody who looked back at it.
+    of_work = Q()
+    for refs in work:
+        of_work |= Q(refs__contains=dict(refs))
+    found = Evidence.objects.filter(of_work, entry__in=list(known), refs__has_key="reflector")
+    counted = found.values_list("entry_id", flat=True).first() if work else None
     if counted is not None:
         return Learned(Became.REFUSED, counted, WhyRefused.COUNTED_BEFORE)
     holder = _holder_of_name(project_id, proposal)
@@ -101,15 +106,6 @@ def _says_the_same(proposal: Proposal, entry: Entry) -> bool:
 
 def _plain(text: str) -> str:
     return _NOT_WORDS.sub(" ", unicodedata.normalize("NFKC", text).casefold()).strip()
-
-
-def _counted_for(known: Iterable[UUID], work: Sequence[Mapping[str, str]]) -> UUID | None:
-    """The entry that has evidence of some of this work already from somebody who looked back at it."""
-    of_work = Q()
-    for refs in work:
-        of_work |= Q(refs__contains=dict(refs))
-    found = Evidence.objects.filter(of_work, entry__in=list(known), refs__has_key="reflector")
-    return found.values_list("entry_id", flat=True).first() if work else None
 
 
 def _holder_of_name(project_id: UUID, proposal: Proposal) -> UUID | None:

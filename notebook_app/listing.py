@@ -68,7 +68,12 @@ class Listing:
         """The entries that are meant, in no order."""
         rows = self.among.among(project_id)
         if self.words:
-            rows = rows.filter(_standing(self.words) | Q(pk__in=self.ids))
+            # All of the words, each somewhere in what the entry says.
+            words = self.words
+            every = Q()
+            for word in words.split():
+                every &= Q(name__icontains=word) | Q(description__icontains=word) | Q(content__icontains=word)
+            rows = rows.filter(every | Q(pk__in=self.ids))
         if self.agent:
             rows = rows.filter(agent=self.agent)
         if self.owner_id is not None or self.is_unowned:
@@ -149,14 +154,6 @@ def labels_in_use(project_id: UUID) -> Offered:
 
 def _first(words: set[str]) -> list[str]:
     return sorted(words - {""})[:MOST_OFFERED]
-
-
-def _standing(words: str) -> Q:
-    """All of the words, each somewhere in what the entry says."""
-    every = Q()
-    for word in words.split():
-        every &= Q(name__icontains=word) | Q(description__icontains=word) | Q(content__icontains=word)
-    return every
 
 
 def _open_conflicts() -> Q:

@@ -60,21 +60,17 @@ def tokens_of(text: str) -> Iterator[Token]:
     before: re.Match[str] | None = None
     for run in RUN.finditer(text):
         if run[0][0] > "\u3000" and re.match(f"[{CJK}]", run[0]):
-            yield from _characters(run)
+            characters, start = run[0], run.start()
+            for place, character in enumerate(characters):
+                if place + 1 < len(characters):
+                    yield Token(characters[place : place + 2], start + place, start + place + 2)
+                yield Token(character, start + place, start + place + 1, is_character=True)
         else:
             yield from _written_words(run)
             if before is not None and _is_numbered(before, run, text):
                 whole = f"{before[0]} {run[0]}".casefold()
                 yield Token(whole[:LONGEST_WORD], before.start(), run.end())
         before = run
-
-
-def _characters(run: re.Match[str]) -> Iterator[Token]:
-    characters, start = run[0], run.start()
-    for place, character in enumerate(characters):
-        if place + 1 < len(characters):
-            yield Token(characters[place : place + 2], start + place, start + place + 2)
-        yield Token(character, start + place, start + place + 1, is_character=True)
 
 
 def _written_words(run: re.Match[str]) -> Iterator[Token]:

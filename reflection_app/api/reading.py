@@ -69,7 +69,16 @@ def read_body(request: Request, *, most_values: int = MOST_VALUES) -> Any:
             "Send less at once; nothing was stored."
         )
     if request not in _READ:
-        _READ[request] = _parsed(body)
+        try:
+            value = json.loads(body.decode(), parse_constant=_refuse_constant, parse_float=_finite)
+        except RecursionError:
+            raise _too_deep() from None
+        except UnicodeDecodeError:
+            raise InvalidInput("The body is not UTF-8.") from None
+        except ValueError as error:
+            raise InvalidInput(f"The body is not valid JSON: {error}") from None
+        _refuse_defects(value)
+        _READ[request] = value
     return _READ[request]
 
 
@@ -77,19 +86,6 @@ def is_json(request: Request) -> bool:
     """Whether the body is said to be JSON."""
     media_type = (request.headers.get("Content-Type") or "").partition(";")[0].strip().lower()
     return media_type == "application/json" or (media_type.startswith("application/") and media_type.endswith("+json"))
-
-
-def _parsed(body: bytes) -> Any:
-    try:
-        value = json.loads(body.decode(), parse_constant=_refuse_constant, parse_float=_finite)
-    except RecursionError:
-        raise _too_deep() from None
-    except UnicodeDecodeError:
-        raise InvalidInput("The body is not UTF-8.") from None
-    except ValueError as error:
-        raise InvalidInput(f"The body is not valid JSON: {error}") from None
-    _refuse_defects(value)
-    return value
 
 
 def _refuse_constant(name: str) -> Any:

@@ -33,17 +33,13 @@ def add_static_headers(headers: Headers, _path: str, _url: str) -> None:
 def collect_static() -> None:
     """STATIC_ROOT holds what pages ask for, as it is now; where it does already, that is found out in milliseconds."""
     stamp = settings.STATIC_ROOT / ".collected-from"
-    now = _fingerprint()
-    if stamp.exists() and stamp.read_text() == now:
-        return
-    call_command("collectstatic", interactive=False, clear=True, verbosity=0)
-    stamp.write_text(now)
-
-
-def _fingerprint() -> str:
-    """Changes whenever a file that would be collected does, or the settings of how."""
+    # Changes whenever a file that would be collected does, or the settings of how.
     found = hashlib.sha256(repr((settings.STORAGES["staticfiles"], DeskStaticFiles.ignore_patterns)).encode())
     for finder in get_finders():
         for path, storage in finder.list(DeskStaticFiles.ignore_patterns):
             found.update(f"{path} {storage.size(path)} {storage.get_modified_time(path).timestamp()}\n".encode())
-    return found.hexdigest()
+    now = found.hexdigest()
+    if stamp.exists() and stamp.read_text() == now:
+        return
+    call_command("collectstatic", interactive=False, clear=True, verbosity=0)
+    stamp.write_text(now)

@@ -78,7 +78,23 @@ def value_in(answer: str) -> Any:
     blocks = blocks_in(answer, languages=LANGUAGES)
     if blocks:
         return _only_one(*_all_of(blocks))
-    return _only_one(_bare(whole), problem)
+    # The objects and arrays in `text`, each once: what stands inside of another is part of it.
+    values: list[Any] = []
+    place = _next_opening(whole, 0)
+    for _ in range(MOST_TRIES):
+        if place < 0:
+            break
+        try:
+            value, end = _decoder().raw_decode(whole, place)
+            values.append(storable_value(value))
+        except NoData:
+            raise
+        except RecursionError:  # what stands inside of it could be read, but is not what was answered
+            raise NoData(TOO_DEEP) from None
+        except ValueError:
+            end = place + 1
+        place = _next_opening(whole, end)
+    return _only_one(values, problem)
 
 
 def data_of(answer: str, *, chain_of_thought: bool) -> Any:
@@ -110,26 +126,6 @@ def _only_one(values: list[Any], problem: str) -> Any:
     if len({json.dumps(value, sort_keys=True) for value in values}) > 1:
         raise NoData("it holds several different JSON values; answer with one")
     return values[0]
-
-
-def _bare(text: str) -> list[Any]:
-    """The objects and arrays in `text`, each once: what stands inside of another is part of it."""
-    values: list[Any] = []
-    place = _next_opening(text, 0)
-    for _ in range(MOST_TRIES):
-        if place < 0:
-            break
-        try:
-            value, end = _decoder().raw_decode(text, place)
-            values.append(storable_value(value))
-        except NoData:
-            raise
-        except RecursionError:  # what stands inside of it could be read, but is not what was answered
-            raise NoData(TOO_DEEP) from None
-        except ValueError:
-            end = place + 1
-        place = _next_opening(text, end)
-    return values
 
 
 def _next_opening(text: str, start: int) -> int:

@@ -33,7 +33,10 @@ def window(turns: Sequence[Turn], *, new_from: int) -> str:
     shown: list[str] = []
     room = LONGEST_WINDOW
     for turn in reversed(turns):
-        line = _line(turn, longest=LONGEST_NEW_TURN if turn.seq >= new_from else LONGEST_OLDER_TURN)
+        longest = LONGEST_NEW_TURN if turn.seq >= new_from else LONGEST_OLDER_TURN
+        who = f"{turn.role} {turn.tool_name}".strip()
+        mark = " FAILED" if turn.is_tool_failure else ""
+        line = f"[{turn.seq}] {who}{mark}: {cut_middle(turn.content, longest)}"
         if len(line) > room:
             break
         room -= len(line)
@@ -42,12 +45,6 @@ def window(turns: Sequence[Turn], *, new_from: int) -> str:
     if left_out:
         shown.append(f"[{left_out} earlier turns are not shown.]")
     return "\n\n".join(reversed(shown))
-
-
-def _line(turn: Turn, *, longest: int) -> str:
-    who = f"{turn.role} {turn.tool_name}".strip()
-    mark = " FAILED" if turn.is_tool_failure else ""
-    return f"[{turn.seq}] {who}{mark}: {cut_middle(turn.content, longest)}"
 
 
 def earlier_in_short(kept: Sequence[KeptReflection]) -> str:

@@ -168,7 +168,7 @@ def targets(reference: str, *, root: Any, anchors: dict[str, list[Any]]) -> list
     if fragment and not fragment.startswith("/"):
         return anchors.get(fragment, [])
     found = root
-    for part in _pointer(fragment):
+    for part in [unquote(part).replace("~1", "/").replace("~0", "~") for part in fragment.split("/")[1:]]:
         if isinstance(found, dict) and part in found:
             found = found[part]
         elif isinstance(found, list) and part.isascii() and part.isdecimal() and int(part[:9]) < len(found):
@@ -176,10 +176,6 @@ def targets(reference: str, *, root: Any, anchors: dict[str, list[Any]]) -> list
         else:
             return []
     return [found]
-
-
-def _pointer(fragment: str) -> list[str]:
-    return [unquote(part).replace("~1", "/").replace("~0", "~") for part in fragment.split("/")[1:]]
 
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"

@@ -93,27 +93,24 @@ class ReviewPolicy(Value):
         if not isinstance(given, dict) or not FORMER_NAMES & given.keys() or "rules" in given:
             return given
         kept = {name: value for name, value in given.items() if name not in FORMER_NAMES}
-        return kept | {"rules": _rules_of_former(given)}
-
-
-def _rules_of_former(given: dict[str, Any]) -> tuple[ReviewRule, ...]:
-    """The rules that say what the switches of a former policy said, in the order in which they were looked at."""
-    not_rejected = (Verdict.PASS, Verdict.REVISE)
-    waiting = {
-        Verdict.REVISE: given.get("revise_waits", False),
-        Verdict.PASS: given.get("pass_waits", False),
-    }
-    rules = []
-    if given.get("reject_waits", True):
-        rules.append(EVERY_REJECT)
-    if confidence := given.get("confidence_below", 0.6):
-        rules.append(ReviewRule(verdicts=not_rejected, confidence_below=confidence))
-    if kinds := given.get("kinds_wait"):
-        rules.append(ReviewRule(kinds=tuple(kinds)))
-    rules += [ReviewRule(verdicts=(verdict,)) for verdict, waits in waiting.items() if waits]
-    if score := given.get("score_below"):
-        rules.append(ReviewRule(verdicts=not_rejected, score_below=score))
-    return tuple(rules)
+        # The rules that say what the switches of a former policy said, in the order in which they were looked at.
+        not_rejected = (Verdict.PASS, Verdict.REVISE)
+        waiting = {
+            Verdict.REVISE: given.get("revise_waits", False),
+            Verdict.PASS: given.get("pass_waits", False),
+        }
+        rules = []
+        if given.get("reject_waits", True):
+            rules.append(EVERY_REJECT)
+        if confidence := given.get("confidence_below", 0.6):
+            rules.append(ReviewRule(verdicts=not_rejected, confidence_below=confidence))
+        if kinds := given.get("kinds_wait"):
+            rules.append(ReviewRule(kinds=tuple(kinds)))
+        rules += [ReviewRule(verdicts=(verdict,)) for verdict, waits in waiting.items() if waits]
+        if score := given.get("score_below"):
+            rules.append(ReviewRule(verdicts=not_rejected, score_below=score))
+        rules_of_former = tuple(rules)
+        return kept | {"rules": rules_of_former}
 
 
 class Mode(StrEnum):

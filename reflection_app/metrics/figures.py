@@ -158,11 +158,20 @@ def metrics_of(project_id: UUID, chosen: Chosen) -> Metrics:
     """The figures, what they were in the period before, their course, and what they are made of."""
     by_day = _sums_by_day(project_id, chosen)
     figures, before = _compared(chosen, by_day)
+    step, pieces = pieces_of(chosen)
+    by_time = _sums_by_hour(project_id, chosen) if step is Step.HOUR else by_day
+    points = tuple(
+        Point(
+            start=piece.name,
+            figures=figures_of(_total(sums for at, sums in by_time.items() if piece.begin <= at < piece.end)),
+        )
+        for piece in pieces
+    )
     return Metrics(
         chosen=chosen,
         figures=figures,
         before=before,
-        points=_points(project_id, chosen, by_day),
+        points=points,
         bars=_bars(project_id, chosen),
         spend=_spend(project_id, chosen),
         dearest_tasks=_dearest_tasks(project_id, chosen),
@@ -213,18 +222,6 @@ def _total(sums: Iterable[Sums]) -> Sums:
     for one in sums:
         total += one
     return total
-
-
-def _points(project_id: UUID, chosen: Chosen, by_day: Mapping[Any, Sums]) -> tuple[Point, ...]:
-    step, pieces = pieces_of(chosen)
-    by_time = _sums_by_hour(project_id, chosen) if step is Step.HOUR else by_day
-    return tuple(
-        Point(
-            start=piece.name,
-            figures=figures_of(_total(sums for at, sums in by_time.items() if piece.begin <= at < piece.end)),
-        )
-        for piece in pieces
-    )
 
 
 def _sums_by_hour(project_id: UUID, chosen: Chosen) -> dict[Any, Sums]:

@@ -124,7 +124,12 @@ def _read(numbered: Iterable[tuple[int, Any]]) -> ReadRows:
         if count > MOST_ROWS:
             raise _wrong(_("At most %(most)s rows in one import; put more into several.") % {"most": f"{MOST_ROWS:,}"})
         try:
-            rows.append(NumberedRow(line, _row_of(value)))
+            if isinstance(value, _NoJson):
+                raise value
+            if not isinstance(value, dict):
+                raise ValueError(_("A row is a JSON object."))
+            row_of = JudgementRow.model_validate(value)
+            rows.append(NumberedRow(line, row_of))
         except ValueError as error:
             refused.append(Refused(line, _why(error)))
     if not rows and not refused:
@@ -137,14 +142,6 @@ def _read(numbered: Iterable[tuple[int, Any]]) -> ReadRows:
 
 def _wrong(why: str) -> InvalidInput:
     return InvalidInput(why, errors=[{"field": "rows", "message": why}])
-
-
-def _row_of(value: Any) -> JudgementRow:
-    if isinstance(value, _NoJson):
-        raise value
-    if not isinstance(value, dict):
-        raise ValueError(_("A row is a JSON object."))
-    return JudgementRow.model_validate(value)
 
 
 def _why(error: ValueError) -> str:

@@ -110,7 +110,10 @@ def embed_waiting(*, works_for_s: float = WORKS_FOR_S) -> bool:
 
 
 def _embed(model: str, turn: Turn, *, until: float) -> bool:
-    _drop_others(model)
+    try:
+        drop_other_spaces(model)
+    except DatabaseError as error:
+        log.warning("the vectors of a former model stay for now: %s", error)
     mine = known_space(model) or wanted_space(model, len(_vectors_of([TRIED], model=model)[0]))
     answering = active_space()
     if answering is not None and answering.id != mine.id:
@@ -176,13 +179,6 @@ def _embedded(batch: Sequence[Lacking], *, model: str, turn: Turn) -> list[tuple
 def _vectors_of(texts: list[str], *, model: str) -> list[list[float]]:
     connection.close()  # back to the pool: others need it while this thread waits
     return embed(texts, model=model, as_query=False)
-
-
-def _drop_others(model: str) -> None:
-    try:
-        drop_other_spaces(model)
-    except DatabaseError as error:
-        log.warning("the vectors of a former model stay for now: %s", error)
 
 
 # Has the classifier read what was proposed or changed, and after an upgrade what is there: by one worker at a time.

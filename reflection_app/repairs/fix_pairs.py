@@ -240,12 +240,16 @@ def _worked_before(pair: FixPair, failure: ToolFailure) -> ToolFailure | None:
 
 def _name(failure: ToolFailure, action: Mapping[str, Any]) -> dict[str, Any]:
     """What tells the pair of this failure and this fix from all others."""
+    # Tells fixes of the same error apart: by what is done, the other tool, and the names of the changed parameters.
+    # Their values, the words and the delay differ from call to call of the same fix.
+    told = [action.get("remedy"), action.get("fallback_tool"), sorted(action.get("modified_params") or {})]
+    digest = hashlib.sha256(json.dumps(told).encode()).hexdigest()
     return {
         "project_id": failure.project_id,
         "tool": failure.tool[:LONGEST_TOOL],
         "signature": failure.signature[:LONGEST_SIGNATURE],
         "error_type": failure.error_type,
-        "digest": _digest(action),
+        "digest": digest,
     }
 
 
@@ -299,15 +303,6 @@ def _remedy(advised: Mapping[str, Any], *, is_other_tool: bool, is_changed: bool
     if is_changed:
         return Remedy.FIX_AND_RETRY
     return Remedy.ASK_PERSON if advised.get("remedy") == Remedy.ASK_PERSON else Remedy.RETRY_LATER
-
-
-def _digest(action: Mapping[str, Any]) -> str:
-    """Tells fixes of the same error apart: by what is done, the other tool, and the names of the changed parameters.
-
-    Their values, the words and the delay differ from call to call of the same fix.
-    """
-    told = [action.get("remedy"), action.get("fallback_tool"), sorted(action.get("modified_params") or {})]
-    return hashlib.sha256(json.dumps(told).encode()).hexdigest()
 
 
 def _count(pair: FixPair, *, worked: bool, action: dict[str, Any] | None = None) -> FixPair:

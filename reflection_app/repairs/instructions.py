@@ -54,7 +54,16 @@ def decide_instruction(instruction: AgentInstruction, told: InstructionInput, *,
     accepts = told.decision is InstructionDecision.ACCEPT
     _check_text(told, accepts=accepts)
     if accepts:
-        _check_room(instruction)
+        # Two people who accept at once for the same agent wait for one another here.
+        Project.objects.select_for_update(no_key=True).get(pk=instruction.project_id)
+        accepted = AgentInstruction.objects.filter(
+            project=instruction.project_id, agent=instruction.agent, state=InstructionState.ACCEPTED
+        ).count()
+        if accepted >= MOST_INSTRUCTIONS:
+            raise Conflict(
+                _("%(agent)s has %(accepted)s accepted instructions, and no prompt takes more.")
+                % {"agent": instruction.agent, "accepted": accepted}
+            )
     state = InstructionState.ACCEPTED if accepts else InstructionState.DECLINED
     before = {"state": FROM[told.decision].value, "text": instruction.text}
     changed = _decide(instruction, told, state=state, actor=actor)
@@ -95,19 +104,6 @@ def _check_text(told: InstructionInput, *, accepts: bool) -> None:
     if not told.text.strip():
         message = _("Write the instruction; it is empty.")
         raise InvalidInput(message, errors=[{"field": "text", "message": message}])
-
-
-def _check_room(instruction: AgentInstruction) -> None:
-    # Two people who accept at once for the same agent wait for one another here.
-    Project.objects.select_for_update(no_key=True).get(pk=instruction.project_id)
-    accepted = AgentInstruction.objects.filter(
-        project=instruction.project_id, agent=instruction.agent, state=InstructionState.ACCEPTED
-    ).count()
-    if accepted >= MOST_INSTRUCTIONS:
-        raise Conflict(
-            _("%(agent)s has %(accepted)s accepted instructions, and no prompt takes more.")
-            % {"agent": instruction.agent, "accepted": accepted}
-        )
 
 
 def _why_not(instruction: AgentInstruction) -> str:

@@ -146,7 +146,12 @@ def report_tool_failure(project: Project, given: ToolFailureSubmission, *, actor
     """
     run = _run_of(project, given.run_id)
     agent = given.agent or (run.task.agent if run else "")
-    _one_at_a_time(project, tool=given.tool, teller=agent or str(given.run_id or ""))
+    # Reports of the same tool by the same agent follow one another, so that each sees the one before.
+    teller = agent or str(given.run_id or "")
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"{project.pk}\n{given.tool}\n{teller}"]
+        )
     failed = given.failed_call(is_repeated=_is_repeated(project, given, agent=agent))
     failure = ToolFailure(
         project=project,
@@ -186,12 +191,6 @@ def _run_of(project: Project, run_id: UUID | None) -> Run | None:
             errors=[{"field": "run_id", "message": _("there is no such run in this project")}],
         )
     return run
-
-
-def _one_at_a_time(project: Project, *, tool: str, teller: str) -> None:
-    """Reports of the same tool by the same agent follow one another, so that each sees the one before."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"{project.pk}\n{tool}\n{teller}"])
 
 
 def _is_repeated(project: Project, given: ToolFailureSubmission, *, agent: str) -> bool:

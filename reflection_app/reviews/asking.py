@@ -48,7 +48,9 @@ def ask_for_review(run: Run, asked: AskInput, *, actor: Actor) -> list[Review]:
     # Of two who ask at the same moment, the second waits here and finds what the first has opened.
     locked = Run.objects.select_for_update().get(pk=run.pk)
     verdict = _verdict_of(_attempt_of(locked, asked.attempt))
-    _refuse_a_second(verdict)
+    if waiting := Review.objects.filter(verdict=verdict, state__in=OPEN).order_by("created_at", "id").first():
+        told = {"number": verdict.attempt.number, "review": waiting.pk}
+        raise AskedAlready(_("The verdict on attempt %(number)s waits for a review already: %(review)s.") % told)
     opened = put_before_people(
         locked,
         verdict,
@@ -94,12 +96,6 @@ def _verdict_of(attempt: Attempt) -> Verdict:
         said = _("Nothing has judged attempt %(number)s yet, so there is no verdict to review.")
         raise _wrong("attempt", said % {"number": attempt.number})
     return verdict
-
-
-def _refuse_a_second(verdict: Verdict) -> None:
-    if waiting := Review.objects.filter(verdict=verdict, state__in=OPEN).order_by("created_at", "id").first():
-        told = {"number": verdict.attempt.number, "review": waiting.pk}
-        raise AskedAlready(_("The verdict on attempt %(number)s waits for a review already: %(review)s.") % told)
 
 
 def _assign(review: Review, name: str, *, actor: Actor) -> None:

@@ -123,7 +123,10 @@ def claim_review(review: Review, *, actor: Actor) -> Review:
         if actor.user is None or locked.holder_id != actor.user.pk:
             told = {"who": locked.holder_label, "time": f"{locked.lease_until:%H:%M}"}
             raise ReviewHeld(_("%(who)s holds this review until %(time)s UTC.") % told)
-        return _hold_longer(locked)
+        # The review with the end of its lease moved. The token stays: the same person may have it in another tab.
+        locked.lease_until = lease_end(timezone.now())
+        locked.save(update_fields=["lease_until"])
+        return locked
     if locked.is_seat and Review.objects.filter(pk=locked.pk).filter(Exists(seats_of(actor))).exists():
         raise ReviewHeld(_("You judge this already, at another seat. The others are for others."))
     try:
@@ -132,13 +135,6 @@ def claim_review(review: Review, *, actor: Actor) -> Review:
     except IntegrityError:
         # The same person took another seat of that panel at the same moment.
         raise ReviewHeld(_("You judge this already, at another seat. The others are for others.")) from None
-
-
-def _hold_longer(review: Review) -> Review:
-    """The review with the end of its lease moved. The token stays: the same person may have it in another tab."""
-    review.lease_until = lease_end(timezone.now())
-    review.save(update_fields=["lease_until"])
-    return review
 
 
 def _hold(review: Review, *, actor: Actor) -> Review:
@@ -229,7 +225,10 @@ def skip_review(review: Review, *, actor: Actor, lease_token: UUID | None = None
     if lease_token is not None:
         if not is_held or locked.lease_token != lease_token:
             raise lost(locked)
-        _give_back(locked)
+        locked.state = ReviewState.WAITING
+        for name, value in NOBODY.items():
+            setattr(locked, name, value)
+        locked.save(update_fields=["state", *NOBODY])
     elif is_held and locked.holder_label == actor.label:
         raise ReviewLeaseLost(_("You hold this review in another tab. Skip it there, or give it back first."))
     was_kept = _leave_to_others(locked, actor=actor)
@@ -248,13 +247,6 @@ def _leave_to_others(review: Review, *, actor: Actor) -> bool:
     review.assignee = None
     review.save(update_fields=["assignee"])
     return True
-
-
-def _give_back(review: Review) -> None:
-    review.state = ReviewState.WAITING
-    for name, value in NOBODY.items():
-        setattr(review, name, value)
-    review.save(update_fields=["state", *NOBODY])
 
 
 @transaction.atomic

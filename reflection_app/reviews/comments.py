@@ -45,19 +45,17 @@ class Mention:
 def mentions_in(text: str, names: Collection[str]) -> Iterator[Mention]:
     """The mentions of `names` in a piece of running text. A name that is none of them stays text."""
     for found in _AT.finditer(text):
-        if name := _name_at(found[1], names):
+        # The longest of `names` that `said` begins with and that ends there: full stops belong to the sentence.
+        said = found[1]
+        ends = (end for end in range(len(said), 0, -1) if _ends(said, end))
+        name_at = next((said[:end] for end in ends if said[:end] in names), "")
+        if name := name_at:
             yield Mention(name, found.start(), found.start() + 1 + len(name))
 
 
 def names_mentioned(text: str, names: Collection[str]) -> set[str]:
     """Whom a text in Markdown mentions."""
     return {mention.name for mention in mentions_in(_CODE.sub(" ", text), names)}
-
-
-def _name_at(said: str, names: Collection[str]) -> str:
-    """The longest of `names` that `said` begins with and that ends there: full stops belong to the sentence."""
-    ends = (end for end in range(len(said), 0, -1) if _ends(said, end))
-    return next((said[:end] for end in ends if said[:end] in names), "")
 
 
 def _ends(said: str, end: int) -> bool:
@@ -174,7 +172,15 @@ def _tell(comment: Comment, *, title: str, actor: Actor, kinds: set[Notification
     members = Membership.objects.filter(project=comment.project_id).values_list("user__username", "user")
     by_name = dict(members)
     mentioned = {by_name[name] for name in names_mentioned(comment.text, by_name)}
-    told = {NotificationKind.MENTIONED: mentioned, NotificationKind.COMMENTED: _concerned(comment) - mentioned}
+    # Who holds, decided or is assigned what the comment is about, and who commented on it before.
+    same = Comment.objects.filter(about=comment.about, about_id=comment.about_id, deleted_at=None)
+    found: set[int | None] = set(same.values_list("author", flat=True).distinct())
+    if comment.about != About.ENTRY:
+        which = {"run": comment.about_id} if comment.about == About.RUN else {"pk": comment.about_id}
+        for people in Review.objects.filter(**which).values_list("holder", "decided_by", "assignee"):
+            found |= set(people)
+    concerned = {person for person in found if person is not None}
+    told = {NotificationKind.MENTIONED: mentioned, NotificationKind.COMMENTED: concerned - mentioned}
     for kind, users in told.items():
         if kinds is None or kind in kinds:
             notify(
@@ -187,17 +193,6 @@ def _tell(comment: Comment, *, title: str, actor: Actor, kinds: set[Notification
                 title=title,
                 comment=comment,
             )
-
-
-def _concerned(comment: Comment) -> set[int]:
-    """Who holds, decided or is assigned what the comment is about, and who commented on it before."""
-    same = Comment.objects.filter(about=comment.about, about_id=comment.about_id, deleted_at=None)
-    found: set[int | None] = set(same.values_list("author", flat=True).distinct())
-    if comment.about != About.ENTRY:
-        which = {"run": comment.about_id} if comment.about == About.RUN else {"pk": comment.about_id}
-        for people in Review.objects.filter(**which).values_list("holder", "decided_by", "assignee"):
-            found |= set(people)
-    return {person for person in found if person is not None}
 
 
 def _trail(comment: Comment, action: str, *, actor: Actor, before: str, after: str) -> None:

@@ -34,22 +34,7 @@ def decide_review(review: Review, told: DecisionInput, *, actor: Actor) -> Revie
     # Whoever's token they came by, and whatever was handed in since they claimed it.
     refuse_own_work({*review.handed_in_by, *run.handed_in_by}, project_id=review.project_id, actor=actor)
     decided = decided_by(review, told, actor=actor)
-    _record(review, told, decided, actor=actor)
-    if review.is_seat:
-        keep_opinion(review, run, decided, actor=actor)
-    else:
-        put_in_force(review, run, decided, actor=actor)
-        if review.panel_id:
-            settle_dispute(review, actor=actor)
-    _keep_trail(review, decided, actor=actor)
-    # The run as it is now; what was read of the attempt stays, for whoever tells of the decision.
-    review.refresh_from_db(fields=WRITTEN)
-    review.run = run
-    return review
-
-
-def _record(review: Review, told: DecisionInput, decided: Decided, *, actor: Actor) -> None:
-    """Keeps what was said. Lease and state are checked by the very UPDATE that does, so of two reviewers one wins."""
+    # Keeps what was said. Lease and state are checked by the very UPDATE that does, so of two reviewers one wins.
     now = timezone.now()
     held = Review.objects.filter(
         pk=review.pk, state=ReviewState.CLAIMED, lease_token=told.lease_token, lease_until__gt=now
@@ -70,6 +55,17 @@ def _record(review: Review, told: DecisionInput, decided: Decided, *, actor: Act
     )
     if not recorded:
         raise lost(review)
+    if review.is_seat:
+        keep_opinion(review, run, decided, actor=actor)
+    else:
+        put_in_force(review, run, decided, actor=actor)
+        if review.panel_id:
+            settle_dispute(review, actor=actor)
+    _keep_trail(review, decided, actor=actor)
+    # The run as it is now; what was read of the attempt stays, for whoever tells of the decision.
+    review.refresh_from_db(fields=WRITTEN)
+    review.run = run
+    return review
 
 
 def _keep_trail(review: Review, decided: Decided, *, actor: Actor) -> None:

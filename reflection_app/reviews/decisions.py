@@ -112,14 +112,11 @@ def _said(review: Review, told: DecisionInput, decision: DirectorsDecision) -> D
     instructions = told.instructions.strip()
     if not instructions:
         raise wrong("instructions", "Say what is to be done differently: the next attempt is made from it.")
-    return overruled.model_copy(update={"reason": instructions, "issues": _with_order(review, told, instructions)})
-
-
-def _with_order(review: Review, told: DecisionInput, instructions: str) -> tuple[Issue, ...]:
-    """The person's order before the issues that the person gave, or else left standing."""
+    # The person's order before the issues that the person gave, or else left standing.
     order = Issue(category=IssueCategory.OTHER, severity=Severity.HIGH, description=ORDERED, suggested_fix=instructions)
     standing = tuple(Issue.model_validate(issue) for issue in review.verdict.issues)
-    return (order, *(standing if told.issues is None else told.issues))
+    with_order = (order, *(standing if told.issues is None else told.issues))
+    return overruled.model_copy(update={"reason": instructions, "issues": with_order})
 
 
 def _is_rejected(review: Review) -> bool:

@@ -176,7 +176,9 @@ def take_back_opinion(review: Review, run: Run, *, actor: Actor) -> None:
     if review.state != ReviewState.DECIDED or panel.state == PanelState.WITHDRAWN:
         raise Conflict(_("There is no opinion that could be taken back: the run has gone on without it."))
     if panel.state == PanelState.SETTLED:
-        _take_consensus_back(panel, review, run, actor=actor)
+        if not panel.agreed:
+            raise Conflict(_("The dispute about it is settled. Undo the decision that settled it first."))
+        take_back(review, run, actor=actor)
     else:
         if panel.state == PanelState.DISPUTED:
             drop_dispute(panel)
@@ -185,17 +187,6 @@ def take_back_opinion(review: Review, run: Run, *, actor: Actor) -> None:
     panel.was_reopened = panel.was_reopened or panel.complete_at is not None
     panel.state, panel.agreed, panel.complete_at, panel.settled_at = PanelState.OPEN, None, None, None
     panel.save(update_fields=["state", "agreed", "complete_at", "settled_at", "was_reopened"])
-    _sit_down_again(review)
-    tell_pages(run.pk, project_id=run.project_id)
-
-
-def _take_consensus_back(panel: Panel, seat: Review, run: Run, *, actor: Actor) -> None:
-    if not panel.agreed:
-        raise Conflict(_("The dispute about it is settled. Undo the decision that settled it first."))
-    take_back(seat, run, actor=actor)
-
-
-def _sit_down_again(review: Review) -> None:
     Review.objects.filter(pk=review.pk).update(
         state=ReviewState.CLAIMED,
         holder=review.decided_by,
@@ -210,6 +201,7 @@ def _sit_down_again(review: Review) -> None:
         decided_by_key=None,
         decided_at=None,
     )
+    tell_pages(run.pk, project_id=run.project_id)
 
 
 def reopen_dispute(adjudication: Review) -> None:

@@ -117,7 +117,10 @@ def edited_result(
 
     Raises InvalidInput, which names each field, also where this kind of step has no result that a person could give.
     """
-    _refuse_what_has_none(effect)
+    if isinstance(effect, Draw):
+        raise wrong_result(("", "a random draw cannot be edited: the sample would be none"))
+    if isinstance(effect, WITHOUT_RESULT):
+        raise wrong_result(("", f"a step of the kind {effect.kind} has no result to edit"))
     _refuse_what_nobody_reads(effect, spec)
     recorded = step.result if isinstance(step.result, dict) else _unrecorded(effect, step)
     match effect:
@@ -147,13 +150,6 @@ def wrong_result(*problems: tuple[str, str]) -> InvalidInput:
         _("The edited result was not accepted; nothing was forked."),
         errors=[{"field": f"result.{field}".rstrip("."), "message": message} for field, message in problems],
     )
-
-
-def _refuse_what_has_none(effect: AnyEffect) -> None:
-    if isinstance(effect, Draw):
-        raise wrong_result(("", "a random draw cannot be edited: the sample would be none"))
-    if isinstance(effect, WITHOUT_RESULT):
-        raise wrong_result(("", f"a step of the kind {effect.kind} has no result to edit"))
 
 
 def _refuse_what_nobody_reads(effect: AnyEffect, spec: TaskSpec) -> None:

@@ -336,7 +336,11 @@ def _fork_of(spec: TaskSpec, steps: list[Step], wanted: ForkInput, *, editor: Ac
     before = steps[: wanted.from_step - 1]
     followed = follow(spec, before)
     if wanted.result is None and wanted.messages is None:
-        return _as_far_as_it_goes(followed, wanted)
+        from_step, note = len(followed.kept) + 1, wanted.note
+        if from_step < wanted.from_step:
+            told = f"Forked from step {from_step} instead of {wanted.from_step}: {followed.why}."
+            note = f"{note}\n\n{told}".strip()
+        return Fork(followed.kept, None, from_step, note)
     step = steps[wanted.from_step - 1]
     asks = followed.asks
     if len(followed.kept) < len(before) or asks is None or (asks.key, asks.kind) != (step.key, step.kind):
@@ -349,27 +353,15 @@ def _fork_of(spec: TaskSpec, steps: list[Step], wanted: ForkInput, *, editor: Ac
         return Fork(followed.kept, None, wanted.from_step, wanted.note)
     attempts = Attempt.objects.filter(step__in=before).count()
     result = edited_result(asks, wanted.result, step=step, attempts=attempts, spec=spec, editor=editor)
-    edited = _edited(step, result, editor=editor)
+    # The step, not to be saved itself, as it would be had it come to `result`.
+    step.result, step.edited_by_label = result, editor.label
+    step.state, step.error, step.timed_out = StepState.DONE, "", False
+    step.finished_at = step.finished_at or timezone.now()
+    edited = step
     after = follow(spec, [*before, edited])
     if len(after.kept) <= len(before):
         raise wrong_result(("", after.why))
     return Fork(followed.kept, edited, wanted.from_step, wanted.note)
-
-
-def _as_far_as_it_goes(followed: Followed, wanted: ForkInput) -> Fork:
-    from_step, note = len(followed.kept) + 1, wanted.note
-    if from_step < wanted.from_step:
-        told = f"Forked from step {from_step} instead of {wanted.from_step}: {followed.why}."
-        note = f"{note}\n\n{told}".strip()
-    return Fork(followed.kept, None, from_step, note)
-
-
-def _edited(step: Step, result: object, *, editor: Actor) -> Step:
-    """The step, not to be saved itself, as it would be had it come to `result`."""
-    step.result, step.edited_by_label = result, editor.label
-    step.state, step.error, step.timed_out = StepState.DONE, "", False
-    step.finished_at = step.finished_at or timezone.now()
-    return step
 
 
 def _start(parent: Run, fork: Fork, *, spec: TaskSpec, wanted: ForkInput, asked: Step | None, actor: Actor) -> Run:

@@ -17,7 +17,7 @@ from reflection_app.core.json_sizes import at_most
 from reflection_app.loops.attempt_effects import AwaitAttempt, HandedIn, HandedInRepair
 from reflection_app.loops.effects import IssueTicket, RecordStage
 from reflection_app.loops.protocol.stages import StageRecord, Submitted
-from reflection_app.loops.task_spec import Execution, TaskSpec
+from reflection_app.loops.task_spec import Execution
 from reflection_app.loops.tickets import Ticket
 from reflection_app.loops.values import Message, Value
 from reflection_app.reviews.own_work import note_hand_in
@@ -96,7 +96,11 @@ def hand_in_attempt(run: Run, given: AttemptInput, *, actor: Actor) -> Taken:
             _("The run waits for attempt %(attempt_number)s, not for attempt %(attempt)s.")
             % {"attempt_number": step.attempt_number, "attempt": given.attempt}
         )
-    _check_cost(spec, given)
+    if spec.limits.cost_budget_usd is not None and (given.usage is None or given.usage.cost_usd is None):
+        raise InvalidInput(
+            _("This run keeps a budget of money; say what the attempt cost. Nothing was handed in."),
+            errors=[{"field": "usage.cost_usd", "message": _("needed here; 0 is an answer, too")}],
+        )
     note_hand_in(locked, actor=actor)
     number = _keep(locked, step, given)
     audit(locked.project_id, actor, "attempt.handed_in", target=locked, after={"attempt": number})
@@ -143,14 +147,6 @@ def _waiting_step(run: Run) -> Step:
             % {"waiting_for": run.waiting_for}
         )
     return step
-
-
-def _check_cost(spec: TaskSpec, given: AttemptInput) -> None:
-    if spec.limits.cost_budget_usd is not None and (given.usage is None or given.usage.cost_usd is None):
-        raise InvalidInput(
-            _("This run keeps a budget of money; say what the attempt cost. Nothing was handed in."),
-            errors=[{"field": "usage.cost_usd", "message": _("needed here; 0 is an answer, too")}],
-        )
 
 
 def _keep(run: Run, step: Step, given: AttemptInput) -> int:

@@ -100,10 +100,6 @@ def lease_end() -> CombinedExpression:
     return Now() + timedelta(seconds=settings.RUN_LEASE_S)
 
 
-def _new_token() -> UUID:
-    return UUID(bytes=PROCESS + uuid4().bytes[8:])
-
-
 def process_of(token: UUID) -> bytes:
     """What all leases of one process have in common."""
     return token.bytes[:8]
@@ -125,7 +121,7 @@ def lapsed(*, most: int) -> list[tuple[UUID, UUID, datetime]]:
 
 def claim(run_id: UUID) -> Lease | None:
     """The lease of a run that is queued or has waited long enough, or None where it is neither, or not yet due."""
-    token = _new_token()
+    token = UUID(bytes=PROCESS + uuid4().bytes[8:])
     with connection.cursor() as cursor:
         cursor.execute(CLAIM, [token, settings.RUN_LEASE_S, run_id, [state.value for state in CLAIMABLE]])
         row = cursor.fetchone()

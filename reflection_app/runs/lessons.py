@@ -91,35 +91,33 @@ def recall_lessons(effect: RecallLessons, *, run_id: UUID) -> Performed[Any]:
     """What the run is told. Whatever goes wrong, the run goes on without lessons, and the result says why."""
     began = time.monotonic()
     try:
-        value = _recalled(effect, run_id=run_id)
+        vector = query_vector(effect.question, timeout_s=EMBED_WITHIN_S)
+        with transaction.atomic():
+            with connection.cursor() as cursor:
+                cursor.execute(f"SET LOCAL statement_timeout = {LOOK_WITHIN_MS}")
+            project_id = Run.objects.values_list("project_id", flat=True).get(pk=run_id)
+            among = EntryFilter(agent=effect.agent)
+            found = recall(project_id, effect.question, vector=vector, among=among, limit=effect.most)
+        boundary = new_boundary()
+        told = [told_of(one.entry) for one in found.entries]
+        # Before the draws: what does not fit would not have been told, and is no hold-out.
+        room = len(fitting(told, boundary=boundary, most=effect.most_characters))
+        drawn = withhold(found.entries[:room], share=effect.share, chance=SystemRandom().random)
+        lessons = tuple(
+            _lesson(one, draw, text=text) for one, draw, text in zip(found.entries, drawn, told, strict=False)
+        )
+        given = [text for text, draw in zip(told, drawn, strict=False) if not draw.is_withheld]
+        value = Lessons(
+            block=bounded(given, boundary=boundary, most=effect.most_characters),
+            lessons=lessons,
+            used_meaning=found.used_meaning,
+        )
     except Exception as error:  # lessons are a help, and no run fails for want of them
         log.exception("no lessons could be recalled for run %s", run_id)
         value = Lessons(problem=storable(f"{type(error).__name__}: {error}")[:400])
     finally:
         connection.close()
     return Performed(value=value, spent=Spent(duration_s=time.monotonic() - began))
-
-
-def _recalled(effect: RecallLessons, *, run_id: UUID) -> Lessons:
-    vector = query_vector(effect.question, timeout_s=EMBED_WITHIN_S)
-    with transaction.atomic():
-        with connection.cursor() as cursor:
-            cursor.execute(f"SET LOCAL statement_timeout = {LOOK_WITHIN_MS}")
-        project_id = Run.objects.values_list("project_id", flat=True).get(pk=run_id)
-        among = EntryFilter(agent=effect.agent)
-        found = recall(project_id, effect.question, vector=vector, among=among, limit=effect.most)
-    boundary = new_boundary()
-    told = [told_of(one.entry) for one in found.entries]
-    # Before the draws: what does not fit would not have been told, and is no hold-out.
-    room = len(fitting(told, boundary=boundary, most=effect.most_characters))
-    drawn = withhold(found.entries[:room], share=effect.share, chance=SystemRandom().random)
-    lessons = tuple(_lesson(one, draw, text=text) for one, draw, text in zip(found.entries, drawn, told, strict=False))
-    given = [text for text, draw in zip(told, drawn, strict=False) if not draw.is_withheld]
-    return Lessons(
-        block=bounded(given, boundary=boundary, most=effect.most_characters),
-        lessons=lessons,
-        used_meaning=found.used_meaning,
-    )
 
 
 def _lesson(one: RecalledEntry, draw: Drawn, *, text: Told) -> Lesson:

@@ -108,7 +108,11 @@ class PageState:
             if fragment.parent:
                 self._parents[fragment.place] = fragment.parent
             is_new = known is None and fragment.parent
-            message.append(_appending(fragment) if is_new else _replacing(fragment))
+            message.append(
+                f'<div hx-swap-oob="beforeend:#{fragment.parent}">{fragment.html}</div>'
+                if is_new
+                else _replacing(fragment)
+            )
         return "\n".join(message)
 
     def written(self, html: str, *, step: int, order: tuple[int, int]) -> str:
@@ -148,10 +152,6 @@ def _step_of(place: str) -> int:
 
 def _replacing(fragment: Fragment) -> str:
     return fragment.html.replace(f'id="{fragment.place}"', f'id="{fragment.place}" hx-swap-oob="true"', 1)
-
-
-def _appending(fragment: Fragment) -> str:
-    return f'<div hx-swap-oob="beforeend:#{fragment.parent}">{fragment.html}</div>'
 
 
 # In which language a socket draws: the one in which its page was drawn (web/language.py).

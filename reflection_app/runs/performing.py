@@ -118,7 +118,12 @@ def perform(
     """
     connection.close()  # back to the pool: others need it while this thread waits
     if isinstance(effect, RunTests):
-        return _run_tests(effect)
+        began = time.monotonic()
+        try:
+            report = run_tests(effect.code, tests=effect.tests, deadline_s=effect.timeout_s, wanted=effect.wanted)
+        except SandboxUnavailable as error:
+            raise EffectFailed(f"code is not run without a sandbox: {error}") from None
+        return Performed(value=report, spent=Spent(duration_s=time.monotonic() - began))
     if isinstance(effect, CallTool):
         return _call_tool(effect, run_id=run_id)
     if isinstance(effect, RecallLessons):
@@ -126,15 +131,6 @@ def perform(
     with writing(run_id, step=seq, tries=tries, role=effect.role, attempt=attempt_of(effect)) as show:
         on_text = show if settings.LLM_STREAMING and is_watched(run_id) else None
         return _generate(effect, model=model, left_s=effect.timeout_s - used_s, on_text=on_text)
-
-
-def _run_tests(effect: RunTests) -> Performed[Any]:
-    began = time.monotonic()
-    try:
-        report = run_tests(effect.code, tests=effect.tests, deadline_s=effect.timeout_s, wanted=effect.wanted)
-    except SandboxUnavailable as error:
-        raise EffectFailed(f"code is not run without a sandbox: {error}") from None
-    return Performed(value=report, spent=Spent(duration_s=time.monotonic() - began))
 
 
 def _call_tool(effect: CallTool, *, run_id: UUID) -> Performed[Any]:
@@ -288,18 +284,14 @@ def wait_for(effect: Waiting, *, journal: Journal, follow: Follow) -> Performed[
         case AwaitTurns():
             return _turns(effect, journal=journal, follow=follow)
         case Wait():
-            return _passed(effect, journal=journal, follow=follow)
-    return None
-
-
-def _passed(effect: Wait, *, journal: Journal, follow: Follow) -> Performed[None] | None:
-    """Nothing, once the time is over; until then the run is let go and woken when it is due."""
-    now = timezone.now()
-    due = (journal.began() or now) + timedelta(seconds=effect.delay_s)
-    if now >= due:
-        return journal.note(effect, None, follow=follow)
-    journal.suspend(effect, state=RunState.WAITING_TIME, waiting_for=effect.why[:40], follow=follow, due=due)
-    journal.wakes_after_s = (due - now).total_seconds()
+            # Nothing, once the time is over; until then the run is let go and woken when it is due.
+            now = timezone.now()
+            due = (journal.began() or now) + timedelta(seconds=effect.delay_s)
+            if now >= due:
+                return journal.note(effect, None, follow=follow)
+            journal.suspend(effect, state=RunState.WAITING_TIME, waiting_for=effect.why[:40], follow=follow, due=due)
+            journal.wakes_after_s = (due - now).total_seconds()
+            return None
     return None
 
 

@@ -72,7 +72,28 @@ def _said(step: Step, *, known: set[tuple[str, str]]) -> Iterator[Said]:
     if step.state == StepState.FAILED:
         yield "error", step.error, step.role, False
     else:
-        yield from _came_back(step)
+        result: Any = step.result
+        match step.kind:
+            case Generate.kind:
+                sent = Generation.model_validate(result)
+                yield "assistant", sent.text or (f"({told_fault(sent)})" if sent.fault else ""), step.role, False
+            case AwaitAttempt.kind:
+                yield from _handed_in(HandedIn.model_validate(result))
+            case KeepAttempt.kind:
+                yield "assistant", step.request["content"], "", False
+            case CallTool.kind:
+                told = "\n".join(filter(None, (result["error"], result["content"])))
+                yield "tool", told, step.request["tool"][:LONGEST_TOOL_NAME], not result["ok"]
+            case RunTests.kind:
+                yield "tests", _tests(TestReport.model_validate(result)), "", False
+            case RecordVerdict.kind:
+                yield "judge", _judged(Judgement.model_validate(result)), "", False
+            case AskReviewer.kind:
+                decision = ReviewDecision.model_validate(result)
+                yield "reviewer", f"{decision.decision.value}: {decision.verdict.value}. {decision.reason}", "", False
+            case AskPerson.kind:
+                answer = PersonsAnswer.model_validate(result)
+                yield "person", answer.text or answer.choice.value, "", False
 
 
 def _asked(step: Step, *, known: set[tuple[str, str]]) -> Iterator[Said]:
@@ -90,31 +111,6 @@ def _asked(step: Step, *, known: set[tuple[str, str]]) -> Iterator[Said]:
         case AskPerson.kind:
             question = Question.model_validate(request["question"])
             yield "question", "\n".join((question.text, *question.context)), "", False
-
-
-def _came_back(step: Step) -> Iterator[Said]:
-    result: Any = step.result
-    match step.kind:
-        case Generate.kind:
-            sent = Generation.model_validate(result)
-            yield "assistant", sent.text or (f"({told_fault(sent)})" if sent.fault else ""), step.role, False
-        case AwaitAttempt.kind:
-            yield from _handed_in(HandedIn.model_validate(result))
-        case KeepAttempt.kind:
-            yield "assistant", step.request["content"], "", False
-        case CallTool.kind:
-            told = "\n".join(filter(None, (result["error"], result["content"])))
-            yield "tool", told, step.request["tool"][:LONGEST_TOOL_NAME], not result["ok"]
-        case RunTests.kind:
-            yield "tests", _tests(TestReport.model_validate(result)), "", False
-        case RecordVerdict.kind:
-            yield "judge", _judged(Judgement.model_validate(result)), "", False
-        case AskReviewer.kind:
-            decision = ReviewDecision.model_validate(result)
-            yield "reviewer", f"{decision.decision.value}: {decision.verdict.value}. {decision.reason}", "", False
-        case AskPerson.kind:
-            answer = PersonsAnswer.model_validate(result)
-            yield "person", answer.text or answer.choice.value, "", False
 
 
 def _handed_in(attempt: HandedIn) -> Iterator[Said]:

@@ -254,7 +254,12 @@ def add_turns(transcript: Transcript, given: TurnsInput, *, actor: Actor) -> Add
                 }
             ],
         )
-    _append(locked, given.messages)
+    # Writes the messages as the session's next turns.
+    messages = given.messages
+    rows = _turns(locked, messages, called=_called_before(locked) if messages else {})
+    TranscriptTurn.objects.bulk_create(rows)
+    locked.turns_made += len(rows)
+    locked.save(update_fields=["turns_made"])
     audit(locked.project_id, actor, "transcript.turns_added", target=locked, after={"turns": locked.turns_made})
     _tell(run, locked)
     return Added(locked, before=made)
@@ -289,14 +294,6 @@ def _are_there(transcript: Transcript, given: TurnsInput) -> bool:
     assert given.after is not None
     rows = TranscriptTurn.objects.filter(transcript=transcript, seq__gt=given.after).order_by("seq")
     return list(rows.values_list("message", flat=True)[: len(given.messages)]) == list(given.messages)
-
-
-def _append(transcript: Transcript, messages: Sequence[dict[str, Any]]) -> None:
-    """Writes the messages as the session's next turns."""
-    rows = _turns(transcript, messages, called=_called_before(transcript) if messages else {})
-    TranscriptTurn.objects.bulk_create(rows)
-    transcript.turns_made += len(rows)
-    transcript.save(update_fields=["turns_made"])
 
 
 def _turns(

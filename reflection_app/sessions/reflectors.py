@@ -154,26 +154,22 @@ def _begin(subject: Subject) -> None:
     for fork in FORKS:
         able = can_look_back(fork.role, subject.models, key=fork.key, is_asked_for=is_asked_for)
         if able and fork.kind not in begun:
-            run = _forked(subject, fork, batch=batch)
+            # The queued run of the fork, with a task of its own; written with the batch.
+            spec = TaskSpec(
+                objective=f"{fork.kind.label}: {subject.title}",
+                mode=fork.mode,
+                agent=subject.agent,
+                limits=LIMITS,
+                models=subject.models,
+            )
+            task = Task(
+                project=subject.project,
+                objective=spec.objective,
+                mode=spec.mode.value,
+                agent=spec.agent,
+                limits=spec.limits.model_dump(mode="json"),
+            )
+            batch.insert(task)
+            run = begin_run(task, spec, handed_in_by=subject.run.handed_in_by if subject.run else (), beside=batch)
             batch.insert(Reflector(project=subject.project, kind=fork.kind, fork=run, **about))
     batch.write()
-
-
-def _forked(subject: Subject, fork: Fork, *, batch: Batch) -> Run:
-    """The queued run of the fork, with a task of its own; written with the batch."""
-    spec = TaskSpec(
-        objective=f"{fork.kind.label}: {subject.title}",
-        mode=fork.mode,
-        agent=subject.agent,
-        limits=LIMITS,
-        models=subject.models,
-    )
-    task = Task(
-        project=subject.project,
-        objective=spec.objective,
-        mode=spec.mode.value,
-        agent=spec.agent,
-        limits=spec.limits.model_dump(mode="json"),
-    )
-    batch.insert(task)
-    return begin_run(task, spec, handed_in_by=subject.run.handed_in_by if subject.run else (), beside=batch)

@@ -165,7 +165,18 @@ def _bring_forward(trace: AgentTrace, now: datetime) -> None:
     is_new = trace.transcript is None
     transcript = trace.transcript or _open(trace, conversation)
     if not is_new or transcript.turns_made < len(conversation.messages):
-        _append(transcript, conversation.messages)
+        # Adds what the session has not: what follows its turns, else what of it is not among them.
+        messages = conversation.messages
+        rows = TranscriptTurn.objects.filter(transcript=transcript).order_by("seq")
+        left = list(rows.values_list("message", flat=True))
+        is_continued = list(messages[: len(left)]) == left
+        news = list(messages[len(left) :]) if is_continued else _not_among(messages, left)
+        news = news[: MOST_TURNS - transcript.turns_made]
+        for start in range(0, len(news), MOST_MESSAGES_AT_ONCE):
+            part = tuple(news[start : start + MOST_MESSAGES_AT_ONCE])
+            transcript.turns_made = add_turns(
+                transcript, TurnsInput(messages=part), actor=Actor()
+            ).transcript.turns_made
     if transcript.metadata != (described := _metadata(trace, conversation)):
         Transcript.objects.filter(pk=transcript.pk).update(metadata=described)
     if trace.last_span_at <= now - (ENDS_AFTER if trace.has_root else ENDS_WITHOUT_ROOT_AFTER):
@@ -191,18 +202,6 @@ def _objective(conversation: Conversation) -> str:
     """What the agent's user said first; nobody states an objective in a trace."""
     said = (str(message["content"]) for message in conversation.messages if message["role"] == "user")
     return next(said, "")[:LONGEST_OBJECTIVE]
-
-
-def _append(transcript: Transcript, messages: Sequence[dict[str, Any]]) -> None:
-    """Adds what the session has not: what follows its turns, else what of it is not among them."""
-    rows = TranscriptTurn.objects.filter(transcript=transcript).order_by("seq")
-    left = list(rows.values_list("message", flat=True))
-    is_continued = list(messages[: len(left)]) == left
-    news = list(messages[len(left) :]) if is_continued else _not_among(messages, left)
-    news = news[: MOST_TURNS - transcript.turns_made]
-    for start in range(0, len(news), MOST_MESSAGES_AT_ONCE):
-        part = tuple(news[start : start + MOST_MESSAGES_AT_ONCE])
-        transcript.turns_made = add_turns(transcript, TurnsInput(messages=part), actor=Actor()).transcript.turns_made
 
 
 def _not_among(messages: Sequence[dict[str, Any]], known: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

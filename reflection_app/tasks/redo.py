@@ -60,7 +60,10 @@ def redo_run(run: Run, wanted: RedoInput, *, actor: Actor, issues: tuple[Issue, 
         message = _("Say what is to be done differently: the next attempt is made from it.")
         raise InvalidInput(message, errors=[{"field": "instructions", "message": _("must not be blank")}])
     old = Run.objects.select_for_update(of=("self",)).select_related("task__project").get(pk=run.pk)
-    _refuse_what_cannot_be_redone(old)
+    if why := why_no_redo(old):
+        raise CannotRedo(why)
+    if redo_mode(old) not in LOOPS:
+        raise CannotRedo(f"There is no loop named {redo_mode(old).value} any more, so the run cannot be ordered again.")
     attempt = _attempt_of(old, wanted.attempt)
     spec = _spec_for(old, attempt, instructions=instructions, issues=issues, actor=actor)
     child = begin_run(old.task, spec, origin=Origin(run=old, note=instructions, by=actor.label))
@@ -82,13 +85,6 @@ def why_no_redo(run: Run) -> str:
     if not run.attempts_made:
         return "The run made no attempt that could be done again; hand the task in again."
     return ""
-
-
-def _refuse_what_cannot_be_redone(run: Run) -> None:
-    if why := why_no_redo(run):
-        raise CannotRedo(why)
-    if redo_mode(run) not in LOOPS:
-        raise CannotRedo(f"There is no loop named {redo_mode(run).value} any more, so the run cannot be ordered again.")
 
 
 def redo_mode(run: Run) -> Mode:

@@ -23,7 +23,7 @@ from reflection_app.loops.code_tests import CodeTests
 from reflection_app.loops.json_paths import PathRefused, parse_path
 from reflection_app.loops.json_schema import SchemaRefused, check_schema
 from reflection_app.loops.project_settings import ReflectionMode
-from reflection_app.loops.requirements import Counted, CountRequirement, Requirements
+from reflection_app.loops.requirements import Counted, Requirements
 from reflection_app.loops.scripts.names import check_script
 from reflection_app.loops.scripts.syntax import ScriptRefused
 from reflection_app.loops.storable import is_storable
@@ -44,13 +44,10 @@ def problems_of(requirements: Requirements) -> Iterator[tuple[str, str]]:
     for number, path in enumerate(requirements.required_fields):
         yield from _problems_of_path(f"requirements.required_fields.{number}", path)
     for number, count in enumerate(requirements.counts):
-        yield from _problems_of_count(f"requirements.counts.{number}", count)
-
-
-def _problems_of_count(field: str, count: CountRequirement) -> Iterator[tuple[str, str]]:
-    yield from _problems_of_path(f"{field}.path", count.path)
-    if count.where and count.of is not Counted.ITEMS:
-        yield f"{field}.where", f"only items can be told apart by their values, not {count.of.value}"
+        field = f"requirements.counts.{number}"
+        yield from _problems_of_path(f"{field}.path", count.path)
+        if count.where and count.of is not Counted.ITEMS:
+            yield f"{field}.where", f"only items can be told apart by their values, not {count.of.value}"
 
 
 def _problems_of_path(field: str, path: str) -> Iterator[tuple[str, str]]:
@@ -111,18 +108,14 @@ def _problems(submission: "TaskSubmission") -> Iterator[tuple[str, str]]:
             yield "output_schema", str(error)
     if submission.requirements is not None:
         yield from problems_of(submission.requirements)
-    signals = _signals(submission)
-    if len(signals) > 1:
-        yield signals[1], f"cannot be given together with {signals[0]}: only one of them can decide"
-    yield from _problems_of_mode(submission, signals)
-
-
-def _signals(submission: "TaskSubmission") -> list[str]:
-    """The real signals that came with the task. A tool call may name further tools."""
+    # The real signals that came with the task. A tool call may name further tools.
     given = [name for name in SIGNALS if getattr(submission, name)]
     if submission.output_schema is not None and "output_schema" not in given:
         given.append("output_schema")
-    return [name for name in given if name != "tools" or "tool_call" not in given]
+    signals = [name for name in given if name != "tools" or "tool_call" not in given]
+    if len(signals) > 1:
+        yield signals[1], f"cannot be given together with {signals[0]}: only one of them can decide"
+    yield from _problems_of_mode(submission, signals)
 
 
 def _problems_of_mode(submission: "TaskSubmission", signals: list[str]) -> Iterator[tuple[str, str]]:
@@ -282,22 +275,18 @@ def read_submission(body: Any) -> TaskSubmission:
 def validated[T: BaseModel](body: dict[str, Any], schema: type[T], *, what: str) -> T:
     """The body as a `schema`. Raises InvalidInput, which names the fields that are wrong, at a bounded cost."""
     if len(body) > len(schema.model_fields) + MOST_ERRORS and schema.model_config.get("extra") == "forbid":
-        _refuse_unknown(body, schema, what=what)
+        known = {name for field, info in schema.model_fields.items() for name in (field, *_aliases(info))}
+        unknown = [name for name in body if name not in known]
+        if len(unknown) > MOST_ERRORS:
+            raise InvalidInput(
+                _("The %(what)s was not accepted; nothing was stored.") % {"what": what},
+                errors=[{"field": name, "message": _("There is no such field.")} for name in unknown[:MOST_ERRORS]],
+                more=len(unknown) - MOST_ERRORS,
+            )
     try:
         return schema.model_validate(body)
     except ValidationError as error:
         raise invalid_input(error, what=what) from None
-
-
-def _refuse_unknown(body: dict[str, Any], schema: type[BaseModel], *, what: str) -> None:
-    known = {name for field, info in schema.model_fields.items() for name in (field, *_aliases(info))}
-    unknown = [name for name in body if name not in known]
-    if len(unknown) > MOST_ERRORS:
-        raise InvalidInput(
-            _("The %(what)s was not accepted; nothing was stored.") % {"what": what},
-            errors=[{"field": name, "message": _("There is no such field.")} for name in unknown[:MOST_ERRORS]],
-            more=len(unknown) - MOST_ERRORS,
-        )
 
 
 def _aliases(info: FieldInfo) -> list[object]:

@@ -323,7 +323,8 @@ def _send_to(user_id: int, server: EmailBackend, *, now: datetime) -> bool:
     except (SMTPException, OSError, ValueError) as error:
         # The server's own words would bring the person's address into the log.
         log.warning("mail to user %s was not sent: %s", user_id, type(error).__name__)
-        _give_back(claimed)
+        which = Notification.objects.filter(pk__in=[row.pk for row in claimed])
+        which.update(mailed_at=None, mail_failures=F("mail_failures") + 1)
         # What the connection is in the middle of is not known.
         _close(server)
         return False
@@ -343,8 +344,3 @@ def _claim(user_id: int, *, now: datetime) -> list[Notification]:
     rows = list(free.select_related("project").order_by("created_at", "id"))
     Notification.objects.filter(pk__in=[row.pk for row in rows]).update(mailed_at=now)
     return rows
-
-
-def _give_back(rows: Sequence[Notification]) -> None:
-    which = Notification.objects.filter(pk__in=[row.pk for row in rows])
-    which.update(mailed_at=None, mail_failures=F("mail_failures") + 1)

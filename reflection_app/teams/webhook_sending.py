@@ -201,7 +201,9 @@ def _note_of_webhook(webhook: Webhook, delivery: Delivery, meaning: Meaning, *, 
     elif webhook.failing_since is None:
         _keep(webhook, failing_since=now)
     elif is_to_pause(now - webhook.failing_since):
-        _pause(webhook, now=now)
+        _keep(webhook, paused_at=now, pause_reason=NOTHING_ARRIVED)
+        audit(webhook.project_id, Actor(), "webhook.paused", target=webhook, after={"reason": NOTHING_ARRIVED})
+        tell_admins(NotificationKind.WEBHOOK_PAUSED, webhook, title=origin_of(webhook.url))
 
 
 def _switch_off(webhook: Webhook, *, reason: str) -> None:
@@ -209,12 +211,6 @@ def _switch_off(webhook: Webhook, *, reason: str) -> None:
     give_up_waiting(webhook)
     audit(webhook.project_id, Actor(), "webhook.switched_off", target=webhook, after={"reason": reason})
     tell_admins(NotificationKind.WEBHOOK_GONE, webhook, title=origin_of(webhook.url))
-
-
-def _pause(webhook: Webhook, *, now: datetime) -> None:
-    _keep(webhook, paused_at=now, pause_reason=NOTHING_ARRIVED)
-    audit(webhook.project_id, Actor(), "webhook.paused", target=webhook, after={"reason": NOTHING_ARRIVED})
-    tell_admins(NotificationKind.WEBHOOK_PAUSED, webhook, title=origin_of(webhook.url))
 
 
 def _keep(webhook: Webhook, **fields: object) -> None:

@@ -164,7 +164,10 @@ def project_page[**P](
         @wraps(view)
         def guarded(request: HttpRequest, slug: str, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
             desk_request = cast("DeskRequest", request)
-            desk_request.place = _place_of(desk_request, slug=slug)
+            membership = get_membership_for(desk_request.user, slug=slug)
+            if membership is None:
+                raise Http404("no such project")
+            desk_request.place = place_of(desk_request, membership)
             if not desk_request.place.may(permission if request.method in READING else to_change):
                 raise PermissionDenied
             try:
@@ -177,13 +180,6 @@ def project_page[**P](
         return cast("Callable[..., HttpResponse]", login_required(cast("Any", guarded)))
 
     return decorate
-
-
-def _place_of(request: DeskRequest, *, slug: str) -> Place:
-    membership = get_membership_for(request.user, slug=slug)
-    if membership is None:
-        raise Http404("no such project")
-    return place_of(request, membership)
 
 
 def place_of(request: DeskRequest, membership: Membership) -> Place:

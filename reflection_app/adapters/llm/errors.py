@@ -74,17 +74,14 @@ PATTERNS = (
 
 def redact(text: str) -> str:
     """`text` without secrets: those in this process's environment, and all that look like one; cut if long."""
-    for secret in _environment_secrets():
+    # The values of secret-looking variables, longest first so that one inside another leaves no rest.
+    values = {value.strip() for name, value in os.environ.items() if SECRET_NAME.search(name)}
+    environment_secrets = sorted((value for value in values if len(value) >= SHORTEST_SECRET), key=len, reverse=True)
+    for secret in environment_secrets:
         text = text.replace(secret, HIDDEN)
     for pattern, replacement in PATTERNS:
         text = pattern.sub(replacement, text)
     return text if len(text) <= LONGEST_MESSAGE else text[:LONGEST_MESSAGE] + "…"
-
-
-def _environment_secrets() -> list[str]:
-    """The values of secret-looking variables, longest first so that one inside another leaves no rest."""
-    values = {value.strip() for name, value in os.environ.items() if SECRET_NAME.search(name)}
-    return sorted((value for value in values if len(value) >= SHORTEST_SECRET), key=len, reverse=True)
 
 
 # When to try again, decided without doing it: what the server asked for, else exponential backoff with jitter.

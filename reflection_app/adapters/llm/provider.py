@@ -159,14 +159,10 @@ def response_format(schema: dict[str, Any], *, model: str, provider: str) -> dic
         provider == "openai" and f"{provider}/{model}" not in module.model_cost and model not in module.model_cost
     )
     if unknown_server or module.supports_response_schema(model=model, custom_llm_provider=provider):
-        return _by_schema(schema)
+        # Strict mode refuses optional fields and open objects, which the schemas of the loops have.
+        name = re.sub(r"\W+", "_", str(schema.get("title", "")), flags=re.ASCII).strip("_")[:64] or "answer"
+        return {"type": "json_schema", "json_schema": {"name": name, "schema": schema, "strict": False}}
     return JSON_OBJECT
-
-
-def _by_schema(schema: dict[str, Any]) -> dict[str, Any]:
-    # Strict mode refuses optional fields and open objects, which the schemas of the loops have.
-    name = re.sub(r"\W+", "_", str(schema.get("title", "")), flags=re.ASCII).strip("_")[:64] or "answer"
-    return {"type": "json_schema", "json_schema": {"name": name, "schema": schema, "strict": False}}
 
 
 # The OpenAI client will not start without a key, and many OpenAI-style servers ask for none.

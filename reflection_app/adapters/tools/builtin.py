@@ -94,18 +94,15 @@ def _matches(files: Files, pattern: "regex.Pattern[str]", *, most: int, left_s: 
 def _pattern(text: str) -> "regex.Pattern[str]":
     if not text or len(text) > LONGEST_PATTERN:
         raise UnusableArguments(f"pattern: a regular expression of 1 to {LONGEST_PATTERN} characters")
-    if _written_out(text) > MOST_WRITTEN_OUT:
+    # No fewer pieces than the compiled pattern has. Where there are no groups, repeats do not multiply.
+    times = [max(1, int("".join(found.split()))) for found in _LEAST_TIMES.findall(text)]
+    written_out = len(text) * (math.prod(times) if "(" in text else max(times, default=1))
+    if written_out > MOST_WRITTEN_OUT:
         raise UnusableArguments("pattern: its repeats {n} multiply to too much; use + or smaller numbers")
     try:
         return regex.compile(text, cache_pattern=False)
     except (regex.error, OverflowError, RecursionError, ValueError) as error:
         raise UnusableArguments(f"pattern: no regular expression: {error}") from None
-
-
-def _written_out(pattern: str) -> int:
-    """No fewer pieces than the compiled pattern has. Where there are no groups, repeats do not multiply."""
-    times = [max(1, int("".join(found.split()))) for found in _LEAST_TIMES.findall(pattern)]
-    return len(pattern) * (math.prod(times) if "(" in pattern else max(times, default=1))
 
 
 def _number(arguments: Mapping[str, Any], name: str, *, usual: int, most: int) -> int:

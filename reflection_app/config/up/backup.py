@@ -82,7 +82,23 @@ def read(path: Path, *, dump_to: Path) -> tuple[Manifest, str]:
             if not {MANIFEST, DUMP} <= set(archive.namelist()) <= {MANIFEST, DUMP, KEY}:
                 raise Unusable(f"{path} is no backup of a Reflection Desk.")
             with archive.open(MANIFEST) as file:
-                manifest = _manifest(json.loads(file.read(LONGEST_MANIFEST)), path=path)
+                found = json.loads(file.read(LONGEST_MANIFEST))
+                if not isinstance(found, dict) or found.get("format") != FORMAT:
+                    raise Unusable(f"{path} is no backup of a Reflection Desk.")
+                if found.get("version") != VERSION:
+                    raise Unusable(
+                        f"{path} has the version {found.get('version')!r}; this desk restores version {VERSION}."
+                    )
+                migrations = tuple(str(one) for one in found.get("migrations", ()))
+                if newer := sorted(set(migrations) - known_migrations()):
+                    raise Unusable(
+                        f"{path} is of a newer desk ({newer[0]} is unknown here): bring this one up to date first."
+                    )
+                if older := sorted(NEEDED - set(migrations)):
+                    raise Unusable(
+                        f"{path} is of a desk older than {older[0]}, which this one cannot bring up to date."
+                    )
+                manifest = Manifest(str(found.get("made_at", "")), migrations, str(found.get("key_mark", "")))
             key = archive.read(KEY).decode("ascii") if KEY in archive.namelist() else ""
             with archive.open(DUMP) as dumped, dump_to.open("wb") as target:
                 while piece := dumped.read(PIECE):
@@ -90,19 +106,6 @@ def read(path: Path, *, dump_to: Path) -> tuple[Manifest, str]:
     except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError) as problem:
         raise Unusable(f"{path} cannot be read: {problem}") from problem
     return manifest, key
-
-
-def _manifest(found: Any, *, path: Path) -> Manifest:
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise Unusable(f"{path} is no backup of a Reflection Desk.")
-    if found.get("version") != VERSION:
-        raise Unusable(f"{path} has the version {found.get('version')!r}; this desk restores version {VERSION}.")
-    migrations = tuple(str(one) for one in found.get("migrations", ()))
-    if newer := sorted(set(migrations) - known_migrations()):
-        raise Unusable(f"{path} is of a newer desk ({newer[0]} is unknown here): bring this one up to date first.")
-    if older := sorted(NEEDED - set(migrations)):
-        raise Unusable(f"{path} is of a desk older than {older[0]}, which this one cannot bring up to date.")
-    return Manifest(str(found.get("made_at", "")), migrations, str(found.get("key_mark", "")))
 
 
 # pg_dump and pg_restore: those of the embedded PostgreSQL's wheel, else the system's.

@@ -39,24 +39,20 @@ def listening_socket(host: str, *, port: int, or_next: int = 0) -> socket.socket
         raise Refused(f"PORT={port} is no port: choose one from 1 to {LAST_PORT}.")
     for candidate in range(port, min(port + or_next, LAST_PORT) + 1):
         try:
-            return _listening(host, candidate)
+            family, kind, _, _, address = socket.getaddrinfo(host, candidate, type=socket.SOCK_STREAM)[0]
+            listener = socket.socket(family, kind)
+            try:
+                listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                listener.bind(address)
+                listener.listen(128)
+            except OSError:
+                listener.close()
+                raise
+            return listener
         except OSError as problem:
             if problem.errno != errno.EADDRINUSE:
                 raise Refused(f"Cannot listen on {host}:{port}: {problem.strerror}. Check HOST and PORT.") from None
     raise Refused(f"Port {port} is in use. Choose another, for example: PORT={port + 1} make run")
-
-
-def _listening(host: str, port: int) -> socket.socket:
-    family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-    listener = socket.socket(family, kind)
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-        listener.listen(128)
-    except OSError:
-        listener.close()
-        raise
-    return listener
 
 
 def free_port() -> int:

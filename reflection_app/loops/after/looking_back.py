@@ -325,10 +325,6 @@ def shown_text(turns: Sequence[Turn]) -> str:
         lines = [line_of(turn, longest=longest) for turn in turns]
         if sum(map(len, lines)) + 2 * len(lines) <= LONGEST_SHOWN:
             return "\n\n".join(lines)
-    return _both_ends(lines)
-
-
-def _both_ends(lines: Sequence[str]) -> str:
     first = list(lines[:FIRST_TURNS])
     room = LONGEST_SHOWN - sum(map(len, first)) - 2 * len(first) - 200
     newest: list[str] = []

@@ -197,37 +197,35 @@ def _action(rule: Rule, failed: FailedCall, facts: Facts) -> CorrectiveAction:
     )
     match rule.remedy:
         case Remedy.RETRY_LATER:
-            return _retried(action, rule, failed, facts)
+            # Later, and what is asked for a second time in vain even later; one page of many is then left out.
+            if failed.is_repeated and facts.is_reading_page:
+                return action.model_copy(
+                    update={
+                        "remedy": Remedy.SKIP,
+                        "action": "Skip this URL: it failed twice in a row.",
+                        "modified_params": None,
+                        "alternative": "Record the URL as not accessible and go on with the other sources.",
+                    }
+                )
+            asked_s = _asked_to_wait_s(failed, facts.text)
+            delay_s = asked_s if asked_s is not None else rule.delay_s or USUAL_DELAY_S
+            # A spent quota is not renewed because a service says "retry in a second" about its rate.
+            delay_s = max(delay_s, rule.delay_s or 0.0) if rule.id == "quota-spent" else delay_s
+            if failed.is_repeated:
+                delay_s = max(2 * delay_s, SHORTEST_AGAIN_S)
+            fallback = tool_that_serves_alike(failed)
+            told = f"Use {fallback} instead. {action.alternative}" if fallback else action.alternative
+            said = (
+                f"{action.action} {STILL}" if failed.is_repeated and action.modified_params is None else action.action
+            )
+            return action.model_copy(
+                update={"retry_delay_seconds": min(delay_s, LONGEST_DELAY_S), "alternative": told, "action": said}
+            )
         case Remedy.SWITCH_TOOL:
             return _switched(action, failed, fallback=misspelt_tool(failed) or tool_that_serves_alike(failed))
         case Remedy.FIX_AND_RETRY if failed.is_repeated and params is None:
             return action.model_copy(update={"action": f"{STILL} {rule.action}"})
     return action
-
-
-def _retried(action: CorrectiveAction, rule: Rule, failed: FailedCall, facts: Facts) -> CorrectiveAction:
-    """Later, and what is asked for a second time in vain even later; one page of many is then left out."""
-    if failed.is_repeated and facts.is_reading_page:
-        return action.model_copy(
-            update={
-                "remedy": Remedy.SKIP,
-                "action": "Skip this URL: it failed twice in a row.",
-                "modified_params": None,
-                "alternative": "Record the URL as not accessible and go on with the other sources.",
-            }
-        )
-    asked_s = _asked_to_wait_s(failed, facts.text)
-    delay_s = asked_s if asked_s is not None else rule.delay_s or USUAL_DELAY_S
-    # A spent quota is not renewed because a service says "retry in a second" about its rate.
-    delay_s = max(delay_s, rule.delay_s or 0.0) if rule.id == "quota-spent" else delay_s
-    if failed.is_repeated:
-        delay_s = max(2 * delay_s, SHORTEST_AGAIN_S)
-    fallback = tool_that_serves_alike(failed)
-    told = f"Use {fallback} instead. {action.alternative}" if fallback else action.alternative
-    said = f"{action.action} {STILL}" if failed.is_repeated and action.modified_params is None else action.action
-    return action.model_copy(
-        update={"retry_delay_seconds": min(delay_s, LONGEST_DELAY_S), "alternative": told, "action": said}
-    )
 
 
 def _switched(action: CorrectiveAction, failed: FailedCall, *, fallback: str | None) -> CorrectiveAction:

@@ -68,7 +68,9 @@ def plain_text(error: str) -> str:
 
 def telling_text(error: str) -> str:
     """`plain_text` in one form for all ways of writing: full-width signs as ASCII, case folded, white space single."""
-    return _one_form(plain_text(error))
+    text = plain_text(error)
+    folded = unicodedata.normalize("NFKC", text).casefold().replace("’", "'").replace("`", "'")
+    return " ".join(folded.split())[:LONGEST_TELLING]
 
 
 def headline(error: str) -> str:
@@ -76,11 +78,6 @@ def headline(error: str) -> str:
     raised = _ERROR_LINE.findall(clipped(error))
     lines = (line.strip() for line in error.splitlines() if line.strip())
     return raised[-1].strip() if raised else next(lines, "")
-
-
-def _one_form(text: str) -> str:
-    folded = unicodedata.normalize("NFKC", text).casefold().replace("’", "'").replace("`", "'")
-    return " ".join(folded.split())[:LONGEST_TELLING]
 
 
 def _json_in(error: str) -> tuple[str, Any] | None:
@@ -109,15 +106,11 @@ def _told(value: Any) -> list[str]:
             elif isinstance(one, list):
                 deeper += [(key, inner) for inner in one[:5]]
             elif isinstance(one, str) and key and one.strip():
-                told[_told_text(key, one)] = None
+                told[(f"code {one}" if key in _NUMBERED and one.strip().isdecimal() else one[:LONGEST_TELLING])] = None
             elif isinstance(one, int) and not isinstance(one, bool) and key in _NUMBERED and abs(one) < 1_000_000:
                 told[f"code {one}"] = None
         level = deeper
     return list(told)[:MOST_TOLD]
-
-
-def _told_text(key: str, text: str) -> str:
-    return f"code {text}" if key in _NUMBERED and text.strip().isdecimal() else text[:LONGEST_TELLING]
 
 
 def _without_tags(text: str) -> str:

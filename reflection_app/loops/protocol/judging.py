@@ -9,7 +9,7 @@ from reflection_app.loops.actor_critic import evaluate, requirements_of
 from reflection_app.loops.answers import NoUsableAnswer
 from reflection_app.loops.attempts import settle
 from reflection_app.loops.progress import Progress
-from reflection_app.loops.protocol.rounds import Interruption, Judged, Made
+from reflection_app.loops.protocol.rounds import Judged, Made
 from reflection_app.loops.protocol.self_checks import is_content, judge_by
 from reflection_app.loops.requirement_checks import judge_requirements
 from reflection_app.loops.requirements import RequirementsReport
@@ -26,7 +26,18 @@ async def judge(spec: TaskSpec, run: Progress, made: Made) -> Judged | None:
     Raises NoUsableAnswer where the critic's words are no verdict and no requirement says otherwise.
     """
     if made.interruption is not None:
-        return Judged(_broken_off(made.interruption, attempt=made.number), Trigger.INTERRUPTION)
+        # What the ticket of an attempt says that broke off. It is kept with the ticket alone: nobody judged anything.
+        broken = made.interruption
+        issue = Issue(
+            category=IssueCategory.COMPLETENESS,
+            severity=Severity.CRITICAL,
+            description=f"The step {broken.phase} broke off: {broken.message}",
+            suggested_fix=f"Resume at {broken.phase}",
+        )
+        broken_off = Judgement(
+            attempt=made.number, referee=Referee.TOOL, verdict=Verdict.REVISE, score=0, issues=(issue,)
+        )
+        return Judged(broken_off, Trigger.INTERRUPTION)
     if made.is_ordered and spec.redo is not None:
         ordered = await _record(run, _order(spec.redo))
         return Judged(ordered, Trigger.PERSONS_ORDER)
@@ -106,14 +117,3 @@ def _order(redo: Redo) -> Judgement:
         issues=redo.issues,
         feedback=Feedback(suggestions=(instructions,) if instructions.strip() else ()),
     )
-
-
-def _broken_off(broken: Interruption, *, attempt: int) -> Judgement:
-    """What the ticket of an attempt says that broke off. It is kept with the ticket alone: nobody judged anything."""
-    issue = Issue(
-        category=IssueCategory.COMPLETENESS,
-        severity=Severity.CRITICAL,
-        description=f"The step {broken.phase} broke off: {broken.message}",
-        suggested_fix=f"Resume at {broken.phase}",
-    )
-    return Judgement(attempt=attempt, referee=Referee.TOOL, verdict=Verdict.REVISE, score=0, issues=(issue,))

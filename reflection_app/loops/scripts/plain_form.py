@@ -70,7 +70,18 @@ def _use_approx_by_name(tree: ast.Module, words: PytestWords) -> None:
 class _Expansion:
     def __init__(self, form: PlainForm, words: PytestWords) -> None:
         self.form, self.words = form, words
-        self.lists = _lists_in(form.tree)
+        # The lists that the script writes out under a name that is bound once.
+        tree = form.tree
+        found: dict[str, ast.expr] = {}
+        bound: dict[str, int] = {}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                bound[node.id] = bound.get(node.id, 0) + 1
+        for node in tree.body:
+            target = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
+            if isinstance(node, ast.Assign) and isinstance(target, ast.Name) and bound[target.id] == 1:
+                found[target.id] = node.value
+        self.lists = found
         self.room = Room()
 
     def expand(self) -> None:
@@ -161,20 +172,6 @@ class _Expansion:
             self.form.labels[f"{owner}::{test.name}" if owner else test.name] = f"{owner}::{label}" if owner else label
             made.append(test)
         return made
-
-
-def _lists_in(tree: ast.Module) -> dict[str, ast.expr]:
-    """The lists that the script writes out under a name that is bound once."""
-    found: dict[str, ast.expr] = {}
-    bound: dict[str, int] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            bound[node.id] = bound.get(node.id, 0) + 1
-    for node in tree.body:
-        target = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
-        if isinstance(node, ast.Assign) and isinstance(target, ast.Name) and bound[target.id] == 1:
-            found[target.id] = node.value
-    return found
 
 
 def test_classes(tree: ast.Module) -> list[ast.ClassDef]:

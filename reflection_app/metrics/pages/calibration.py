@@ -27,7 +27,6 @@ from reflection_app.metrics.critics import CalibrationFigures, calibration_figur
 from reflection_app.metrics.judgements import (
     ReadRows,
     RowStep,
-    Shown,
     apply_judgements,
     get_judgement_import,
     preview_judgements,
@@ -208,7 +207,15 @@ def import_start(request: DeskRequest) -> HttpResponse:
 def import_shown(request: DeskRequest, judgements_id: UUID) -> HttpResponse:
     """What the import would do, or what it did."""
     found = get_judgement_import(request.place.project, judgements_id)
-    return render(request, "metrics/calibration/import_shown.html", _context(found))
+    # Of each step the words, how many rows, and the first of them with what they change; nothing once applied.
+    groups = []
+    for step, words in STEPS.items():
+        rows = [one for one in found.planned if one.step is step]
+        if rows and found.applied_at is None:
+            some = [(one, ", ".join(str(CHANGES[name]) for name in one.changes)) for one in rows[:MOST_SHOWN]]
+            groups.append((words, len(rows), some))
+    context = {"found": found, "groups": groups, "refused": found.refused[:MOST_SHOWN], "most_shown": MOST_SHOWN}
+    return render(request, "metrics/calibration/import_shown.html", context)
 
 
 @project_page(Permission.IMPORT_JUDGEMENTS)
@@ -232,14 +239,3 @@ def _handed_in(request: DeskRequest) -> tuple[ReadRows, str]:
     too_large = _("The file is larger than %(size)s MB; put its rows into several files.") % most
     why = _("Choose a file.") if file is None else too_large
     raise InvalidInput(why, errors=[{"field": "file", "message": why}])
-
-
-def _context(found: Shown) -> dict[str, object]:
-    """Of each step the words, how many rows, and the first of them with what they change; nothing once applied."""
-    groups = []
-    for step, words in STEPS.items():
-        rows = [one for one in found.planned if one.step is step]
-        if rows and found.applied_at is None:
-            some = [(one, ", ".join(str(CHANGES[name]) for name in one.changes)) for one in rows[:MOST_SHOWN]]
-            groups.append((words, len(rows), some))
-    return {"found": found, "groups": groups, "refused": found.refused[:MOST_SHOWN], "most_shown": MOST_SHOWN}

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from django.core.serializers.json import DjangoJSONEncoder
 from django.http import Http404, HttpResponse
@@ -382,11 +381,11 @@ def metrics_export(request: DeskRequest, subject: str, form: str) -> HttpRespons
     if form not in MEDIA_TYPES or subject not in {"runs", "reviews"}:
         raise Http404("no such file")
     found = metrics_of(project.pk, chosen) if subject == "runs" else review_figures(project.pk, chosen)
-    text = _json(asdict(found)) if form == "json" else as_csv(found)
+    text = (
+        json.dumps(asdict(found), cls=DjangoJSONEncoder, ensure_ascii=False, indent=1)
+        if form == "json"
+        else as_csv(found)
+    )
     name = f"metrics-{subject}-{project.slug}-{chosen.since}-{chosen.until}.{form}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return HttpResponse(text, content_type=MEDIA_TYPES[form], headers=headers)
-
-
-def _json(found: Mapping[str, Any]) -> str:
-    return json.dumps(found, cls=DjangoJSONEncoder, ensure_ascii=False, indent=1)

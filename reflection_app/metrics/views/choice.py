@@ -89,18 +89,15 @@ def read_asked(query: Mapping[str, str]) -> Asked:
         period = CUSTOM
     elif period not in PERIODS:
         period = USUAL
-    chosen = _of_days(PERIODS.get(period, PERIODS[USUAL])[0])
+    days = PERIODS.get(period, PERIODS[USUAL])[0]
+    until = today()
+    chosen = Chosen(since=until - timedelta(days=days - 1), until=until)
     errors: dict[str, str] = {}
     if period == CUSTOM:
         named, errors = _named_days(query, otherwise=chosen)
         period = USUAL if errors else CUSTOM
         chosen = chosen if errors else named
     return Asked(chosen=_narrowed(chosen, query), period=period, errors=errors)
-
-
-def _of_days(days: int) -> Chosen:
-    until = today()
-    return Chosen(since=until - timedelta(days=days - 1), until=until)
 
 
 def _narrowed(chosen: Chosen, query: Mapping[str, str]) -> Chosen:

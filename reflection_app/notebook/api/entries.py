@@ -94,7 +94,22 @@ class Entries(DeskViewSet):
     )
     def list(self, request: Request) -> Response:
         query = read_query(request, EntryQuery)
-        wanted = _listing(self.project, query)
+        project = self.project
+        owner_id = owner_named(project, query.owner).pk if query.owner else None
+        wanted = Listing(
+            among=EntryFilter(
+                states=(query.state,) if query.state else (),
+                kinds=(query.kind,) if query.kind else (),
+                category=query.category or "",
+                tags=(query.tag,) if query.tag else (),
+            ),
+            words=query.q or "",
+            agent=query.agent or "",
+            owner_id=owner_id,
+            is_unowned=query.owner == "",
+            is_flagged=query.flagged,
+            resting_on=_resting_on(project, query),
+        )
         listed = public.stale_rows if query.sort is EntrySort.STALE else public.entry_rows
         page = get_page(listed(self.project.pk, wanted), request=request, query=query, order=ORDERS[query.sort])
         return Response(page.with_results(_entries(page.rows)))
@@ -155,24 +170,6 @@ def rests_on_transcript(project: Project, transcript_id: UUID) -> tuple[dict[str
     transcript = get_transcript_for(project, transcript_id)
     of_run = ({"run": str(transcript.run_id)},) if transcript.run_id else ()
     return ({"transcript": str(transcript.pk)}, *of_run)
-
-
-def _listing(project: Project, query: EntryQuery) -> Listing:
-    owner_id = owner_named(project, query.owner).pk if query.owner else None
-    return Listing(
-        among=EntryFilter(
-            states=(query.state,) if query.state else (),
-            kinds=(query.kind,) if query.kind else (),
-            category=query.category or "",
-            tags=(query.tag,) if query.tag else (),
-        ),
-        words=query.q or "",
-        agent=query.agent or "",
-        owner_id=owner_id,
-        is_unowned=query.owner == "",
-        is_flagged=query.flagged,
-        resting_on=_resting_on(project, query),
-    )
 
 
 def _resting_on(project: Project, query: EntryQuery) -> tuple[dict[str, str], ...]:

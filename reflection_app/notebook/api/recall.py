@@ -164,7 +164,8 @@ def _told(project: Project, found: Recalled, *, subject: str) -> list[RecalledEn
     if not subject:
         return list(found.entries)
     ids = [one.entry.id for one in found.entries]
-    run = _run_named(project, subject)
+    run_id = id_from(subject)
+    run = Run.objects.filter(project=project, pk=run_id).first() if run_id else None
     if run is not None:
         subject = str(run.pk)
         if run.get_spec().lessons is not None:
@@ -175,11 +176,6 @@ def _told(project: Project, found: Recalled, *, subject: str) -> list[RecalledEn
     # Of two that ask at once, the first draw stands for both.
     draws = earlier_draws(project.pk, subject, ids)
     return [one for one in found.entries if one.entry.id in draws and not draws[one.entry.id].is_withheld]
-
-
-def _run_named(project: Project, subject: str) -> Run | None:
-    run_id = id_from(subject)
-    return Run.objects.filter(project=project, pk=run_id).first() if run_id else None
 
 
 def _not_withheld(project: Project, found: Recalled, *, subject: str) -> list[RecalledEntry]:

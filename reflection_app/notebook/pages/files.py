@@ -12,7 +12,6 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from notebook_app.public import (
     HandedIn,
-    Import,
     ImportStep,
     KeptEntry,
     Planned,
@@ -55,7 +54,14 @@ def import_start(request: DeskRequest) -> HttpResponse:
     if request.method != "POST":
         return render(request, "notebook/import.html")
     try:
-        found = preview_import(request.place.project, _handed_in(request), actor=request.place.actor)
+        # The files that were chosen. Raises InvalidInput where they are too many or too large.
+        files: list[UploadedFile[bytes]] = request.FILES.getlist("files")
+        if len(files) > MOST_FILES or sum(file.size or 0 for file in files) > LARGEST_UPLOAD:
+            why = _("At most %(most)s files of %(size)s MB in all; put more into several imports.")
+            message = why % {"most": MOST_FILES, "size": LARGEST_UPLOAD // 1_000_000}
+            raise InvalidInput(message, errors=[{"field": "files", "message": message}])
+        handed_in = [HandedIn(file.name or "", file.read()) for file in files]
+        found = preview_import(request.place.project, handed_in, actor=request.place.actor)
     except InvalidInput as error:
         told = error.errors[0]["message"] if error.errors else str(error)
         return render(request, "notebook/import.html", {"error": told}, status=400)
@@ -68,7 +74,20 @@ def import_shown(request: DeskRequest, import_id: UUID) -> HttpResponse:
     """What the import would do, or how far it is; asked by htmx, the progress alone."""
     found = get_import(request.place.project, import_id)
     template = "notebook/_import_progress.html" if request.headers.get("HX-Request") else "notebook/import_shown.html"
-    return render(request, template, _context(found))
+    would = found.would
+    groups = [
+        (words, would[step.value], [_line(one) for one in found.planned if one.step is step][:MOST_SHOWN])
+        for step, words in STEPS.items()
+        if would.get(step.value)
+    ]
+    context = {
+        "found": found,
+        "groups": groups,
+        "came_of_it": [(words, found.counts[name]) for name, words in DONE.items() if found.counts.get(name)],
+        "would_do": would.get(ImportStep.ADD.value, 0) + would.get(ImportStep.CHANGE.value, 0),
+        "most_shown": MOST_SHOWN,
+    }
+    return render(request, template, context)
 
 
 @project_page(Permission.IMPORT_ENTRIES)
@@ -76,32 +95,6 @@ def import_shown(request: DeskRequest, import_id: UUID) -> HttpResponse:
 def import_apply(request: DeskRequest, import_id: UUID) -> HttpResponse:
     apply_import(request.place.project, import_id, actor=request.place.actor)
     return back_to(request, "notebook_import_shown", import_id, message=_("The import has begun."))
-
-
-def _handed_in(request: DeskRequest) -> list[HandedIn]:
-    """The files that were chosen. Raises InvalidInput where they are too many or too large."""
-    files: list[UploadedFile[bytes]] = request.FILES.getlist("files")
-    if len(files) > MOST_FILES or sum(file.size or 0 for file in files) > LARGEST_UPLOAD:
-        why = _("At most %(most)s files of %(size)s MB in all; put more into several imports.")
-        message = why % {"most": MOST_FILES, "size": LARGEST_UPLOAD // 1_000_000}
-        raise InvalidInput(message, errors=[{"field": "files", "message": message}])
-    return [HandedIn(file.name or "", file.read()) for file in files]
-
-
-def _context(found: Import) -> dict[str, object]:
-    would = found.would
-    groups = [
-        (words, would[step.value], [_line(one) for one in found.planned if one.step is step][:MOST_SHOWN])
-        for step, words in STEPS.items()
-        if would.get(step.value)
-    ]
-    return {
-        "found": found,
-        "groups": groups,
-        "came_of_it": [(words, found.counts[name]) for name, words in DONE.items() if found.counts.get(name)],
-        "would_do": would.get(ImportStep.ADD.value, 0) + would.get(ImportStep.CHANGE.value, 0),
-        "most_shown": MOST_SHOWN,
-    }
 
 
 def _line(planned: Planned) -> tuple[Planned, Words, str]:

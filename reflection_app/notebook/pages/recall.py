@@ -40,7 +40,7 @@ from reflection_app.notebook.views.lift import CLAIMS, rows_of
 from reflection_app.notebook.views.words import KINDS
 from reflection_app.teams.projects import models_by_role
 from reflection_app.web.access import DeskRequest, back_to, project_page
-from reflection_app.web.forms import Form, read_form
+from reflection_app.web.forms import read_form
 from reflection_app.web.list_pages import PAGE, Filters, list_response, one_of, text_of, whole_number
 from reflection_app.web.rendering import revealed
 
@@ -269,7 +269,11 @@ def notebook_settings(request: DeskRequest) -> HttpResponse:
     form = read_form(request, FIELDS, _saved_texts(project.get_notebook()))
     if request.method == "POST":
         with form.collect_errors():
-            change_notebook_settings(project, _settings_of(form), actor=request.place.actor)
+            # The settings as they were typed. Raises ValidationError.
+            given = {name: form.values[name] for name in RULES} | {"reflection": form.values["reflection"] or None}
+            lessons = {name: form.values[name] for name in LESSONS} if form.values[ON] else None
+            settings_of = NotebookSettings.model_validate({**given, "lessons": lessons})
+            change_notebook_settings(project, settings_of, actor=request.place.actor)
             said = gettext("Saved. Runs that are under way keep the settings they began with.")
             return back_to(request, "notebook_settings", message=said)
     embeddings = embedding_status()
@@ -287,13 +291,6 @@ def notebook_settings(request: DeskRequest) -> HttpResponse:
         "embedded": embeddings.embedded / embeddings.entries if embeddings.entries else 1.0,
     }
     return render(request, "teams/settings/notebook.html", context, status=form.status)
-
-
-def _settings_of(form: Form) -> NotebookSettings:
-    """The settings as they were typed. Raises ValidationError."""
-    given = {name: form.values[name] for name in RULES} | {"reflection": form.values["reflection"] or None}
-    lessons = {name: form.values[name] for name in LESSONS} if form.values[ON] else None
-    return NotebookSettings.model_validate({**given, "lessons": lessons})
 
 
 def _saved_texts(saved: NotebookSettings) -> dict[str, str]:

@@ -115,19 +115,16 @@ def begun_with_undone(review: Review, *, fields: tuple[str, ...]) -> dict[str, A
     issues = tuple({name: str(issue.get(name, "")) for name in fields} for issue in said["issues"])
     begun = {"verdict": said["verdict"], "score": f"{said['score']:g}", "reason": said["reason"], "issues": issues}
     if review.is_pick:
-        return begun | {"pick": _pressed(said, review)}
+        # The button that was pressed on the page of an unsettled pick.
+        buttons = {Verdict.REJECT.value: "none", Verdict.REVISE.value: "back"}
+        number = said.get("attempt") or said.get("picked") or review.attempt.number
+        pressed = buttons.get(said["verdict"], str(number))
+        return begun | {"pick": pressed}
     directed = said.get("directors_decision")
     if directed == DirectorsDecision.REDO:
         # The order itself is the first of them, and stands in the reason.
         begun["issues"] = issues[1:]
     return begun | {"decision": directed or said["decision"]}
-
-
-def _pressed(said: dict[str, Any], review: Review) -> str:
-    """The button that was pressed on the page of an unsettled pick."""
-    buttons = {Verdict.REJECT.value: "none", Verdict.REVISE.value: "back"}
-    number = said.get("attempt") or said.get("picked") or review.attempt.number
-    return buttons.get(said["verdict"], str(number))
 
 
 ISSUE_FIELDS = ("category", "severity", "description", "suggested_fix", "path")

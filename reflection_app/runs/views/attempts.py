@@ -124,7 +124,9 @@ def attempt_cards(run: Run) -> tuple[AttemptCard, ...]:
     verdicts: dict[Any, list[Verdict]] = defaultdict(list)
     reviews: dict[Any, list[Review]] = defaultdict(list)
     attempts = list(Attempt.objects.filter(run=run))
-    tickets = _tickets_of(run)
+    # By the number of the attempt, the ticket with which it went back.
+    issued = Step.objects.filter(run=run, kind=IssueTicket.kind, state=StepState.DONE)
+    tickets = {number: str(name or "") for number, name in issued.values_list("attempt_number", "result__ticket_id")}
     failures = failures_by_place(run)
     for verdict in Verdict.objects.filter(attempt__run=run).select_related("given_by"):
         verdicts[verdict.attempt_id].append(verdict)
@@ -148,9 +150,3 @@ def attempt_cards(run: Run) -> tuple[AttemptCard, ...]:
         )
         for attempt in attempts
     )
-
-
-def _tickets_of(run: Run) -> dict[int | None, str]:
-    """By the number of the attempt, the ticket with which it went back."""
-    issued = Step.objects.filter(run=run, kind=IssueTicket.kind, state=StepState.DONE)
-    return {number: str(name or "") for number, name in issued.values_list("attempt_number", "result__ticket_id")}

@@ -359,18 +359,12 @@ class PickStory:
 
 def tell_pick(review: Review) -> PickStory:
     """The attempts that there were when the person was asked, the proposed one compared with each of the others."""
-    candidates = _candidates(review)
-    reports = {candidate.number: candidate.report for candidate in candidates if candidate.report}
-    return PickStory(candidates=candidates, lines=compare_answers(reports), differences=_differences(candidates))
-
-
-def _candidates(review: Review) -> tuple[Candidate, ...]:
     asked = asked_at(review)
     made = set(Attempt.objects.filter(run=review.run_id, step__seq__lt=asked).values_list("number", flat=True))
     tested = {step.attempt_number: step for step in _test_steps(review)}
     decided = review.decided_verdict
     picked = decided.attempt_id if decided and decided.passed else None
-    return tuple(
+    candidates = tuple(
         Candidate(
             card=card,
             code=_code_of(card.attempt, tested.get(card.attempt.number)),
@@ -381,6 +375,8 @@ def _candidates(review: Review) -> tuple[Candidate, ...]:
         for card in attempt_cards(review.run)
         if card.attempt.number in made
     )
+    reports = {candidate.number: candidate.report for candidate in candidates if candidate.report}
+    return PickStory(candidates=candidates, lines=compare_answers(reports), differences=_differences(candidates))
 
 
 def asked_at(review: Review) -> int:

@@ -182,7 +182,11 @@ def _result(form: ForkForm) -> Any:
         case "answer":
             is_handed_in = form.step is not None and form.step.kind == AwaitAttempt.kind
             return {"content" if is_handed_in else "text": form.values["text"]}
-    return _read_json(form)
+    try:
+        return read_typed_json(form.values["data"])
+    except NotJson as error:
+        form.errors["data"] = [str(error)]
+    return {}
 
 
 def _judged(form: ForkForm) -> dict[str, Any]:
@@ -195,14 +199,6 @@ def _judged(form: ForkForm) -> dict[str, Any]:
     if form.values["score"] != before:
         told["score"] = form.values["score"]
     return told
-
-
-def _read_json(form: ForkForm) -> Any:
-    try:
-        return read_typed_json(form.values["data"])
-    except NotJson as error:
-        form.errors["data"] = [str(error)]
-    return {}
 
 
 # A fork and its parent side by side, from the step where they part.
@@ -347,29 +343,22 @@ def _text_of(kind: str, made: dict[str, Any]) -> str:
     if kind in {AwaitAttempt.kind, KeepAttempt.kind}:
         return str(made.get("content", ""))
     if kind in {RecordVerdict.kind, AskReviewer.kind}:
-        return _judged_step(made)
+        lines = [_("%(verdict)s, score %(score)s") % {"verdict": made.get("verdict"), "score": made.get("score")}]
+        for issue in made.get("issues") or []:
+            fix = issue.get("suggested_fix")
+            lines.append(f"- {issue.get('description')}" + (f" ({fix})" if fix else ""))
+        return "\n".join([*lines, str(made.get("reason") or "")]).strip()
     if kind == RunTests.kind:
-        return _tested(TestReport.model_validate(made))
+        # The report without its times, which differ always.
+        report = TestReport.model_validate(made)
+        passed, failed = _("passed"), _("failed")
+        told = [
+            f"{passed}: {result.name}" if result.passed else f"{failed}: {result.name}\n  {_got(result)}"
+            for result in report.results
+        ]
+        figures = {"passed": report.total - len(report.failures), "all": report.total}
+        return "\n".join([_("%(passed)s of %(all)s passed") % figures, *told])
     return pretty_json({name: value for name, value in made.items() if name not in CHANCE_AND_CLOCK})
-
-
-def _judged_step(result: dict[str, Any]) -> str:
-    lines = [_("%(verdict)s, score %(score)s") % {"verdict": result.get("verdict"), "score": result.get("score")}]
-    for issue in result.get("issues") or []:
-        fix = issue.get("suggested_fix")
-        lines.append(f"- {issue.get('description')}" + (f" ({fix})" if fix else ""))
-    return "\n".join([*lines, str(result.get("reason") or "")]).strip()
-
-
-def _tested(report: TestReport) -> str:
-    """The report without its times, which differ always."""
-    passed, failed = _("passed"), _("failed")
-    told = [
-        f"{passed}: {result.name}" if result.passed else f"{failed}: {result.name}\n  {_got(result)}"
-        for result in report.results
-    ]
-    figures = {"passed": report.total - len(report.failures), "all": report.total}
-    return "\n".join([_("%(passed)s of %(all)s passed") % figures, *told])
 
 
 def _got(result: TestResult) -> str:

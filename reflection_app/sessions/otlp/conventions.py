@@ -59,24 +59,21 @@ def _messages_of_one(item: Any, *, role: str) -> list[Message]:
     said = ROLES.get(said, said)
     said = said if said in KNOWN_ROLES else role
     parts = item.get("parts", item.get("content"))
-    told = _from_parts(parts, role=said) if isinstance(parts, list) else [{"role": said, "content": written(parts)}]
-    return _with_marks(told, item)
-
-
-def _with_marks(messages: list[Message], item: Mapping[str, Any]) -> list[Message]:
-    """The messages with the calls, and the id of the call answered, that stand beside the content of one."""
+    plain: list[Message] = [{"role": said, "content": written(parts)}]
+    told = _from_parts(parts, role=said) if isinstance(parts, list) else plain
+    # The messages with the calls, and the id of the call answered, that stand beside the content of one.
     calls = _calls(item.get("tool_calls"))
     if calls:
-        last = next((message for message in messages if message["role"] == "assistant"), None)
+        last = next((message for message in told if message["role"] == "assistant"), None)
         if last is None:
             last = {"role": "assistant", "content": ""}
-            messages.append(last)
+            told.append(last)
         last["tool_calls"] = [*last.get("tool_calls", ()), *calls]
     answered = item.get("tool_call_id") or item.get("id")
-    for message in messages:
+    for message in told:
         if message["role"] == "tool" and answered and not message.get("tool_call_id"):
             message["tool_call_id"] = str(answered)
-    return [message for message in messages if message.get("content") or message.get("tool_calls") or _answers(message)]
+    return [message for message in told if message.get("content") or message.get("tool_calls") or _answers(message)]
 
 
 def _answers(message: Message) -> bool:

@@ -73,25 +73,6 @@ class Wishes:
 
 def import_project(path: Path, wishes: Wishes, *, actor: Actor) -> Imported:
     """The new project. Raises InvalidInput where the file is refused; nothing is kept of it then."""
-    _check_wishes(wishes)
-    with opened(path, most_bytes=wishes.most_bytes) as archive, transaction.atomic():
-        manifest = archive.manifest()
-        _check_migrations(manifest)
-        project = _project(manifest, wishes)
-        identities = _identities(archive, manifest, project)
-        renewal = Renewal(project, identities, _people() if wishes.same_people else {})
-        rows = {table.name: _write(archive, table, renewal) for table in TABLES}
-        _check_references()
-        _check_specs(project)
-        _make_admin(project, wishes)
-        _mark_whose_it_is(project)
-        rebuild(project)
-        cancelled = 0 if wishes.go_on else _cancel(project, actor=actor)
-        audit(project.pk, actor, "project.imported", target=project, after={"rows": sum(rows.values())})
-    return Imported(project, rows, cancelled, _secrets(manifest))
-
-
-def _check_wishes(wishes: Wishes) -> None:
     try:
         validate_slug(wishes.slug)
     except InvalidSlug:
@@ -102,25 +83,36 @@ def _check_wishes(wishes: Wishes) -> None:
         raise refuse("slug", "there is a project of this short name already")
     if wishes.admin and not User.objects.filter(username=wishes.admin).exists():
         raise refuse("admin", "there is no user of this name")
-
-
-def _check_migrations(manifest: dict[str, Any]) -> None:
-    found = manifest.get("migrations")
-    if not isinstance(found, list) or any(not isinstance(one, str) for one in found):
-        raise refuse(f"{MANIFEST}, migrations", "it is no list of names")
-    if newer := sorted(set(found) - known_migrations()):
-        raise refuse(f"{MANIFEST}, migrations", f"the file is of a newer desk: {shortened(newer[0], 100)} is unknown")
-
-
-def _mark_whose_it_is(project: Project) -> None:
-    """Notes whose work the runs are and who sits on panels, as far as people are known here; of keys nothing is."""
-    by_task = Task.objects.filter(pk=OuterRef("task")).values(hands=HandsOf("created_by"))
-    runs = Run.objects.filter(project=project)
-    runs.filter(task__created_by__isnull=False).update(handed_in_by=Subquery(by_task))
-    reviews = Review.objects.filter(project=project)
-    by_run = Run.objects.filter(pk=OuterRef("run")).values("handed_in_by")
-    reviews.update(handed_in_by=Subquery(by_run))
-    reviews.filter(state=ReviewState.DECIDED, panel__isnull=False).update(holder_person=F("holder"))
+    with opened(path, most_bytes=wishes.most_bytes) as archive, transaction.atomic():
+        manifest = archive.manifest()
+        found = manifest.get("migrations")
+        if not isinstance(found, list) or any(not isinstance(one, str) for one in found):
+            raise refuse(f"{MANIFEST}, migrations", "it is no list of names")
+        if newer := sorted(set(found) - known_migrations()):
+            raise refuse(
+                f"{MANIFEST}, migrations", f"the file is of a newer desk: {shortened(newer[0], 100)} is unknown"
+            )
+        project = _project(manifest, wishes)
+        identities = _identities(archive, manifest, project)
+        renewal = Renewal(project, identities, _people() if wishes.same_people else {})
+        rows = {table.name: _write(archive, table, renewal) for table in TABLES}
+        _check_references()
+        _check_specs(project)
+        if wishes.admin:
+            user = User.objects.get(username=wishes.admin)
+            Membership.objects.update_or_create(project=project, user=user, defaults={"role": Role.ADMIN})
+        # Notes whose work the runs are and who sits on panels, as far as people are known here; of keys nothing is.
+        by_task = Task.objects.filter(pk=OuterRef("task")).values(hands=HandsOf("created_by"))
+        runs = Run.objects.filter(project=project)
+        runs.filter(task__created_by__isnull=False).update(handed_in_by=Subquery(by_task))
+        reviews = Review.objects.filter(project=project)
+        by_run = Run.objects.filter(pk=OuterRef("run")).values("handed_in_by")
+        reviews.update(handed_in_by=Subquery(by_run))
+        reviews.filter(state=ReviewState.DECIDED, panel__isnull=False).update(holder_person=F("holder"))
+        rebuild(project)
+        cancelled = 0 if wishes.go_on else _cancel(project, actor=actor)
+        audit(project.pk, actor, "project.imported", target=project, after={"rows": sum(rows.values())})
+    return Imported(project, rows, cancelled, _secrets(manifest))
 
 
 class HandsOf(Func):
@@ -240,12 +232,6 @@ def _check_specs(project: Project) -> None:
             TaskSpec.model_validate(spec)
         except ValidationError as error:
             raise refuse("runs.jsonl, spec", f"of run {run_id}: {error.errors()[0]['msg']}") from None
-
-
-def _make_admin(project: Project, wishes: Wishes) -> None:
-    if wishes.admin:
-        user = User.objects.get(username=wishes.admin)
-        Membership.objects.update_or_create(project=project, user=user, defaults={"role": Role.ADMIN})
 
 
 def _cancel(project: Project, *, actor: Actor) -> int:

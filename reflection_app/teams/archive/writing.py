@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from itertools import batched
-from typing import IO, Any
+from typing import IO
 from uuid import UUID
 
 from asgiref.sync import sync_to_async
@@ -63,23 +63,37 @@ def write_project(project: Project, file: IO[bytes], *, actor: Actor, hides_opin
         counts: dict[str, int] = {}
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
             for table in TABLES:
-                counts[table.name] = _write_table(archive, table, project.pk, blindness)
-            manifest = _manifest(project, counts=counts, hides_opinions=hides_opinions)
+                project_id = project.pk
+                many = 0
+                # Always with room for more than 4 GB: nobody knows beforehand.
+                with (
+                    archive.open(f"{table.name}.jsonl", "w", force_zip64=True) as lines,
+                    io.TextIOWrapper(lines, "utf-8") as text,
+                ):
+                    for row in _rows(table, project_id):
+                        told = blindness.told(table.name, row)
+                        if told is not None:
+                            text.write(json.dumps(told, ensure_ascii=False, default=_as_json) + "\n")
+                            many += 1
+                counts[table.name] = many
+            applied = MigrationRecorder.Migration.objects.filter(app__in=("reflection_app", "notebook_app"))
+            manifest = {
+                "format": FORMAT,
+                "version": VERSION,
+                "made_at": timezone.now().isoformat(),
+                "migrations": sorted(f"{one.app}.{one.name}" for one in applied),
+                "project": {"id": str(project.pk), "slug": project.slug, "name": project.name}
+                | {name: getattr(project, name) for name in OF_PROJECT},
+                "rows": counts,
+                "opinions_left_out": hides_opinions,
+                "secrets_to_enter": list(
+                    Secret.objects.filter(project=project).order_by("name").values("name", "origin")
+                ),
+                "left_out": STAYS,
+            }
             archive.writestr(MANIFEST, json.dumps(manifest, ensure_ascii=False, indent=2))
         audit(project.pk, actor, "project.exported", target=project, after={"rows": sum(counts.values())})
     return Written(counts)
-
-
-def _write_table(archive: zipfile.ZipFile, table: TakenTable, project_id: UUID, blindness: Blindness) -> int:
-    many = 0
-    # Always with room for more than 4 GB: nobody knows beforehand.
-    with archive.open(f"{table.name}.jsonl", "w", force_zip64=True) as lines, io.TextIOWrapper(lines, "utf-8") as text:
-        for row in _rows(table, project_id):
-            told = blindness.told(table.name, row)
-            if told is not None:
-                text.write(json.dumps(told, ensure_ascii=False, default=_as_json) + "\n")
-                many += 1
-    return many
 
 
 def _rows(table: TakenTable, project_id: UUID) -> Iterator[Row]:
@@ -97,22 +111,6 @@ def _as_json(value: object) -> object:
     if isinstance(value, datetime):
         return value.isoformat()
     return str(value)
-
-
-def _manifest(project: Project, *, counts: dict[str, int], hides_opinions: bool) -> dict[str, Any]:
-    applied = MigrationRecorder.Migration.objects.filter(app__in=("reflection_app", "notebook_app"))
-    return {
-        "format": FORMAT,
-        "version": VERSION,
-        "made_at": timezone.now().isoformat(),
-        "migrations": sorted(f"{one.app}.{one.name}" for one in applied),
-        "project": {"id": str(project.pk), "slug": project.slug, "name": project.name}
-        | {name: getattr(project, name) for name in OF_PROJECT},
-        "rows": counts,
-        "opinions_left_out": hides_opinions,
-        "secrets_to_enter": list(Secret.objects.filter(project=project).order_by("name").values("name", "origin")),
-        "left_out": STAYS,
-    }
 
 
 # A project's file for somebody who asked for it over HTTP: written whole before the first byte is sent.

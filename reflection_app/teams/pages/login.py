@@ -60,7 +60,9 @@ class BrakedLoginView(LoginView):  # type: ignore[misc]  # allauth is not typed
     """The login page; 429 for a name and address with too many failures, be the password right or wrong."""
 
     def post(self, request: HttpRequest, *args: str, **kwargs: str) -> HttpResponse:
-        key, key_of_address = _key_of(request), f"login-from:{counted_address(request.META)}"
+        who = f"{request.POST.get('username', '').strip().casefold()}\n{counted_address(request.META)}"
+        key_of = f"login:{hashlib.sha256(who.encode(errors='replace')).hexdigest()}"
+        key, key_of_address = key_of, f"login-from:{counted_address(request.META)}"
         # Counted before the password is looked at: of many requests at once none slips past the count.
         tries = _asked(lambda: _count(key))
         # A broker that did not answer is asked nothing more for this login: each question takes a second.
@@ -85,11 +87,6 @@ class BrakedLoginView(LoginView):  # type: ignore[misc]  # allauth is not typed
             self.request, self.get_template_names(), context, status=429, headers={"Retry-After": str(WITHIN_S)}
         )
         return answer
-
-
-def _key_of(request: HttpRequest) -> str:
-    who = f"{request.POST.get('username', '').strip().casefold()}\n{counted_address(request.META)}"
-    return f"login:{hashlib.sha256(who.encode(errors='replace')).hexdigest()}"
 
 
 def _count(key: str) -> int:
